@@ -1,0 +1,42 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check fix lock clean
+.DEFAULT_GOAL := help
+
+help: ## what can be made here
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Honeyguide needs Python 3.11 or newer; say which: make PYTHON=python3.12 …"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock -e .
+	@touch $@
+
+demo: $(READY) ## a focused crawl of the embedded web, offline, beside breadth-first
+	@$(BIN)/honeyguide demo
+
+test: $(READY) ## the whole test suite
+	@$(BIN)/python -m pytest
+
+check: $(READY) ## ruff, mypy, import rules
+	@$(BIN)/ruff check src tests bench tools
+	@$(BIN)/ruff format --check src tests bench tools
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+fix: $(READY) ## let ruff mend what it can
+	@$(BIN)/ruff check --fix src tests bench tools
+	@$(BIN)/ruff format src tests bench tools
+
+lock: ## resolve the pinned versions anew
+	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --all-extras --group dev pyproject.toml \
+	  --no-emit-index-url --no-header --no-annotate -o requirements.lock
+
+clean: ## remove the environment and what was built
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,3 @@
+"""Honeyguide, the adaptive focused web crawler."""
+
+__version__ = "0.1.0"

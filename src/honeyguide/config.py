@@ -1,0 +1,218 @@
+"""Settings: one ``topic.toml`` per collection, one frozen dataclass per table, read strictly.
+
+An unknown key, a wrong type or a value out of range is a :class:`ConfigError` that names the
+key and the nearest right one, before anything is opened or fetched.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field, fields, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from honeyguide.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSettings:
+    """What the user is after."""
+
+    name: str = ""
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    seeds: tuple[str, ...] = ()
+    good: tuple[str, ...] = ()
+    """Addresses of pages that are what you want."""
+    bad: tuple[str, ...] = ()
+    """Addresses of pages that are not."""
+    language: str = "en"
+    """Language of the keywords: it chooses stemmer and stop words."""
+    threshold: float = 0.5
+    """A page whose verdict reaches this is relevant."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlSettings:
+    strategy: str = "keyword"
+    order: Literal["best", "breadth", "proportional"] = "best"
+    pages: int = 1000
+    """Stop after so many visits in the collection; 0: no limit."""
+    hours: float = 0.0
+    """Stop after so many hours in one run; 0: no limit."""
+    depth: int = 0
+    """Follow at most so many links away from a seed; 0: no limit."""
+    concurrency: int = 32
+    """Most visits under way at once; fewer when the machine is short of breath."""
+    seed: int = 1
+    """Where random choices start from, so that a crawl can be repeated."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeSettings:
+    rule: Literal["everything", "domain", "host", "prefix"] = "everything"
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    strip_tracking: bool = True
+    sitemaps: Literal["relevant", "always", "never"] = "relevant"
+    """Read a host's sitemaps once it gave a relevant page, at once, or not at all."""
+    feeds: bool = True
+    outlinks: int = 500
+    """Most links taken from one page."""
+    pages_per_domain: int = 5000
+    """Most visits to one registrable domain; grows with its relevant pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class FetchSettings:
+    contact: str = ""
+    """An e-mail address or web page where a site's owner reaches you. Required."""
+    connect_s: float = 10.0
+    read_s: float = 30.0
+    """Longest silence while a body arrives."""
+    total_s: float = 60.0
+    html_mb: float = 10.0
+    document_mb: float = 50.0
+    inflate_ratio: float = 200.0
+    """A body that grows more than so many times when inflated is a bomb (beyond 1 MB)."""
+    redirects: int = 5
+    proxy: str = ""
+    """http://host:port or socks5h://host:port."""
+    lab: str = ""
+    """Address of a running ``honeyguide lab serve``; nothing else is contacted then."""
+    private_addresses: bool = False
+    """Allow loopback, private and link-local addresses."""
+    cookies: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PolitenessSettings:
+    """Robots.txt is always obeyed: there is no key for it."""
+
+    delay_s: float = 1.0
+    """Shortest rest of a host between two requests; never under 1 second."""
+    max_delay_s: float = 30.0
+    response_factor: float = 2.0
+    """Rest at least so many times as long as the host took to answer."""
+    loopback_delay_s: float = 1.0
+    """The same rest for this machine itself and for the lab, where 0 is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSettings:
+    warc: bool = True
+    warc_mb: int = 1000
+    """Start a new WARC file at this size."""
+    min_free_mb: int = 200
+    """Stop cleanly when the disk has less room than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnSettings:
+    teacher: Literal["none", "interactive", "automatic", "both"] = "both"
+    every: int = 14
+    """Pages between two generations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    topic: TopicSettings = field(default_factory=TopicSettings)
+    crawl: CrawlSettings = field(default_factory=CrawlSettings)
+    scope: ScopeSettings = field(default_factory=ScopeSettings)
+    fetch: FetchSettings = field(default_factory=FetchSettings)
+    politeness: PolitenessSettings = field(default_factory=PolitenessSettings)
+    store: StoreSettings = field(default_factory=StoreSettings)
+    learn: LearnSettings = field(default_factory=LearnSettings)
+    strategy: dict[str, Any] = field(default_factory=dict)
+    """Parameters of the chosen strategy, checked against its own fields."""
+
+
+def load(path: Path) -> Settings:
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(
+            f"{path} does not exist. Make a collection with: honeyguide new NAME"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    return parse(raw, str(path))
+
+
+def parse(raw: dict[str, Any], where: str = "settings") -> Settings:
+    """Settings from nested dictionaries, every key and value checked."""
+    settings = cast("Settings", build(Settings, raw, where, ""))
+    _check(settings, where)
+    return settings
+
+
+def build(cls: type[Any], raw: dict[str, Any], where: str, prefix: str) -> Any:
+    """A frozen dataclass from a dictionary; unknown keys and wrong types fail by name."""
+    hints = get_type_hints(cls)
+    known = [f.name for f in fields(cls)]
+    values: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"{where}: unknown setting {prefix}{key}; {hint}")
+        values[key] = _value(hints[key], value, where, f"{prefix}{key}")
+    return cls(**values)
+
+
+def _value(hint: Any, value: Any, where: str, key: str) -> Any:
+    """One value, turned into the field's type, or a ConfigError."""
+    origin = get_origin(hint)
+    if is_dataclass(hint) and isinstance(value, dict):
+        return build(cast("type[Any]", hint), value, where, f"{key}.")
+    if origin is Literal:
+        if value in get_args(hint):
+            return value
+        choices = ", ".join(map(repr, get_args(hint)))
+        raise ConfigError(f"{where}: {key} must be one of {choices}, not {value!r}")
+    if origin in (Union, UnionType):
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+        return None if value is None else _value(kinds[0], value, where, key)
+    if origin is tuple and isinstance(value, list | tuple):
+        kind = get_args(hint)[0]
+        return tuple(_value(kind, item, where, f"{key}[{i}]") for i, item in enumerate(value))
+    plain = dict if origin is dict else tuple if origin is tuple else hint
+    if plain is float and type(value) is int:
+        value = float(value)
+    if type(value) is plain:
+        return value
+    names = {tuple: "a list", dict: "a table", str: "text", bool: "true or false"}
+    wanted = names.get(plain, {int: "a whole number", float: "a number"}.get(plain, str(plain)))
+    raise ConfigError(f"{where}: {key} must be {wanted}, not {value!r}")
+
+
+def _check(settings: Settings, where: str) -> None:
+    """Ranges, and combinations that could not work."""
+    for table in fields(settings):
+        group = getattr(settings, table.name)
+        if not is_dataclass(group):
+            continue
+        for item in fields(group):
+            value = getattr(group, item.name)
+            if type(value) in (int, float) and not (0 <= value < 1e12):
+                raise ConfigError(f"{where}: {table.name}.{item.name} must not be {value}")
+    if settings.politeness.delay_s < 1.0:
+        raise ConfigError(
+            f"{where}: politeness.delay_s must be at least 1 second; for this machine itself "
+            "and for the lab, set politeness.loopback_delay_s"
+        )
+    if settings.politeness.max_delay_s < settings.politeness.delay_s:
+        raise ConfigError(f"{where}: politeness.max_delay_s is less than politeness.delay_s")
+    if settings.crawl.concurrency < 1:
+        raise ConfigError(f"{where}: crawl.concurrency must be at least 1")
+    if not 0 < settings.topic.threshold <= 1:
+        raise ConfigError(f"{where}: topic.threshold must lie between 0 and 1")
+    if settings.fetch.lab and settings.fetch.proxy:
+        raise ConfigError(f"{where}: fetch.lab and fetch.proxy exclude each other")
+    for key in ("connect_s", "read_s", "total_s", "html_mb", "document_mb", "inflate_ratio"):
+        if getattr(settings.fetch, key) <= 0:
+            raise ConfigError(f"{where}: fetch.{key} must be more than 0")

@@ -1,0 +1,100 @@
+"""Every interface of the house on one screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, Self
+
+from honeyguide.types import (
+    Candidate,
+    Example,
+    Link,
+    Page,
+    Reason,
+    Request,
+    Response,
+    Url,
+    Verdict,
+    Visit,
+)
+
+Rank = Callable[[Sequence[Link]], list[float]]
+
+
+class Strategy(Protocol):
+    """How one crawler decides. Pure, synchronous, a frozen dataclass, saved without pickle."""
+
+    def judge(self, page: Page) -> Verdict:
+        """How relevant is this page?"""
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        """How promising is each link, 0..1, without seeing its target?"""
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        """Why :meth:`rank` says what it says of this link."""
+
+    def learn(self, examples: Sequence[Example]) -> Self:
+        """A new strategy that has learned; one that cannot learn returns itself."""
+
+
+class Fetcher(Protocol):
+    """Network in, response out."""
+
+    async def fetch(self, request: Request) -> Response:
+        """One request, one answer; redirects are answers. Raises FetchError."""
+
+    async def aclose(self) -> None: ...
+
+
+class Frontier(Protocol):
+    """Waiting candidates and the hosts' rest. Synchronous; told the time."""
+
+    def push(self, candidates: Iterable[Candidate]) -> int:
+        """Take links in; a link known already counts as one more inlink. How many were new."""
+
+    def wanted(self, urls: Sequence[Url]) -> list[bool]:
+        """Which of these would still be visited: new, or waiting."""
+
+    def pop(self, now: float) -> Candidate | None:
+        """The best candidate among hosts that are rested; its host is busy until finish."""
+
+    def finish(self, candidate: Candidate, now: float, rest: float) -> None:
+        """It is done for good; its host rests for that many seconds."""
+
+    def retry(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
+        """It goes back, not before ``at``; its host rests."""
+
+    def take(self, host: str, now: float) -> float:
+        """Claim a host without a candidate: 0 when claimed, else when to ask again."""
+
+    def release(self, host: str, now: float, rest: float) -> None:
+        """Give a taken host back; it rests."""
+
+    def park(self, host: str, until: float) -> None:
+        """No request to this host before that time (infinity: until unparked by a new time)."""
+
+    def rerank(self, rank: Rank) -> None:
+        """Score what waits anew; may happen step by step as the ring turns."""
+
+    def wake_at(self) -> float | None:
+        """When pop may next have something: a time, or None if nothing is waiting."""
+
+    def flush(self) -> None:
+        """Write what changed since the last flush, inside the store's transaction."""
+
+    def __len__(self) -> int:
+        """How many links wait."""
+
+
+class Order(Protocol):
+    """Who goes first. Larger keys first; equal keys in order of arrival."""
+
+    def key(self, score: float, depth: int) -> float: ...
+
+    def served(self, key: float) -> None:
+        """The candidate with this key was taken (proportional orders keep time by it)."""
+
+
+class Teacher(Protocol):
+    def teach(self, visit: Visit) -> Example | None:
+        """What can be learned from this visit, if anything."""

@@ -1,0 +1,122 @@
+"""Which addresses belong to the crawl: the user's scope, and traps that nobody wants."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from honeyguide.errors import ConfigError
+from honeyguide.types import Link, Url
+from honeyguide.url import authority, domain, host, path
+
+Rule = Literal["everything", "domain", "host", "prefix"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The user's fence. ``rule`` compares with the seeds; patterns go on top of it."""
+
+    rule: Rule = "everything"
+    seeds: tuple[Url, ...] = ()
+    include: tuple[re.Pattern[str], ...] = ()
+    exclude: tuple[re.Pattern[str], ...] = ()
+    names: frozenset[str] = frozenset()
+    """Hosts or registrable domains of the seeds, as the rule needs them."""
+
+    def refuses(self, url: Url) -> str:
+        """Why this address lies outside, in words; '' if it lies inside."""
+        if self.rule == "domain" and domain(host(url)) not in self.names:
+            return f"outside the seeds' domains ({_some(self.names)})"
+        if self.rule == "host" and host(url) not in self.names:
+            return f"outside the seeds' hosts ({_some(self.names)})"
+        if self.rule == "prefix" and not url.startswith(tuple(self.names)):
+            return f"outside the seeds' folders ({_some(self.names)})"
+        for pattern in self.exclude:
+            if pattern.search(url):
+                return f"excluded by the pattern {pattern.pattern!r}"
+        if self.include and not any(pattern.search(url) for pattern in self.include):
+            return "matches none of the include patterns"
+        return ""
+
+
+def make_scope(
+    rule: Rule,
+    seeds: tuple[Url, ...],
+    include: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
+) -> Scope:
+    return Scope(
+        rule,
+        seeds,
+        _compiled("scope.include", include),
+        _compiled("scope.exclude", exclude),
+        frozenset(_name(rule, seed) for seed in seeds),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Traps:
+    """Shapes of addresses that lead nowhere for ever."""
+
+    length: int = 2083
+    segments: int = 20
+    repeats: int = 2
+    """How often one path segment may stand in an address."""
+
+    def refuses(self, url: Url) -> str:
+        if len(url) > self.length:
+            return f"longer than {self.length} characters"
+        if "@" in authority(url):
+            return "carries a user name or password"
+        steps = path(url).partition("?")[0].split("/")
+        if len(steps) > self.segments + 1:
+            return f"more than {self.segments} path segments"
+        if len(steps) > self.repeats + 1:
+            counts = Counter(step for step in steps if step)
+            if counts and max(counts.values()) > self.repeats:
+                return f"a path segment stands more than {self.repeats} times"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Scope and traps together: what every link, seed and redirect must pass."""
+
+    scope: Scope
+    traps: Traps
+
+    def refuses(self, link: Link) -> tuple[Literal["scope", "trap"], str] | None:
+        if reason := self.traps.refuses(link.url):
+            return "trap", reason
+        if reason := self.scope.refuses(link.url):
+            return "scope", reason
+        return None
+
+
+def _name(rule: Rule, seed: Url) -> str:
+    match rule:
+        case "domain":
+            return domain(host(seed))
+        case "host":
+            return host(seed)
+        case "prefix":
+            return seed[: seed.rindex("/") + 1]
+        case "everything":
+            return ""
+
+
+def _some(names: frozenset[str]) -> str:
+    shown = sorted(names)[:3]
+    return ", ".join(shown) + (", …" if len(names) > len(shown) else "")
+
+
+def _compiled(key: str, patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+    compiled = []
+    for pattern in patterns:
+        try:
+            compiled.append(re.compile(pattern))
+        except re.error as error:
+            raise ConfigError(f"{key}: {pattern!r} is no regular expression: {error}") from error
+    return tuple(compiled)

@@ -1,0 +1,201 @@
+"""The values that travel round the ring. Each is complete and never changes.
+
+There is no ``meta`` dictionary anywhere: a new fact is a new field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, NewType
+
+Url = NewType("Url", str)
+"""A canonical address. Only :func:`honeyguide.url.canonical` makes one."""
+
+Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search"]
+"""How a link came to us."""
+
+FailureKind = Literal[
+    "dns", "connect", "tls", "timeout", "protocol", "too_large", "too_many_redirects",
+    "forbidden", "wrong_type", "robots", "scope", "trap", "status", "parse", "fetch",
+]  # fmt: skip
+"""Why a visit brought no page. The first nine are the ``kind`` of a ``FetchError``."""
+
+
+class Link(NamedTuple):
+    """An edge seen on a page. A named tuple, because a page has a hundred of them."""
+
+    url: Url
+    source: Url | None = None
+    """The page it stood on; None for a seed."""
+    anchor: str = ""
+    before: str = ""
+    """Up to 50 characters before the anchor, cut at the neighbouring anchor."""
+    after: str = ""
+    tag_path: str = ""
+    """Element names from the body down to the anchor: ``div.nav/ul/li``."""
+    rel: str = ""
+    hreflang: str = ""
+    channel: Channel = "link"
+    depth: int = 0
+    hops: int = 0
+    """Redirects that led here since the last real link."""
+    parent: float = 1.0
+    """The verdict's score of the page it stood on."""
+    inlinks: int = 1
+
+
+class Candidate(NamedTuple):
+    """A link with a score, waiting in the frontier or just taken from it."""
+
+    link: Link
+    score: float
+    """What the strategy says now."""
+    queued: float = 0.0
+    """What it said when the link was first seen."""
+    tries: int = 0
+    """Attempts already made."""
+    row: int = -1
+    """Its place in the frontier; -1 before it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    url: Url
+    referer: Url | None = None
+    etag: str = ""
+    modified: str = ""
+    """Validators echoed from an earlier answer; empty for a first visit."""
+    limit: int | None = None
+    """Byte cap of the decoded body; None: the fetcher's own, by media type."""
+    truncate: bool = False
+    """Keep the first ``limit`` bytes instead of failing (robots.txt)."""
+    any_type: bool = False
+    """Skip the media-type gate (robots.txt, sitemaps)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer, redirects included: the fetcher never follows them."""
+
+    url: Url
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    """In the order received, names as sent."""
+    payload: bytes
+    """As sent, transfer coding removed, content coding kept: what the WARC file holds."""
+    body: bytes
+    """The payload with its content coding undone."""
+    request_head: bytes
+    """The request as it went out, request line to blank line."""
+    head: bytes
+    """Status line and headers as received, to the blank line."""
+    ip: str
+    started: float
+    """Unix time at which the request was sent."""
+    elapsed: float
+    """Seconds until the last byte."""
+
+    def header(self, name: str) -> str:
+        """The first header of that name, or ''."""
+        wanted = name.lower()
+        for key, value in self.headers:
+            if key.lower() == wanted:
+                return value
+        return ""
+
+    @property
+    def media_type(self) -> str:
+        return self.header("content-type").partition(";")[0].strip().lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A parsed response."""
+
+    url: Url
+    title: str = ""
+    description: str = ""
+    headings: tuple[str, ...] = ()
+    text: str = ""
+    """The main text; the whole body text where no main part stands out."""
+    links: tuple[Link, ...] = ()
+    language: str = ""
+    """As declared (``html lang`` or Content-Language), lower case; '' if not."""
+    canonical: Url | None = None
+    index: bool = True
+    """False: the page asks not to be indexed (meta robots, X-Robots-Tag)."""
+    follow: bool = True
+    """False: the page asks that its links not be followed."""
+    media_type: str = "text/html"
+    charset: str = "utf-8"
+
+
+class Reason(NamedTuple):
+    """One piece of evidence: what was seen and how much it counted."""
+
+    what: str
+    weight: float
+
+
+class Verdict(NamedTuple):
+    """The relevance of a page, 0..1, with reasons."""
+
+    score: float
+    reasons: tuple[Reason, ...] = ()
+
+
+class Failure(NamedTuple):
+    """The web failing is data."""
+
+    kind: FailureKind
+    detail: str = ""
+    final: bool = True
+    """False: it will be tried again."""
+
+
+class Copy(NamedTuple):
+    """This page's text was seen before."""
+
+    of: Url
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Everything known about one attempt."""
+
+    link: Link
+    at: float
+    generation: int = 0
+    queued: float = 0.0
+    """Score when the link entered the frontier."""
+    score: float = 0.0
+    """Score when it was taken out."""
+    tries: int = 1
+    response: Response | None = None
+    page: Page | None = None
+    verdict: Verdict | None = None
+    copy: Copy | None = None
+    moved: Url | None = None
+    """Where a redirect points."""
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A person's judgement of a page."""
+
+    url: Url
+    value: float
+    by: str = "user"
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """What a strategy learns from."""
+
+    link: Link
+    page: Page
+    target: float
+    by: Literal["seed", "user", "judge"]

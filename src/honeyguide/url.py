@@ -1,0 +1,105 @@
+"""One canonical form per address, and the names inside it.
+
+The form is what the WHATWG URL standard's parser serialises (through ada), without the
+fragment. Everything else in the house compares addresses as plain strings.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import ip_address
+
+from ada_url import join_url, normalize_url
+from publicsuffixlist import PublicSuffixList
+from xxhash import xxh3_64_intdigest
+
+from honeyguide.types import Url
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-]*(?:\.[A-Za-z0-9_\-]+)*\Z").match
+"""A relative name that no rule of the standard touches: ``page-2.html``."""
+
+_TRACKING = re.compile(
+    r"(?:utm_[a-z_]+|fbclid|gclid|dclid|gbraid|wbraid|msclkid|yclid|igshid|twclid|ttclid"
+    r"|mc_[ce]id|_hs(?:enc|mi)|vero_id|wickedid|oly_(?:anon|enc)_id)\Z"
+).match
+
+_PSL = PublicSuffixList()
+
+
+def canonical(text: str, base: Url | None = None) -> Url | None:
+    """The canonical form of a link's text, or None if it is no http(s) address.
+
+    >>> canonical("HTTP://Example.org:80/a/../b#c")
+    'http://example.org/b'
+    """
+    if base is not None and _PLAIN(text) and "?" not in base:
+        return Url(base[: base.rindex("/") + 1] + text)
+    try:
+        href = join_url(base, text) if base is not None else normalize_url(text)
+    except ValueError:
+        return None
+    if not href.startswith(("http://", "https://")):
+        return None
+    cut = href.find("#")
+    return Url(href if cut < 0 else href[:cut])
+
+
+def untracked(url: Url) -> Url:
+    """The same address without the parameters that only say who sent the visitor."""
+    path, mark, query = url.partition("?")
+    if not mark:
+        return url
+    kept = [p for p in query.split("&") if not _TRACKING(p.partition("=")[0].lower())]
+    return Url(f"{path}?{'&'.join(kept)}" if kept else path)
+
+
+def authority(url: str) -> str:
+    """``user@host:port`` of a canonical address."""
+    start = url.index("//") + 2
+    return url[start : url.index("/", start)]
+
+
+def host(url: str) -> str:
+    """The host's name, without port: what politeness is kept for."""
+    name = authority(url)
+    if "@" in name:
+        name = name.rpartition("@")[2]
+    if name.startswith("["):
+        return name[: name.index("]") + 1]
+    return name.partition(":")[0]
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port: what a robots.txt speaks for."""
+    scheme, _, _ = url.partition("//")
+    return f"{scheme}//{authority(url).rpartition('@')[2]}"
+
+
+def path(url: str) -> str:
+    """Path and query, as robots.txt rules see them."""
+    return url[url.index("/", url.index("//") + 2) :]
+
+
+@lru_cache(maxsize=65_536)
+def domain(name: str) -> str:
+    """The registrable domain of a host: ``bbc.co.uk`` of ``news.bbc.co.uk``.
+
+    Addresses in numbers and names without a public suffix stand for themselves.
+    """
+    if is_ip(name):
+        return name
+    return str(_PSL.privatesuffix(name) or name)
+
+
+def is_ip(name: str) -> bool:
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def fingerprint(url: str) -> int:
+    """64 bits that stand for the address in the frontier's seen-set."""
+    return xxh3_64_intdigest(url.encode())
