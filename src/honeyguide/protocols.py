@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, Self
 
 from honeyguide.types import (
@@ -84,6 +84,21 @@ class Frontier(Protocol):
 
     def __len__(self) -> int:
         """How many links wait."""
+
+
+class Log(Protocol):
+    """Where a frontier's truth lies: an append-only list of entries.
+
+    Each entry has an index, scanned when a frontier opens, and a text, looked up one at a time.
+    """
+
+    def append(self, index: bytes, text: bytes) -> int:
+        """The new entry's number; numbers grow."""
+
+    def text(self, entry: int) -> bytes: ...
+
+    def scan(self) -> Iterator[tuple[int, bytes]]:
+        """Every entry's number and index, in order."""
 
 
 class Order(Protocol):

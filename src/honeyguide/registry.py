@@ -1,0 +1,46 @@
+"""Names of strategies: ours, and those that other packages register.
+
+An outsider adds one with the entry-point group ``honeyguide.strategies``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import is_dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from honeyguide.errors import ConfigError, ModelError
+
+OURS = {
+    "breadth": "honeyguide.strategies.breadth:Breadth",
+    "backlinks": "honeyguide.strategies.backlinks:Backlinks",
+    "keyword": "honeyguide.strategies.keyword:Keyword",
+}
+
+
+def names() -> list[str]:
+    return sorted({*OURS, *(e.name for e in entry_points(group="honeyguide.strategies"))})
+
+
+def find(name: str) -> type[Any]:
+    """The class of that strategy, imported now."""
+    target = OURS.get(name)
+    if target is None:
+        for entry in entry_points(group="honeyguide.strategies"):
+            if entry.name == name:
+                target = entry.value
+                break
+        else:
+            near = get_close_matches(name, names(), 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names())}"
+            raise ConfigError(f"crawl.strategy: there is no strategy {name!r}; {hint}")
+    module, _, attribute = target.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ModelError(f"the strategy {name!r} cannot be loaded: {error}") from error
+    if not (isinstance(found, type) and is_dataclass(found)):
+        raise ModelError(f"the strategy {name!r} is not a dataclass: {target}")
+    return found
