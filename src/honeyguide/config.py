@@ -37,7 +37,8 @@ class TopicSettings:
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
     strategy: str = "keyword"
-    order: Literal["best", "breadth", "proportional"] = "best"
+    order: Literal["strategy", "best", "breadth", "proportional"] = "strategy"
+    """Who goes first; ``strategy``: what the strategy is used to."""
     pages: int = 1000
     """Stop after so many visits in the collection; 0: no limit."""
     hours: float = 0.0
@@ -46,6 +47,8 @@ class CrawlSettings:
     """Follow at most so many links away from a seed; 0: no limit."""
     concurrency: int = 32
     """Most visits under way at once; fewer when the machine is short of breath."""
+    patience_s: float = 600.0
+    """Stop when no host will be ready for so long; a later run goes on."""
     seed: int = 1
     """Where random choices start from, so that a crawl can be repeated."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 from honeyguide.types import (
     Candidate,
     Example,
+    Habits,
     Link,
     Page,
     Reason,
@@ -22,7 +23,13 @@ Rank = Callable[[Sequence[Link]], list[float]]
 
 
 class Strategy(Protocol):
-    """How one crawler decides. Pure, synchronous, a frozen dataclass, saved without pickle."""
+    """How one crawler decides. Pure, synchronous, a frozen dataclass, saved without pickle.
+
+    A strategy takes what it needs of the topic by naming its fields so: ``keywords``,
+    ``description``, ``language``; every other field is a parameter with the paper's default.
+    """
+
+    habits: ClassVar[Habits]
 
     def judge(self, page: Page) -> Verdict:
         """How relevant is this page?"""

@@ -191,6 +191,17 @@ class Label:
     at: float = 0.0
 
 
+class Habits(NamedTuple):
+    """What a strategy is used to: how its candidates are served and what it can start from."""
+
+    order: Literal["best", "breadth", "proportional"] = "best"
+    merge: Literal["max", "any"] = "max"
+    """Several links to one page: the best of them counts, or each adds to the others."""
+    learns: bool = False
+    needs: tuple[Literal["keywords", "description", "good", "bad"], ...] = ()
+    """Any one of these must be in the topic; empty: nothing is needed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """What a strategy learns from."""

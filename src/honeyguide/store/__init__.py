@@ -1,0 +1,25 @@
+"""The collection on disk: one SQLite database and WARC files, kept in step.
+
+``store`` is the door; behind it each file owns a noun: ``database`` (SQLite and its errors),
+``schema``, ``lock``, ``visits`` (the journal), ``counts``, ``log`` (the frontier's), ``labels``,
+``generations``, ``robots``, ``sketch`` and ``copies`` (texts seen before), ``warc`` (records),
+``archive`` (files of them), ``export`` and ``parquet``.
+"""
+
+from honeyguide.store.counts import Counts, GenerationCount, HostRow
+from honeyguide.store.export import export
+from honeyguide.store.generations import Generation, pack, unpack
+from honeyguide.store.store import Store
+from honeyguide.store.visits import VisitRow
+
+__all__ = [
+    "Counts",
+    "Generation",
+    "GenerationCount",
+    "HostRow",
+    "Store",
+    "VisitRow",
+    "export",
+    "pack",
+    "unpack",
+]

@@ -1,0 +1,89 @@
+"""``honeyguide demo``"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from honeyguide.cli.options import Json
+
+
+def demo(
+    topic: Annotated[
+        str, typer.Option("--topic", "-t", help="Which of the demo's topics.")
+    ] = "backup-and-replication",
+    pages: Annotated[int, typer.Option("--pages", "-n", help="Visits per crawl.")] = 300,
+    folder: Annotated[Path, typer.Option("--folder", help="Where the collections go.")] = Path(
+        "demo-collection"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Crawl the embedded web, offline, and compare with breadth-first.
+
+    Examples:
+
+    `honeyguide demo`
+
+    `honeyguide demo --topic authentication --pages 400`
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from honeyguide.cli.display import Display
+    from honeyguide.lab.chart import terminal
+    from honeyguide.lab.demo import demonstrate, points
+    from honeyguide.lab.demo_web import topics
+
+    talk = Console(stderr=True, highlight=False)
+    wanted = topics().get(topic)
+    if wanted is not None and not as_json:
+        talk.print(f"Looking for pages on [bold]{wanted.title}[/bold] in manuals of free software,")
+        talk.print("served on this machine under their own host names. No internet is used.\n")
+    runs = demonstrate(
+        folder, topic, pages, lambda title, budget: Display(title, budget, quiet=as_json)
+    )
+    if as_json:
+        facts = {
+            run.title: {
+                "visits": len(run.harvest.found),
+                "relevant": run.harvest.found[-1] if run.harvest.found else 0,
+                "harvest": round(run.harvest.rate, 4),
+                "recall": round(run.harvest.recall, 4),
+                "area": round(run.harvest.area, 4),
+                "seconds": round(run.report.seconds, 2),
+                "collection": str(run.collection.folder),
+            }
+            for run in runs
+        }
+        typer.echo(json.dumps(facts))
+        return
+    out = Console(highlight=False)
+    table = Table(title=None, header_style="bold", box=None, pad_edge=False)
+    for title in ("crawl", "pages", "relevant", "harvest rate", "recall", "area", "pages/s"):
+        table.add_column(title, justify="left" if title == "crawl" else "right")
+    for run in runs:
+        found = run.harvest.found
+        table.add_row(
+            run.title,
+            str(len(found)),
+            str(found[-1] if found else 0),
+            f"{run.harvest.rate:.0%}",
+            f"{run.harvest.recall:.0%}",
+            f"{run.harvest.area:.2f}",
+            f"{run.report.progress.visits / max(0.001, run.report.seconds):.0f}",
+        )
+    out.print(table)
+    out.print("\nRelevant pages found, by pages visited (judged by hand, not by the crawler):")
+    for line in terminal({run.title: points(run) for run in runs}):
+        out.print(line)
+    first = runs[0].collection.folder
+    example = next(iter(row.url for row in runs[0].collection.pages()), "URL")
+    out.print(f"\nThe collection is in [bold]{first}[/bold], the curves in {folder}/harvest.svg.")
+    out.print("Next:")
+    out.print(f"  honeyguide status {first}")
+    out.print(f"  honeyguide explain {first} {example}", soft_wrap=True)
+    out.print(f"  honeyguide export {first} --to pages.csv")
+    out.print("  honeyguide new NAME        start your own")

@@ -1,0 +1,124 @@
+"""Why was an address fetched, or why not? Answered from the journal, the frontier and the rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from honeyguide import registry
+from honeyguide.config import Settings
+from honeyguide.crawl.build import fence_of
+from honeyguide.errors import ConfigError
+from honeyguide.fetch.robots import Robots
+from honeyguide.frontier.lookup import Found, find
+from honeyguide.protocols import Strategy
+from honeyguide.store.store import Store
+from honeyguide.store.visits import VisitRow
+from honeyguide.types import Link, Reason, Url
+from honeyguide.url import canonical, origin
+
+_STEPS = 30
+"""Most steps of the way back to a seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One page on the way from a seed."""
+
+    url: Url
+    anchor: str
+    verdict: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    url: Url
+    answer: str
+    """One sentence: fetched, waiting, refused, or never seen."""
+    visits: tuple[VisitRow, ...] = ()
+    waiting: Found | None = None
+    reasons: tuple[Reason, ...] = ()
+    """Why the link got its score, by the generation that decided."""
+    way: tuple[Step, ...] = ()
+    """From a seed to this page."""
+    label: float | None = None
+
+
+def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanation:
+    url = canonical(text.strip())
+    if url is None:
+        raise ConfigError(f"{text!r} is no http or https address")
+    with Store.open(folder, "read") as store:
+        visits = tuple(store.visit(url))
+        waiting = None if visits and visits[-1].final else find(store.log, url)
+        link = _link(visits[-1]) if visits else waiting.link if waiting else None
+        generation = visits[-1].generation if visits else None
+        label = store.label_of(url)
+        return Explanation(
+            url,
+            _answer(store, settings, url, visits, waiting, now),
+            visits,
+            waiting,
+            _reasons(store, link, generation),
+            _way(store, link),
+            label.value if label else None,
+        )
+
+
+def _answer(
+    store: Store,
+    settings: Settings,
+    url: Url,
+    visits: tuple[VisitRow, ...],
+    waiting: Found | None,
+    now: float,
+) -> str:
+    if visits:
+        last = visits[-1]
+        if last.failure and not last.final:
+            return f"It failed ({last.failure}: {last.detail}) and will be tried again."
+        if last.failure:
+            return f"It was not kept: {last.failure}: {last.detail}."
+        if last.moved:
+            return f"It was fetched and redirects to {last.moved}."
+        if last.verdict is None:
+            return f"It was fetched for its links (HTTP {last.status}); such pages are not judged."
+        word = "relevant" if last.relevant else "not relevant"
+        return f"It was fetched and judged {word}: {last.verdict:.2f}."
+    if refusal := fence_of(settings).refuses(Link(url)):
+        kind, why = refusal
+        return f"It is not fetched: {why} ({'a trap rule' if kind == 'trap' else 'scope'})."
+    if waiting is not None:
+        return f"It waits in the frontier with score {waiting.queued:.2f}."
+    robots = Robots()
+    for entry in store.robots(now):
+        robots.load(*entry)
+    rules = robots.rules(origin(url), now)
+    if rules is not None and not rules.allows(url):
+        return "It was never seen as a link, and robots.txt would forbid it."
+    return "No page that was fetched links to it, so it was never seen."
+
+
+def _reasons(store: Store, link: Link | None, generation: int | None) -> tuple[Reason, ...]:
+    kept = store.generations()
+    if link is None or not kept or link.channel == "seed":
+        return ()
+    number = kept[-1].number if generation is None else generation
+    strategy: Strategy = store.load_generation(number, registry.find)
+    return strategy.explain(link)
+
+
+def _link(row: VisitRow) -> Link:
+    """The link that led to a visit, as the strategy saw it."""
+    return Link(**{name: getattr(row, name) for name in Link._fields})
+
+
+def _way(store: Store, link: Link | None) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    while link is not None and link.source is not None and len(steps) < _STEPS:
+        rows = store.visit(link.source)
+        if not rows:
+            break
+        steps.append(Step(link.source, link.anchor, rows[-1].verdict))
+        link = _link(rows[-1])
+    return tuple(reversed(steps))

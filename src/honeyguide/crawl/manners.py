@@ -1,0 +1,55 @@
+"""May we go there now? Robots.txt, the host's rest and the domain's quota in one answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from honeyguide.crawl.limits import Quota, Streaks
+from honeyguide.fetch.robots import Robots
+from honeyguide.fetch.rules import Rules
+from honeyguide.frontier.hosts import Politeness
+from honeyguide.types import Url
+from honeyguide.url import domain, host, origin
+
+_RECHECK_S = 3600.0
+"""A domain whose quota is spent is looked at again after an hour."""
+
+
+class Permit(NamedTuple):
+    """``go``; ``ask`` for robots.txt first; ``forbidden`` for good; ``unavailable``: robots.txt
+    cannot be had, which forbids for a while; ``later``: the host is parked ``until``."""
+
+    answer: Literal["go", "ask", "forbidden", "unavailable", "later"]
+    rules: Rules | None = None
+    why: str = ""
+    until: float = 0.0
+
+
+@dataclass
+class Manners:
+    robots: Robots
+    politeness: Politeness
+    quota: Quota
+    streaks: Streaks
+    lab: bool = False
+
+    def permit(self, url: Url, now: float) -> Permit:
+        rules = self.robots.rules(origin(url), now)
+        if rules is None:
+            return Permit("ask")
+        if rules.closed:
+            return Permit("unavailable", rules, "robots.txt cannot be had", rules.expires)
+        if not rules.allows(url):
+            return Permit("forbidden", rules, "robots.txt forbids it")
+        if self.politeness.too_slow(rules.crawl_delay):
+            why = f"robots.txt asks for {rules.crawl_delay:.0f} s between requests"
+            return Permit("later", rules, why, rules.expires)
+        if self.quota.spent(domain(host(url))):
+            return Permit("later", rules, "the domain's quota is spent", now + _RECHECK_S)
+        return Permit("go", rules)
+
+    def rest(self, name: str, elapsed: float, rules: Rules | None = None) -> float:
+        """Seconds a host rests after an answer that took ``elapsed``."""
+        delay = rules.crawl_delay if rules is not None else None
+        return self.politeness.rest(name, delay, elapsed, lab=self.lab)

@@ -1,0 +1,91 @@
+"""How a crawl stands: counted while it runs, told when it ends."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Self
+
+from honeyguide.store.counts import Counts
+from honeyguide.types import Url, Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a display shows while the ring turns."""
+
+    visits: int
+    pages: int
+    relevant: int
+    failures: int
+    waiting: int
+    busy: int
+    sites: int
+    generation: int
+    now: Url | None
+
+    @property
+    def harvest(self) -> float:
+        return self.relevant / self.visits if self.visits else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a run ended."""
+
+    progress: Progress
+    reason: str
+    seconds: float
+    next_at: float | None = None
+    """When hosts that rest will be ready again, if links still wait."""
+    failed: str = ""
+    """Not a single page was fetched: the last failures, in words."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class Tally:
+    """The counts of a collection, kept up to date visit by visit."""
+
+    threshold: float
+    visits: int = 0
+    pages: int = 0
+    relevant: int = 0
+    failures: int = 0
+    _last: deque[str] = field(default_factory=lambda: deque(maxlen=3))
+
+    @classmethod
+    def of(cls, counts: Counts, threshold: float) -> Self:
+        return cls(
+            threshold, counts.visits, counts.pages, counts.relevant, sum(counts.failures.values())
+        )
+
+    def count(self, visit: Visit) -> bool:
+        """Count it; whether it was relevant."""
+        relevant = visit.verdict is not None and visit.verdict.score >= self.threshold
+        self.visits += 1
+        self.pages += visit.page is not None
+        self.relevant += relevant
+        if visit.failure is not None:
+            self.failures += 1
+            self._last.append(f"{visit.link.url}: {visit.failure.kind} {visit.failure.detail}")
+        return relevant
+
+    def hopeless(self) -> str:
+        """The last failures, if nothing but failures was seen; else ''."""
+        return "; ".join(self._last) if self.failures and not self.pages else ""
+
+    def progress(
+        self, *, waiting: int, busy: int, sites: int, generation: int, now: Url | None
+    ) -> Progress:
+        return Progress(
+            self.visits,
+            self.pages,
+            self.relevant,
+            self.failures,
+            waiting,
+            busy,
+            sites,
+            generation,
+            now,
+        )

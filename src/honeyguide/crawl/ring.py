@@ -1,0 +1,337 @@
+"""The ring: links out of the frontier, links back into it. docs/ring.md walks through it.
+
+    seeds → frontier → fetch → read → judge → visit → store
+               ↑                        ↓       ↓
+               └──────── rank ←─────── links  teacher → examples → learn → next generation
+
+It closes in two places only, and both are here: links in (:meth:`Ring._apply`) and
+generation in (:meth:`Ring._learned`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from honeyguide.config import Settings
+from honeyguide.crawl.limits import Breath, Enough
+from honeyguide.crawl.manners import Manners, Permit
+from honeyguide.crawl.progress import Progress, Report, Tally
+from honeyguide.crawl.stages import Outcome, Stages, sitemap_links
+from honeyguide.errors import FetchError, HoneyguideError
+from honeyguide.fetch.rules import Rules
+from honeyguide.learning.trainer import Trainer
+from honeyguide.protocols import Fetcher, Frontier, Strategy, Teacher
+from honeyguide.store.store import Store
+from honeyguide.types import Candidate, Link, Request, Response, Visit
+from honeyguide.url import domain, host, origin
+
+_GROUP = 32
+"""Finished visits that are committed together …"""
+_LINGER_S = 0.2
+"""… or after so long."""
+_GRACE_S = 5.0
+"""How long a stopping ring waits for answers that are under way."""
+_NAP_S = 1.0
+"""The ring looks up at least this often, to see whether it is enough."""
+_ROBOTS_BYTES = 512 * 1024
+
+
+@dataclass
+class Ring:
+    """One shard's ring. Everything it uses is given; it makes nothing itself."""
+
+    settings: Settings
+    frontier: Frontier
+    fetcher: Fetcher
+    manners: Manners
+    stages: Stages
+    store: Store
+    strategy: Strategy
+    generation: int
+    teacher: Teacher
+    trainer: Trainer
+    breath: Breath
+    enough: Enough
+    clock: Callable[[], float]
+
+    def __post_init__(self) -> None:
+        self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
+        self._tasks: dict[asyncio.Task[None], Candidate] = {}
+        self._pending: list[Visit] = []
+        self._asked: list[str] = []
+        """Origins whose robots.txt was read since the last commit."""
+        self._mapped: set[str] = set()
+        """Origins whose sitemaps were pushed."""
+        self._woken = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._learning: asyncio.Task[Strategy] | None = None
+        self._trouble: BaseException | None = None
+
+    def stop(self) -> None:
+        """Finish what is under way, then end."""
+        self.enough.asked = True
+        self._woken.set()
+
+    def progress(self) -> Progress:
+        newest = next(reversed(self._tasks.values()), None)
+        return self.tally.progress(
+            waiting=len(self.frontier),
+            busy=len(self._tasks),
+            sites=self.manners.quota.domains(),
+            generation=self.generation,
+            now=newest.link.url if newest else None,
+        )
+
+    async def run(self) -> Report:
+        """Turn until something says stop; what was finished is committed, whatever happens."""
+        began = self.clock()
+        watcher = asyncio.create_task(self.breath.watch())
+        reason = ""
+        try:
+            reason = await self._turn()
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=_GRACE_S)
+        finally:
+            watcher.cancel()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(watcher, *self._tasks, return_exceptions=True)
+            self._commit()
+        if self._trouble is not None:
+            raise self._trouble
+        return Report(
+            self.progress(),
+            reason,
+            self.clock() - began,
+            self.frontier.wake_at(),
+            self.tally.hopeless(),
+            tuple(self.store.warnings),
+        )
+
+    async def _turn(self) -> str:
+        """The loop: start what may start, then sleep until something happens."""
+        while True:
+            if self._trouble is not None:
+                return "something broke"
+            if reason := self.enough.reason(self.tally.visits):
+                return reason
+            self._woken.clear()
+            now = self.clock()
+            self._start(now)
+            if not self._tasks and self._pending:
+                self._commit()
+                continue
+            wake = self.frontier.wake_at()
+            if not self._tasks:
+                if wake is None:
+                    return "no link is left to follow"
+                if wake - now > self._patience():
+                    return f"no host is ready for the next {(wake - now) / 60:.0f} minutes"
+            full = self._busy() >= self.breath.limit
+            pause = _NAP_S if wake is None or full else min(_NAP_S, wake - now)
+            try:
+                async with asyncio.timeout(max(pause, 0.001)):
+                    await self._woken.wait()
+            except TimeoutError:
+                pass
+
+    def _start(self, now: float) -> None:
+        """Visits leave the frontier while there is room for them.
+
+        A visit takes its place until it is committed, so that a crash repeats no more of them
+        than were allowed at once.
+        """
+        while self._busy() < self.breath.limit:
+            if not self.enough.room(self.tally.visits + len(self._tasks)):
+                return
+            candidate = self.frontier.pop(now)
+            if candidate is None:
+                return
+            task = asyncio.create_task(self._visit(candidate))
+            self._tasks[task] = candidate
+            task.add_done_callback(self._ended)
+
+    def _busy(self) -> int:
+        return len(self._tasks) + len(self._pending)
+
+    def _patience(self) -> float:
+        """A crawl that never saw a page says so soon: its seeds are out of reach."""
+        return self.settings.crawl.patience_s if self.tally.pages else 5.0
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._trouble = self._trouble or error
+        self._woken.set()
+
+    # -- one visit ---------------------------------------------------------------------------
+
+    async def _visit(self, candidate: Candidate) -> None:
+        url = candidate.link.url
+        permit = self.manners.permit(url, self.clock())
+        if permit.rules is None:
+            await self._ask(candidate)
+            return
+        if permit.answer != "go":
+            self._hold(candidate, permit)
+            return
+        streaks, name = self.manners.streaks, host(url)
+        elapsed = 0.0
+        try:
+            response = await self.fetcher.fetch(Request(url))
+        except FetchError as error:
+            outcome = self.stages.fail(
+                candidate, error, self.clock(), streaks.fail(name), self.generation
+            )
+        else:
+            elapsed = response.elapsed
+            outcome = self.stages.answer(
+                candidate,
+                response,
+                self.strategy,
+                self.clock(),
+                streaks.after(name, response.status),
+                self.generation,
+            )
+        rest = self.manners.rest(name, elapsed, permit.rules) + outcome.rest
+        self._apply(candidate, outcome, permit.rules, rest)
+
+    def _hold(self, candidate: Candidate, permit: Permit) -> None:
+        """Not now, or never: nothing was asked of the host, so it need not rest."""
+        now = self.clock()
+        assert permit.rules is not None
+        if permit.answer == "later":
+            self.frontier.retry(candidate, now, 0.0, now)
+        elif permit.answer == "unavailable":
+            outcome = self.stages.unavailable(candidate, permit.why, now, self.generation)
+            self._apply(candidate, outcome, permit.rules, 0.0)
+        else:
+            outcome = self.stages.refuse(candidate, now, "robots", permit.why, self.generation)
+            self._apply(candidate, outcome, permit.rules, 0.0)
+        if permit.until:
+            self.frontier.park(host(candidate.link.url), permit.until)
+
+    async def _ask(self, candidate: Candidate) -> None:
+        """This turn of the host goes to its robots.txt; the candidate waits for the next."""
+        place, name = origin(candidate.link.url), host(candidate.link.url)
+        robots = self.manners.robots
+        target = robots.request_url(place, self.clock())
+        other = host(target)
+        if other != name and (at := self.frontier.take(other, self.clock())):
+            # robots.txt moved to another host, which is busy or rests: wait for that one.
+            self.frontier.retry(candidate, self.clock(), 0.0, at)
+            return
+        answer: Response | FetchError
+        elapsed = 0.0
+        try:
+            answer = await self.fetcher.fetch(
+                Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
+            )
+            elapsed = answer.elapsed
+        except FetchError as error:
+            answer = error
+        now = self.clock()
+        rules = robots.learn(place, answer, now)
+        if rules is not None:
+            self._asked.append(place)
+        if other != name:
+            self.frontier.release(other, now, self.manners.rest(other, elapsed))
+            self.frontier.retry(candidate, now, 0.0, now)
+        else:
+            self.frontier.retry(candidate, now, self.manners.rest(name, elapsed, rules), now)
+
+    # -- links in ----------------------------------------------------------------------------
+
+    def _apply(self, candidate: Candidate, outcome: Outcome, rules: Rules, rest: float) -> None:
+        """Take an outcome in: links to the frontier, the visit to the store, all or nothing.
+
+        No ``await`` stands between these lines, so a commit sees whole visits only.
+        """
+        visit, now = outcome.visit, self.clock()
+        if outcome.again is None:
+            self.frontier.finish(candidate, now, rest)
+        else:
+            tried = candidate._replace(tries=candidate.tries + 1)
+            self.frontier.retry(tried, now, rest, now + outcome.again)
+        relevant = self.tally.count(visit)
+        self.manners.quota.count(domain(host(candidate.link.url)), 1, int(relevant))
+        self.frontier.push(outcome.candidates)
+        self._push(list(outcome.links))
+        self._push_sitemaps(visit, rules, relevant)
+        self._pending.append(visit)
+        if len(self._pending) >= _GROUP:
+            self._commit()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_LINGER_S, self._commit)
+        self._teach(visit)
+
+    def _push(self, links: list[Link]) -> None:
+        """Rank only what would still be visited: most links on a page are old acquaintances."""
+        wanted = self.frontier.wanted([link.url for link in links])
+        links = [link for link, wants in zip(links, wanted, strict=True) if wants]
+        scores = self.strategy.rank(links)
+        self.frontier.push(map(Candidate, links, scores, scores))
+
+    def _push_sitemaps(self, visit: Visit, rules: Rules, relevant: bool) -> None:
+        """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""
+        when, place = self.settings.scope.sitemaps, origin(visit.link.url)
+        if not rules.sitemaps or when == "never" or (when == "relevant" and not relevant):
+            return
+        if visit.verdict is not None and place not in self._mapped:
+            self._mapped.add(place)
+            score = visit.verdict.score
+            links = sitemap_links(rules.sitemaps, visit.link, score)
+            self.frontier.push(Candidate(link, 0.9 * score, 0.9 * score) for link in links)
+
+    def _commit(self) -> None:
+        """One transaction: finished visits, their links, and what robots.txt files said."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        visits, self._pending = self._pending, []
+        asked, self._asked = self._asked, []
+        if isinstance(self._trouble, HoneyguideError):
+            return  # the store is in trouble: what is not committed will be fetched again
+        try:
+            with self.store.transaction():
+                self.store.append(visits, self.settings.topic.threshold)
+                self.frontier.flush()
+                for place in asked:
+                    if entry := self.manners.robots.dump(place):
+                        self.store.save_robots(*entry)
+        except HoneyguideError as error:
+            self._trouble = self._trouble or error
+        self._woken.set()
+
+    # -- generation in -----------------------------------------------------------------------
+
+    def _teach(self, visit: Visit) -> None:
+        if not self.strategy.habits.learns or visit.page is None:
+            return
+        self.trainer.seen()
+        if example := self.teacher.teach(visit):
+            self.trainer.offer(example)
+        if self._learning is None and self.trainer.due():
+            self._learning = asyncio.create_task(self.trainer.learn(self.strategy))
+            self._learning.add_done_callback(self._learned)
+
+    def _learned(self, task: asyncio.Task[Strategy]) -> None:
+        """A new generation is swapped in whole, and what waits is ranked anew."""
+        self._learning = None
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
+            self._trouble = self._trouble or error
+        elif task.result() is not self.strategy:
+            self.strategy, self.generation = task.result(), self.generation + 1
+            with self.store.transaction():
+                self.store.save_generation(
+                    self.generation,
+                    self.settings.crawl.strategy,
+                    self.strategy,
+                    "learned",
+                    self.clock(),
+                )
+            self.frontier.rerank(self.strategy.rank)

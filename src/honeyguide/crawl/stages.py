@@ -1,0 +1,242 @@
+"""The stations of the ring between an answer and the frontier: values in, an outcome out.
+
+Nothing here waits, fetches or stores. Each function says what should happen next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from honeyguide.config import Settings
+from honeyguide.errors import FetchError, ParseError
+from honeyguide.fetch.retry import decide
+from honeyguide.parse.read import read
+from honeyguide.protocols import Strategy
+from honeyguide.scope import Fence
+from honeyguide.types import (
+    Candidate,
+    Copy,
+    Failure,
+    FailureKind,
+    Link,
+    Page,
+    Response,
+    Url,
+    Visit,
+)
+from honeyguide.url import canonical, domain, host
+
+LISTS = frozenset({"application/x-sitemap", "application/x-feed"})
+"""Pages that only list other pages; they are read for their links and never judged."""
+
+_PATIENCE = 3
+"""How often a link may find its host's robots.txt out of order."""
+
+_FADE = 0.7
+"""What remains of the finder's verdict for links that a list names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one visit came to, and what should happen next."""
+
+    visit: Visit
+    links: tuple[Link, ...] = ()
+    """To be ranked and pushed."""
+    candidates: tuple[Candidate, ...] = ()
+    """To be pushed as they are: where a redirect or a canonical link points."""
+    rest: float = 0.0
+    """Seconds the host needs beyond politeness."""
+    again: float | None = None
+    """Seconds until another try; None: this was the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    settings: Settings
+    fence: Fence
+    find_copy: Callable[[Url, str], Copy | None]
+
+    def refuse(
+        self, candidate: Candidate, now: float, kind: FailureKind, detail: str, generation: int
+    ) -> Outcome:
+        """Not fetched at all, and for good."""
+        return Outcome(_visit(candidate, now, generation, failure=Failure(kind, detail)))
+
+    def fail(
+        self, candidate: Candidate, error: FetchError, now: float, streak: int, generation: int
+    ) -> Outcome:
+        """The web failed us: tried again or given up, as fetch/retry.py says."""
+        kind = cast("FailureKind", error.kind)
+        plan = decide(kind, tries=candidate.tries + 1, streak=streak, now=now)
+        failure = Failure(kind, error.detail, final=plan.again is None)
+        visit = _visit(candidate, now, generation, failure=failure)
+        return Outcome(visit, rest=plan.rest, again=plan.again)
+
+    def unavailable(self, candidate: Candidate, why: str, now: float, generation: int) -> Outcome:
+        """The host's robots.txt cannot be had: three times, then we leave it alone."""
+        final = candidate.tries + 1 >= _PATIENCE
+        failure = Failure("robots", why, final)
+        visit = _visit(candidate, now, generation, failure=failure)
+        return Outcome(visit, again=None if final else 0.0)
+
+    def answer(
+        self,
+        candidate: Candidate,
+        response: Response,
+        strategy: Strategy,
+        now: float,
+        streak: int,
+        generation: int,
+    ) -> Outcome:
+        """An answer came: a page, a redirect, or a refusal."""
+        visit = replace(_visit(candidate, now, generation), response=response)
+        if response.status in (301, 302, 303, 307, 308):
+            return self._redirect(candidate, response, visit)
+        if response.status != 200 and response.status != 203:
+            return _refused(candidate, response, visit, now, streak)
+        try:
+            page = read(
+                response,
+                candidate.link,
+                strip_tracking=self.settings.scope.strip_tracking,
+                outlinks=self.settings.scope.outlinks,
+            )
+        except ParseError as error:
+            return Outcome(replace(visit, failure=Failure("parse", str(error))))
+        if page.media_type in LISTS:
+            return self._list(candidate, page, visit)
+        return self._page(candidate, page, visit, strategy)
+
+    def _redirect(self, candidate: Candidate, response: Response, visit: Visit) -> Outcome:
+        """The target goes to the frontier, so that its host, robots and scope count as ever."""
+        link = candidate.link
+        target = canonical(response.header("location"), link.url)
+        if target is None:
+            detail = f"it points to {response.header('location')[:200]!r}"
+            return Outcome(replace(visit, failure=Failure("protocol", detail)))
+        visit = replace(visit, moved=target)
+        if target == link.url:
+            # A page that sends to itself wants its cookie back; three tries are enough.
+            if candidate.tries < 2 and response.header("set-cookie"):
+                failure = Failure("too_many_redirects", "sends to itself", final=False)
+                return Outcome(replace(visit, failure=failure), again=0.0)
+            failure = Failure("too_many_redirects", "it points to itself")
+            return Outcome(replace(visit, failure=failure))
+        if link.hops >= self.settings.fetch.redirects:
+            failure = Failure("too_many_redirects", f"more than {link.hops} hops, to {target}")
+            return Outcome(replace(visit, failure=failure))
+        onward = link._replace(
+            url=target, source=link.url, channel="redirect", hops=link.hops + 1, inlinks=1
+        )
+        if refusal := self.fence.refuses(onward):
+            kind, why = refusal
+            failure = Failure(kind, f"it points to {target}: {why}")
+            return Outcome(replace(visit, failure=failure))
+        return Outcome(visit, candidates=(Candidate(onward, candidate.score, candidate.score),))
+
+    def _list(self, candidate: Candidate, page: Page, visit: Visit) -> Outcome:
+        wanted = self.settings.scope
+        if (page.media_type == "application/x-feed" and not wanted.feeds) or (
+            page.media_type == "application/x-sitemap" and wanted.sitemaps == "never"
+        ):
+            return Outcome(replace(visit, page=replace(page, links=())))
+        parent = candidate.link.parent * _FADE
+        links = tuple(
+            link._replace(parent=parent) for link in page.links if self._admits(link, page)
+        )
+        return Outcome(replace(visit, page=page), links=links)
+
+    def _page(self, candidate: Candidate, page: Page, visit: Visit, strategy: Strategy) -> Outcome:
+        verdict = strategy.judge(page)
+        if not page.index:
+            # It asks not to be kept: its links count, its words do not.
+            failure = Failure("robots", "the page asks not to be indexed")
+            visit = replace(visit, response=None, failure=failure)
+            copy = None
+        else:
+            copy = self.find_copy(page.url, page.text)
+            visit = replace(visit, page=page, verdict=verdict, copy=copy)
+        candidates = self._canonical(candidate, page)
+        if copy is not None and copy.exact and _same_site(copy.of, page.url):
+            # The same words under many addresses of one site: a session-id trap, or a mirror.
+            return Outcome(visit, candidates=candidates)
+        links = tuple(
+            link._replace(parent=verdict.score) for link in page.links if self._admits(link, page)
+        )
+        return Outcome(visit, links=links, candidates=candidates)
+
+    def _canonical(self, candidate: Candidate, page: Page) -> tuple[Candidate, ...]:
+        """The address that the page itself prefers, if it is on the same site.
+
+        A hint, not an order: too many sites name their front page everywhere. It waits with
+        half the score, and if its words turn out the same, it is marked as a copy.
+        """
+        if page.canonical is None or not _same_site(page.canonical, page.url):
+            return ()
+        link = candidate.link._replace(url=page.canonical, source=page.url, channel="redirect")
+        if self.fence.refuses(link) or link.hops >= self.settings.fetch.redirects:
+            return ()
+        link = link._replace(hops=link.hops + 1)
+        return (Candidate(link, candidate.score / 2, candidate.score / 2),)
+
+    def _admits(self, link: Link, page: Page) -> bool:
+        most = self.settings.crawl.depth
+        if most and link.depth > most:
+            return False
+        if link.channel == "feed" and not self.settings.scope.feeds:
+            return False
+        if link.rel == "sitemap" and not _same_site(link.url, page.url):
+            return False
+        return self.fence.refuses(link) is None
+
+
+def sitemap_links(sitemaps: tuple[Url, ...], source: Link, verdict: float) -> list[Link]:
+    """Links to the sitemaps that a site's robots.txt names; foreign ones are not believed."""
+    return [
+        Link(
+            url=url,
+            source=source.url,
+            rel="sitemap",
+            channel="sitemap",
+            depth=source.depth + 1,
+            parent=verdict,
+        )
+        for url in sitemaps
+        if _same_site(url, source.url)
+    ]
+
+
+def _refused(
+    candidate: Candidate, response: Response, visit: Visit, now: float, streak: int
+) -> Outcome:
+    """Any other status: the table in fetch/retry.py knows whether to come again."""
+    plan = decide(
+        response.status,
+        tries=candidate.tries + 1,
+        streak=streak,
+        retry_after=response.header("retry-after"),
+        now=now,
+    )
+    failure = Failure("status", f"HTTP {response.status}", final=plan.again is None)
+    return Outcome(replace(visit, failure=failure), rest=plan.rest, again=plan.again)
+
+
+def _visit(
+    candidate: Candidate, now: float, generation: int, failure: Failure | None = None
+) -> Visit:
+    return Visit(
+        candidate.link,
+        now,
+        generation,
+        candidate.queued,
+        candidate.score,
+        candidate.tries + 1,
+        failure=failure,
+    )
+
+
+def _same_site(one: str, other: str) -> bool:
+    return domain(host(one)) == domain(host(other))

@@ -1,0 +1,78 @@
+"""Which network addresses a crawler must not touch, whatever a name or a redirect says."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+_NAMED: tuple[tuple[IPv4Network | IPv6Network, str], ...] = (
+    (IPv4Network("169.254.169.254/32"), "a cloud metadata address"),
+    (IPv6Network("fd00:ec2::254/128"), "a cloud metadata address"),
+    (IPv4Network("100.64.0.0/10"), "a carrier's shared address"),
+    (IPv4Network("192.88.99.0/24"), "a 6to4 relay address"),
+    (IPv6Network("fec0::/10"), "a site-local address"),
+)
+"""What the standard library's properties do not cover, or not in every version we support."""
+
+_NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
+_COMPATIBLE = IPv6Network("::/96")
+
+
+@lru_cache(maxsize=4096)
+def forbidden(ip: str) -> str:
+    """Why nobody outside may be sent to this address, in words; '' if it is public.
+
+    >>> forbidden("127.0.0.1")
+    'a loopback address'
+    """
+    try:
+        address = ip_address(ip.strip("[]").partition("%")[0])
+    except ValueError:
+        return "not a network address"
+    return _reason(address)
+
+
+def loopback(host: str) -> bool:
+    """Is this host, by name or number, certainly this machine itself?"""
+    name = host.strip("[]").rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _reason(address: IPv4Address | IPv6Address) -> str:
+    for network, reason in _NAMED:
+        if address.version == network.version and address in network:
+            return reason
+    for holds, reason in (
+        (address.is_loopback, "a loopback address"),
+        (address.is_unspecified, "the unspecified address"),
+        (address.is_link_local, "a link-local address"),
+        (address.is_multicast, "a multicast address"),
+    ):
+        if holds:
+            return reason
+    if isinstance(address, IPv6Address) and (inner := _embedded(address)) is not None:
+        reason = _reason(inner)
+        return f"{reason} inside an IPv6 address" if reason else ""
+    if address.is_private:
+        return "a private address"
+    if address.is_reserved or not address.is_global:
+        return "a reserved address"
+    return ""
+
+
+def _embedded(address: IPv6Address) -> IPv4Address | None:
+    """The IPv4 address that packets to this IPv6 address end up at."""
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address.sixtofour is not None:
+        return address.sixtofour
+    if address.teredo is not None:
+        return address.teredo[1]
+    if address in _COMPATIBLE or any(address in network for network in _NAT64):
+        return IPv4Address(int(address) & 0xFFFF_FFFF)
+    return None

@@ -1,0 +1,149 @@
+"""Cookies, kept apart by site: RFC 6265 without the parts that only browsers need."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from honeyguide.url import domain, host, is_ip, path
+
+COOKIES: Final = 50
+"""Most cookies of one site; the oldest goes first."""
+BYTES: Final = 4096
+"""Most bytes of one cookie's name and value."""
+SITES: Final = 5_000
+_HEADER = 16_384
+"""Most bytes of a Cookie header: beyond, servers answer 400."""
+_UNFIT = re.compile(r"[^\t -~]").search
+"""What we do not send back: control characters, and letters of an unknown encoding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cookie:
+    name: str
+    value: str
+    host: str
+    """Sent to this host …"""
+    wide: bool
+    """… and to the hosts below it."""
+    path: str
+    secure: bool
+    expires: float
+
+    def fits(self, name: str, where: str, secure: bool, now: float) -> bool:
+        return (
+            self.expires > now
+            and (secure or not self.secure)
+            and (name == self.host or (self.wide and name.endswith(f".{self.host}")))
+            and _below(where, self.path)
+        )
+
+
+class Jar:
+    """A jar per registrable domain. Sites without cookies cost one dictionary lookup."""
+
+    def __init__(self) -> None:
+        self._sites: OrderedDict[str, dict[tuple[str, str, str], Cookie]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._sites.values()))
+
+    def header(self, url: str, now: float) -> str:
+        """The Cookie header for this address, or ''."""
+        if not self._sites:
+            return ""
+        name = host(url)
+        site = domain(name)
+        cookies = self._sites.get(site)
+        if cookies is None:
+            return ""
+        self._sites.move_to_end(site)
+        where = path(url).partition("?")[0]
+        secure = url.startswith("https:")
+        fitting = [c for c in cookies.values() if c.fits(name, where, secure, now)]
+        fitting.sort(key=lambda cookie: -len(cookie.path))
+        text = "; ".join(f"{c.name}={c.value}" if c.name else c.value for c in fitting)
+        return text if len(text) <= _HEADER else text[:_HEADER].rpartition("; ")[0]
+
+    def learn(self, url: str, lines: Iterable[str], now: float) -> None:
+        """Take in the Set-Cookie headers of an answer from this address."""
+        name = host(url)
+        site = domain(name)
+        for line in lines:
+            cookie = read(line, url, name, site, now)
+            if cookie is None:
+                continue
+            cookies = self._sites.setdefault(site, {})
+            self._sites.move_to_end(site)
+            key = (cookie.name, cookie.host, cookie.path)
+            old = cookies.pop(key, None)
+            if old is not None and old.secure and not url.startswith("https:"):
+                cookies[key] = old  # a plain-text answer must not replace a secure cookie
+            elif cookie.expires > now:
+                cookies[key] = cookie
+            while len(cookies) > COOKIES:
+                del cookies[next(iter(cookies))]
+            if not cookies:
+                del self._sites[site]
+        while len(self._sites) > SITES:
+            self._sites.popitem(last=False)
+
+
+def read(line: str, url: str, name: str, site: str, now: float) -> Cookie | None:
+    """One Set-Cookie header, or None if it is malformed or meant for somebody else."""
+    pair, *attributes = line[: 4 * BYTES].split(";")
+    key, equals, value = pair.partition("=")
+    if not equals:
+        key, value = "", pair
+    key, value = key.strip(" \t"), value.strip(" \t")
+    if (not key and not value) or len(key) + len(value) > BYTES or _UNFIT(pair):
+        return None
+    given: dict[str, str] = {}
+    for attribute in attributes:
+        word, _, text = attribute.partition("=")
+        given[word.strip().lower()] = text.strip()
+    secure = "secure" in given
+    if secure and not url.startswith("https:"):
+        return None
+    wanted = given.get("domain", "").removeprefix(".").lower()
+    if wanted and not _own(wanted, name, site):
+        return None
+    # An address in numbers, or a host that is itself a public suffix, has nobody below it.
+    wide = bool(wanted) and not is_ip(name) and domain(f"x.{wanted}") == site
+    where = given.get("path", "")
+    if not where.startswith("/"):
+        folder = path(url).partition("?")[0]
+        where = folder[: folder.rindex("/")] or "/"
+    if key.startswith("__Secure-") and not secure:
+        return None
+    if key.startswith("__Host-") and not (secure and not wanted and where == "/"):
+        return None
+    return Cookie(key, value, wanted or name, wide, where, secure, _expiry(given, now))
+
+
+def _own(wanted: str, name: str, site: str) -> bool:
+    """May this host set cookies for that domain: one it lies in, not wider than its site?"""
+    inside = name == wanted or name.endswith(f".{wanted}")
+    return inside and (wanted == site or wanted.endswith(f".{site}"))
+
+
+def _below(where: str, folder: str) -> bool:
+    return where == folder or (
+        where.startswith(folder) and (folder.endswith("/") or where[len(folder)] == "/")
+    )
+
+
+def _expiry(given: dict[str, str], now: float) -> float:
+    age = given.get("max-age", "")
+    if re.fullmatch(r"-?[0-9]{1,12}", age):
+        return now + int(age)
+    if "expires" in given:
+        try:
+            return parsedate_to_datetime(given["expires"][:64].replace("-", " ")).timestamp()
+        except (ValueError, TypeError, IndexError, OverflowError):
+            pass
+    return float("inf")

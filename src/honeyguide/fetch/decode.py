@@ -1,0 +1,138 @@
+"""Undo content codings, never producing more than was asked for.
+
+The codecs (isal, brotli, zstandard) all take a bound on their output, so a bomb is
+recognised by one byte too many and never inflated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, cast
+
+import brotli
+import zstandard
+from isal import isal_zlib
+
+from honeyguide.errors import ProtocolError, TooLarge
+
+ACCEPTED: Final = "gzip, deflate, br, zstd"
+
+_CODINGS = 3
+"""Most codings stacked on one body."""
+
+_MEMBERS = 64
+"""Most gzip members in one body: each costs a copy of what follows it."""
+
+_GRACE = 1_000_000
+"""Up to this size a body may have inflated by any ratio."""
+
+_WINDOW = 8 * 2**20
+"""Largest zstd window: what RFC 8878 asks every decoder to support."""
+
+
+_BROKEN = (cast("type[Exception]", isal_zlib.IsalError), OverflowError)
+"""What isal raises; its type stub takes the class for an instance."""
+
+
+class Corrupt(ValueError):
+    """The bytes are not what the coding says. Stays inside this file."""
+
+
+def decode(
+    url: str, payload: bytes, coding: str, *, limit: int, ratio: float, truncate: bool = False
+) -> bytes:
+    """The payload with its Content-Encoding undone, at most ``limit`` bytes of it.
+
+    A body that ends early yields what there is; a corrupt one is a ProtocolError. A body
+    that passes the limit, or inflates more than ``ratio`` times beyond the first megabyte,
+    is TooLarge, or is cut there when ``truncate`` says so.
+    """
+    most = limit if truncate else min(limit, max(_GRACE, int(len(payload) * ratio)))
+    body = payload
+    if coding and payload:
+        for name in reversed(_names(url, coding)):
+            codec = _CODECS.get(name)
+            if codec is None:
+                raise ProtocolError(url, f"unknown content coding {name[:40]!r}")
+            try:
+                body = codec(body, most + 1)
+            except Corrupt as error:
+                raise ProtocolError(url, f"broken {name} body: {error}") from error
+    if len(body) <= most:
+        return body
+    if truncate:
+        return body[:most]
+    if len(body) > limit:
+        raise TooLarge(url, f"the body passes {limit} bytes")
+    raise TooLarge(url, f"the body inflates more than {ratio:g} times")
+
+
+def _names(url: str, coding: str) -> list[str]:
+    names = [name for part in coding.lower().split(",") if (name := part.strip())]
+    if len(names) > _CODINGS:
+        raise ProtocolError(url, f"more than {_CODINGS} content codings")
+    return names
+
+
+def _gzip(data: bytes, most: int) -> bytes:
+    body = b""
+    for _ in range(_MEMBERS):
+        member = isal_zlib.decompressobj(31)
+        try:
+            piece = member.decompress(data, most - len(body))
+        except _BROKEN as error:
+            raise Corrupt(str(error)) from error
+        body = body + piece if body else piece
+        data = member.unused_data
+        # After the last member some servers send padding or rubbish; browsers ignore it too.
+        if len(body) >= most or not member.eof or not data.startswith(b"\x1f\x8b"):
+            return body
+    raise Corrupt(f"more than {_MEMBERS} gzip members")
+
+
+def _deflate(data: bytes, most: int) -> bytes:
+    """With a zlib wrapper as the standard says, or raw as some servers send it."""
+    try:
+        return bytes(isal_zlib.decompressobj(15).decompress(data, most))
+    except _BROKEN:
+        pass
+    try:
+        return bytes(isal_zlib.decompressobj(-15).decompress(data, most))
+    except _BROKEN as error:
+        raise Corrupt(str(error)) from error
+
+
+def _brotli(data: bytes, most: int) -> bytes:
+    decoder = brotli.Decompressor()
+    pieces = []
+    size = 0
+    try:
+        piece = decoder.process(data, output_buffer_limit=most)
+        while piece:
+            pieces.append(piece)
+            size += len(piece)
+            if size >= most or decoder.is_finished():
+                break
+            piece = decoder.process(b"", output_buffer_limit=most - size)
+    except brotli.error as error:
+        raise Corrupt(str(error)) from error
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _zstd(data: bytes, most: int) -> bytes:
+    decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    try:
+        with decoder.stream_reader(data, read_across_frames=True) as reader:
+            return reader.read(most)
+    except zstandard.ZstdError as error:
+        raise Corrupt(str(error)) from error
+
+
+_CODECS: Final[dict[str, Callable[[bytes, int], bytes]]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+    "identity": lambda data, most: data[:most],
+}

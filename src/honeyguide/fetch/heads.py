@@ -1,0 +1,122 @@
+"""Heads of requests and answers: reading them, and writing them as an archive wants them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from honeyguide.errors import ConfigError, ConnectError, ProtocolError
+
+BYTES: Final = 256 * 1024
+HEADERS: Final = 1000
+"""Most bytes and most headers of an answer's head."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
+_STATUS = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})(?![0-9])")
+_HOP = (b"transfer-encoding", b"content-length")
+_CONTACT = re.compile(
+    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+|https?://[!#-'*-;=?-~]+"
+).fullmatch
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of an answer: interim answers (1xx, a proxy's CONNECT) left out."""
+
+    status: int
+    lines: tuple[bytes, ...]
+    """Status line and headers as received, line ends included, without the blank line."""
+    headers: tuple[tuple[str, str], ...]
+
+    def header(self, name: str) -> str:
+        for key, value in self.headers:
+            if key.lower() == name:
+                return value
+        return ""
+
+    def archived(self, length: int) -> bytes:
+        """The head as bytes that fit a payload of this length with its transfer coding undone.
+
+        What no longer holds keeps its value under another name, as other crawlers do it.
+        """
+        lines = [_plain(self.lines[0], self.status)]
+        chunked = False
+        for line in self.lines[1:]:
+            name, _, value = line.partition(b":")
+            word = name.strip().lower()
+            if word in _HOP:
+                if word == b"content-length" and value.strip() == b"%d" % length and not chunked:
+                    lines.append(line)
+                    continue
+                chunked = True
+                lines.append(b"X-Archive-Orig-" + line)
+            else:
+                lines.append(line)
+        if chunked:
+            lines.append(b"Content-Length: %d\r\n" % length)
+        lines.append(b"\r\n")
+        return b"".join(lines)
+
+
+def read(url: str, received: list[bytes]) -> Head:
+    """The last head among the header lines that came in; raises FetchError."""
+    start = 0
+    for number, line in enumerate(received):
+        if line.startswith(b"HTTP/"):
+            start = number
+    lines = received[start:]
+    end = next((n for n, line in enumerate(lines) if not line.strip(b"\r\n")), -1)
+    if end < 0:
+        raise ConnectError(url, "the answer broke off within its head")
+    del lines[end:]
+    if not lines or (match := _STATUS.match(lines[0])) is None:
+        raise ProtocolError(url, "the answer has no status line")
+    if len(lines) > HEADERS + 1 or sum(map(len, received)) > BYTES:
+        raise ProtocolError(url, "the answer's head is too large")
+    headers: list[tuple[str, str]] = []
+    for line in lines[1:]:
+        text = line.decode("latin-1").rstrip("\r\n")
+        if text[:1] in (" ", "\t"):  # an old way to continue the line before
+            if headers:
+                headers[-1] = (headers[-1][0], f"{headers[-1][1]} {text.strip()}")
+            continue
+        name, colon, value = text.partition(":")
+        if colon:
+            headers.append((name.strip(), value.strip()))
+    return Head(int(match[1]), tuple(lines), tuple(headers))
+
+
+def request_head(target: str, host: str, lines: list[str]) -> bytes:
+    """The request as it goes out; HTTP/2 is written down in the words of HTTP/1.1."""
+    return "\r\n".join((f"GET {target} HTTP/1.1", f"Host: {host}", *lines, "", "")).encode(
+        "latin-1"
+    )
+
+
+def sendable(value: str) -> bool:
+    """May this text, which came from the web, stand in a header that we send?"""
+    return bool(value) and len(value) <= 4096 and value.isascii() and not _CONTROL(value)
+
+
+def user_agent(contact: str, version: str) -> str:
+    """How we introduce ourselves; the robots.txt product token is ``honeyguide``."""
+    if not contact or _CONTACT(contact) is None:
+        raise ConfigError(
+            f"fetch.contact: {contact!r} does not say how to reach you. Set an e-mail address or "
+            "a web page (http://…) in topic.toml under [fetch], or with --contact: the owner of "
+            "a site must be able to complain"
+        )
+    return f"Honeyguide/{'.'.join(version.split('.')[:2])} (+{contact})"
+
+
+def _plain(line: bytes, status: int) -> bytes:
+    """HTTP/2 and 3 have no status line: write one that archive readers know."""
+    if line.startswith(b"HTTP/1"):
+        return line
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    return f"HTTP/1.1 {status} {phrase}\r\n".encode("ascii")

@@ -1,0 +1,246 @@
+"""The fetcher: one request, one answer, and no way for the web to make us regret it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from honeyguide.config import FetchSettings
+from honeyguide.errors import ConfigError, DnsError, FetchError, Forbidden, ProtocolError, WrongType
+from honeyguide.fetch.addresses import forbidden, loopback
+from honeyguide.fetch.cookies import Jar
+from honeyguide.fetch.curl import Arrived, Options, Room, Wire
+from honeyguide.fetch.decode import ACCEPTED, decode
+from honeyguide.fetch.dns import Resolver
+from honeyguide.fetch.heads import Head, request_head, sendable, user_agent
+from honeyguide.types import Request, Response, Url
+from honeyguide.url import authority, host, is_ip, path
+
+__all__ = ["READABLE", "CurlFetcher", "Names", "user_agent"]
+
+READABLE: Final = frozenset(
+    ("", "text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml",
+     "application/rss+xml", "application/atom+xml")
+)  # fmt: skip
+"""Media types whose bodies we read; of an answer without a type we see what comes."""
+
+_PAGES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
+"""Types under the cap for pages; every other may be as large as a document."""
+
+_REDIRECT_BYTES = 65_536
+_LAB = Url("http://lab.invalid/")
+_ACCEPT = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+_PROXIES = ("http://", "https://", "socks5h://")
+
+
+class Names(Protocol):
+    """What the fetcher needs of a resolver."""
+
+    async def resolve(self, host: str) -> tuple[str, ...]: ...
+
+    async def aclose(self) -> None: ...
+
+
+class CurlFetcher:
+    """Fetches with libcurl: HTTP/1.1 and 2, kept-alive connections, bounded everything."""
+
+    def __init__(
+        self,
+        settings: FetchSettings,
+        *,
+        user_agent: str,
+        resolver: Names | None = None,
+        clock: Callable[[], float] = time.time,
+        authorities: str = "",
+    ) -> None:
+        proxy = _lab(settings.lab) if settings.lab else _proxy(settings.proxy)
+        self._settings = settings
+        self._clock = clock
+        self._proxied = bool(proxy)
+        self._plain_proxy = proxy.startswith("http")
+        self._checked = not settings.lab
+        self._check = asyncio.Lock()
+        self._jar = Jar()
+        self._lines = [f"User-Agent: {user_agent}", _ACCEPT, f"Accept-Encoding: {ACCEPTED}"]
+        # An empty header is one that curl leaves out: its own for proxies, which nobody needs.
+        self._unsaid = ["Proxy-Connection:"] if self._plain_proxy else []
+        self._plain = [*self._lines, *self._unsaid]
+        self._resolver: Names | None = None
+        if not proxy:
+            self._resolver = resolver or Resolver(timeout_s=settings.connect_s, clock=clock)
+        self._wire = Wire(
+            Options(
+                settings.connect_s,
+                settings.read_s,
+                settings.total_s,
+                self._refuse,
+                proxy,
+                authorities,
+            )
+        )
+
+    async def fetch(self, request: Request) -> Response:
+        """One request, one answer; redirects are answers. Raises FetchError."""
+        if not self._checked:
+            async with self._check:
+                if not self._checked:
+                    await self._recognise()
+        return await self._send(request)
+
+    async def aclose(self) -> None:
+        await self._wire.aclose()
+        if self._resolver is not None:
+            await self._resolver.aclose()
+
+    async def _send(self, request: Request) -> Response:
+        url = request.url
+        resolve = await self._addresses(url)
+        extra = self._extra(request)
+        lines = [*self._lines, *extra] if extra else self._lines
+        started = self._clock()
+        arrived = await self._wire.get(
+            url,
+            [*lines, *self._unsaid] if extra else self._plain,
+            resolve,
+            lambda head: self._room(request, head),
+        )
+        head, payload = arrived.head, arrived.payload
+        if self._settings.cookies:
+            cookies = [value for name, value in head.headers if name.lower() == "set-cookie"]
+            if cookies:
+                self._jar.learn(url, cookies, started)
+        return Response(
+            url=url,
+            status=head.status,
+            headers=head.headers,
+            payload=payload,
+            body=self._body(request, arrived),
+            request_head=request_head(self._target(url), authority(url), lines),
+            head=head.archived(len(payload)),
+            ip="" if self._proxied else arrived.ip,
+            started=started,
+            elapsed=arrived.elapsed,
+        )
+
+    def _body(self, request: Request, arrived: Arrived) -> bytes:
+        """The payload decoded. Of an answer that brings no page, whatever can be read."""
+        head = arrived.head
+        room = self._room(request, head)
+        try:
+            return decode(
+                request.url,
+                arrived.payload,
+                head.header("content-encoding"),
+                limit=room.bytes,
+                ratio=self._settings.inflate_ratio,
+                truncate=room.truncate,
+            )
+        except ProtocolError:
+            if 200 <= head.status < 300:
+                raise
+            return b""
+
+    def _room(self, request: Request, head: Head) -> Room:
+        """How large this body may be, on the wire and decoded; WrongType if we do not want it."""
+        if 300 <= head.status < 400:
+            return Room(_REDIRECT_BYTES, True)
+        kind = head.header("content-type").partition(";")[0].strip().lower()
+        good = 200 <= head.status < 300
+        if good and not request.any_type and kind not in READABLE:
+            raise WrongType(request.url, kind[:80])
+        megabytes = self._settings.html_mb if kind in _PAGES else self._settings.document_mb
+        limit = int(megabytes * 1_000_000) if request.limit is None else request.limit
+        return Room(limit, request.truncate or not good)
+
+    def _extra(self, request: Request) -> list[str]:
+        """The headers that not every request has, in the order in which they are sent."""
+        wanted = (
+            ("Referer", request.referer or ""),
+            ("If-None-Match", request.etag),
+            ("If-Modified-Since", request.modified),
+        )
+        extra = [f"{name}: {value}" for name, value in wanted if value and sendable(value)]
+        if self._settings.cookies and (cookie := self._jar.header(request.url, self._clock())):
+            extra.append(f"Cookie: {cookie}")
+        return extra
+
+    async def _addresses(self, url: Url) -> list[str]:
+        """Refuse what must not be asked for; look the name up and tell curl, in its notation."""
+        if not url.startswith(("http://", "https://")):
+            raise ProtocolError(url, "not an http address")
+        place = authority(url)
+        if "@" in place:
+            raise Forbidden(url, "carries a user name or password")
+        name = host(url)
+        if self._settings.lab:
+            if not url.startswith("http://"):
+                raise Forbidden(url, "the lab serves http:// addresses only")
+            return []
+        literal = is_ip(name)
+        if literal or loopback(name):
+            if self._proxied and (reason := self._private(name, literal)):
+                raise Forbidden(url, f"{name} is {reason}")
+            return []
+        if self._resolver is None:
+            return []
+        try:
+            found = await self._resolver.resolve(name)
+        except DnsError as error:
+            raise DnsError(url, error.detail) from error
+        port = place[len(name) + 1 :] or ("443" if url.startswith("https") else "80")
+        addresses = ",".join(f"[{ip}]" if ":" in ip else ip for ip in found)
+        return [f"+{name}:{port}:{addresses}"]
+
+    def _private(self, name: str, literal: bool) -> str:
+        if self._settings.private_addresses:
+            return ""
+        return forbidden(name) if literal else "this machine itself"
+
+    def _refuse(self, ip: str) -> str:
+        """Asked before every connection, with the address that it would go to."""
+        if self._settings.lab:
+            return "" if loopback(ip) else "not on this machine, where a lab must be"
+        if self._proxied or self._settings.private_addresses:
+            return ""
+        return forbidden(ip)
+
+    def _target(self, url: Url) -> str:
+        return url if self._plain_proxy and url.startswith("http:") else path(url)
+
+    async def _recognise(self) -> None:
+        """Make sure that what listens at ``fetch.lab`` is a lab, before asking it for anything."""
+        address = self._settings.lab
+        try:
+            answer = await self._send(Request(_LAB, any_type=True, limit=65_536, truncate=True))
+        except FetchError as error:
+            detail = error.detail
+        else:
+            if answer.status == 200 and answer.header("server") == "honeyguide-lab":
+                self._checked = True
+                return
+            detail = f"it answers as {answer.header('server')[:40]!r}"
+        raise ConfigError(
+            f"fetch.lab: {address} is not a honeyguide lab ({detail}). "
+            "Start one with: honeyguide lab serve"
+        )
+
+
+def _lab(address: str) -> str:
+    """The lab as a proxy; only this machine will do."""
+    place = address.removeprefix("http://").rstrip("/")
+    name, _, port = place.rpartition(":")
+    if not port.isdecimal() or not loopback(name):
+        raise ConfigError(
+            f"fetch.lab: {address!r} must be host:port on this machine, such as 127.0.0.1:8080"
+        )
+    return f"http://{place}"
+
+
+def _proxy(address: str) -> str:
+    if address and not address.startswith(_PROXIES):
+        raise ConfigError(
+            f"fetch.proxy: {address!r} must begin with {', '.join(_PROXIES[:-1])} or {_PROXIES[-1]}"
+        )
+    return address

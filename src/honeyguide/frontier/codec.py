@@ -1,0 +1,181 @@
+"""How an entry of the log looks in bytes.
+
+The *index* holds what a frontier needs to open, in columns; fingerprints lie bare, because they
+do not compress, the rest is squeezed. The *text* holds the new links themselves in chunks of
+128, so that reading one link back unpacks no more than its chunk.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from honeyguide.errors import CollectionCorrupt, CollectionTooNew
+from honeyguide.types import Link
+
+CHUNK = 128
+"""Links in one chunk of a text; part of the format."""
+
+_VERSION = 1
+_HEAD = struct.Struct("<B7I")
+_COLUMNS = (
+    # (name, type, group): columns of one group are equally long
+    ("prints", "<u8", 0), ("hosts", "<u4", 0), ("scores", "<f4", 0), ("depths", "<u2", 0),
+    ("again", "<u4", 1), ("times", "<u2", 1),
+    ("raised", "<u4", 2), ("better", "<f4", 2),
+    ("done", "<u4", 3),
+    ("tried", "<u4", 4), ("tries", "u1", 4), ("due", "<f8", 4),
+    ("parked", "<u4", 5), ("until", "<f8", 5),
+)  # fmt: skip
+_WIDTHS = tuple((int(np.dtype(kind).itemsize), group) for _, kind, group in _COLUMNS[1:])
+_ASCENDING = {"again", "raised", "done"}
+"""Columns of ascending rows, kept as differences."""
+
+_pack = msgspec.msgpack.Encoder().encode
+_links = msgspec.msgpack.Decoder(list[Link]).decode
+_link = msgspec.msgpack.Decoder(Link).decode
+_chunks = msgspec.msgpack.Decoder(list[bytes]).decode
+_raws = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_names = msgspec.msgpack.Decoder(list[str]).decode
+
+
+class Entry(NamedTuple):
+    """What one entry, or several in a row, tell."""
+
+    prints: NDArray[np.uint64]
+    hosts: NDArray[np.uint32]
+    scores: NDArray[np.float32]
+    depths: NDArray[np.uint16]
+    again: NDArray[np.uint32]
+    """Rows seen again, ascending, and how often."""
+    times: NDArray[np.uint16]
+    raised: NDArray[np.uint32]
+    """Rows with a better score, ascending, and the score."""
+    better: NDArray[np.float32]
+    done: NDArray[np.uint32]
+    tried: NDArray[np.uint32]
+    """Rows to be tried again, attempts so far, and when."""
+    tries: NDArray[np.uint8]
+    due: NDArray[np.float64]
+    parked: NDArray[np.uint32]
+    """Hosts, and until when."""
+    until: NDArray[np.float64]
+    names: list[str]
+    """Hosts made known, in order of their numbers."""
+
+
+class Codec:
+    """Packs and unpacks; holds the compressor's working memory, so each frontier has its own."""
+
+    def __init__(self) -> None:
+        self._squeeze = zstandard.ZstdCompressor(level=1).compress
+        self._restore = zstandard.ZstdDecompressor().decompress
+
+    def pack_index(self, entry: Entry) -> bytes:
+        names = _pack(entry.names)
+        parts = []
+        for name, kind, _ in _COLUMNS[1:]:
+            column = np.asarray(getattr(entry, name), kind)
+            if name in _ASCENDING and len(column):
+                column = np.diff(column, prepend=column.dtype.type(0))
+            parts.append(column.tobytes())
+        head = _HEAD.pack(
+            _VERSION, len(entry.prints), len(entry.again), len(entry.raised), len(entry.done),
+            len(entry.tried), len(entry.parked), len(names),
+        )  # fmt: skip
+        rest = self._squeeze(b"".join([*parts, names]))
+        return b"".join((head, entry.prints.astype("<u8").tobytes(), rest))
+
+    def unpack_indexes(self, indexes: Sequence[bytes]) -> tuple[Entry, list[int]]:
+        """Several entries as one, and how many links were new in each."""
+        parts: list[list[bytes]] = [[] for _ in _COLUMNS]
+        counts: list[list[int]] = []
+        names: list[str] = []
+        with _damage():
+            for index in indexes:
+                version, *count, named = _HEAD.unpack_from(index)
+                if version != _VERSION:
+                    raise CollectionTooNew(
+                        "the frontier was written by a newer Honeyguide; "
+                        "upgrade with: pip install -U honeyguide"
+                    )
+                start = _HEAD.size + 8 * count[0]
+                parts[0].append(index[_HEAD.size : start])
+                rest = self._restore(index[start:])
+                at = 0
+                for part, (width, group) in zip(parts[1:], _WIDTHS, strict=True):
+                    if count[group]:
+                        part.append(rest[at : (at := at + width * count[group])])
+                if len(rest) != at + named:
+                    raise CollectionCorrupt("an entry of the frontier's log is cut short")
+                if named > 1:
+                    names += _names(rest[at:])
+                counts.append(count)
+            columns: list[NDArray[Any]] = [
+                np.frombuffer(b"".join(part), kind)
+                for part, (_, kind, _) in zip(parts, _COLUMNS, strict=True)
+            ]
+        for at, (name, _, group) in enumerate(_COLUMNS):
+            if name in _ASCENDING and len(columns[at]):
+                columns[at] = _summed(columns[at], [count[group] for count in counts])
+        return Entry._make([*columns, names]), [count[0] for count in counts]
+
+    def pack_text(self, links: Sequence[Link]) -> bytes:
+        chunks = [links[at : at + CHUNK] for at in range(0, len(links), CHUNK)]
+        return _pack([self._squeeze(_packed(chunk)) for chunk in chunks]) if chunks else b""
+
+    def unpack_text(self, text: bytes) -> list[bytes]:
+        """The chunks of a text, still squeezed."""
+        with _damage():
+            return _chunks(text)
+
+    def unpack_chunk(self, chunks: list[bytes], number: int) -> bytes:
+        """A chunk as :meth:`link` and :meth:`links` read it."""
+        with _damage():
+            return self._restore(chunks[number])
+
+    def link(self, chunk: bytes, at: int) -> Link:
+        with _damage():
+            return _link(_raws(chunk)[at])
+
+    def links(self, chunk: bytes) -> list[Link]:
+        with _damage():
+            return _links(chunk)
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    """What the libraries say of damaged bytes, in our words."""
+    try:
+        yield
+    except (
+        struct.error, zstandard.ZstdError, msgspec.MsgspecError, ValueError, IndexError,
+    ) as error:  # fmt: skip
+        raise CollectionCorrupt(f"the frontier's log is damaged: {error}") from error
+
+
+def _packed(links: Sequence[Link]) -> bytes:
+    try:
+        return _pack(links)
+    except UnicodeEncodeError:
+        # A page can hold half a surrogate pair, which UTF-8 cannot.
+        return _pack([[_sound(value) for value in link] for link in links])
+
+
+def _sound(value: object) -> object:
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _summed(deltas: NDArray[np.uint32], lengths: list[int]) -> NDArray[np.uint32]:
+    """Rows from differences that start anew at every entry."""
+    sums = np.cumsum(deltas, dtype=np.uint32)
+    before = np.concatenate((np.zeros(1, np.uint32), sums))[np.cumsum(lengths) - lengths]
+    rows: NDArray[np.uint32] = sums - np.repeat(before, lengths)
+    return rows

@@ -1,0 +1,277 @@
+"""The frontier: every link ever seen, who waits, and whose turn it is.
+
+Its truth is a log of what happened; the arrays and heaps in memory are rebuilt from it when it
+opens. Links that were out when a process died wait again; nothing that was finished comes back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from math import inf
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.frontier import replay
+from honeyguide.frontier.changes import LONG, Changes
+from honeyguide.frontier.choice import Choice
+from honeyguide.frontier.codec import Codec
+from honeyguide.frontier.hosts import HostView
+from honeyguide.frontier.order import BulkOrder
+from honeyguide.frontier.rerank import Rerank
+from honeyguide.frontier.rows import BUSY, DONE, HOT, MOST, ROW, Rows, key
+from honeyguide.frontier.seen import Seen
+from honeyguide.frontier.texts import Texts
+from honeyguide.frontier.waiting import Waiting
+from honeyguide.protocols import Log, Rank
+from honeyguide.types import Candidate, Link, Url
+from honeyguide.url import fingerprint
+
+Merge = Literal["max", "any"]
+
+AT_ONCE = 20_000
+"""Up to so many waiting links are reranked in one go."""
+LEADING = 2048
+"""Of more, so many in front are reranked at once, and the others step by step."""
+ENTRY = 4096
+"""Most new links in one entry of the log."""
+
+
+class LinkFrontier:
+    """The :class:`~honeyguide.protocols.Frontier` over any log.
+
+    ``merge`` says what a link that is seen again is worth: ``max``, the better of both scores;
+    ``any``, the chance that at least one of them is right.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        order: BulkOrder,
+        merge: Merge = "max",
+        now: float = 0.0,
+        delay: float = 1.0,
+    ) -> None:
+        self._log = log
+        self._order = order
+        self._merge = merge
+        self._codec = Codec()
+        self._rows = rows = Rows()
+        self._seen = Seen()
+        self._choice = Choice(rows, now)
+        self._waiting = Waiting(rows, self._choice, order)
+        self._texts = Texts(log, self._codec)
+        self._changes = Changes()
+        self._rerank: Rerank | None = None
+        due = replay.replay(log, self._codec, rows, self._seen, self._choice, self._texts)
+        self._named = len(self._choice.hosts)
+        """How many hosts' names the log holds."""
+        self._parked = {host.number for host in self._choice.hosts if host.parked > now}
+        """Hosts that are parked as far as the log knows."""
+        waiting = rows.waiting()
+        self._count = len(waiting)
+        self._waiting.set_ranks(waiting)
+        self._waiting.deferred = replay.defer(rows, due, now)
+        replay.rest(rows, self._choice, now + delay)
+        replay.fill(rows, self._choice)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def push(self, candidates: Iterable[Candidate]) -> int:
+        self._step()
+        batch = list(candidates)
+        prints = [fingerprint(candidate.link.url) for candidate in batch]
+        new: dict[int, Candidate] = {}
+        again: list[tuple[int, float]] = []
+        twice: list[tuple[int, float]] = []
+        for candidate, mark, row in zip(batch, prints, self._seen.find(prints), strict=True):
+            if row >= 0:
+                again.append((row, candidate.score))
+            elif mark not in new:
+                new[mark] = candidate
+            else:
+                twice.append((mark, candidate.score))
+        if new:
+            first = self._rows.count
+            self._enter(list(new), list(new.values()))
+            if twice:
+                rows = dict(zip(new, range(first, first + len(new)), strict=True))
+                again += [(rows[mark], score) for mark, score in twice]
+        if again:
+            self._meet(again)
+        return len(new)
+
+    def wanted(self, urls: Sequence[Url]) -> list[bool]:
+        rows = self._seen.find([fingerprint(url) for url in urls])
+        return [row < 0 or bool(self._rows.state[row] < BUSY) for row in rows]
+
+    def pop(self, now: float) -> Candidate | None:
+        self._step()
+        self._choice.now = now
+        self._waiting.recall(now)
+        code = self._choice.take(now)
+        if code is None:
+            return None
+        row, rows = code & ROW, self._rows
+        rows.state[row] = BUSY
+        self._count -= 1
+        self._order.served(key(code >> 32))
+        link = self._texts.link(row)
+        inlinks = min(int(rows.inlinks[row]) + self._changes.again.get(row, 0), MOST)
+        if link.inlinks != inlinks:
+            link = Link(*link[:-1], inlinks)
+        score, queued = float(rows.score[row]), float(rows.queued[row])
+        return Candidate(link, score, queued, int(rows.tries[row]), row)
+
+    def finish(self, candidate: Candidate, now: float, rest: float) -> None:
+        row = self._out(candidate)
+        self._rows.state[row] = DONE
+        self._changes.done.append(row)
+        self._choice.free(self._choice.hosts[self._rows.host[row]], now, rest)
+
+    def retry(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
+        row = self._out(candidate)
+        tries = min(int(self._rows.tries[row]) + 1, 255)
+        self._rows.tries[row] = tries
+        self._changes.tried[row] = tries, at
+        self._waiting.defer(row, at)
+        self._count += 1
+        self._choice.free(self._choice.hosts[self._rows.host[row]], now, rest)
+
+    def take(self, host: str, now: float) -> float:
+        return self._choice.claim(self._choice.host(host), now)
+
+    def release(self, host: str, now: float, rest: float) -> None:
+        self._choice.free(self._choice.host(host), now, rest)
+
+    def park(self, host: str, until: float) -> None:
+        known, now = self._choice.host(host), self._choice.now
+        known.parked = until if until > now else 0.0
+        self._choice.place(known)
+        if until > now + LONG:
+            self._parked.add(known.number)
+        elif known.number not in self._parked:
+            return
+        else:
+            self._parked.discard(known.number)
+        self._changes.parked[known.number] = known.parked
+
+    def rerank(self, rank: Rank) -> None:
+        at = self._rerank.at if self._rerank else 0
+        self._rerank = None
+        if self._count <= AT_ONCE:
+            for some in np.array_split(self._rows.waiting(), 1 + self._count // 2048):
+                self._rescore(rank, some)
+            return
+        leading = np.unique(np.array(self._choice.leading(LEADING), np.intp))
+        self._rescore(rank, leading[self._rows.state[leading] < BUSY])
+        self._rerank = Rerank(rank, at, self._rows.count)
+
+    def wake_at(self) -> float | None:
+        """As the protocol says; infinity if all that waits is parked for ever or its host busy."""
+        if not self._count:
+            return None
+        free = self._choice.wake_at()
+        due = self._waiting.deferred[0][0] if self._waiting.deferred else inf
+        return due if free is None else min(free, due)
+
+    def flush(self) -> None:
+        changes, rows, texts = self._changes, self._rows, self._texts
+        if not changes:
+            return
+        names = [host.name for host in self._choice.hosts[self._named :]]
+        entries: list[tuple[int, int]] = []
+        first = texts.written
+        starts = range(first, max(rows.count, first + 1), ENTRY)
+        for start in starts:
+            new = slice(start, min(start + ENTRY, rows.count))
+            entry = changes.entry(rows, new, names, last=start == starts[-1])
+            text = self._codec.pack_text(texts.fresh[new.start - first : new.stop - first])
+            number = self._log.append(self._codec.pack_index(entry), text)
+            entries.append((number, new.stop - new.start))
+            names = []
+        for number, count in entries:
+            texts.wrote(number, count)
+        texts.fresh = []
+        changes.count(rows)
+        self._named = len(self._choice.hosts)
+        self._changes = Changes()
+
+    def hosts(self) -> Iterator[HostView]:
+        """Every host as it stands."""
+        rows = self._rows
+        waiting = np.bincount(rows.host[rows.waiting()], minlength=len(self._choice.hosts))
+        for host, count in zip(self._choice.hosts, waiting.tolist(), strict=True):
+            parked = host.parked if host.parked > self._choice.now else 0.0
+            yield HostView(host.name, count, host.busy, host.rests, parked)
+
+    def _enter(self, prints: list[int], candidates: list[Candidate]) -> None:
+        """Links never seen before."""
+        links = [candidate.link for candidate in candidates]
+        hosts = [self._choice.host_of(link.url) for link in links]
+        new = self._rows.extend(
+            np.array([host.number for host in hosts], np.uint32),
+            _clean([candidate.score for candidate in candidates]),
+            np.array([link.depth for link in links]).clip(0, MOST).astype(np.uint16),
+            HOT,
+        )
+        self._seen.add(prints, new.start)
+        self._changes.prints += prints
+        self._texts.fresh += links
+        self._count += len(links)
+        for row, link in enumerate(links, new.start):
+            if link.inlinks > 1:
+                self._changes.again[row] = link.inlinks - 1
+        self._waiting.enter(new.start, hosts)
+
+    def _meet(self, again: list[tuple[int, float]]) -> None:
+        """Links seen before: one more inlink, perhaps a better score."""
+        rows = self._rows
+        seen = self._changes.again
+        for row, _ in again:
+            seen[row] = seen.get(row, 0) + 1
+        met = np.array([row for row, _ in again], np.intp)
+        scores = _clean([score for _, score in again])
+        better = scores > (rows.score[met] if self._merge == "max" else 0.0)
+        for at in np.flatnonzero(better & (rows.state[met] < BUSY)).tolist():
+            row, score, old = int(met[at]), float(scores[at]), float(rows.score[met[at]])
+            merged = max(old, score) if self._merge == "max" else 1 - (1 - old) * (1 - score)
+            if merged > old:
+                self._changes.raised[row] = merged
+                self._waiting.lift(row, merged)
+
+    def _step(self) -> None:
+        """The next slice of a reranking under way."""
+        if self._rerank is not None:
+            self._rescore(self._rerank.rank, self._rerank.next(self._rows))
+            if not self._rerank.left:
+                self._rerank = None
+
+    def _rescore(self, rank: Rank, some: NDArray[np.intp]) -> None:
+        """New scores for these waiting rows, from their links as they stand now."""
+        if not len(some):
+            return
+        again = self._changes.again
+        counts = self._rows.inlinks[some].tolist()
+        if again:
+            pairs = zip(counts, some.tolist(), strict=True)
+            counts = [min(count + again.get(row, 0), MOST) for count, row in pairs]
+        links = [
+            link if link[-1] == count else Link(*link[:-1], count)
+            for link, count in zip(self._texts.links(some), counts, strict=True)
+        ]
+        self._waiting.rescore(some, _clean(rank(links)))
+
+    def _out(self, candidate: Candidate) -> int:
+        """The row of a candidate that was popped and has not come back."""
+        row = candidate.row
+        if not (0 <= row < self._rows.count and self._rows.state[row] == BUSY):
+            raise ValueError(f"{candidate.link.url} is not out")
+        return row
+
+
+def _clean(scores: list[float]) -> NDArray[np.float32]:
+    """Scores as the rows keep them, 0..1; what is not a number is worth nothing."""
+    return np.minimum(np.fmax(np.array(scores, np.float64), 0.0), 1.0).astype(np.float32)

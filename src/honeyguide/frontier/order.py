@@ -1,0 +1,89 @@
+"""Who goes first: breadth, best, or by chance in proportion to the score.
+
+A key may depend on when it was drawn, so a frontier asks for it once, when a link enters or
+its score changes.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.errors import ConfigError
+from honeyguide.protocols import Order
+
+Scores = NDArray[np.float32]
+Depths = NDArray[np.uint16]
+Keys = NDArray[np.float64]
+
+
+class BulkOrder(Order, Protocol):
+    """An order that can key many links at once; what a frontier asks for."""
+
+    def keys(self, scores: Scores, depths: Depths) -> Keys: ...
+
+
+class Best:
+    """The best score first."""
+
+    def key(self, score: float, depth: int) -> float:  # noqa: ARG002
+        return score
+
+    def keys(self, scores: Scores, depths: Depths) -> Keys:  # noqa: ARG002
+        return scores.astype(np.float64)
+
+    def served(self, key: float) -> None: ...
+
+
+class Breadth:
+    """The fewest links away from a seed first."""
+
+    def key(self, score: float, depth: int) -> float:  # noqa: ARG002
+        return -float(depth)
+
+    def keys(self, scores: Scores, depths: Depths) -> Keys:  # noqa: ARG002
+        return -depths.astype(np.float64)
+
+    def served(self, key: float) -> None: ...
+
+
+class Proportional:
+    """Choice with a chance proportional to score^beta, without a scan.
+
+    Each link waits an exponential time with rate score^beta, counted from the virtual time at
+    which it entered. The first to ring is a proportional draw (p_i ∝ q_i), and as the
+    exponential has no memory, so is every later one.
+    """
+
+    def __init__(self, seed: int, beta: float = 1.0) -> None:
+        self._random = np.random.default_rng(seed)
+        self._beta = beta
+        self._time = 0.0
+
+    def key(self, score: float, depth: int) -> float:  # noqa: ARG002
+        rate = float(max(score, 1e-6) ** self._beta)
+        return -(self._time + float(self._random.standard_exponential()) / rate)
+
+    def keys(self, scores: Scores, depths: Depths) -> Keys:  # noqa: ARG002
+        rates: Keys = np.maximum(scores, 1e-6).astype(np.float64) ** self._beta
+        drawn: Keys = self._random.standard_exponential(len(scores))
+        return -(self._time + drawn / rates)
+
+    def served(self, key: float) -> None:
+        # A host that rested may offer a link whose time has passed: the clock never runs back.
+        self._time = max(self._time, -key)
+
+
+def make(name: str, seed: int) -> BulkOrder:
+    """The order of that name, as the settings call it."""
+    match name:
+        case "best":
+            return Best()
+        case "breadth":
+            return Breadth()
+        case "proportional":
+            return Proportional(seed)
+        case _:
+            raise ConfigError(f"crawl.order: {name!r} is none of best, breadth, proportional")

@@ -1,0 +1,114 @@
+"""Opening: the log's entries, read in order, become rows, seen-set and hosts again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from honeyguide.errors import CollectionCorrupt
+from honeyguide.frontier.choice import Choice
+from honeyguide.frontier.codec import Codec, Entry
+from honeyguide.frontier.queue import FEW, share
+from honeyguide.frontier.rows import COLD, DEFERRED, DONE, HOT, LAST, MOST, Rows
+from honeyguide.frontier.seen import Seen
+from honeyguide.frontier.texts import Texts
+from honeyguide.protocols import Log
+
+BATCH = 16 << 20
+"""Bytes of indexes that are unpacked together."""
+
+
+def batches(log: Log) -> Iterator[tuple[list[int], list[bytes]]]:
+    """The log's entries in handfuls: numbers and indexes."""
+    numbers: list[int] = []
+    indexes: list[bytes] = []
+    size = 0
+    for number, index in log.scan():
+        numbers.append(number)
+        indexes.append(index)
+        size += len(index)
+        if size > BATCH:
+            yield numbers, indexes
+            numbers, indexes, size = [], [], 0
+    if numbers:
+        yield numbers, indexes
+
+
+def replay(
+    log: Log, codec: Codec, rows: Rows, seen: Seen, choice: Choice, texts: Texts
+) -> dict[int, float]:
+    """Rebuild everything but the queues. Returns when rows are to be tried again."""
+    due: dict[int, float] = {}
+    for numbers, indexes in batches(log):
+        entry, counts = codec.unpack_indexes(indexes)
+        for number, count in zip(numbers, counts, strict=True):
+            texts.wrote(number, count)
+        seen.load(entry.prints, rows.count)
+        for name in entry.names:
+            choice.host(name)
+        rows.extend(entry.hosts, entry.scores, entry.depths, COLD)
+        _check(entry, rows.count, len(choice.hosts))
+        again, where = np.unique(entry.again, return_inverse=True)
+        times = np.bincount(where, entry.times, len(again))
+        rows.inlinks[again] = np.minimum(rows.inlinks[again] + times, MOST)
+        # Of several values for one row numpy keeps the last: the newest event.
+        rows.score[entry.raised] = entry.better
+        rows.tries[entry.tried] = entry.tries
+        rows.state[entry.done] = DONE
+        due.update(zip(entry.tried.tolist(), entry.due.tolist(), strict=True))
+        for number, until in zip(entry.parked.tolist(), entry.until.tolist(), strict=True):
+            choice.hosts[number].parked = until
+    return due
+
+
+def _check(entry: Entry, rows: int, hosts: int) -> None:
+    for column in (entry.again, entry.raised, entry.done, entry.tried):
+        if len(column) and int(column.max()) >= rows:
+            raise CollectionCorrupt("the frontier's log speaks of a link that it does not hold")
+    for column in (entry.hosts, entry.parked):
+        if len(column) and int(column.max()) >= hosts:
+            raise CollectionCorrupt("the frontier's log speaks of a host that it does not hold")
+
+
+def rest(rows: Rows, choice: Choice, until: float) -> None:
+    """Hosts that were asked before rest first: we may have been killed a moment ago."""
+    asked = (rows.state[: rows.count] == DONE) | (rows.tries[: rows.count] > 0)
+    for number in np.unique(rows.host[: rows.count][asked]).tolist():
+        choice.hosts[number].rests = until
+
+
+def defer(rows: Rows, due: dict[int, float], now: float) -> list[tuple[float, int]]:
+    """Rows that must not be tried yet leave the others: a sorted list of times and rows."""
+    later = [(at, row) for row, at in due.items() if at > now and rows.state[row] == COLD]
+    rows.state[np.array([row for _, row in later], np.uint32)] = DEFERRED
+    return sorted(later)
+
+
+def fill(rows: Rows, choice: Choice) -> None:
+    """Waiting rows, ranked already, enter their hosts' queues, and hosts their heaps."""
+    waiting = np.flatnonzero(rows.state[: rows.count] == COLD)
+    if not len(waiting):
+        return
+    by_rank = waiting[np.argsort(rows.rank[waiting], kind="stable")]
+    order = by_rank[np.argsort(rows.host[by_rank], kind="stable")].astype(np.uint32)
+    numbers, starts = np.unique(rows.host[order], return_index=True)
+    stops = np.append(starts[1:], len(order)).tolist()
+    hot = np.ones(len(order), bool)
+    for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops, strict=True):
+        keep = stop - start
+        if keep > 2 * FEW:
+            keep = min(keep, share(keep))
+        cut = start + keep
+        hot[cut:stop] = False
+        codes = [
+            rank << 32 | row
+            for rank, row in zip(
+                rows.rank[order[start:cut]].tolist(), order[start:cut].tolist(), strict=True
+            )
+        ]
+        floor = LAST if cut == stop else int(rows.rank[order[cut]]) << 32 | int(order[cut])
+        choice.hosts[number].fill(codes, order[cut:stop], floor)
+    rows.state[order[hot]] = HOT
+    for number in numbers.tolist():
+        choice.place(choice.hosts[number])

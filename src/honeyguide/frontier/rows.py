@@ -1,0 +1,93 @@
+"""What the frontier knows of each address, in columns: 26 bytes a row.
+
+A *rank* is an order's key turned into 64 bits that sort the other way round: the smallest rank
+goes first. A *code* is the rank with the row below it, one whole number; codes sort by key and,
+among equal keys, by arrival.
+"""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from numpy.typing import NDArray
+
+Index = NDArray[np.uint32]
+Ranks = NDArray[np.uint64]
+
+COLD, HOT, DEFERRED, BUSY, DONE = range(5)
+"""The states of a row. The first three wait: in its host's cold part, in its hot part, or for
+the time of a retry."""
+
+ROW = 0xFFFF_FFFF
+LAST = (1 << 96) - 1
+"""A code after every other."""
+MOST = 0xFFFF
+"""Where inlinks and depth stop counting."""
+
+_SIGN = np.int64(-(1 << 63))
+_FLOAT = struct.Struct("<d")
+_BITS = struct.Struct("<q")
+
+
+def ranks(keys: NDArray[np.float64]) -> Ranks:
+    bits = (0.0 - keys).view(np.int64)
+    return (bits ^ ((bits >> 63) | _SIGN)).view(np.uint64)
+
+
+def rank(key: float) -> int:
+    (bits,) = _BITS.unpack(_FLOAT.pack(0.0 - key))
+    return int(~bits & 0xFFFF_FFFF_FFFF_FFFF if bits < 0 else bits | 1 << 63)
+
+
+def key(rank: int) -> float:
+    """The key that :func:`rank` was made of."""
+    bits = rank & ~(1 << 63) if rank >> 63 else ~rank & 0xFFFF_FFFF_FFFF_FFFF
+    (negated,) = _FLOAT.unpack(bits.to_bytes(8, "little"))
+    return 0.0 - float(negated)
+
+
+class Rows:
+    """The columns, grown by doubling. Only the first ``count`` rows mean anything."""
+
+    def __init__(self, room: int = 1024) -> None:
+        self.count = 0
+        self.host = np.zeros(room, np.uint32)
+        self.score = np.zeros(room, np.float32)
+        self.queued = np.zeros(room, np.float32)
+        self.rank = np.zeros(room, np.uint64)
+        self.state = np.zeros(room, np.uint8)
+        self.tries = np.zeros(room, np.uint8)
+        self.inlinks = np.zeros(room, np.uint16)
+        self.depth = np.zeros(room, np.uint16)
+
+    def extend(
+        self, host: Index, score: NDArray[np.float32], depth: NDArray[np.uint16], state: int
+    ) -> slice:
+        """New rows, with one inlink each; their ranks are the caller's to set."""
+        start, stop = self.count, self.count + len(host)
+        if stop > len(self.host):
+            self._grow(max(stop, 2 * len(self.host)))
+        new = slice(start, stop)
+        self.host[new] = host
+        self.score[new] = score
+        self.queued[new] = score
+        self.depth[new] = depth
+        self.state[new] = state
+        self.tries[new] = 0
+        self.inlinks[new] = 1
+        self.count = stop
+        return new
+
+    def waiting(self, start: int = 0, stop: int | None = None) -> NDArray[np.intp]:
+        """The waiting rows between two rows."""
+        stop = self.count if stop is None else min(stop, self.count)
+        return np.flatnonzero(self.state[start:stop] < BUSY) + start
+
+    def _grow(self, room: int) -> None:
+        for name, old in list(vars(self).items()):
+            if isinstance(old, np.ndarray):
+                # Room beyond the rows in use is never touched, so it costs no memory yet.
+                new = np.empty(room, old.dtype)
+                new[: self.count] = old[: self.count]
+                setattr(self, name, new)

@@ -1,0 +1,231 @@
+"""How a recorded web is served: what is altered on the way out, and which answer a request gets.
+
+Nothing here touches a socket, and nothing is ever fetched from anywhere else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from http import HTTPStatus
+from random import Random
+from typing import NamedTuple
+
+from xxhash import xxh3_64_hexdigest
+
+from honeyguide.errors import ConfigError
+from honeyguide.lab.packing import pack, unpack
+from honeyguide.lab.web import Recorded, RecordedWeb, without_scheme
+from honeyguide.url import canonical
+
+_SECURE = re.compile(rb"https://([A-Za-z0-9.\-]+(?::\d+)?)", re.IGNORECASE)
+_RULE = re.compile(r"([a-z][a-z0-9]*)(?:([#.])([\w-]+))?\Z", re.IGNORECASE)
+_UNSAFE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+_OWN_HEADERS = {
+    "alt-svc", "connection", "content-encoding", "content-length", "date", "etag", "keep-alive",
+    "proxy-connection", "server", "strict-transport-security", "te", "trailer",
+    "transfer-encoding", "upgrade", "vary",
+}  # fmt: skip
+"""Facts of the recorded connection, which are not facts of ours."""
+
+_TEXT = ("text/", "application/xhtml", "application/xml", "application/rss", "application/atom")
+_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
+LAB = "lab.invalid"
+"""The lab's own address: it tells what is served."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the lab does to a recorded web while serving it."""
+
+    robots: str | None = None
+    """robots.txt of every host; None: as recorded."""
+    host_robots: Mapping[str, str] = field(default_factory=dict)
+    """robots.txt of single hosts."""
+    latency_s: float = 0.0
+    strip: tuple[str, ...] = ()
+    """Elements to leave out: ``tag``, ``tag#id`` or ``tag.class``."""
+    error_rate: float = 0.0
+    """Share of requests for pages that fail with 503."""
+    seed: int = 1
+    plain: bool = True
+    """Write https links to hosts of this web as http, so that a plain proxy can follow them."""
+    cache_mb: int = 256
+    """Room for altered pages, kept gzip'd."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.error_rate <= 1:
+            raise ConfigError(f"error_rate must lie between 0 and 1, not {self.error_rate}")
+        for rule in self.strip:
+            if not _RULE.match(rule):
+                raise ConfigError(f"strip: {rule!r} is not like tag, tag#id or tag.class")
+
+
+class Answer(NamedTuple):
+    """What goes back: the head up to its variable part, and the body both ways."""
+
+    status: int
+    head: bytes
+    packed: bytes
+    """The body, gzip'd; b'' for an empty one."""
+    etag: str = ""
+
+    @property
+    def body(self) -> bytes:
+        return unpack(self.packed)
+
+
+class Desk:
+    """Answers requests out of a recorded web."""
+
+    def __init__(self, web: RecordedWeb, serving: Serving | None = None) -> None:
+        self.web = web
+        self.serving = serving or Serving()
+        self._strips = tuple(
+            _Strip(*match.groups(default=""))
+            for rule in self.serving.strip
+            if (match := _RULE.match(rule))
+        )
+        self._random = Random(self.serving.seed)
+        self._ready: dict[str, Answer] = {}
+        self._room = self.serving.cache_mb << 20
+
+    def answer(self, key: str) -> Answer:
+        """The answer for ``host/path?query``, as the client wrote it."""
+        if self.serving.error_rate and self._fails(key):
+            return note(503, "The lab was asked to fail now and then.")
+        if ready := self._ready.get(key):
+            return ready
+        record = self.web.lookup(key)
+        if record is None:
+            known = canonical("http://" + key)
+            if known is None:
+                return note(400, "That is no address.")
+            key = without_scheme(known)
+            if ready := self._ready.get(key):
+                return ready
+            record = self.web.lookup(key)
+        host, _, path = key.partition("/")
+        if path == "robots.txt":
+            rules = self.serving.host_robots.get(host, self.serving.robots)
+            if rules is not None and host in self.web.hosts:
+                return make(200, (("Content-Type", "text/plain; charset=utf-8"),), rules.encode())
+        if record is None:
+            return self._missing(host, path)
+        ready = self._prepare(record)
+        self._keep(key, ready)
+        return ready
+
+    def warm(self) -> None:
+        """Prepare every page now, so that a benchmark does not pay for it later."""
+        for record in self.web:
+            self._keep(without_scheme(record.url), self._prepare(record))
+
+    def _fails(self, key: str) -> bool:
+        # robots.txt never fails: a crawler would rightly leave the whole host alone.
+        if key.endswith("/robots.txt") or key.startswith(LAB):
+            return False
+        return self._random.random() < self.serving.error_rate
+
+    def _prepare(self, record: Recorded) -> Answer:
+        headers = [pair for pair in record.headers if pair[0].lower() not in _OWN_HEADERS]
+        media_type = record.header("content-type").lower()
+        packed = record.packed
+        if self.serving.plain:
+            headers = [(k, self._plain_text(v)) for k, v in headers]
+        if media_type.startswith(_TEXT) and "utf-16" not in media_type:
+            body = altered = record.body
+            if self.serving.plain and b"ttps://" in body:
+                altered = _SECURE.sub(self._plain_link, altered)
+            if "html" in media_type:
+                for strip in self._strips:
+                    altered = strip(altered)
+            if altered is not body:
+                packed = pack(altered)
+        return _answer(record.status, tuple(headers), packed)
+
+    def _plain_link(self, match: re.Match[bytes]) -> bytes:
+        host = match[1].removesuffix(b":443")
+        return b"http://" + host if host.decode().lower() in self.web.hosts else match[0]
+
+    def _plain_text(self, value: str) -> str:
+        if "https://" not in value:
+            return value
+        return _SECURE.sub(self._plain_link, value.encode("latin-1", "replace")).decode("latin-1")
+
+    def _missing(self, host: str, path: str) -> Answer:
+        if host in self.web.hosts:
+            return note(404, "No such page was recorded.")
+        if host == LAB:
+            if path:
+                return note(404, f"The lab's own address has one page, http://{LAB}/")
+            facts = {"pages": len(self.web), "hosts": sorted(self.web.hosts)}
+            text = json.dumps(facts, indent=1) + "\n"
+            return make(200, (("Content-Type", "application/json"),), text.encode())
+        return note(502, f"The host {host[:253]} is not in this web, and the lab asks nobody else.")
+
+    def _keep(self, key: str, answer: Answer) -> None:
+        self._ready[key] = answer
+        self._room -= len(answer.packed) + len(answer.head)
+        while self._room < 0 and self._ready:
+            oldest = self._ready.pop(next(iter(self._ready)))
+            self._room += len(oldest.packed) + len(oldest.head)
+
+
+def note(status: int, text: str) -> Answer:
+    """A small page that says what is the matter."""
+    title = f"{status} {_phrase(status)}"
+    page = f"<!DOCTYPE html><title>{title}</title><h1>{title}</h1><p>{escape(text)}</p>\n"
+    return make(status, (("Content-Type", "text/html; charset=utf-8"),), page.encode())
+
+
+def make(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> Answer:
+    return _answer(status, headers, pack(body))
+
+
+def _answer(status: int, headers: tuple[tuple[str, str], ...], packed: bytes) -> Answer:
+    etag = f'W/"{xxh3_64_hexdigest(packed)}"' if status == 200 else ""
+    lines = [f"HTTP/1.1 {status} {_phrase(status)}", "Server: honeyguide-lab"]
+    lines += [f"{_UNSAFE.sub('', k)}: {_UNSAFE.sub('', v)}" for k, v in headers]
+    lines += [f"ETag: {etag}"] if etag else []
+    head = "\r\n".join([*lines, "Vary: Accept-Encoding", ""])
+    return Answer(status, head.encode("latin-1", "replace"), packed, etag)
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Unknown"
+
+
+class _Strip:
+    """Takes one kind of element out of HTML, with everything in it."""
+
+    def __init__(self, tag: str, kind: str, name: str) -> None:
+        attribute = ""
+        if kind == "#":
+            attribute = rf"""(?=[^>]*\sid\s*=\s*["']?{name}["'\s>])"""
+        elif kind == ".":
+            attribute = rf"""(?=[^>]*\sclass\s*=\s*["']?(?:[^"'>]*\s)?{name}["'\s>])"""
+        self._start = re.compile(rf"<{tag}\b{attribute}[^>]*>".encode(), re.IGNORECASE)
+        self._tag = re.compile(rf"<(/?){tag}\b[^>]*>".encode(), re.IGNORECASE)
+        self._empty = tag.lower() in _VOID
+
+    def __call__(self, html: bytes) -> bytes:
+        kept, at = [], 0
+        while start := self._start.search(html, at):
+            kept.append(html[at : start.start()])
+            at = start.end() if self._empty else self._end(html, start.end())
+        if not kept:
+            return html
+        return b"".join([*kept, html[at:]])
+
+    def _end(self, html: bytes, at: int) -> int:
+        depth = 1
+        for tag in self._tag.finditer(html, at):
+            depth += -1 if tag[1] else 1
+            if depth == 0:
+                return tag.end()
+        return len(html)  # never closed: it reaches to the end

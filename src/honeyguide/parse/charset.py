@@ -1,0 +1,105 @@
+"""Bytes to text, whatever the page says about itself.
+
+A byte-order mark wins, then the Content-Type header, then a declaration in the first 4 KiB,
+then detection. Labels mean what the WHATWG standard says they mean (latin1 is windows-1252);
+an unknown label counts for nothing, and a UTF-8 label on bytes that are not UTF-8 neither.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import turbohtml
+from turbohtml.detect import Detection, detect
+
+_BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
+_WIDE = ((b"<\0", "utf-16le"), (b"\0<", "utf-16be"))
+"""Markup in UTF-16 without a mark."""
+
+_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})", re.IGNORECASE).search
+_DECLARED = re.compile(
+    rb"<meta[^<>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})"
+    rb"|<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([\w.:+-]{1,40})",
+    re.IGNORECASE,
+).search
+_DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
+_LANGUAGE = re.compile(rb"<html[^<>]{0,1000}?\slang\s*=\s*[\"']?\s*([a-zA-Z]{2})", re.IGNORECASE)
+_TLD = re.compile(r"[a-z][a-z0-9-]*\Z").match
+
+_PRESCAN = 4096
+_SAMPLE = 65_536
+"""Bytes that detection looks at."""
+
+
+def decode(body: bytes, content_type: str = "", host: str = "") -> tuple[str, str]:
+    """The text and the name of its encoding. Never fails; never leaves a NUL."""
+    text, charset = _decoded(body, content_type, host)
+    if "\0" in text:
+        text = text.replace("\0", "")
+    return text, charset
+
+
+def _decoded(body: bytes, content_type: str, host: str) -> tuple[str, str]:
+    for mark, charset in _BOMS:
+        if body.startswith(mark):
+            return body[len(mark) :].decode(charset, "replace"), charset
+    charset = _labelled(body, content_type)
+    if charset.startswith("utf-16"):
+        return body.decode(charset, "replace"), charset
+    try:
+        text = body.decode()
+    except UnicodeDecodeError:
+        if charset == "utf-8":
+            text = body.decode("utf-8", "replace")
+            if _mostly_good(text):
+                return text, charset
+            charset = ""
+    else:
+        # Whatever the label: legacy text is never valid UTF-8 by accident. Only pure ASCII
+        # leaves room for doubt, since ISO-2022-JP hides in it.
+        if charset in ("", "utf-8") or not text.isascii():
+            return text, "utf-8"
+    charset = charset or _detected(body, host)
+    return body.decode(f"whatwg-{charset}"), charset
+
+
+def _labelled(body: bytes, content_type: str) -> str:
+    """The encoding that header or document declare, by its standard name; '' if none is known."""
+    if (said := _HEADER(content_type)) and (charset := _standard(said[1])):
+        return charset
+    start = body[:_PRESCAN]
+    for mark, charset in _WIDE:
+        if start.startswith(mark):
+            return charset
+    if said_inside := _DECLARED(start):
+        charset = _standard((said_inside[1] or said_inside[2]).decode("ascii", "replace"))
+        # A declaration that could be read byte by byte does not stand in UTF-16.
+        return "utf-8" if charset.startswith("utf-16") else charset
+    return ""
+
+
+def _detected(body: bytes, host: str) -> str:
+    said = _LANGUAGE.search(body[:_PRESCAN])
+    tld = said[1].decode().lower() if said and said[1].lower() == b"tr" else host.rpartition(".")[2]
+    hint = Detection(tld=tld if _TLD(tld) else None)
+    # A declaration was weighed before and found wanting: keep it out of detection's sight.
+    found = detect(_DECLARATION.sub(b"", body[:_SAMPLE]), hint).encoding
+    return _standard(found or "") or "windows-1252"
+
+
+def _mostly_good(text: str) -> bool:
+    """Whether UTF-8 explains more of the non-ASCII letters than it spoils."""
+    spoiled = text.count("\ufffd")
+    beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
+    return spoiled * 2 <= beyond_ascii
+
+
+@lru_cache(maxsize=256)
+def _standard(label: str) -> str:
+    """The WHATWG name of an encoding, lower case; '' if the label means nothing."""
+    try:
+        name = turbohtml.parse(b"", encoding=label).encoding or ""
+    except (LookupError, ValueError):
+        return ""
+    return "" if name == "replacement" else name.lower()

@@ -1,0 +1,129 @@
+"""A response to a page: what it is decides how it is read, not what it says it is."""
+
+from __future__ import annotations
+
+import re
+import zlib
+
+from honeyguide.errors import ParseError
+from honeyguide.parse.charset import decode
+from honeyguide.parse.directives import from_headers
+from honeyguide.parse.feed import read_feed
+from honeyguide.parse.head import language_tag, linked_canonical
+from honeyguide.parse.html import read_html
+from honeyguide.parse.markup import as_html
+from honeyguide.parse.sitemap import read_address_list, read_sitemap
+from honeyguide.parse.source import TEXT_LIMIT, Source
+from honeyguide.types import Link, Page, Response, Url
+from honeyguide.url import host
+
+_GZIP = b"\x1f\x8b"
+_INFLATED = 50_000_000
+"""Most bytes of a gzipped sitemap: the protocol's own limit."""
+
+_BINARY = re.compile(rb"%PDF-|PK\x03\x04|\x89PNG|GIF8|\xff\xd8\xff|RIFF|OggS|\x00\x00\x01\x00")
+_CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
+_UTF16 = re.compile(rb"\xff\xfe|\xfe\xff|<\x00|\x00<")
+_HEAD = 1024
+_ROOT = re.compile(
+    r"<(?:[\w.-]{1,40}:)?(urlset|sitemapindex|rss|feed|rdf|html|head|body|!doctype\s+html)(?=[\s>:/])",
+    re.IGNORECASE,
+).search
+
+
+def read(
+    response: Response, link: Link, *, strip_tracking: bool = True, outlinks: int = 500
+) -> Page:
+    """The page in a response, and the links on it. Raises ParseError for what is no text."""
+    body = response.body
+    content_type = response.header("content-type")
+    if body.startswith(_GZIP):
+        body = _inflate(body, response.url)
+    if _is_binary(body, content_type):
+        raise ParseError(f"{response.url}: no text ({response.media_type or 'no media type'})")
+    text, charset = decode(body, content_type, host(response.url))
+    kind = _kind(text, response.media_type, link)
+    if kind == "xhtml":
+        text = as_html(text)
+    source = Source(
+        response.url,
+        text,
+        charset,
+        _MEDIA_TYPES.get(kind) or response.media_type or "text/plain",
+        link.depth + 1,
+        from_headers(response.headers),
+        linked_canonical(response.headers),
+        language_tag(response.header("content-language")),
+        strip_tracking,
+        outlinks,
+    )
+    return _READERS[kind](source)
+
+
+def _kind(text: str, media_type: str, link: Link) -> str:
+    """Which reader takes it. A root element that we know beats the media type."""
+    start = text[: 4 * _HEAD].lstrip()
+    html = media_type in ("text/html", "application/xhtml+xml")
+    if start.startswith("<") and (root := _ROOT(start)):
+        kind = _ROOTS.get(root[1].lower(), "html")
+        if kind == "html" and (start.startswith("<?xml") or media_type == "application/xhtml+xml"):
+            return "xhtml"
+        return kind
+    if html or media_type.endswith(("/xml", "+xml")):
+        return "html"
+    if link.channel == "sitemap" and text.startswith("http"):
+        return "addresses"
+    return "html" if start.startswith("<") and not media_type else "plain"
+
+
+def _read_plain(source: Source) -> Page:
+    return Page(
+        source.url,
+        text=source.text[:TEXT_LIMIT].strip(),
+        language=source.language,
+        index=source.directives.index,
+        follow=source.directives.follow,
+        media_type=source.media_type,
+        charset=source.charset,
+    )
+
+
+_READERS = {
+    "html": read_html,
+    "xhtml": read_html,
+    "plain": _read_plain,
+    "sitemap": read_sitemap,
+    "addresses": read_address_list,
+    "feed": read_feed,
+}
+_ROOTS = {
+    "urlset": "sitemap", "sitemapindex": "sitemap", "rss": "feed", "feed": "feed", "rdf": "feed",
+}  # fmt: skip
+_MEDIA_TYPES = {"html": "text/html", "xhtml": "application/xhtml+xml"}
+
+
+def _inflate(body: bytes, url: Url) -> bytes:
+    """The gzip file's content, or as much of it as is whole and within bounds."""
+    inflated = b""
+    try:
+        while body.startswith(_GZIP) and len(inflated) < _INFLATED:
+            engine = zlib.decompressobj(wbits=31)
+            inflated += engine.decompress(body, _INFLATED - len(inflated))
+            body = engine.unused_data
+    except zlib.error as error:
+        if not inflated:
+            raise ParseError(f"{url}: broken gzip: {error}") from error
+    return inflated
+
+
+def _is_binary(body: bytes, content_type: str) -> bool:
+    """Whether these bytes cannot be text in any encoding we would read them in."""
+    start = body[:_HEAD]
+    if _UTF16.match(start) or "utf-16" in content_type.lower():
+        return False
+    if _BINARY.match(start):
+        return True
+    if start.lstrip().startswith(b"<"):
+        return False
+    controls = len(start) - len(start.translate(None, _CONTROLS))
+    return controls * 20 > len(start)

@@ -1,0 +1,36 @@
+"""A decoded response, on its way to becoming a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from honeyguide.parse.directives import Directives
+from honeyguide.types import Url
+
+TEXT_LIMIT = 200_000
+"""Most characters of text kept of one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What every reader needs to know besides the text itself."""
+
+    url: Url
+    text: str
+    charset: str
+    media_type: str
+    depth: int
+    """Of the links that stand on it."""
+    directives: Directives
+    """What the headers ask; an HTML page may ask for more."""
+    canonical: str = ""
+    """The Link header's rel=canonical, as sent."""
+    language: str = ""
+    """As Content-Language says."""
+    strip_tracking: bool = True
+    outlinks: int = 500
+
+
+def collapse(text: str) -> str:
+    """The text with every run of whitespace as one space, none at the ends."""
+    return " ".join(text.split())

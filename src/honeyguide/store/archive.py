@@ -1,0 +1,196 @@
+"""The WARC files of a collection, and how they stay in step with its database.
+
+Records gather in memory. Before the database commits, they are written to the file and handed
+to the system; the file's new length is a row of the same transaction. After a crash a file can
+therefore be longer than its row says, never shorter: the tail belongs to a transaction that did
+not happen, and opening the collection for a crawl cuts it off. A power cut is another matter:
+the file may then be shorter, and we say so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+from honeyguide.config import StoreSettings
+from honeyguide.store import warc
+from honeyguide.store.database import Database, signed
+from honeyguide.types import Response
+from honeyguide.url import fingerprint
+
+
+class Place(NamedTuple):
+    """Where a response lies, and the digest of its payload."""
+
+    digest: str = ""
+    file: int | None = None
+    offset: int | None = None
+    length: int = 0
+    request_length: int = 0
+    """The request's record follows the response's at once."""
+    payload_of: int | None = None
+    """The visit whose record holds the payload, where ours only refers to it."""
+
+
+NOWHERE = Place()
+
+
+class Archive:
+    """Writes during a crawl; otherwise it only says where files are."""
+
+    def __init__(
+        self, db: Database, folder: Path, settings: StoreSettings, clock: Callable[[], float]
+    ) -> None:
+        self.warnings: list[str] = []
+        self._db = db
+        self._folder = folder
+        self._settings = settings
+        self._clock = clock
+        self._short: dict[int, int] = {}
+        """Files that lost something: number → bytes that are left."""
+        self._file: int | None = None
+        self._name = ""
+        self._fd = -1
+        self._committed = 0
+        self._length = 0
+        self._buffer: list[bytes] = []
+
+    def recover(self) -> None:
+        """Cut off what no transaction knows; say what is missing; go on with the last file."""
+        for number, name, length in self._db.all("SELECT id, name, length FROM warcs ORDER BY id"):
+            path = self._folder / name
+            with self._db.guard:
+                size = path.stat().st_size if path.is_file() else 0
+                if size > length:
+                    os.truncate(path, length)
+            if size < length:
+                self._short[number] = size
+                lost = "is missing" if size == 0 else f"is {length - size} bytes short"
+                self.warnings.append(f"{path} {lost}: pages recorded there cannot be read back")
+            self._file, self._name, self._committed = number, name, length
+        if self._file in self._short:
+            self._file = None
+        self._length = self._committed
+
+    def begin(self) -> None:
+        """Before a transaction: see that there is a file with room.
+
+        Its row is committed first and alone, so that no file can exist without one.
+        """
+        if not self._settings.warc:
+            return
+        if self._file is not None and self._committed < self._settings.warc_mb * 1_000_000:
+            return
+        self._close_file()
+        with self._db.transaction():
+            row = self._db.one("SELECT coalesce(max(id), 0) + 1 FROM warcs")
+            number = int(row[0]) if row else 1
+            stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d%H%M%S")
+            name = f"honeyguide-{stamp}-{number:05d}.warc.gz"
+            self._db.run("INSERT INTO warcs VALUES(?, ?, 0)", (number, name))
+        self._file, self._name, self._committed, self._length = number, name, 0, 0
+
+    def add(self, answer: Response) -> Place:
+        """Take an answer in; it reaches the file with the transaction."""
+        digest = warc.digest(answer.payload)
+        if self._file is None or not self._settings.warc:
+            return Place(digest)
+        if self._length == 0:
+            self._take(warc.info(self._name, self._clock()))
+        identity = warc.new_id()
+        payload_of = None
+        earlier = self._earlier(answer, digest)
+        if earlier is None:
+            data = warc.response(answer, digest, identity)
+        else:
+            payload_of, url, at = earlier
+            profile = warc.NOT_MODIFIED if answer.status == 304 else warc.IDENTICAL
+            data = warc.revisit(answer, profile, digest, url, at, identity)
+        offset = self._length
+        self._take(data)
+        asked = warc.request(answer, identity)
+        if asked:
+            self._take(asked)
+        return Place(digest, self._file, offset, len(data), len(asked), payload_of)
+
+    def remember(self, place: Place, visit: int, size: int) -> None:
+        """From now on, answers with this payload refer to this visit."""
+        if place.file is not None and place.payload_of is None and size:
+            key = _key(place.digest)
+            self._db.run("INSERT OR REPLACE INTO payloads VALUES(?, ?)", (key, visit))
+
+    def _earlier(self, answer: Response, digest: str) -> tuple[int, str, float] | None:
+        """The visit that already stored this payload, if its record can still be read."""
+        columns = "SELECT id, url, started, warc, offset, length FROM visits WHERE "
+        if answer.status == 304:
+            where = (
+                "id = (SELECT max(id) FROM visits WHERE url = ? AND fingerprint = ? "
+                "AND status = 200 AND warc IS NOT NULL)"
+            )
+            row = self._db.one(columns + where, (answer.url, signed(fingerprint(answer.url))))
+        elif answer.payload:
+            where = "id = (SELECT visit FROM payloads WHERE key = ?) AND payload_digest = ?"
+            row = self._db.one(columns + where, (_key(digest), digest))
+        else:
+            return None
+        if row is None:
+            return None
+        visit, url, started, file, offset, length = row
+        left = self._short.get(file)
+        if left is not None and offset + length > left:
+            return None
+        return visit, url, started
+
+    def _take(self, data: bytes) -> None:
+        self._buffer.append(data)
+        self._length += len(data)
+
+    def flush(self) -> None:
+        """Inside the transaction, last of all: write, and note the new length."""
+        if not self._buffer:
+            return
+        data = memoryview(b"".join(self._buffer))
+        with self._db.guard:
+            if self._fd < 0:
+                self._folder.mkdir(exist_ok=True)
+                path = self._folder / self._name
+                # A file that held something and is gone must not come back with a hole in it.
+                create = os.O_CREAT if self._committed == 0 else 0
+                self._fd = os.open(path, os.O_RDWR | create, 0o644)
+            done = 0
+            while done < len(data):
+                done += os.pwrite(self._fd, data[done:], self._committed + done)
+        self._db.run("UPDATE warcs SET length = ? WHERE id = ?", (self._length, self._file))
+
+    def commit(self) -> None:
+        self._buffer.clear()
+        self._committed = self._length
+
+    def rollback(self) -> None:
+        self._buffer.clear()
+        self._length = self._committed
+        if self._fd >= 0:
+            with self._db.guard:
+                os.ftruncate(self._fd, self._committed)
+
+    def close(self) -> None:
+        self._close_file()
+
+    def _close_file(self) -> None:
+        if self._fd >= 0:
+            fd, self._fd = self._fd, -1
+            try:
+                with self._db.guard:
+                    os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+def _key(digest: str) -> int:
+    """A payload's digest as the key of a table; the whole digest is compared afterwards."""
+    return signed(xxh3_64_intdigest(digest.encode()))

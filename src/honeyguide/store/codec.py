@@ -1,0 +1,75 @@
+"""How texts and reasons lie in the database: zstd over msgpack, and compact JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import zstandard
+
+from honeyguide.errors import CollectionCorrupt
+from honeyguide.types import Reason
+
+_PAIR = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
+_REASONS = msgspec.json.Decoder(list[tuple[str, float | None]])
+_MOST = 1 << 28
+"""No text unpacks to more than this: a damaged frame must not eat the memory."""
+
+
+class Codec:
+    """Holds zstd's work areas, which are costly to make and not for two threads at once."""
+
+    def __init__(self, level: int = 1) -> None:
+        self._pack = zstandard.ZstdCompressor(level=level)
+        self._unpack = zstandard.ZstdDecompressor()
+
+    def pack(self, data: bytes) -> bytes:
+        return self._pack.compress(data)
+
+    def unpack(self, data: bytes) -> bytes:
+        try:
+            return self._unpack.decompress(data, max_output_size=_MOST)
+        except zstandard.ZstdError as error:
+            raise CollectionCorrupt(f"a stored text is damaged: {error}") from error
+
+    def pack_text(self, headings: tuple[str, ...], text: str) -> bytes:
+        try:
+            plain = msgspec.msgpack.encode((headings, text))
+        except UnicodeEncodeError:
+            plain = msgspec.msgpack.encode((tuple(map(clean, headings)), clean(text)))
+        return self._pack.compress(plain)
+
+    def unpack_text(self, data: bytes) -> tuple[tuple[str, ...], str]:
+        try:
+            return _PAIR.decode(self.unpack(data))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise CollectionCorrupt(f"a stored text is damaged: {error}") from error
+
+
+def clean(text: str) -> str:
+    """Without lone surrogates, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def pack_reasons(reasons: Sequence[Reason]) -> str:
+    if not reasons:
+        return ""
+    try:
+        return msgspec.json.encode(reasons).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode([(clean(r.what), r.weight) for r in reasons]).decode()
+
+
+def unpack_reasons(data: str) -> tuple[Reason, ...]:
+    if not data:
+        return ()
+    try:
+        found = _REASONS.decode(data)
+    except msgspec.DecodeError as error:
+        raise CollectionCorrupt(f"stored reasons are damaged: {error}") from error
+    return tuple(Reason(what, 0.0 if weight is None else weight) for what, weight in found)
+
+
+def json_line(value: dict[str, Any]) -> bytes:
+    return msgspec.json.encode(value) + b"\n"

@@ -1,0 +1,181 @@
+"""Numbers that are kept while the journal grows, so that nobody has to scan it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from honeyguide.store.database import Database
+from honeyguide.types import Url, Visit
+from honeyguide.url import host
+
+_FINE = 500
+_STEP = 50
+"""The curve keeps each of the first 500 visits, then every 50th."""
+_KNOWN_HOSTS = 50_000
+
+
+class HostRow(NamedTuple):
+    host: str
+    visits: int
+    relevant: int
+    failures: int
+
+
+class GenerationCount(NamedTuple):
+    visits: int
+    relevant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    visits: int = 0
+    pages: int = 0
+    relevant: int = 0
+    copies: int = 0
+    bytes: int = 0
+    """Payloads as sent."""
+    hosts: int = 0
+    labels: int = 0
+    first: float | None = None
+    last: float | None = None
+    failures: dict[str, int] = field(default_factory=dict)
+    """By kind; an attempt that is tried again counts too."""
+    generations: dict[int, GenerationCount] = field(default_factory=dict)
+
+    @property
+    def harvest(self) -> float:
+        """Relevant visits ÷ visits."""
+        return self.relevant / self.visits if self.visits else 0.0
+
+
+class Counted(NamedTuple):
+    """A visit just appended."""
+
+    number: int
+    visit: Visit
+    relevant: bool
+    host: int
+
+
+class Tally:
+    """Keeps ``hosts``, ``counters`` and ``curve`` in the transaction that appends visits."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._hosts: dict[str, int] = {}
+
+    def host(self, url: Url) -> int:
+        """The number of its host, a new one if need be."""
+        name = host(url)
+        number = self._hosts.get(name)
+        if number is None:
+            row = self._db.one("SELECT id FROM hosts WHERE name = ?", (name,))
+            if row is None:
+                self._db.run("INSERT INTO hosts VALUES(NULL, ?, 0, 0, 0)", (name,))
+                row = self._db.one("SELECT last_insert_rowid()")
+            if len(self._hosts) >= _KNOWN_HOSTS:
+                self._hosts.clear()
+            number = self._hosts[name] = int(row[0]) if row else 0
+        return number
+
+    def rollback(self) -> None:
+        """Some of the hosts known here may not be on disk."""
+        self._hosts.clear()
+
+    def add(self, batch: Sequence[Counted]) -> None:
+        found = self._db.one("SELECT value FROM counters WHERE name = 'relevant' AND part = ''")
+        so_far = int(found[0]) if found else 0
+        counter: Counter[tuple[str, str]] = Counter()
+        points: list[tuple[int, int]] = []
+        for number, visit, relevant, _ in batch:
+            generation = str(visit.generation)
+            counter["visits", ""] += 1
+            counter["generation", generation] += 1
+            if visit.page is not None:
+                counter["pages", ""] += 1
+            if visit.response is not None:
+                counter["bytes", ""] += len(visit.response.payload)
+            if visit.copy is not None:
+                counter["copies", ""] += 1
+            if visit.failure is not None:
+                counter["failure", visit.failure.kind] += 1
+            if relevant:
+                so_far += 1
+                counter["relevant", ""] += 1
+                counter["relevant", generation] += 1
+            if number <= _FINE or number % _STEP == 0:
+                points.append((number, so_far))
+        self._db.many(
+            "INSERT INTO counters VALUES(?, ?, ?) "
+            "ON CONFLICT DO UPDATE SET value = value + excluded.value",
+            [(name, part, value) for (name, part), value in counter.items()],
+        )
+        self._db.many(
+            "UPDATE hosts SET visits = visits + 1, relevant = relevant + ?, "
+            "failures = failures + ? WHERE id = ?",
+            [(each.relevant, each.visit.failure is not None, each.host) for each in batch],
+        )
+        self._db.many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
+
+    def counts(self) -> Counts:
+        rows = self._db.all("SELECT name, part, value FROM counters")
+        values = {(name, part): int(value) for name, part, value in rows}
+        return Counts(
+            visits=values.get(("visits", ""), 0),
+            pages=values.get(("pages", ""), 0),
+            relevant=values.get(("relevant", ""), 0),
+            copies=values.get(("copies", ""), 0),
+            bytes=values.get(("bytes", ""), 0),
+            hosts=int((self._db.one("SELECT count(*) FROM hosts") or (0,))[0]),
+            labels=int((self._db.one("SELECT count(*) FROM labels WHERE NOT replaced") or (0,))[0]),
+            first=(self._db.one("SELECT at FROM visits ORDER BY id LIMIT 1") or (None,))[0],
+            last=(self._db.one("SELECT at FROM visits ORDER BY id DESC LIMIT 1") or (None,))[0],
+            failures={part: n for (name, part), n in values.items() if name == "failure"},
+            generations={
+                int(part): GenerationCount(n, values.get(("relevant", part), 0))
+                for (name, part), n in sorted(values.items())
+                if name == "generation"
+            },
+        )
+
+    def curve(self, most: int = 500) -> list[tuple[int, int]]:
+        """Visits and how many of them were relevant, at no more than ``most`` points."""
+        points: list[tuple[int, int]] = [
+            (int(n), int(relevant))
+            for n, relevant in self._db.all("SELECT visits, relevant FROM curve ORDER BY visits")
+        ]
+        counts = self._db.all(
+            "SELECT value FROM counters WHERE name IN ('visits', 'relevant') AND part = '' "
+            "ORDER BY name DESC"
+        )
+        total = int(counts[0][0]) if counts else 0
+        relevant = int(counts[1][0]) if len(counts) > 1 else 0
+        points = _evenly(points, total, most - 1)
+        if total and (not points or points[-1][0] != total):
+            points.append((total, relevant))
+        return points
+
+    def hosts(self, limit: int = 100) -> list[HostRow]:
+        """The hosts visited most."""
+        rows = self._db.all(
+            "SELECT name, visits, relevant, failures FROM hosts ORDER BY visits DESC, name LIMIT ?",
+            (limit,),
+        )
+        return [HostRow._make(row) for row in rows]
+
+
+def _evenly(points: list[tuple[int, int]], total: int, most: int) -> list[tuple[int, int]]:
+    """Some of the points, as evenly spread over the visits as they allow."""
+    if len(points) <= most:
+        return points
+    kept: list[tuple[int, int]] = []
+    step = total / most
+    due = step
+    for point in points:
+        if point[0] >= due:
+            kept.append(point)
+            due = max(due + step, point[0] + step / 2)
+    return kept[-most:]

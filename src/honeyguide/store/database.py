@@ -1,0 +1,227 @@
+"""The collection's SQLite database: opening, transactions, and what its failures mean.
+
+The only file that knows apsw. Its exceptions become ours in :class:`Guard` and nowhere else.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import apsw
+
+from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
+from honeyguide.store.schema import APPLICATION, STEPS, VERSION
+
+Mode = Literal["crawl", "write", "read"]
+Row = tuple[Any, ...]
+
+_CHECKED_BYTES = 64_000_000
+"""Databases up to this size are checked whole before a crawl adds to them (about 0.1 s)."""
+
+
+class Guard:
+    """Turns what SQLite and the disk say into our errors; it holds nothing, so one serves all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, apsw.Error | OSError):
+            raise self._meaning(error) from error
+
+    def _meaning(self, error: Exception) -> StoreError:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if full or isinstance(error, apsw.FullError):
+            return DiskFull(
+                f"no room left on the disk of {self.path.parent}. Nothing that was finished is "
+                "lost: make room and start again"
+            )
+        if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+            return CollectionCorrupt(corrupt(self.path, error))
+        if isinstance(error, apsw.BusyError | apsw.LockedError):
+            return StoreError(f"{self.path} is busy: another process kept it for 10 seconds")
+        if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
+            return StoreError(f"{self.path} cannot be opened or written: {error}")
+        return StoreError(f"{self.path}: {error}")
+
+
+def corrupt(path: Path, why: object) -> str:
+    """What is lost, what is not, and what to do."""
+    return (
+        f"{path} is damaged ({why}). The WARC files beside it are untouched and hold every page. "
+        f"To rescue the rest: sqlite3 {path.name} .recover | sqlite3 rescued.db, then keep the "
+        f"damaged file and put rescued.db in its place"
+    )
+
+
+class Database:
+    """One connection. Rows come as tuples; what to ask is the callers' business."""
+
+    def __init__(self, path: Path, mode: Mode) -> None:
+        self.guard = Guard(path)
+        self._path = path
+        with self.guard:
+            self.connection = _connect(path, mode)
+        try:
+            with self.guard:
+                self._prepare(mode)
+        except BaseException:
+            self.connection.close(True)
+            raise
+
+    def _prepare(self, mode: Mode) -> None:
+        connection = self.connection
+        version = self._version()
+        if mode == "crawl":
+            size = self._path.stat().st_size
+            if version and size <= _CHECKED_BYTES:
+                self.check()
+            connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute(
+            "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000;"
+            "PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 2000;"
+            "PRAGMA journal_size_limit = 16000000"
+        ).fetchall()
+        if mode == "read":
+            if version < VERSION:
+                raise StoreError(_absent(self._path))
+            connection.execute("PRAGMA query_only = ON")
+        elif version < VERSION:
+            if mode == "write" and version == 0:
+                raise StoreError(_absent(self._path))
+            self._migrate()
+
+    def _version(self) -> int:
+        version = int(self.connection.pragma("user_version"))
+        application = int(self.connection.pragma("application_id"))
+        tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        if application != APPLICATION and (version or application or tables[0][0]):
+            raise StoreError(f"{self._path} is a database, but not one of Honeyguide's")
+        if version > VERSION:
+            raise CollectionTooNew(
+                f"{self._path.parent} was made by a newer Honeyguide (its format is {version}, "
+                f"this one reads {VERSION}). Upgrade with: pip install -U honeyguide"
+            )
+        return version
+
+    def _migrate(self) -> None:
+        with self.transaction():
+            # Asked again under the lock: another process may have been quicker.
+            for number in range(self._version(), VERSION):
+                self.connection.execute(STEPS[number])
+            self.connection.pragma("application_id", APPLICATION)
+            self.connection.pragma("user_version", VERSION)
+
+    def check(self) -> None:
+        """Look at every page; raises CollectionCorrupt with the first thing found."""
+        with self.guard:
+            found = self.connection.execute("PRAGMA quick_check(1)").fetchall()
+        if found != [("ok",)]:
+            raise CollectionCorrupt(corrupt(self._path, found[0][0] if found else "no answer"))
+
+    @property
+    def in_transaction(self) -> bool:
+        return bool(self.connection.in_transaction)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, and alone in writing from the first statement on."""
+        with self.guard:
+            self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with self.guard:
+                self.connection.execute("COMMIT")
+        except BaseException:
+            # SQLite may have rolled back by itself (a full disk, an input/output error).
+            if self.in_transaction:
+                with self.guard:
+                    self.connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def joined(self) -> Iterator[None]:
+        """Inside the transaction that is open, or else in one of its own."""
+        if self.in_transaction:
+            yield
+        else:
+            with self.transaction():
+                yield
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+        with self.guard:
+            self.connection.execute(sql, values)
+
+    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        with self.guard:
+            self.connection.executemany(sql, rows)
+
+    def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        with self.guard:
+            rows: list[Row] = self.connection.execute(sql, values).fetchall()
+        return rows
+
+    def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
+        with self.guard:
+            rows = self.connection.execute(sql, values).fetchall()
+        return rows[0] if rows else None
+
+    def pages(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]:
+        """Stream a query that ends in ``id > ? … ORDER BY id LIMIT ?``, id first in each row.
+
+        Asked page by page, so that a slow reader never holds back SQLite's checkpoints.
+        """
+        last = -1
+        while rows := self.all(sql, (*values, last, size)):
+            yield from rows
+            last = rows[-1][0]
+
+    def close(self) -> None:
+        with self.guard:
+            self.connection.close()
+
+
+def signed(number: int) -> int:
+    """SQLite's integers have a sign; fingerprints and digests have none."""
+    return number - (1 << 64) if number >> 63 else number
+
+
+def _connect(path: Path, mode: Mode) -> apsw.Connection:
+    if mode != "crawl" and not path.exists():
+        raise StoreError(_absent(path))
+    flags = apsw.SQLITE_OPEN_READWRITE
+    if mode == "crawl":
+        flags |= apsw.SQLITE_OPEN_CREATE
+    connection = apsw.Connection(str(path), flags)
+    connection.set_busy_timeout(10_000)
+    if mode != "read":
+        return connection
+    try:
+        connection.pragma("user_version")
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        # A collection on read-only media: WAL needs two files beside it that cannot be made,
+        # and nobody can be writing.
+        connection.close(True)
+        uri = f"{path.resolve().as_uri()}?immutable=1"
+        return apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+    return connection
+
+
+def _absent(path: Path) -> str:
+    return (
+        f"{path.parent} holds no collection yet: make one with honeyguide new, "
+        "then start it with honeyguide crawl"
+    )

@@ -1,0 +1,177 @@
+"""Generations of a strategy: frozen dataclasses as bytes, and back, without pickle.
+
+A blob is a checksum, a JSON header with everything plain, and an npz file with the arrays. The
+class comes from the registry by the strategy's name, nested classes from the fields' own type
+hints: a blob cannot name code to run.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from honeyguide.errors import ModelError
+from honeyguide.store.database import Database
+
+_HEAD = struct.Struct("<4sII")
+_MAGIC = b"HGS1"
+_DEEPEST = 50
+
+Find = Callable[[str], type[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    number: int
+    name: str
+    """The strategy's."""
+    note: str
+    at: float
+    size: int
+
+
+class Generations:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def save(self, number: int, name: str, strategy: Any, note: str, at: float) -> None:
+        data = pack(name, strategy)
+        with self._db.joined():
+            self._db.run(
+                "INSERT OR REPLACE INTO generations VALUES(?, ?, ?, ?, ?)",
+                (number, name, note, at, data),
+            )
+
+    def load(self, number: int, find: Find) -> Any:
+        row = self._db.one("SELECT data FROM generations WHERE number = ?", (number,))
+        if row is None:
+            raise ModelError(f"there is no generation {number}")
+        return unpack(bytes(row[0]), find)
+
+    def all(self) -> list[Generation]:
+        rows = self._db.all(
+            "SELECT number, name, note, at, length(data) FROM generations ORDER BY number"
+        )
+        return [Generation(*row) for row in rows]
+
+
+def pack(name: str, strategy: Any) -> bytes:
+    """The strategy registered under that name, as bytes."""
+    arrays: dict[str, Any] = {}
+    tree = _plain(strategy, arrays, name, _DEEPEST)
+    try:
+        header = json.dumps({"name": name, "strategy": tree}, separators=(",", ":")).encode()
+        body = io.BytesIO()
+        np.savez_compressed(body, allow_pickle=False, **arrays)
+    except (ValueError, TypeError) as error:
+        raise ModelError(f"{name} cannot be saved: {error}") from error
+    rest = header + body.getvalue()
+    return _HEAD.pack(_MAGIC, len(header), zlib.crc32(rest)) + rest
+
+
+def unpack(data: bytes, find: Find) -> Any:
+    """The strategy that was packed; ``find`` knows the class of a name."""
+    try:
+        magic, size, checksum = _HEAD.unpack_from(data)
+        rest = data[_HEAD.size :]
+        if magic != _MAGIC or zlib.crc32(rest) != checksum:
+            raise ModelError("a saved strategy is damaged, or was saved in another form")
+        header = json.loads(rest[:size])
+        name, tree = header["name"], header["strategy"]
+        with np.load(io.BytesIO(rest[size:]), allow_pickle=False) as file:
+            arrays = {key: file[key] for key in file.files}
+    except (ValueError, KeyError, TypeError, EOFError, struct.error, zipfile.BadZipFile) as error:
+        raise ModelError(f"a saved strategy is damaged: {error}") from error
+    return _made(tree, find(name), arrays, name)
+
+
+def _plain(value: Any, arrays: dict[str, Any], where: str, depth: int) -> Any:
+    """JSON for everything but arrays, which are set aside under a number."""
+    if depth == 0:
+        raise ModelError(f"{where} is nested too deeply to be saved")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, np.generic):
+        return _plain(value.item(), arrays, where, depth - 1)
+    if isinstance(value, np.ndarray):
+        key = f"a{len(arrays)}"
+        # Objects in an array could only be pickled.
+        if value.dtype.hasobject:
+            raise ModelError(f"{where} is an array of objects and cannot be saved")
+        arrays[key] = value
+        return {"array": key}
+    if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {kind: [_plain(v, arrays, f"{where}[{i}]", depth - 1) for i, v in enumerate(value)]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {
+            "dict": {k: _plain(v, arrays, f"{where}[{k!r}]", depth - 1) for k, v in value.items()}
+        }
+    if is_dataclass(value) and not isinstance(value, type):
+        inside = {
+            field.name: _plain(
+                getattr(value, field.name), arrays, f"{where}.{field.name}", depth - 1
+            )
+            for field in fields(value)
+            if field.init
+        }
+        return {"class": type(value).__name__, "fields": inside}
+    raise ModelError(f"{where} is a {type(value).__name__} and cannot be saved")
+
+
+def _made(tree: Any, hint: Any, arrays: dict[str, Any], where: str) -> Any:
+    if not isinstance(tree, dict):
+        return tree
+    match tree:
+        case {"array": str(key)} if key in arrays:
+            return arrays[key]
+        case {"tuple": list(items)}:
+            return tuple(_made(item, hint, arrays, where) for item in items)
+        case {"list": list(items)}:
+            return [_made(item, hint, arrays, where) for item in items]
+        case {"dict": dict(items)}:
+            return {
+                key: _made(item, hint, arrays, f"{where}[{key!r}]") for key, item in items.items()
+            }
+        case {"class": str(name), "fields": dict(inside)}:
+            return _instance(name, inside, hint, arrays, where)
+    raise ModelError(f"{where}: a saved strategy is damaged")
+
+
+def _instance(
+    name: str, inside: dict[str, Any], hint: Any, arrays: dict[str, Any], where: str
+) -> Any:
+    cls = next((c for c in _classes(hint) if c.__name__ == name), None)
+    if cls is None:
+        raise ModelError(f"{where} was saved as a {name}, which this version does not know there")
+    known = {field.name for field in fields(cls) if field.init}
+    unknown = sorted(inside.keys() - known)
+    if unknown:
+        raise ModelError(
+            f"{where} was saved with {', '.join(unknown)}, which this version of {name} does not "
+            "have; use the version that saved it, or start a new generation"
+        )
+    try:
+        hints = get_type_hints(cls)
+        values = {
+            key: _made(tree, hints[key], arrays, f"{where}.{key}") for key, tree in inside.items()
+        }
+        return cls(**values)
+    except (TypeError, ValueError, NameError) as error:
+        raise ModelError(f"{where} cannot be made again: {error}") from error
+
+
+def _classes(hint: Any) -> Iterator[type[Any]]:
+    """Every dataclass that a type hint mentions."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        yield hint
+    for inner in get_args(hint):
+        yield from _classes(inner)

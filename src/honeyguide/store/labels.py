@@ -1,0 +1,57 @@
+"""People's judgements. A later one replaces the same person's earlier one and keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from honeyguide.errors import StoreError
+from honeyguide.store.codec import clean
+from honeyguide.store.database import Database, signed
+from honeyguide.types import Label, Url
+from honeyguide.url import fingerprint
+
+
+class Labels:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def add(self, labels: Iterable[Label]) -> None:
+        with self._db.joined():
+            for label in labels:
+                if not 0 <= label.value <= 1:
+                    raise StoreError(f"a label lies between 0 and 1, not at {label.value}")
+                key = signed(fingerprint(label.url))
+                by = clean(label.by)
+                self._db.run(
+                    "UPDATE labels SET replaced = 1 WHERE fingerprint = ? AND url = ? AND by = ?",
+                    (key, label.url, by),
+                )
+                self._db.run(
+                    "INSERT INTO labels(url, fingerprint, value, by, at) VALUES(?, ?, ?, ?, ?)",
+                    (label.url, key, label.value, by, label.at),
+                )
+
+    def after(self, number: int = 0) -> list[tuple[int, Label]]:
+        """Labels in force, given after that number. A changed mind has a new number."""
+        rows = self._db.all(
+            "SELECT id, url, value, by, at FROM labels WHERE id > ? AND NOT replaced ORDER BY id",
+            (number,),
+        )
+        return [(row[0], Label(Url(row[1]), *row[2:])) for row in rows]
+
+    def of(self, url: str) -> Label | None:
+        """The newest label in force, whoever gave it."""
+        row = self._db.one(
+            "SELECT url, value, by, at FROM labels WHERE fingerprint = ? AND url = ? "
+            "ORDER BY id DESC LIMIT 1",
+            (signed(fingerprint(url)), url),
+        )
+        return None if row is None else Label(Url(row[0]), *row[1:])
+
+    def history(self, url: str) -> list[Label]:
+        """Every label this address was ever given, oldest first."""
+        rows = self._db.all(
+            "SELECT url, value, by, at FROM labels WHERE fingerprint = ? AND url = ? ORDER BY id",
+            (signed(fingerprint(url)), url),
+        )
+        return [Label(Url(row[0]), *row[1:]) for row in rows]

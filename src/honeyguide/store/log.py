@@ -1,0 +1,35 @@
+"""The frontier's log in the collection's database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from honeyguide.errors import StoreError
+from honeyguide.store.database import Database
+
+
+class DiskLog:
+    """Implements :class:`honeyguide.protocols.Log`; entries live and die with the transaction."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def append(self, index: bytes, text: bytes) -> int:
+        connection = self._db.connection
+        with self._db.guard:
+            connection.execute("INSERT INTO frontier_index(data) VALUES(?)", (index,))
+            entry = int(connection.last_insert_rowid())
+            connection.execute("INSERT INTO frontier_text VALUES(?, ?)", (entry, text))
+        return entry
+
+    def text(self, entry: int) -> bytes:
+        row = self._db.one("SELECT data FROM frontier_text WHERE entry = ?", (entry,))
+        if row is None:
+            raise StoreError(f"the frontier's log has no entry {entry}")
+        return bytes(row[0])
+
+    def scan(self) -> Iterator[tuple[int, bytes]]:
+        return self._db.pages(
+            "SELECT entry, data FROM frontier_index WHERE entry > ? ORDER BY entry LIMIT ?",
+            size=100,
+        )

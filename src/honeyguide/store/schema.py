@@ -1,0 +1,68 @@
+"""The tables of a collection, and how an older one becomes a newer one."""
+
+from __future__ import annotations
+
+APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
+VERSION = 1
+
+_FIRST = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE visits(
+  id INTEGER PRIMARY KEY, url TEXT NOT NULL, fingerprint INTEGER NOT NULL,
+  host INTEGER NOT NULL, at REAL NOT NULL, generation INTEGER NOT NULL,
+  queued REAL NOT NULL, score REAL NOT NULL, tries INTEGER NOT NULL,
+  source TEXT, anchor TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL,
+  tag_path TEXT NOT NULL, rel TEXT NOT NULL, hreflang TEXT NOT NULL, channel TEXT NOT NULL,
+  depth INTEGER NOT NULL, hops INTEGER NOT NULL, parent REAL NOT NULL, inlinks INTEGER NOT NULL,
+  status INTEGER, started REAL, elapsed REAL, ip TEXT NOT NULL, size INTEGER NOT NULL,
+  body_size INTEGER NOT NULL, etag TEXT NOT NULL, last_modified TEXT NOT NULL,
+  payload_digest TEXT NOT NULL, has_page INTEGER NOT NULL, media_type TEXT NOT NULL,
+  charset TEXT NOT NULL, language TEXT NOT NULL, title TEXT NOT NULL,
+  description TEXT NOT NULL, canonical TEXT, may_index INTEGER NOT NULL,
+  may_follow INTEGER NOT NULL, text_digest INTEGER, verdict REAL, reasons TEXT NOT NULL,
+  relevant INTEGER NOT NULL, copy_of TEXT, copy_exact INTEGER NOT NULL, moved TEXT,
+  failure TEXT, detail TEXT NOT NULL, final INTEGER NOT NULL,
+  warc INTEGER, offset INTEGER, length INTEGER NOT NULL, request_length INTEGER NOT NULL,
+  payload_of INTEGER
+);
+CREATE INDEX visits_fingerprint ON visits(fingerprint);
+CREATE INDEX visits_host ON visits(host);
+CREATE INDEX visits_relevant ON visits(id) WHERE relevant;
+CREATE TABLE texts(visit INTEGER PRIMARY KEY, data BLOB NOT NULL);
+
+CREATE TABLE hosts(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
+  visits INTEGER NOT NULL, relevant INTEGER NOT NULL, failures INTEGER NOT NULL
+);
+CREATE TABLE counters(
+  name TEXT, part TEXT, value INTEGER NOT NULL, PRIMARY KEY(name, part)
+) WITHOUT ROWID;
+CREATE TABLE curve(visits INTEGER PRIMARY KEY, relevant INTEGER NOT NULL);
+
+CREATE TABLE frontier_index(entry INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE frontier_text(entry INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE robots(
+  origin TEXT PRIMARY KEY, at REAL NOT NULL, status INTEGER NOT NULL, data BLOB NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE labels(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL, fingerprint INTEGER NOT NULL,
+  value REAL NOT NULL, by TEXT NOT NULL, at REAL NOT NULL, replaced INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX labels_fingerprint ON labels(fingerprint);
+CREATE TABLE generations(
+  number INTEGER PRIMARY KEY, name TEXT NOT NULL, note TEXT NOT NULL, at REAL NOT NULL,
+  data BLOB NOT NULL
+);
+
+CREATE TABLE sketches(visit INTEGER PRIMARY KEY, keys BLOB NOT NULL);
+CREATE TABLE signatures(visit INTEGER PRIMARY KEY, data BLOB NOT NULL);
+
+CREATE TABLE warcs(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, length INTEGER NOT NULL);
+CREATE TABLE payloads(key INTEGER PRIMARY KEY, visit INTEGER NOT NULL);
+"""
+
+STEPS: tuple[str, ...] = (_FIRST,)
+"""``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
+assert len(STEPS) == VERSION

@@ -1,0 +1,238 @@
+"""A collection on disk: everything that outlives the process passes through here.
+
+The store keeps; it never decides. Its parts each own their tables; this class opens them
+together and puts what belongs together into one transaction.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from honeyguide.config import StoreSettings
+from honeyguide.errors import StoreError
+from honeyguide.store import warc
+from honeyguide.store.archive import NOWHERE, Archive
+from honeyguide.store.codec import Codec
+from honeyguide.store.copies import Copies
+from honeyguide.store.counts import Counted, Counts, HostRow, Tally
+from honeyguide.store.database import Database, Mode
+from honeyguide.store.generations import Find, Generation, Generations
+from honeyguide.store.labels import Labels
+from honeyguide.store.lock import Lock
+from honeyguide.store.log import DiskLog
+from honeyguide.store.robots import RobotsRow, RobotsTable
+from honeyguide.store.sketch import Sketcher
+from honeyguide.store.visits import VisitRow, Visits
+from honeyguide.types import Copy, Label, Page, Url, Visit
+
+
+class Store:
+    """Use :meth:`open`. One thread, one store; other threads and processes open their own."""
+
+    def __init__(
+        self,
+        folder: Path,
+        db: Database,
+        settings: StoreSettings,
+        clock: Callable[[], float],
+        closing: ExitStack,
+    ) -> None:
+        codec = Codec()
+        self.folder = folder
+        self.log = DiskLog(db)
+        self._db = db
+        self._closing = closing
+        self._visits = Visits(db, codec)
+        self._tally = Tally(db)
+        self._copies = Copies(db, Sketcher())
+        self._archive = Archive(db, folder / "warc", settings, clock)
+        self._labels = Labels(db)
+        self._robots = RobotsTable(db, codec)
+        self._generations = Generations(db)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        mode: Mode,
+        settings: StoreSettings | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> Self:
+        """Open a collection to crawl (one process at a time), to label, or to read."""
+        with ExitStack() as closing:
+            if mode == "crawl":
+                try:
+                    folder.mkdir(parents=True, exist_ok=True)
+                    lock = Lock(folder / "lock")
+                except OSError as error:
+                    raise StoreError(f"{folder} cannot be used: {error}") from error
+                closing.callback(lock.close)
+            db = Database(folder / "collection.db", mode)
+            closing.callback(db.close)
+            store = cls(folder, db, settings or StoreSettings(), clock, closing)
+            if mode == "crawl":
+                closing.callback(store._archive.close)
+                store._archive.recover()
+                store._copies.prepare()
+            store._closing = closing.pop_all()
+        return store
+
+    def close(self) -> None:
+        self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was found wrong, and lived with, on opening."""
+        return list(self._archive.warnings)
+
+    def free_mb(self) -> float:
+        return shutil.disk_usage(self.folder).free / 1e6
+
+    def check(self) -> None:
+        """Read the whole database; raises CollectionCorrupt."""
+        self._db.check()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Visits, links and everything else in it: all on disk, or none."""
+        if self._db.in_transaction:
+            raise StoreError("a transaction is already open")
+        self._archive.begin()
+        try:
+            with self._db.transaction():
+                yield
+                self._archive.flush()
+        except BaseException:
+            self._copies.rollback()
+            self._tally.rollback()
+            self._archive.rollback()
+            raise
+        self._copies.commit()
+        self._archive.commit()
+
+    def append(self, visits: Sequence[Visit], threshold: float = 0.5) -> list[int]:
+        """Journal visits, inside a transaction; the numbers of their rows."""
+        if not self._db.in_transaction:
+            raise StoreError("visits are appended inside a transaction")
+        done: list[Counted] = []
+        for visit in visits:
+            relevant = visit.verdict is not None and visit.verdict.score >= threshold
+            response, page, url = visit.response, visit.page, visit.link.url
+            place = NOWHERE if response is None else self._archive.add(response)
+            text = None if page is None else self._copies.digest(url, page.text)
+            host = self._tally.host(url)
+            number = self._visits.add(visit, host, relevant, text, place)
+            if response is not None:
+                self._archive.remember(place, number, len(response.payload))
+            if page is not None:
+                self._copies.add(number, url)
+            done.append(Counted(number, visit, relevant, host))
+        self._tally.add(done)
+        return [counted.number for counted in done]
+
+    def find_copy(self, url: Url, text: str) -> Copy | None:
+        """Was this text seen before, at another address? Ask before appending the visit."""
+        return self._copies.find(url, text)
+
+    # Reading the journal
+
+    def counts(self) -> Counts:
+        return self._tally.counts()
+
+    def curve(self, most: int = 500) -> list[tuple[int, int]]:
+        """Points of (visits, relevant among them), at most so many."""
+        return self._tally.curve(most)
+
+    def hosts(self, limit: int = 100) -> list[HostRow]:
+        return self._tally.hosts(limit)
+
+    def visit(self, url: str) -> list[VisitRow]:
+        """Every attempt at this address, oldest first."""
+        return self._visits.of(url)
+
+    def visit_at(self, number: int) -> VisitRow | None:
+        return self._visits.at(number)
+
+    def visits(
+        self,
+        *,
+        relevant: bool | None = None,
+        host: str | None = None,
+        page: bool | None = None,
+        since: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[VisitRow]:
+        return self._visits.stream(relevant, host, page, since, limit)
+
+    def text(self, number: int) -> tuple[tuple[str, ...], str]:
+        """Headings and main text of a visit's page."""
+        return self._visits.text(number)
+
+    def page(self, url: str) -> Page | None:
+        """The newest page of this address, without its links."""
+        return self._visits.page(url)
+
+    def record(self, row: VisitRow) -> tuple[dict[str, str], bytes] | None:
+        """The WARC record of a visit: its headers and its block; None if there is none."""
+        if row.warc is None or row.offset is None:
+            return None
+        with self._db.guard:
+            return warc.read(self.folder / "warc" / row.warc, row.offset, row.length)
+
+    # Labels, generations, robots, meta
+
+    def label(self, labels: Iterable[Label]) -> None:
+        self._labels.add(labels)
+
+    def labels(self, after: int = 0) -> list[tuple[int, Label]]:
+        """Labels in force, with their numbers, given after that number."""
+        return self._labels.after(after)
+
+    def label_of(self, url: str) -> Label | None:
+        return self._labels.of(url)
+
+    def label_history(self, url: str) -> list[Label]:
+        return self._labels.history(url)
+
+    def save_generation(
+        self, number: int, name: str, strategy: Any, note: str = "", at: float = 0.0
+    ) -> None:
+        self._generations.save(number, name, strategy, note, at)
+
+    def load_generation(self, number: int, find: Find) -> Any:
+        return self._generations.load(number, find)
+
+    def generations(self) -> list[Generation]:
+        return self._generations.all()
+
+    def save_robots(self, origin: str, at: float, status: int, text: str) -> None:
+        self._robots.save(origin, at, status, text)
+
+    def robots(self, now: float) -> Iterator[RobotsRow]:
+        """Answers younger than a day."""
+        return self._robots.young(now)
+
+    def meta(self, key: str) -> str | None:
+        row = self._db.one("SELECT value FROM meta WHERE key = ?", (key,))
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self._db.joined():
+            self._db.run("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))

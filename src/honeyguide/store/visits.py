@@ -1,0 +1,237 @@
+"""The journal: one row per attempt, and the texts of the pages they brought."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from honeyguide.store.archive import Place
+from honeyguide.store.codec import Codec, clean, pack_reasons, unpack_reasons
+from honeyguide.store.database import Database, Row, signed
+from honeyguide.types import Page, Reason, Response, Url, Visit
+from honeyguide.url import fingerprint
+
+_LONG = 4096
+"""Most characters kept of a title, a description, a detail or a header."""
+
+
+class VisitRow(NamedTuple):
+    """A visit as it lies in the journal; see :class:`honeyguide.types.Visit` for the words."""
+
+    id: int
+    url: Url
+    at: float
+    generation: int
+    queued: float
+    score: float
+    tries: int
+    source: Url | None
+    anchor: str
+    before: str
+    after: str
+    tag_path: str
+    rel: str
+    hreflang: str
+    channel: str
+    depth: int
+    hops: int
+    parent: float
+    inlinks: int
+    status: int | None
+    """None: no answer came."""
+    started: float | None
+    elapsed: float | None
+    ip: str
+    size: int
+    """Bytes of the payload as sent."""
+    body_size: int
+    etag: str
+    last_modified: str
+    payload_digest: str
+    """``sha1:`` and base 32, as in the WARC file."""
+    has_page: int
+    media_type: str
+    charset: str
+    language: str
+    title: str
+    description: str
+    canonical: Url | None
+    may_index: int
+    may_follow: int
+    text_digest: int | None
+    verdict: float | None
+    reasons: str
+    """Compact JSON; :attr:`why` reads it."""
+    relevant: int
+    copy_of: Url | None
+    copy_exact: int
+    moved: Url | None
+    failure: str | None
+    detail: str
+    final: int
+    offset: int | None
+    length: int
+    request_length: int
+    payload_of: int | None
+    """The visit whose WARC record holds this payload, where ours only refers to it."""
+    warc: str | None
+    """Name of the WARC file."""
+
+    @property
+    def why(self) -> tuple[Reason, ...]:
+        return unpack_reasons(self.reasons)
+
+
+_FIELDS = VisitRow._fields[1:-1]
+_INSERT = (
+    f"INSERT INTO visits(fingerprint, host, warc, {', '.join(_FIELDS)}) "
+    f"VALUES({', '.join('?' * (len(_FIELDS) + 3))})"
+)
+_SELECT = (
+    f"SELECT visits.id, {', '.join('visits.' + name for name in _FIELDS)}, warcs.name "  # noqa: S608
+    "FROM visits LEFT JOIN warcs ON warcs.id = visits.warc WHERE "
+)
+
+
+class Visits:
+    """Writes and reads the tables ``visits`` and ``texts``."""
+
+    def __init__(self, db: Database, codec: Codec) -> None:
+        self._db = db
+        self._codec = codec
+
+    def add(self, visit: Visit, host: int, relevant: bool, text: int | None, place: Place) -> int:
+        """Append one visit; ``text`` is its text's digest. The id of its row."""
+        row = (
+            signed(fingerprint(visit.link.url)),
+            host,
+            place.file,
+            *_values(visit, relevant, text, place),
+        )
+        connection = self._db.connection
+        with self._db.guard:
+            try:
+                connection.execute(_INSERT, row)
+            except UnicodeEncodeError:
+                connection.execute(_INSERT, [clean(v) if isinstance(v, str) else v for v in row])
+            number = int(connection.last_insert_rowid())
+            page = visit.page
+            if page is not None and (page.text or page.headings):
+                data = self._codec.pack_text(page.headings, page.text)
+                connection.execute("INSERT INTO texts VALUES(?, ?)", (number, data))
+        return number
+
+    def of(self, url: str) -> list[VisitRow]:
+        """Every attempt at this address, oldest first."""
+        where = "visits.fingerprint = ? AND visits.url = ? ORDER BY visits.id"
+        rows = self._db.all(_SELECT + where, (signed(fingerprint(url)), url))
+        return [VisitRow._make(row) for row in rows]
+
+    def at(self, number: int) -> VisitRow | None:
+        row = self._db.one(_SELECT + "visits.id = ?", (number,))
+        return None if row is None else VisitRow._make(row)
+
+    def stream(
+        self,
+        relevant: bool | None = None,
+        host: str | None = None,
+        page: bool | None = None,
+        since: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[VisitRow]:
+        """Visits with an id above ``since`` that pass every filter given, oldest first."""
+        filters: list[str] = []
+        values: list[Any] = []
+        if relevant is not None:
+            # Written as the partial index has it, so that the index serves.
+            filters.append("visits.relevant" if relevant else "NOT visits.relevant")
+        if page is not None:
+            filters.append("visits.has_page = ?")
+            values.append(int(page))
+        if host is not None:
+            filters.append("visits.host = (SELECT id FROM hosts WHERE name = ?)")
+            values.append(host)
+        filters.append("visits.id > max(?, ?)")
+        values.append(since)
+        where = " AND ".join(filters)
+        pages = self._db.pages(f"{_SELECT}{where} ORDER BY visits.id LIMIT ?", values)
+        for count, row in enumerate(pages):
+            if count == limit:
+                return
+            yield VisitRow._make(row)
+
+    def text(self, number: int) -> tuple[tuple[str, ...], str]:
+        """Headings and main text; both empty where nothing was kept."""
+        row = self._db.one("SELECT data FROM texts WHERE visit = ?", (number,))
+        return ((), "") if row is None else self._codec.unpack_text(row[0])
+
+    def page(self, url: str) -> Page | None:
+        """The newest page that this address brought, without its links."""
+        where = (
+            "visits.fingerprint = ? AND visits.url = ? AND visits.has_page "
+            "ORDER BY visits.id DESC LIMIT 1"
+        )
+        row = self._db.one(_SELECT + where, (signed(fingerprint(url)), url))
+        return None if row is None else self.rebuilt(VisitRow._make(row))
+
+    def rebuilt(self, row: VisitRow) -> Page:
+        headings, text = self.text(row.id)
+        return Page(
+            url=row.url,
+            title=row.title,
+            description=row.description,
+            headings=headings,
+            text=text,
+            language=row.language,
+            canonical=row.canonical,
+            index=bool(row.may_index),
+            follow=bool(row.may_follow),
+            media_type=row.media_type,
+            charset=row.charset,
+        )
+
+
+def _values(visit: Visit, relevant: bool, text: int | None, place: Place) -> Row:
+    """The values of ``_FIELDS``, in their order."""
+    link, page, verdict, failure = visit.link, visit.page, visit.verdict, visit.failure
+    return (
+        (link.url, visit.at, visit.generation, visit.queued, visit.score, visit.tries)
+        + (link.source, link.anchor, link.before, link.after, link.tag_path, link.rel)
+        + (link.hreflang, link.channel, link.depth, link.hops, link.parent, link.inlinks)
+        + (_NO_ANSWER if visit.response is None else _answer(visit.response))
+        + (place.digest,)
+        + (_no_page(visit.response) if page is None else _page(page))
+        + (text, *((None, "") if verdict is None else (verdict.score, pack_reasons(verdict[1]))))
+        + (relevant, *((None, 0) if visit.copy is None else visit.copy), visit.moved)
+        + ((None, "", 0) if failure is None else (failure[0], failure[1][:_LONG], failure[2]))
+        + (place.offset, place.length, place.request_length, place.payload_of)
+    )
+
+
+_NO_ANSWER: Row = (None, None, None, "", 0, 0, "", "")
+
+
+def _answer(response: Response) -> Row:
+    etag = modified = ""
+    for name, value in response.headers:
+        lower = name.lower()
+        if lower == "etag":
+            etag = etag or value[:_LONG]
+        elif lower == "last-modified":
+            modified = modified or value[:_LONG]
+    return (
+        response.status, response.started, response.elapsed, response.ip,
+        len(response.payload), len(response.body), etag, modified,
+    )  # fmt: skip
+
+
+def _page(page: Page) -> Row:
+    return (
+        1, page.media_type, page.charset, page.language, page.title[:_LONG],
+        page.description[:_LONG], page.canonical, page.index, page.follow,
+    )  # fmt: skip
+
+
+def _no_page(response: Response | None) -> Row:
+    media_type = "" if response is None else response.media_type[:256]
+    return (0, media_type, "", "", "", "", None, 1, 1)

@@ -1,0 +1,56 @@
+"""Backlinks: pages that many good pages link to go first.
+
+The oldest importance order (Cho, Garcia-Molina & Page 1998, "backlink count"), with the quality
+of the linking page as its weight, as the link sorter of Alqaraleh & Sırın names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from honeyguide.text.relevance import relevance
+from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+
+
+@dataclass(frozen=True)
+class Backlinks:
+    """Each link to a page is a vote, worth more when the linking page is relevant.
+
+    ``rank`` values one edge. The frontier joins the edges of a page as 1 - Π(1 - vote)
+    (``merge``), which grows with their number and with their quality and stays below 1; that
+    is where we depart from a plain sum. A re-rank sees the number of inlinks, not each of them,
+    and takes the first edge's worth for all.
+    """
+
+    habits: ClassVar[Habits] = Habits(merge="any")
+
+    keywords: tuple[str, ...] = ()
+    description: str = ""
+    language: str = "en"
+    vote: float = 0.02
+    """What a link from an irrelevant page is worth."""
+    praise: float = 0.08
+    """What a fully relevant page adds to it."""
+
+    def judge(self, page: Page) -> Verdict:
+        if not self.keywords and not self.description:
+            return Verdict(1.0)
+        return relevance(self.keywords, self.description, self.language).judge(page)
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        return [1 - (1 - self._vote(link)) ** max(1, link.inlinks) for link in links]
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        vote = self._vote(link)
+        return (
+            Reason(f"{link.inlinks} pages link to it", 1 - (1 - self.vote) ** link.inlinks),
+            Reason(f"found on a page with verdict {link.parent:.2f}", vote - self.vote),
+        )
+
+    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - nothing to learn
+        return self
+
+    def _vote(self, link: Link) -> float:
+        return self.vote + self.praise * link.parent

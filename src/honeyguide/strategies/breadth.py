@@ -1,0 +1,39 @@
+"""Breadth first: the yardstick that every focused crawler must beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from honeyguide.text.relevance import relevance
+from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+
+
+@dataclass(frozen=True)
+class Breadth:
+    """Visit pages in the order in which their links were found.
+
+    Pages are judged by the topic's keywords, so that the harvest rate can be told; the
+    judgement never influences the order. Without keywords every page is relevant.
+    """
+
+    habits: ClassVar[Habits] = Habits(order="breadth")
+
+    keywords: tuple[str, ...] = ()
+    description: str = ""
+    language: str = "en"
+
+    def judge(self, page: Page) -> Verdict:
+        if not self.keywords and not self.description:
+            return Verdict(1.0)
+        return relevance(self.keywords, self.description, self.language).judge(page)
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        return [1 / (1 + link.depth) for link in links]
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        return (Reason(f"{link.depth} links away from a seed", 1 / (1 + link.depth)),)
+
+    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - nothing to learn
+        return self

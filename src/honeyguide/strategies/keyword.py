@@ -1,0 +1,70 @@
+"""Keyword spotting: follow links whose words, surroundings or parents speak of the topic.
+
+The classic focused crawler without learning: the rival in most papers (for one, Zheng, Kang
+& Kim 2008, where the priority of a link is the count of topic words on its page). We read the
+link's own words as well, which is what makes it strong; see docs/strategies/keyword.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+from honeyguide.text.relevance import Relevance, relevance
+from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.url import path
+
+
+@dataclass(frozen=True)
+class Keyword:
+    """Evidence of anchor, surroundings, address and parent, joined as 1 - Π(1 - weight·e)."""
+
+    habits: ClassVar[Habits] = Habits(needs=("keywords", "description"))
+
+    keywords: tuple[str, ...] = ()
+    description: str = ""
+    language: str = "en"
+    anchor_weight: float = 0.7
+    around_weight: float = 0.35
+    url_weight: float = 0.4
+    parent_weight: float = 0.3
+
+    def judge(self, page: Page) -> Verdict:
+        return self._topic().judge(page)
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        texts = [text for link in links for text in _texts(link)]
+        evidence = self._topic().of_each(texts)
+        anchor, around, address = self.anchor_weight, self.around_weight / 2, self.url_weight
+        scores = []
+        for place, link in enumerate(links):
+            a, before, after, u = evidence[4 * place : 4 * place + 4]
+            doubt = 1 - self.parent_weight * link.parent
+            if a or before or after or u:
+                doubt *= (1 - anchor * a) * (1 - address * u)
+                doubt *= (1 - around * before) * (1 - around * after)
+            scores.append(1 - doubt)
+        return scores
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        a, before, after, u = self._topic().of_each(_texts(link))
+        reasons = (
+            Reason(f"anchor “{link.anchor}”", self.anchor_weight * a),
+            Reason(f"before it: “{link.before}”", self.around_weight / 2 * before),
+            Reason(f"after it: “{link.after}”", self.around_weight / 2 * after),
+            Reason("words of the address", self.url_weight * u),
+            Reason(f"on a page with verdict {link.parent:.2f}", self.parent_weight * link.parent),
+        )
+        return tuple(sorted((r for r in reasons if r.weight), key=lambda r: -r.weight))
+
+    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - nothing to learn
+        return self
+
+    def _topic(self) -> Relevance:
+        return relevance(self.keywords, self.description, self.language)
+
+
+def _texts(link: Link) -> tuple[str, str, str, str]:
+    """What a link says: its anchor, the words around it, and its address without the host."""
+    return link.anchor, link.before, link.after, path(link.url)

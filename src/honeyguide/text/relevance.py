@@ -1,0 +1,88 @@
+"""How much a text is about some terms: a BM25-like score between 0 and 1, with reasons.
+
+Each term's frequency saturates as in BM25 (Robertson & Zaragoza 2009, section 3.4: k1, b) and
+long pages need more of it. Where BM25 adds the terms up without bound, we join them as
+independent evidence, 1 - Π(1 - strength·tf/(tf + k)), so that the score lies in 0..1 and a
+page need not contain every keyword that a user thought of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from honeyguide.text.terms import Count, Terms
+from honeyguide.text.tokens import stop_words, words
+from honeyguide.types import Page, Reason, Verdict
+
+_K1, _B, _TYPICAL = 3.0, 0.75, 400.0
+"""Saturation, length normalisation, and the length in words of a typical main text."""
+_TITLE, _HEADINGS = 4, 2
+"""A word in the title counts as so many in the text."""
+_SHOWN = 10_000
+"""Characters of the main text that are read: enough to judge, and the ring stays fast."""
+_PART, _HINT = 0.12, 0.05
+"""Strength of a single word out of a phrase, and of a word that only the description has."""
+_REASONS = 6
+
+
+class Relevance:
+    """Terms with strengths, ready to judge pages and short texts."""
+
+    def __init__(self, keywords: tuple[str, ...], description: str, language: str) -> None:
+        hints = [w for w in words(description, language) if w not in stop_words(language)]
+        # Without keywords the description's words are all there is.
+        self.terms = Terms((*keywords, *hints), language)
+        named = len(Terms(keywords, language)) if keywords else len(self.terms)
+        # A phrase says more than a word: 0.6, 0.75, 0.88, 0.95.
+        self._strength = [
+            min(0.95, 0.6 + 0.15 * (len(phrase) - 1) - 0.02 * max(0, len(phrase) - 2))
+            if number < named
+            else _HINT
+            for number, phrase in enumerate(self.terms.phrases)
+        ]
+
+    def judge(self, page: Page) -> Verdict:
+        """The verdict on a page from title, headings, description and main text."""
+        counts, length = self.terms.count(page.text[:_SHOWN])
+        zones = (page.title, " . ".join(page.headings[:40]), page.description)
+        weights = (_TITLE, _HEADINGS, 1)
+        for zone, weight in zip(self.terms.count_all(zones), weights, strict=True):
+            if zone is not None:
+                for number, n in zone.terms.items():
+                    counts.terms[number] = counts.terms.get(number, 0) + weight * n
+                for stem, n in zone.parts.items():
+                    counts.parts[stem] = counts.parts.get(stem, 0) + weight * n
+        k = _K1 * (1 - _B + _B * max(length, 50) / _TYPICAL)
+        doubt = 1.0
+        reasons = []
+        for number, n in counts.terms.items():
+            evidence = self._strength[number] * n / (n + k)
+            doubt *= 1 - evidence
+            reasons.append((evidence, f"“{self.terms.names[number]}” ×{n}"))
+        for stem, n in counts.parts.items():
+            evidence = _PART * n / (n + k)
+            doubt *= 1 - evidence
+            reasons.append((evidence, f"{stem}… ×{n}"))
+        reasons.sort(reverse=True)
+        return Verdict(
+            1 - doubt, tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
+        )
+
+    def of_each(self, texts: Sequence[str]) -> list[float]:
+        """Evidence in a few words each, such as anchors: 0..1, no saturation."""
+        return [self._of(count) if count else 0.0 for count in self.terms.count_all(texts)]
+
+    def _of(self, count: Count) -> float:
+        doubt = 1.0
+        for number in count.terms:
+            doubt *= 1 - self._strength[number]
+        for _ in count.parts:
+            doubt *= 1 - 2 * _PART
+        return 1 - doubt
+
+
+@lru_cache(maxsize=16)
+def relevance(keywords: tuple[str, ...], description: str, language: str) -> Relevance:
+    """The same words give the same object: strategies are plain values and hold no caches."""
+    return Relevance(keywords, description, language)

@@ -1,0 +1,126 @@
+"""Find a topic's terms, single words or phrases, in running text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from honeyguide.text.tokens import fold, stems_of, stop_words, words
+
+_GAP = 2
+"""Words of a phrase may lie so far apart: one stop word fits between them."""
+_BREAK = "\x1f"
+_TOKENS = re.compile(f"[^\\W_]+|{_BREAK}").findall
+_MEMO = 50_000
+
+
+class Count(NamedTuple):
+    """What was found in one text."""
+
+    terms: dict[int, int]
+    """Number of a term → how often it occurs."""
+    parts: dict[str, int]
+    """Stem of a word that stands in a phrase → how often it occurs, with or without the rest."""
+
+
+class Terms:
+    """Counts occurrences of terms by their stems.
+
+    A phrase is found where its stems follow each other; each of its words alone is a *part*,
+    weaker evidence that is counted separately.
+    """
+
+    def __init__(self, terms: Sequence[str], language: str = "en") -> None:
+        stems, stops = stems_of(language), stop_words(language)
+        self.language = language
+        self.phrases: list[tuple[str, ...]] = []
+        self.names: list[str] = []
+        for term in terms:
+            said = words(term, language)
+            # "full" is in stop lists but matters in "full-text search": drop short ones only.
+            kept = [word for word in said if len(word) > 3 or word not in stops] or said
+            phrase = tuple(stems[word] for word in kept)
+            if phrase and phrase not in self.phrases:
+                self.phrases.append(phrase)
+                self.names.append(fold(term, language).strip())
+        self.parts = frozenset(s for phrase in self.phrases if len(phrase) > 1 for s in phrase)
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        for number, phrase in enumerate(self.phrases):
+            for place, stem in enumerate(phrase):
+                self._places.setdefault(stem, []).append((number, place))
+        self._known = _Known(self._places, language)
+
+    def __len__(self) -> int:
+        return len(self.phrases)
+
+    def count(self, text: str) -> tuple[Count, int]:
+        """What stands in a text, and its length in words."""
+        known = self._known
+        found = words(text, self.language)
+        hits = [(at, stem) for at, word in enumerate(found) if (stem := known[word])]
+        return self._tell(hits), len(found)
+
+    def count_all(self, texts: Sequence[str]) -> list[Count | None]:
+        """The same for many short texts at once, which is several times faster; None: nothing."""
+        joined = _BREAK.join(texts)
+        if joined.count(_BREAK) != len(texts) - 1:
+            joined = _BREAK.join(text.replace(_BREAK, " ") for text in texts)
+        known = self._known
+        found: list[Count | None] = []
+        hits: list[tuple[int, str]] = []
+        for at, stem in [
+            (at, stem)
+            for at, word in enumerate(_TOKENS(fold(joined, self.language)))
+            if (stem := known[word])
+        ]:
+            if stem == _BREAK:
+                found.append(self._tell(hits) if hits else None)
+                hits = []
+            else:
+                hits.append((at, stem))
+        if texts:
+            found.append(self._tell(hits) if hits else None)
+        return found
+
+    def _tell(self, hits: Iterable[tuple[int, str]]) -> Count:
+        """Terms and parts from (place, stem) pairs."""
+        terms: dict[int, int] = {}
+        parts: dict[str, int] = {}
+        progress: dict[int, tuple[int, int]] = {}
+        """Phrase → how many of its words were seen, and where the last of them stood."""
+        for at, stem in hits:
+            if stem in self.parts:
+                parts[stem] = parts.get(stem, 0) + 1
+            for number, place in self._places[stem]:
+                length = len(self.phrases[number])
+                if length == 1:
+                    terms[number] = terms.get(number, 0) + 1
+                elif place == 0:
+                    progress[number] = (1, at)
+                else:
+                    done, last = progress.get(number, (0, 0))
+                    if done != place or at - last > _GAP:
+                        continue
+                    progress[number] = (done + 1, at)
+                    if done + 1 == length:
+                        terms[number] = terms.get(number, 0) + 1
+        return Count(terms, parts)
+
+
+class _Known(dict[str, str]):
+    """Word → its stem if a term uses it, else ''. Fills itself; forgets when it is full."""
+
+    def __init__(self, places: dict[str, list[tuple[int, int]]], language: str) -> None:
+        super().__init__()
+        self._places = places
+        self._stems = stems_of(language)
+        self[_BREAK] = _BREAK
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MEMO:
+            self.clear()
+            self[_BREAK] = _BREAK
+        stem = self._stems[word]
+        answer = self[word] = stem if stem in self._places else ""
+        return answer

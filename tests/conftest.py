@@ -1,0 +1,48 @@
+"""What every test may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from errno import EADDRNOTAVAIL
+
+import pytest
+from hypothesis import settings
+
+from tests.site.behaviours import CATALOGUE
+from tests.site.server import Site
+
+# A busy machine is slow, not wrong: properties are not timed.
+settings.register_profile("house", deadline=None)
+settings.load_profile("house")
+
+
+@contextmanager
+def opened() -> Iterator[Site]:
+    """A local web; the test is skipped where the machine has one loopback address only."""
+    site = Site()
+    try:
+        site.__enter__()
+    except OSError as error:
+        if error.errno != EADDRNOTAVAIL:
+            raise
+        pytest.skip("needs the whole of 127.0.0.0/8 on the loopback interface")
+    try:
+        yield site
+    finally:
+        site.close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A local web, empty: give it routes."""
+    with opened() as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def wild() -> Iterator[Site]:
+    """A local web with the whole catalogue of misbehaviour on every host."""
+    with opened() as site:
+        site.mount(None, CATALOGUE)
+        yield site

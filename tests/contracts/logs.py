@@ -1,0 +1,35 @@
+"""A log in a file, as simple as can be: what survives when a frontier is dropped."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+
+class FileLog:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.touch()
+
+    def append(self, index: bytes, text: bytes) -> int:
+        number = self._path.stat().st_size
+        with self._path.open("ab") as file:
+            file.write(struct.pack("<II", len(index), len(text)) + index + text)
+        return number
+
+    def text(self, entry: int) -> bytes:
+        return self._entry(entry)[1]
+
+    def scan(self) -> Iterator[tuple[int, bytes]]:
+        at = 0
+        while at < self._path.stat().st_size:
+            index, text = self._entry(at)
+            yield at, index
+            at += 8 + len(index) + len(text)
+
+    def _entry(self, at: int) -> tuple[bytes, bytes]:
+        with self._path.open("rb") as file:
+            file.seek(at)
+            first, second = struct.unpack("<II", file.read(8))
+            return file.read(first), file.read(second)

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honeyguide.types import Url
+from honeyguide.url import canonical, domain, host, origin, path, untracked
+
+BASES = st.sampled_from(
+    [None, Url("http://e.org/"), Url("https://a.b.co.uk:8443/x/y.html?q=1"), Url("http://[::1]/a/")]
+)
+HREFS = st.one_of(
+    st.text(max_size=60),
+    st.from_regex(
+        r"(https?:)?(//)?[a-z0-9.\-]{0,12}(:\d{0,5})?[/?#a-z.%0-9=&]{0,30}", fullmatch=True
+    ),
+)
+
+
+@given(HREFS, BASES)
+def test_canonical_is_idempotent_and_http(text: str, base: Url | None) -> None:
+    url = canonical(text, base)
+    if url is None:
+        return
+    assert canonical(url) == url
+    assert "#" not in url
+    assert url.startswith(("http://", "https://"))
+    assert origin(url) + path(url) == url or "@" in url
+    assert host(url)
+    assert domain(host(url))
+
+
+@given(HREFS, BASES)
+def test_untracked_keeps_it_canonical(text: str, base: Url | None) -> None:
+    url = canonical(text, base)
+    if url is not None:
+        assert canonical(untracked(url)) == untracked(url)
+        assert host(untracked(url)) == host(url)

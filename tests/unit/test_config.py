@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from honeyguide.config import Settings, load, parse
+from honeyguide.errors import ConfigError
+
+
+def test_defaults_are_valid() -> None:
+    assert parse({}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ({"crawl": {"page": 3}}, r"unknown setting crawl\.page; did you mean crawl\.pages\?"),
+        ({"tpoic": {}}, r"unknown setting tpoic; did you mean topic\?"),
+        ({"crawl": {"zzz": 1}}, r"unknown setting crawl\.zzz; known: strategy"),
+        ({"crawl": {"pages": "many"}}, r"crawl\.pages must be a whole number, not 'many'"),
+        ({"crawl": {"pages": True}}, r"crawl\.pages must be a whole number"),
+        ({"crawl": {"pages": -1}}, r"crawl\.pages must not be -1"),
+        ({"crawl": {"order": "bets"}}, r"crawl\.order must be one of 'strategy'"),
+        ({"topic": {"keywords": "birds"}}, r"topic\.keywords must be a list"),
+        ({"topic": {"keywords": [3]}}, r"topic\.keywords\[0\] must be text"),
+        ({"topic": {"threshold": 2}}, r"topic\.threshold"),
+        ({"politeness": {"delay_s": 0.1}}, r"at least 1 second.*loopback_delay_s"),
+        ({"fetch": {"total_s": 0}}, r"fetch\.total_s must be more than 0"),
+        ({"fetch": {"lab": "http://x", "proxy": "http://y"}}, "exclude each other"),
+        ({"crawl": 5}, r"crawl must be"),
+        ({"crawl": {"hours": float("nan")}}, r"crawl\.hours must not be nan"),
+    ],
+)
+def test_mistakes_are_named(raw: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse(raw)
+
+
+def test_there_is_no_key_that_switches_robots_off() -> None:
+    for table in ("fetch", "politeness", "crawl", "scope"):
+        for key in ("robots", "obey_robots", "ignore_robots", "respect_robots"):
+            with pytest.raises(ConfigError):
+                parse({table: {key: False}})
+
+
+def test_load_tells_what_is_wrong_with_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "topic.toml"
+    with pytest.raises(ConfigError, match="honeyguide new"):
+        load(path)
+    path.write_text("[crawl\npages = 3")
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load(path)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(path)
+    path.write_text("[crawl]\npages = 3\n[strategy]\nanchor_weight = 0.5\n")
+    settings = load(path)
+    assert settings.crawl.pages == 3
+    assert settings.strategy == {"anchor_weight": 0.5}

@@ -1,0 +1,71 @@
+"""Proxies and the lab."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from honeyguide.errors import ConfigError, Forbidden
+from honeyguide.fetch.http import CurlFetcher
+from honeyguide.types import Request, Url
+from tests.unit.raw_server import OPEN, PAGE, Server, get, reply, serving, use
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as made:
+        yield made
+
+
+def test_the_environment_is_not_asked(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    server.routes["/"] = [reply()]
+    assert get(server.url("/")).status == 200
+
+
+def test_a_proxy_is_asked_for_whole_addresses(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+    proxied = replace(OPEN, proxy=f"http://127.0.0.1:{server.port}", private_addresses=False)
+    server.routes["http://no.where.test/x"] = [reply()]
+    got = get(Url("http://no.where.test/x"), proxied)
+    assert got.body == PAGE
+    assert got.request_head == server.requests[0]
+    for url in ("http://10.0.0.1/", "http://localhost/", "http://[::1]/", "http://a.localhost/"):
+        with pytest.raises(Forbidden):
+            get(Url(url), proxied)
+    with pytest.raises(ConfigError, match=r"fetch\.proxy"):
+        get(Url("http://a.test/"), replace(OPEN, proxy="socks5://127.0.0.1:1"))
+
+
+LAB = reply(b"{}", "Server: honeyguide-lab", kind="application/json")
+
+
+def test_the_lab(server: Server) -> None:
+    settings = replace(OPEN, lab=f"127.0.0.1:{server.port}", private_addresses=False)
+    server.routes["http://lab.invalid/"] = [LAB]
+    server.routes["http://10.0.0.1/x"] = [reply()]
+
+    async def work(fetcher: CurlFetcher) -> None:
+        for _ in range(2):
+            assert (await fetcher.fetch(Request(Url("http://10.0.0.1/x")))).body == PAGE
+        with pytest.raises(Forbidden, match="http:// addresses only"):
+            await fetcher.fetch(Request(Url("https://10.0.0.1/x")))
+
+    use(work, settings)
+    assert len(server.requests) == 3
+
+
+def test_not_a_lab(server: Server) -> None:
+    server.routes["http://lab.invalid/"] = [reply(b"", "Server: nginx")]
+    for address in (f"127.0.0.1:{server.port}", f"http://localhost:{server.port}/"):
+        with pytest.raises(ConfigError, match=r"fetch\.lab: .* is not a honeyguide lab"):
+            get(Url("http://a.test/"), replace(OPEN, lab=address))
+    for address in ("192.0.2.1:80", "example.com:80", "127.0.0.1", "127.0.0.1:x", "socks5h://x:1"):
+        with pytest.raises(ConfigError, match="on this machine"):
+            get(Url("http://a.test/"), replace(OPEN, lab=address))
+    assert not any(b"a.test" in request for request in server.requests)

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from honeyguide.errors import ModelError
+from honeyguide.store import Store, pack, unpack
+
+
+@dataclass(frozen=True)
+class Weights:
+    values: Any
+    bias: float = 0.0
+
+
+@dataclass(frozen=True)
+class Toy:
+    name: str = "toy"
+    rate: float = 0.5
+    words: tuple[str, ...] = ()
+    table: dict[str, float] = field(default_factory=dict)
+    nothing: None = None
+    on: bool = True
+    model: Weights | None = None
+    tiers: tuple[Weights, ...] = ()
+    by_host: dict[str, Weights] = field(default_factory=dict)
+    cache: int = field(default=0, init=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Smaller:
+    name: str = "toy"
+
+
+class Pair(NamedTuple):
+    a: int
+
+
+def find(name: str) -> type[Any]:
+    return {"toy": Toy, "smaller": Smaller}[name]
+
+
+def full() -> Toy:
+    return Toy(
+        rate=float("inf"),
+        words=("bal", "arı", "\ud800"),
+        table={"x": 1.5, "array": 2.0, "class": 3.0},
+        model=Weights(np.arange(6, dtype=np.float32).reshape(2, 3)),
+        tiers=(Weights(np.array([True, False])), Weights(None, 2.0)),
+        by_host={"a.org": Weights([1, (2, "x")])},
+    )
+
+
+def test_a_strategy_survives() -> None:
+    back = unpack(pack("toy", full()), find)
+    assert isinstance(back, Toy)
+    assert back.words == ("bal", "arı", "\ud800")
+    assert back.table == full().table
+    assert back.rate == float("inf")
+    assert back.model is not None
+    assert back.model.values.dtype == np.float32
+    assert np.array_equal(back.model.values, np.arange(6).reshape(2, 3))
+    assert back.tiers[0].values.tolist() == [True, False]
+    assert back.tiers[1] == Weights(None, 2.0)
+    assert back.by_host == {"a.org": Weights([1, (2, "x")])}
+    assert unpack(pack("toy", Toy()), find) == Toy()
+
+
+def test_numpy_scalars_become_plain() -> None:
+    assert unpack(pack("toy", Toy(rate=np.float32(0.5), table={"n": np.int64(3)})), find) == Toy(
+        rate=0.5, table={"n": 3}
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {1: 2},
+        {1, 2},
+        object(),
+        b"bytes",
+        Pair(1),
+        np.array([object()], dtype=object),
+        print,
+    ],
+)
+def test_what_cannot_be_saved_is_named(value: object) -> None:
+    with pytest.raises(ModelError, match=r"toy\.model\.values"):
+        pack("toy", Toy(model=Weights(value)))
+
+
+def test_endless_nesting_is_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ModelError, match="deeply"):
+        pack("toy", Toy(model=Weights(endless)))
+
+
+def test_a_field_that_this_version_lacks_is_named() -> None:
+    data = pack("smaller", Toy())
+    with pytest.raises(ModelError, match="does not know"):
+        unpack(data, find)
+
+    @dataclass(frozen=True)
+    class Toy2:
+        name: str = ""
+
+    Toy2.__name__ = "Toy"
+    with pytest.raises(ModelError, match="by_host, model"):
+        unpack(pack("toy", Toy()), lambda name: Toy2)
+
+
+def test_every_damage_is_told() -> None:
+    data = pack("toy", full())
+    for place in range(0, len(data), 7):
+        broken = data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]
+        with pytest.raises(ModelError):
+            unpack(broken, find)
+    for length in (0, 3, 11, 12, 40, len(data) - 1):
+        with pytest.raises(ModelError):
+            unpack(data[:length], find)
+
+
+def test_generations_in_a_collection(tmp_path: Path) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        store.save_generation(1, "toy", Toy(), "first", 5.0)
+        with store.transaction():
+            store.save_generation(2, "toy", full(), at=6.0)
+        assert store.load_generation(1, find) == Toy()
+        assert [(g.number, g.name, g.note, g.at) for g in store.generations()] == [
+            (1, "toy", "first", 5.0),
+            (2, "toy", "", 6.0),
+        ]
+        with pytest.raises(ModelError, match="no generation 3"):
+            store.load_generation(3, find)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from honeyguide.errors import ConfigError
+from honeyguide.text.relevance import relevance
+from honeyguide.text.terms import Terms
+from honeyguide.text.tokens import check_language, fold, stems_of, stop_words, words
+from honeyguide.types import Page, Url
+
+
+def test_words_fold_by_language() -> None:
+    assert words("Full-text SEARCH, 2nd_edition!") == ["full", "text", "search", "2nd", "edition"]
+    assert fold("ISPARTA İzmir", "tr") == "ısparta izmir"
+
+
+def test_stems_remember_and_know_no_unknown_language() -> None:
+    assert stems_of("en")["replication"] == stems_of("en")["replicating"]
+    assert stems_of("xx")["replication"] == "replication"
+    assert "the" in stop_words("en")
+    assert stop_words("xx") == frozenset()
+
+
+@pytest.mark.parametrize("code", ["", "english", "EN", "e", "en-GB"])
+def test_language_codes_are_checked(code: str) -> None:
+    with pytest.raises(ConfigError, match=r"topic\.language"):
+        check_language(code)
+
+
+def test_terms_find_words_by_stem_and_phrases_in_order() -> None:
+    terms = Terms(["backup", "full-text search", "point in time recovery"])
+    (counts, parts), length = terms.count(
+        "Backups and a backup. Searching text fully is no full text search; the full and "
+        "text search counts. Point-in-time recovery works."
+    )
+    names = {terms.names[number]: n for number, n in counts.items()}
+    assert names == {"backup": 2, "full-text search": 2, "point in time recovery": 1}
+    assert parts["search"] == 3
+    assert length == 23
+
+
+def test_terms_without_terms_find_nothing() -> None:
+    assert Terms([]).count("anything at all") == (({}, {}), 3)
+    assert len(Terms(["", "  "])) == 0
+
+
+def page(text: str, title: str = "", **more: object) -> Page:
+    return Page(Url("http://e.org/"), title=title, text=text, **more)  # type: ignore[arg-type]
+
+
+def test_relevance_orders_pages_as_a_person_would() -> None:
+    judge = relevance(("full-text search", "inverted index"), "", "en").judge
+    filler = "word " * 300
+    about = judge(page("full-text search with an inverted index. " * 8 + filler, "Text Search"))
+    mention = judge(page("There is also a full-text search somewhere. " + filler))
+    nothing = judge(page(filler, "Cooking"))
+    assert about.score > 0.7 > 0.5 > mention.score > nothing.score == 0
+    assert about.reasons[0].what.startswith("“full-text search” ×")
+    assert all(a.weight >= b.weight for a, b in zip(about.reasons, about.reasons[1:], strict=False))
+
+
+def test_relevance_of_few_words() -> None:
+    topic = relevance(("bird migration",), "", "en")
+    phrase, parts, nothing, hostile = topic.of_each(
+        ["Bird migration in spring", "migrating birds", "click here", "bird\x1f\x1fmigration"]
+    )
+    assert phrase > parts > 0
+    assert nothing == 0
+    assert hostile == phrase, "a break inside a text changes nothing"
+    assert topic.of_each([]) == []
