@@ -344,6 +344,41 @@ def test_rerank_step_by_step(frontier: LinkFrontier, monkeypatch: pytest.MonkeyP
     assert {candidate.score for candidate in drain(frontier)} == {0.75}
 
 
+def test_a_new_rerank_goes_on_where_the_last_one_was(
+    frontier: LinkFrontier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often the strategy learns, every link has its turn."""
+    monkeypatch.setattr("honeyguide.frontier.frontier.AT_ONCE", 100)
+    frontier.push(link(f"http://h{n % 10}.org/{n}", n / 3000) for n in range(3000))
+    met: set[Url] = set()
+
+    def rank(links: Sequence[Link]) -> list[float]:
+        met.update(one.url for one in links)
+        return [0.5] * len(links)
+
+    for _ in range(6):
+        frontier.rerank(rank)
+        frontier.push(())
+    assert len(met) == 3000
+
+
+def test_a_clock_that_runs_back_loses_nothing(frontier: LinkFrontier) -> None:
+    frontier.push([link("http://a.org/1"), link("http://a.org/2")])
+    candidate = frontier.pop(100.0)
+    assert candidate is not None
+    frontier.finish(candidate, 100.0, 5.0)
+    assert frontier.pop(104.0) is None
+    assert frontier.wake_at() == 105.0
+    frontier.push([link("http://b.org/")])
+    assert frontier.pop(106.0) is not None
+    frontier.push([link("http://c.org/", 0.1)])
+    assert frontier.take("a.org", 106.0) == 0.0
+    frontier.release("a.org", 106.0, 3.0)
+    assert frontier.pop(10.0) is not None
+    assert frontier.pop(10.0) is None
+    assert frontier.wake_at() == 109.0
+
+
 def test_scores_of_a_rerank_are_not_written(reopen: Reopen) -> None:
     frontier = LinkFrontier(reopen(), Best())
     frontier.push([link("http://a.org/", 0.5), link("http://b.org/", 0.25)])

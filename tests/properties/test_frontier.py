@@ -13,7 +13,13 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
 
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.memory import MemoryLog
@@ -83,6 +89,11 @@ class Machine(RuleBasedStateMachine):
 
     def waiting(self) -> list[Known]:
         return [known for known in self.model.links.values() if known.state == "waiting"]
+
+    @initialize(salt=st.integers(0, 50))
+    def begin(self, salt: int) -> None:
+        """Enough links to fill a host's hot part."""
+        self.push([(HOSTS[n % 5 // 4], n, (n * 11 + salt) % 17 / 16) for n in range(40)])
 
     @rule(page=pages)
     def push(self, page: list[tuple[str, int, float]]) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from contextlib import suppress
 
 import brotli
@@ -23,7 +24,7 @@ def raw_deflate(data: bytes) -> bytes:
     return engine.compress(data) + engine.flush()
 
 
-ENCODERS = {
+ENCODERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "X-GZip": gzip.compress,
     "deflate": zlib.compress,

@@ -233,6 +233,16 @@ def test_nothing_of_one_request_reaches_the_next(server: Server) -> None:
     assert b"If-None-Match" not in server.requests[1]
 
 
+def test_heads_do_not_add_up_over_requests(server: Server) -> None:
+    server.routes["/"] = [reply(b"x", f"X-Long: {'y' * 90_000}")]
+
+    async def work(fetcher: CurlFetcher) -> None:
+        for _ in range(4):
+            assert (await fetcher.fetch(Request(server.url("/")))).body == b"x"
+
+    use(work)
+
+
 def test_cancelling_hangs_up_and_leaves_the_fetcher_usable(server: Server) -> None:
     server.routes["/slow"] = [0.5, reply()]
     server.routes["/"] = [reply()]

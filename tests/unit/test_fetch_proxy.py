@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -40,6 +42,36 @@ def test_a_proxy_is_asked_for_whole_addresses(
             get(Url(url), proxied)
     with pytest.raises(ConfigError, match=r"fetch\.proxy"):
         get(Url("http://a.test/"), replace(OPEN, proxy="socks5://127.0.0.1:1"))
+
+
+def socks_once(listener: socket.socket, seen: list[bytes]) -> None:
+    """A SOCKS5 server for one connection, which answers in the target's stead."""
+    sock, _ = listener.accept()
+    with sock, sock.makefile("rb") as file:
+        file.read(file.read(2)[1])
+        sock.sendall(b"\x05\x00")
+        head = file.read(4)
+        name = file.read(file.read(1)[0]) if head[3] == 3 else b""
+        file.read(2)
+        seen.append(head + name)
+        sock.sendall(b"\x05\x00\x00\x01" + bytes(6))
+        while file.readline().strip():
+            pass
+        sock.sendall(reply())
+
+
+def test_socks_proxies_resolve_names_themselves() -> None:
+    seen: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(5)
+        thread = threading.Thread(target=socks_once, args=(listener, seen))
+        thread.start()
+        port = listener.getsockname()[1]
+        got = get(Url("http://no.where.test/"), replace(OPEN, proxy=f"socks5h://127.0.0.1:{port}"))
+        thread.join(5)
+    assert got.body == PAGE
+    assert got.request_head.startswith(b"GET / HTTP/1.1\r\n")
+    assert seen == [b"\x05\x01\x00\x03no.where.test"]
 
 
 LAB = reply(b"{}", "Server: honeyguide-lab", kind="application/json")

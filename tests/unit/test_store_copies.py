@@ -113,6 +113,8 @@ def test_a_rolled_back_text_was_not_seen(tmp_path: Path) -> None:
         store.find_copy(good(1).link.url, words)
         with pytest.raises(ZeroDivisionError):
             failing()
+        # Another visit takes the number that was free again; the text must not go with it.
+        assert see(store, 5, prose(5)) is None
         with store.transaction():
             store.append([good(1, text=words)])
         assert see(store, 2, words) == Copy(good(1).link.url, exact=True)

@@ -131,6 +131,16 @@ def test_appending_needs_one_transaction(store: Store) -> None:
         pass
 
 
+def test_only_a_crawl_appends(store: Store, tmp_path: Path) -> None:
+    with (
+        Store.open(tmp_path, "write") as other,
+        other.transaction(),
+        pytest.raises(StoreError, match="opened to crawl"),
+    ):
+        other.append([good(1)])
+    assert not (tmp_path / "warc").exists()
+
+
 def test_hostile_strings_do_not_stop_the_journal(store: Store) -> None:
     ugly = "\ud800\x00\x1b[2J\u202e" + "x" * 100_000
     url = Url("https://example.org/ugly")

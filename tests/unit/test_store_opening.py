@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from honeyguide.errors import CollectionLocked, CollectionTooNew, StoreError
-from honeyguide.store import Store
+from honeyguide.store import Store, database
 from tests.unit.store_visits import good
 
 
@@ -65,6 +65,22 @@ def test_a_newer_collection_is_left_alone(tmp_path: Path, mode: str) -> None:
         Store.open(tmp_path, mode)  # type: ignore[arg-type]
 
 
+def test_an_older_collection_is_brought_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        store.set_meta("kept", "yes")
+    monkeypatch.setattr(database, "VERSION", 2)
+    steps = (*database.STEPS, "CREATE TABLE added(x); INSERT INTO added VALUES(1)")
+    monkeypatch.setattr(database, "STEPS", steps)
+    with pytest.raises(StoreError, match="older Honeyguide"):
+        Store.open(tmp_path, "read")
+    for mode in ("write", "crawl", "read"):
+        with Store.open(tmp_path, mode) as store:  # type: ignore[arg-type]
+            assert store.meta("kept") == "yes"
+            assert store._db.all("SELECT x FROM added") == [(1,)]
+
+
 def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
     connection = apsw.Connection(str(tmp_path / "collection.db"))
     connection.execute("CREATE TABLE mine(x)")
@@ -97,5 +113,5 @@ def test_a_clean_close_leaves_only_the_collection(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot be used"):
+    with pytest.raises(StoreError, match="exists"):
         Store.open(tmp_path / "file", "crawl")

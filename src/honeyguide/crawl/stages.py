@@ -34,6 +34,9 @@ LISTS = frozenset({"application/x-sitemap", "application/x-feed"})
 _PATIENCE = 3
 """How often a link may find its host's robots.txt out of order."""
 
+_TRUST = 0.7
+"""What a link on a seed may count on, whatever the verdict on the seed itself."""
+
 _FADE = 0.7
 """What remains of the finder's verdict for links that a list names."""
 
@@ -163,8 +166,12 @@ class Stages:
         if copy is not None and copy.exact and _same_site(copy.of, page.url):
             # The same words under many addresses of one site: a session-id trap, or a mirror.
             return Outcome(visit, candidates=candidates)
+        parent = verdict.score
+        if candidate.link.channel == "seed":
+            # A seed is often a mere list, but somebody chose it: its links deserve a look.
+            parent = max(parent, _TRUST)
         links = tuple(
-            link._replace(parent=verdict.score) for link in page.links if self._admits(link, page)
+            link._replace(parent=parent) for link in page.links if self._admits(link, page)
         )
         return Outcome(visit, links=links, candidates=candidates)
 

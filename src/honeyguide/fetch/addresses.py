@@ -44,6 +44,9 @@ def loopback(host: str) -> bool:
 
 
 def _reason(address: IPv4Address | IPv6Address) -> str:
+    if isinstance(address, IPv6Address) and (inner := _embedded(address)) is not None:
+        reason = _reason(inner)
+        return f"{reason} inside an IPv6 address" if reason else ""
     for network, reason in _NAMED:
         if address.version == network.version and address in network:
             return reason
@@ -55,9 +58,6 @@ def _reason(address: IPv4Address | IPv6Address) -> str:
     ):
         if holds:
             return reason
-    if isinstance(address, IPv6Address) and (inner := _embedded(address)) is not None:
-        reason = _reason(inner)
-        return f"{reason} inside an IPv6 address" if reason else ""
     if address.is_private:
         return "a private address"
     if address.is_reserved or not address.is_global:
@@ -73,6 +73,7 @@ def _embedded(address: IPv6Address) -> IPv4Address | None:
         return address.sixtofour
     if address.teredo is not None:
         return address.teredo[1]
-    if address in _COMPATIBLE or any(address in network for network in _NAT64):
+    old = address in _COMPATIBLE and int(address) > 1  # not :: and ::1 themselves
+    if old or any(address in network for network in _NAT64):
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from honeyguide.url import domain, host, is_ip, path
+from honeyguide.url import domain, host, path
 
 COOKIES: Final = 50
 """Most cookies of one site; the oldest goes first."""
@@ -44,7 +44,11 @@ class Cookie:
 
 
 class Jar:
-    """A jar per registrable domain. Sites without cookies cost one dictionary lookup."""
+    """A jar per registrable domain, so that nobody sees or sets the cookies of another site.
+
+    Below a public suffix or an address in numbers every host is a site of its own.
+    Sites without cookies cost one dictionary lookup.
+    """
 
     def __init__(self) -> None:
         self._sites: OrderedDict[str, dict[tuple[str, str, str], Cookie]] = OrderedDict()
@@ -112,8 +116,6 @@ def read(line: str, url: str, name: str, site: str, now: float) -> Cookie | None
     wanted = given.get("domain", "").removeprefix(".").lower()
     if wanted and not _own(wanted, name, site):
         return None
-    # An address in numbers, or a host that is itself a public suffix, has nobody below it.
-    wide = bool(wanted) and not is_ip(name) and domain(f"x.{wanted}") == site
     where = given.get("path", "")
     if not where.startswith("/"):
         folder = path(url).partition("?")[0]
@@ -122,7 +124,7 @@ def read(line: str, url: str, name: str, site: str, now: float) -> Cookie | None
         return None
     if key.startswith("__Host-") and not (secure and not wanted and where == "/"):
         return None
-    return Cookie(key, value, wanted or name, wide, where, secure, _expiry(given, now))
+    return Cookie(key, value, wanted or name, bool(wanted), where, secure, _expiry(given, now))
 
 
 def _own(wanted: str, name: str, site: str) -> bool:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import pycares
@@ -119,8 +120,8 @@ class Ares:
                 answered.set_result((result, status))
 
         def arrived(result: Any, status: int | None) -> None:
-            # Called on c-ares' own thread, perhaps after our loop has gone.
-            if not loop.is_closed():
+            # Called on c-ares' own thread, perhaps after our loop was closed.
+            with suppress(RuntimeError):
                 loop.call_soon_threadsafe(settle, result, status)
 
         try:

@@ -97,7 +97,7 @@ class Rules:
                 break
             if pattern.matches(where if pattern.allow else bare):
                 if pattern.allow:
-                    return pattern.length >= disallow
+                    return True
                 disallow = pattern.length
                 break
         return allow >= disallow

@@ -55,6 +55,8 @@ def demonstrate(folder: Path, topic_name: str, pages: int, watch: Watch) -> list
                 pages=pages,
                 fetch={"lab": address},
                 politeness={"loopback_delay_s": 0.0},
+                # Few at once: a crowd would ask poor hosts while the good one is busy.
+                crawl={"concurrency": 4},
                 # The manuals name many hosts that are not in the embedded web.
                 scope={"include": [rf"^https?://{re.escape(host)}/" for host in sorted(web.hosts)]},
             )

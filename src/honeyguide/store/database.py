@@ -21,7 +21,7 @@ Mode = Literal["crawl", "write", "read"]
 Row = tuple[Any, ...]
 
 _CHECKED_BYTES = 64_000_000
-"""Databases up to this size are checked whole before a crawl adds to them (about 0.1 s)."""
+"""Databases up to this size are checked whole before a crawl adds to them (half a second)."""
 
 
 class Guard:
@@ -85,6 +85,8 @@ class Database:
     def _prepare(self, mode: Mode) -> None:
         connection = self.connection
         version = self._version()
+        if version == 0 and mode != "crawl":
+            raise StoreError(_absent(self._path))
         if mode == "crawl":
             size = self._path.stat().st_size
             if version and size <= _CHECKED_BYTES:
@@ -96,12 +98,13 @@ class Database:
             "PRAGMA journal_size_limit = 16000000"
         ).fetchall()
         if mode == "read":
-            if version < VERSION:
-                raise StoreError(_absent(self._path))
+            if 0 < version < VERSION:
+                raise StoreError(
+                    f"{self._path.parent} was made by an older Honeyguide; honeyguide crawl "
+                    "brings it up to date"
+                )
             connection.execute("PRAGMA query_only = ON")
         elif version < VERSION:
-            if mode == "write" and version == 0:
-                raise StoreError(_absent(self._path))
             self._migrate()
 
     def _version(self) -> int:

@@ -10,7 +10,7 @@ import errno
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -90,7 +90,8 @@ def _whole(target: Path) -> Iterator[Path]:
             raise DiskFull(f"no room left on the disk of {target.parent}") from error
         raise StoreError(f"{target} cannot be written: {error}") from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
 
 
 def _rows(store: Store, relevant: bool | None) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from honeyguide.errors import CollectionLocked
@@ -15,7 +16,7 @@ class Lock:
     def __init__(self, path: Path) -> None:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _seize(self._fd)
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
         except BlockingIOError:
@@ -31,6 +32,16 @@ class Lock:
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+def _seize(fd: int) -> None:
+    """Lock the file; somebody who only looks (:func:`holder`) is gone in a moment."""
+    for _ in range(5):
+        try:
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(0.02)
+    return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def holder(path: Path) -> int | None:

@@ -10,6 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +22,7 @@ from honeyguide.store.archive import NOWHERE, Archive
 from honeyguide.store.codec import Codec
 from honeyguide.store.copies import Copies
 from honeyguide.store.counts import Counted, Counts, HostRow, Tally
-from honeyguide.store.database import Database, Mode
+from honeyguide.store.database import Database, Guard, Mode
 from honeyguide.store.generations import Find, Generation, Generations
 from honeyguide.store.labels import Labels
 from honeyguide.store.lock import Lock
@@ -48,6 +49,7 @@ class Store:
         self.log = DiskLog(db)
         self._db = db
         self._closing = closing
+        self._crawling = False
         self._visits = Visits(db, codec)
         self._tally = Tally(db)
         self._copies = Copies(db, Sketcher())
@@ -67,16 +69,18 @@ class Store:
         """Open a collection to crawl (one process at a time), to label, or to read."""
         with ExitStack() as closing:
             if mode == "crawl":
-                try:
+                with Guard(folder / "lock"):
                     folder.mkdir(parents=True, exist_ok=True)
                     lock = Lock(folder / "lock")
-                except OSError as error:
-                    raise StoreError(f"{folder} cannot be used: {error}") from error
                 closing.callback(lock.close)
             db = Database(folder / "collection.db", mode)
             closing.callback(db.close)
-            store = cls(folder, db, settings or StoreSettings(), clock, closing)
-            if mode == "crawl":
+            # Only the process that holds the lock may touch WARC files.
+            settings = settings or StoreSettings()
+            chosen = settings if mode == "crawl" else replace(settings, warc=False)
+            store = cls(folder, db, chosen, clock, closing)
+            store._crawling = mode == "crawl"
+            if store._crawling:
                 closing.callback(store._archive.close)
                 store._archive.recover()
                 store._copies.prepare()
@@ -103,7 +107,9 @@ class Store:
         return list(self._archive.warnings)
 
     def free_mb(self) -> float:
-        return shutil.disk_usage(self.folder).free / 1e6
+        """Room left on the collection's disk."""
+        with self._db.guard:
+            return shutil.disk_usage(self.folder).free / 1e6
 
     def check(self) -> None:
         """Read the whole database; raises CollectionCorrupt."""
@@ -129,8 +135,8 @@ class Store:
 
     def append(self, visits: Sequence[Visit], threshold: float = 0.5) -> list[int]:
         """Journal visits, inside a transaction; the numbers of their rows."""
-        if not self._db.in_transaction:
-            raise StoreError("visits are appended inside a transaction")
+        if not (self._crawling and self._db.in_transaction):
+            raise StoreError("visits are appended inside a transaction of a store opened to crawl")
         done: list[Counted] = []
         for visit in visits:
             relevant = visit.verdict is not None and visit.verdict.score >= threshold

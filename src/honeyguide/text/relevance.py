@@ -21,7 +21,7 @@ _TITLE, _HEADINGS = 4, 2
 """A word in the title counts as so many in the text."""
 _SHOWN = 10_000
 """Characters of the main text that are read: enough to judge, and the ring stays fast."""
-_PART, _HINT = 0.12, 0.05
+_PART, _HINT = 0.06, 0.05
 """Strength of a single word out of a phrase, and of a word that only the description has."""
 _REASONS = 6
 
@@ -78,7 +78,7 @@ class Relevance:
         for number in count.terms:
             doubt *= 1 - self._strength[number]
         for _ in count.parts:
-            doubt *= 1 - 2 * _PART
+            doubt *= 1 - _PART
         return 1 - doubt
 
 

@@ -1,0 +1,239 @@
+"""The command line as a person and as a script would use it, mistakes included."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import signal
+import sqlite3
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.crawling import COMMAND, collection, honeyguide, journal, start
+from tests.site.exchange import Exchange
+from tests.site.server import Site
+from tests.site.web import weave
+
+
+@pytest.fixture
+def bees(site: Site, tmp_path: Path) -> Path:
+    """A small collection, crawled."""
+    weave(site, site.addresses[:3], pages=8)
+    folder = tmp_path / "bees"
+    collection(folder, [site.url(site.addresses[0], "/")])
+    done = honeyguide("crawl", folder, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["visits"] == 24
+    return folder
+
+
+def test_status_explain_label_and_exports(bees: Path, tmp_path: Path) -> None:
+    status = json.loads(honeyguide("status", bees, "--json").stdout)
+    assert status["visits"] == 24
+    assert status["crawler_pid"] is None
+    good = next(row for row in journal(bees) if row.relevant and row.source)
+    told = json.loads(honeyguide("explain", bees, good.url, "--json").stdout)
+    assert "judged relevant" in told["answer"]
+    assert told["way"]
+    assert told["reasons"]
+    text = honeyguide("explain", bees, good.url).stdout
+    assert "The way from a seed" in text
+    assert "never seen" in honeyguide("explain", bees, "http://else.example/").stdout
+    labels = tmp_path / "labels.csv"
+    labels.write_text(f"url,label\n{good.url},yes\nhttp://else.example/,0\n")
+    done = honeyguide("label", bees, labels)
+    assert "2 labels kept" in done.stdout
+    assert "1 of them" in done.stderr
+    for name, form in (("a.csv", "csv"), ("a.jsonl", "jsonl"), ("a.parquet", "parquet")):
+        made = json.loads(honeyguide("export", bees, "--to", tmp_path / name, "--json").stdout)
+        assert (made["format"], made["rows"]) == (form, status["relevant"])
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = {row["url"]: row for row in csv.DictReader(file)}
+    assert float(rows[good.url]["label"]) == 1.0
+    assert rows[good.url]["warc"].endswith(".warc.gz")
+    done = honeyguide("export", bees, "--to", tmp_path / "a.warc.gz")
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run(["warcio", "check", tmp_path / "a.warc.gz"], env=_path()).returncode == 0
+
+
+def test_crawl_goes_on_where_it_ended(site: Site, tmp_path: Path) -> None:
+    weave(site, site.addresses[:2], pages=10)
+    folder = tmp_path / "bees"
+    collection(folder, [site.url(site.addresses[0], "/")])
+    for pages in (5, 12, 100):
+        done = honeyguide("crawl", folder, "--pages", pages, "--json")
+        assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["visits"] == 20
+    assert "no link is left" in facts["reason"]
+    assert len({row.url for row in journal(folder)}) == 20
+
+
+def test_ctrl_c_finishes_cleanly_within_seconds(site: Site, tmp_path: Path) -> None:
+    weave(site, site.addresses[:3], pages=60)
+
+    async def slow(exchange: Exchange) -> None:
+        await exchange.wait(25)
+
+    site.route(site.addresses[4], "/", slow)
+    folder = tmp_path / "bees"
+    seeds = [site.url(site.addresses[0], "/"), site.url(site.addresses[4], "/")]
+    collection(
+        folder, seeds, fetch={"total_s": 60, "read_s": 60}, politeness={"loopback_delay_s": 0.1}
+    )
+    crawl = subprocess.Popen(
+        [*COMMAND, "crawl", folder, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while len(site.log) < 20:
+        time.sleep(0.01)
+    began = time.monotonic()
+    crawl.send_signal(signal.SIGINT)
+    out, errors = crawl.communicate(timeout=20)
+    assert time.monotonic() - began < 8
+    assert crawl.returncode == 0, errors
+    facts = json.loads(out)
+    assert facts["reason"] == "you asked for it"
+    assert facts["visits"] == len(journal(folder))
+
+
+def test_a_second_crawl_of_one_collection_is_refused(site: Site, tmp_path: Path) -> None:
+    async def slow(exchange: Exchange) -> None:
+        await exchange.wait(10)
+
+    site.route(None, "/*", slow)
+    folder = tmp_path / "bees"
+    collection(folder, [site.url(site.addresses[0], "/")], fetch={"total_s": 30, "read_s": 30})
+    first = start("crawl", folder, "--quiet")
+    try:
+        while not site.log:
+            time.sleep(0.01)
+        second = honeyguide("crawl", folder)
+        assert second.returncode == 4
+        assert f"process {first.pid}" in second.stderr
+        assert json.loads(honeyguide("status", folder, "--json").stdout)["crawler_pid"] == first.pid
+    finally:
+        first.kill()
+        first.wait()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["crawl", "nowhere"], 2, "honeyguide new nowhere"),
+        (["new", "x", "-k", "bee", "-s", "http://e.org/"], 2, "--contact"),
+        (["new", "x", "-k", "bee", "-c", "me@e.org"], 2, "no seeds"),
+        (["new", "x", "-k", "bee", "-c", "nobody", "-s", "e.org"], 2, "contact"),
+        (["new", "x", "-s", "ftp://e.org/", "-c", "me@e.org"], 2, "no http or https address"),
+        (["new", "x", "-s", "e.org", "-c", "me@e.org", "--strategy", "kyword", "-k", "b"], 2,
+         "did you mean 'keyword'"),
+        (["new", "x", "-s", "e.org", "-c", "me@e.org", "--seeds", "none.txt"], 2, "cannot be read"),
+    ],
+)  # fmt: skip
+def test_mistakes_get_a_message_and_a_code(
+    words: list[str], code: int, message: str, tmp_path: Path
+) -> None:
+    done = honeyguide(*words, cwd=tmp_path)
+    assert (done.returncode, message in done.stderr) == (code, True), done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "x").exists(), "nothing is left behind"
+
+
+def test_mistakes_inside_a_collection(bees: Path, tmp_path: Path) -> None:
+    before = len(journal(bees))
+    topic = bees / "topic.toml"
+    good = topic.read_text()
+    topic.write_text(good.replace("pages = ", "page = "))
+    done = honeyguide("crawl", bees)
+    assert done.returncode == 2
+    assert "did you mean crawl.pages?" in done.stderr
+    topic.write_text(good.replace("tester@example.org", ""))
+    done = honeyguide("crawl", bees)
+    assert done.returncode == 2
+    assert "fetch.contact" in done.stderr
+    topic.write_text(good)
+    bad = tmp_path / "bad.csv"
+    bad.write_text("http://e.org/,perhaps\n")
+    assert "'perhaps' is neither yes nor no" in honeyguide("label", bees, bad).stderr
+    done = honeyguide("export", bees, "--to", tmp_path / "x.docx")
+    assert done.returncode == 2
+    assert len(journal(bees)) == before
+
+
+def test_a_collection_from_the_future_is_left_alone(bees: Path) -> None:
+    with sqlite3.connect(bees / "collection.db") as db:
+        db.execute("PRAGMA user_version = 999")
+    db.close()
+    for words in (("crawl", bees), ("status", bees)):
+        done = honeyguide(*words)
+        assert done.returncode == 5
+        assert "newer" in done.stderr
+
+
+def test_a_corrupt_database_is_named_and_the_warc_survives(bees: Path) -> None:
+    db = bees / "collection.db"
+    data = bytearray(db.read_bytes())
+    data[4096:40960] = os.urandom(40960 - 4096)
+    db.write_bytes(data)
+    done = honeyguide("crawl", bees)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    (file,) = (bees / "warc").glob("*.warc.gz")
+    assert subprocess.run(["warcio", "check", file], env=_path()).returncode == 0
+
+
+def test_unreachable_seeds_say_so(tmp_path: Path) -> None:
+    folder = tmp_path / "bees"
+    collection(folder, ["http://127.0.0.1:9/", "http://no-such-name.invalid/"])
+    done = honeyguide("crawl", folder)
+    assert done.returncode == 6
+    assert "no page could be fetched" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_new_asks_on_a_terminal(tmp_path: Path) -> None:
+    mine, theirs = pty.openpty()
+    asked = subprocess.Popen(
+        [*COMMAND, "new", "birds"], cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    try:
+        for answer in ("bird migration, plumage", "example.org/birds", "", "me@example.org"):
+            time.sleep(0.05)
+            os.write(mine, answer.encode() + b"\n")
+        said = b""
+        while True:
+            try:
+                some = os.read(mine, 4096)
+            except OSError:
+                break
+            if not some:
+                break
+            said += some
+    finally:
+        asked.wait(20)
+        os.close(mine)
+    assert asked.returncode == 0, said.decode()
+    made = (tmp_path / "birds" / "topic.toml").read_text()
+    assert '"bird migration"' in made
+    assert "https://example.org/birds" in made
+
+
+def test_every_command_helps_with_an_example() -> None:
+    commands = ["new", "crawl", "status", "explain", "export", "label", "demo", "version"]
+    for words in [*([c] for c in commands), ["lab", "serve"]]:
+        done = honeyguide(*words, "--help")
+        assert done.returncode == 0
+        assert f"honeyguide {' '.join(words)}" in done.stdout
+        assert "Example" in done.stdout
+
+
+def _path() -> dict[str, str]:
+    """Where the environment's own scripts are."""
+    import sys
+
+    return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
