@@ -1,3 +1,37 @@
-"""Honeyguide, the adaptive focused web crawler."""
+"""Honeyguide, the adaptive focused web crawler.
+
+    import honeyguide
+    birds = honeyguide.create("birds", seeds=[…], keywords=[…], contact="you@example.org")
+    report = birds.crawl(pages=500)
+    for page in birds.pages(relevant=True): …
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.collection import Collection, create
+    from honeyguide.crawl.progress import Progress, Report
+    from honeyguide.errors import HoneyguideError
+
+__all__ = ["Collection", "HoneyguideError", "Progress", "Report", "__version__", "create"]
+
+_HOMES = {
+    "Collection": "honeyguide.crawl.collection",
+    "HoneyguideError": "honeyguide.errors",
+    "Progress": "honeyguide.crawl.progress",
+    "Report": "honeyguide.crawl.progress",
+    "create": "honeyguide.crawl.collection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are imported when they are first used, so that ``import`` stays quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'honeyguide' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

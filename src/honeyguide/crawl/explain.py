@@ -50,7 +50,7 @@ def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanat
         raise ConfigError(f"{text!r} is no http or https address")
     with Store.open(folder, "read") as store:
         visits = tuple(store.visit(url))
-        waiting = None if visits and visits[-1].final else find(store.log, url)
+        waiting = None if visits and _over(visits[-1]) else find(store.log, url)
         link = _link(visits[-1]) if visits else waiting.link if waiting else None
         generation = visits[-1].generation if visits else None
         label = store.label_of(url)
@@ -106,6 +106,10 @@ def _reasons(store: Store, link: Link | None, generation: int | None) -> tuple[R
     number = kept[-1].number if generation is None else generation
     strategy: Strategy = store.load_generation(number, registry.find)
     return strategy.explain(link)
+
+
+def _over(row: VisitRow) -> bool:
+    return row.failure is None or bool(row.final)
 
 
 def _link(row: VisitRow) -> Link:

@@ -24,7 +24,7 @@ from honeyguide.fetch.rules import Rules
 from honeyguide.learning.trainer import Trainer
 from honeyguide.protocols import Fetcher, Frontier, Strategy, Teacher
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Link, Request, Response, Visit
+from honeyguide.types import Candidate, Link, Request, Visit
 from honeyguide.url import domain, host, origin
 
 _GROUP = 32
@@ -177,25 +177,21 @@ class Ring:
         if permit.answer != "go":
             self._hold(candidate, permit)
             return
-        streaks, name = self.manners.streaks, host(url)
-        elapsed = 0.0
+        name = host(url)
         try:
             response = await self.fetcher.fetch(Request(url))
         except FetchError as error:
-            outcome = self.stages.fail(
-                candidate, error, self.clock(), streaks.fail(name), self.generation
-            )
-        else:
-            elapsed = response.elapsed
-            outcome = self.stages.answer(
-                candidate,
-                response,
-                self.strategy,
-                self.clock(),
-                streaks.after(name, response.status),
-                self.generation,
-            )
-        rest = self.manners.rest(name, elapsed, permit.rules) + outcome.rest
+            self._failed(candidate, error, permit.rules)
+            return
+        outcome = self.stages.answer(
+            candidate,
+            response,
+            self.strategy,
+            self.clock(),
+            self.manners.streaks.after(name, response.status),
+            self.generation,
+        )
+        rest = self.manners.rest(name, response.elapsed, permit.rules) + outcome.rest
         self._apply(candidate, outcome, permit.rules, rest)
 
     def _hold(self, candidate: Candidate, permit: Permit) -> None:
@@ -223,24 +219,31 @@ class Ring:
             # robots.txt moved to another host, which is busy or rests: wait for that one.
             self.frontier.retry(candidate, self.clock(), 0.0, at)
             return
-        answer: Response | FetchError
-        elapsed = 0.0
         try:
             answer = await self.fetcher.fetch(
                 Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
             )
-            elapsed = answer.elapsed
         except FetchError as error:
-            answer = error
+            # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
+            self._failed(candidate, error, Rules())
+            if other != name:
+                self.frontier.release(other, self.clock(), self.manners.rest(other, 0.0))
+            return
         now = self.clock()
         rules = robots.learn(place, answer, now)
         if rules is not None:
             self._asked.append(place)
+        rest = self.manners.rest(other, answer.elapsed, rules)
         if other != name:
-            self.frontier.release(other, now, self.manners.rest(other, elapsed))
-            self.frontier.retry(candidate, now, 0.0, now)
-        else:
-            self.frontier.retry(candidate, now, self.manners.rest(name, elapsed, rules), now)
+            self.frontier.release(other, now, rest)
+            rest = 0.0
+        self.frontier.retry(candidate, now, rest, now)
+
+    def _failed(self, candidate: Candidate, error: FetchError, rules: Rules) -> None:
+        name = host(candidate.link.url)
+        streak = self.manners.streaks.fail(name)
+        outcome = self.stages.fail(candidate, error, self.clock(), streak, self.generation)
+        self._apply(candidate, outcome, rules, self.manners.rest(name, 0.0, rules) + outcome.rest)
 
     # -- links in ----------------------------------------------------------------------------
 
