@@ -1,9 +1,9 @@
 """Honeyguide, the adaptive focused web crawler.
 
-    import honeyguide
-    birds = honeyguide.create("birds", seeds=[…], keywords=[…], contact="you@example.org")
-    report = birds.crawl(pages=500)
-    for page in birds.pages(relevant=True): …
+import honeyguide
+birds = honeyguide.create("birds", seeds=[…], keywords=[…], contact="you@example.org")
+report = birds.crawl(pages=500)
+for page in birds.pages(relevant=True): …
 """
 
 from __future__ import annotations

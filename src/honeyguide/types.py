@@ -16,7 +16,7 @@ Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search"]
 
 FailureKind = Literal[
     "dns", "connect", "tls", "timeout", "protocol", "too_large", "too_many_redirects",
-    "forbidden", "wrong_type", "robots", "scope", "trap", "status", "parse", "fetch",
+    "forbidden", "wrong_type", "robots", "noindex", "scope", "trap", "status", "parse", "fetch",
 ]  # fmt: skip
 """Why a visit brought no page. The first nine are the ``kind`` of a ``FetchError``."""
 
@@ -179,6 +179,11 @@ class Visit:
     moved: Url | None = None
     """Where a redirect points."""
     failure: Failure | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether the site was asked. What robots.txt forbids is told, but it is no visit."""
+        return self.failure is None or self.failure.kind != "robots"
 
 
 @dataclass(frozen=True, slots=True)

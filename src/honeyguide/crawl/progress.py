@@ -63,7 +63,7 @@ class Tally:
     def count(self, visit: Visit) -> bool:
         """Count it; whether it was relevant."""
         relevant = visit.verdict is not None and visit.verdict.score >= self.threshold
-        self.visits += 1
+        self.visits += visit.asked
         self.pages += visit.page is not None
         self.relevant += relevant
         if visit.failure is not None:

@@ -259,7 +259,7 @@ class Ring:
             tried = candidate._replace(tries=candidate.tries + 1)
             self.frontier.retry(tried, now, rest, now + outcome.again)
         relevant = self.tally.count(visit)
-        self.manners.quota.count(domain(host(candidate.link.url)), 1, int(relevant))
+        self.manners.quota.count(domain(host(candidate.link.url)), int(visit.asked), int(relevant))
         self.frontier.push(outcome.candidates)
         self._push(list(outcome.links))
         self._push_sitemaps(visit, rules, relevant)

@@ -156,7 +156,7 @@ class Stages:
         verdict = strategy.judge(page)
         if not page.index:
             # It asks not to be kept: its links count, its words do not.
-            failure = Failure("robots", "the page asks not to be indexed")
+            failure = Failure("noindex", "the page asks not to be indexed")
             visit = replace(visit, response=None, failure=failure)
             copy = None
         else:

@@ -42,7 +42,7 @@ class Counts:
     first: float | None = None
     last: float | None = None
     failures: dict[str, int] = field(default_factory=dict)
-    """By kind; an attempt that is tried again counts too."""
+    """By kind; an attempt that is tried again counts too, and what robots.txt forbade."""
     generations: dict[int, GenerationCount] = field(default_factory=dict)
 
     @property
@@ -86,11 +86,16 @@ class Tally:
         self._hosts.clear()
 
     def add(self, batch: Sequence[Counted]) -> None:
-        found = self._db.one("SELECT value FROM counters WHERE name = 'relevant' AND part = ''")
-        so_far = int(found[0]) if found else 0
+        """Count a batch; what nobody was asked for (``Visit.asked``) counts as a failure only."""
+        visits, so_far = self._so_far("visits"), self._so_far("relevant")
         counter: Counter[tuple[str, str]] = Counter()
         points: list[tuple[int, int]] = []
-        for number, visit, relevant, _ in batch:
+        for _, visit, relevant, _ in batch:
+            if visit.failure is not None:
+                counter["failure", visit.failure.kind] += 1
+            if not visit.asked:
+                continue
+            visits += 1
             generation = str(visit.generation)
             counter["visits", ""] += 1
             counter["generation", generation] += 1
@@ -100,25 +105,30 @@ class Tally:
                 counter["bytes", ""] += len(visit.response.payload)
             if visit.copy is not None:
                 counter["copies", ""] += 1
-            if visit.failure is not None:
-                counter["failure", visit.failure.kind] += 1
             if relevant:
                 so_far += 1
                 counter["relevant", ""] += 1
                 counter["relevant", generation] += 1
-            if number <= _FINE or number % _STEP == 0:
-                points.append((number, so_far))
+            if visits <= _FINE or visits % _STEP == 0:
+                points.append((visits, so_far))
         self._db.many(
             "INSERT INTO counters VALUES(?, ?, ?) "
             "ON CONFLICT DO UPDATE SET value = value + excluded.value",
             [(name, part, value) for (name, part), value in counter.items()],
         )
         self._db.many(
-            "UPDATE hosts SET visits = visits + 1, relevant = relevant + ?, "
+            "UPDATE hosts SET visits = visits + ?, relevant = relevant + ?, "
             "failures = failures + ? WHERE id = ?",
-            [(each.relevant, each.visit.failure is not None, each.host) for each in batch],
+            [
+                (each.visit.asked, each.relevant, each.visit.failure is not None, each.host)
+                for each in batch
+            ],
         )
         self._db.many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
+
+    def _so_far(self, name: str) -> int:
+        row = self._db.one("SELECT value FROM counters WHERE name = ? AND part = ''", (name,))
+        return int(row[0]) if row else 0
 
     def counts(self) -> Counts:
         rows = self._db.all("SELECT name, part, value FROM counters")
@@ -147,12 +157,7 @@ class Tally:
             (int(n), int(relevant))
             for n, relevant in self._db.all("SELECT visits, relevant FROM curve ORDER BY visits")
         ]
-        counts = self._db.all(
-            "SELECT value FROM counters WHERE name IN ('visits', 'relevant') AND part = '' "
-            "ORDER BY name DESC"
-        )
-        total = int(counts[0][0]) if counts else 0
-        relevant = int(counts[1][0]) if len(counts) > 1 else 0
+        total, relevant = self._so_far("visits"), self._so_far("relevant")
         points = _evenly(points, total, most - 1)
         if total and (not points or points[-1][0] != total):
             points.append((total, relevant))
