@@ -2,8 +2,9 @@
 
     python bench/frontier.py --links 200000
 
-Made links over many hosts (a Zipf law), some 60 a page, a share of them seen before, through a
-throw-away SQLite log. CPU is user + system of this process; making the links is not counted.
+Made links over many hosts (a Zipf law), 60 a page, 7 of 10 on the page's own host, a share of
+them seen before, through a throw-away SQLite log. CPU is user + system of this process; making
+the links is not counted.
 """
 
 from __future__ import annotations
@@ -59,12 +60,11 @@ class ScratchLog:
 def pages(links: int, hosts: int, again: float, seed: int) -> Iterator[list[Candidate]]:
     """Made pages until so many distinct links were on them."""
     chance = random.Random(seed)
-    made: list[int] = []
+    made: list[tuple[int, int]] = [(0, 1)]
     number = 0
 
-    def target(n: int) -> Url:
+    def target(n: int, host: int) -> Url:
         mixed = n * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF
-        host = int(hosts ** (mixed / 2**64))  # Zipf: the logarithm of the rank is uniform
         first, second, third = (WORDS[k % len(WORDS)] for k in (host, mixed >> 20, mixed >> 40))
         return Url(f"https://www.{first}-{host}.org/{second}/{third}-{n:x}.html")
 
@@ -72,19 +72,20 @@ def pages(links: int, hosts: int, again: float, seed: int) -> Iterator[list[Cand
         return " ".join(chance.choices(WORDS, k=count))
 
     while number < links:
-        source = target(chance.choice(made) if made else 0)
+        home = int(hosts ** chance.random())  # Zipf: the logarithm of the rank is uniform
+        source = target(number, home)
         page = []
         parent = round(chance.random(), 3)
         for _ in range(60):
-            if made and chance.random() < again:
-                n = made[int(len(made) * chance.random() ** 3)]  # old ones are linked more
+            if chance.random() < again:
+                n, host = made[int(len(made) * chance.random() ** 3)]  # old ones are linked more
             else:
-                n = number
+                n, host = number, home if chance.random() < 0.7 else int(hosts ** chance.random())
                 number += 1
                 if n % 50 == 0:
-                    made.append(n)
+                    made.append((n, host))
             link = Link(
-                target(n), source, words(3), words(6)[:50], words(6)[:50],
+                target(n, host), source, words(3), words(6)[:50], words(6)[:50],
                 "div.content/ul/li" if n % 3 else "nav/a", depth=3, parent=parent,
             )  # fmt: skip
             page.append(Candidate(link, chance.random()))

@@ -69,7 +69,10 @@ class Frontier(Protocol):
         """It is done for good; its host rests for that many seconds."""
 
     def retry(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
-        """It goes back, not before ``at``; its host rests."""
+        """It was tried and goes back, not before ``at``; its host rests."""
+
+    def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
+        """The same for one that was not tried: its turn went to robots.txt, or it had none."""
 
     def take(self, host: str, now: float) -> float:
         """Claim a host without a candidate: 0 when claimed, else when to ask again."""

@@ -248,7 +248,9 @@ def small() -> object:
     share = "honeyguide.frontier.{}.share"
     with (
         patch("honeyguide.frontier.queue.FEW", 2),
-        patch("honeyguide.frontier.replay.FEW", 2),
+        patch("honeyguide.frontier.queue.LIMIT", 4),
+        patch("honeyguide.frontier.waiting.LIMIT", 4),
+        patch("honeyguide.frontier.replay.LIMIT", 4),
         patch(share.format("queue"), lambda count: max(2, isqrt(count))),
         patch(share.format("replay"), lambda count: max(2, isqrt(count))),
         patch("honeyguide.frontier.rerank.SLICE", 5),

@@ -60,7 +60,7 @@ def demo(
         }
         typer.echo(json.dumps(facts))
         return
-    out = Console(highlight=False)
+    out = Console(highlight=False, soft_wrap=True)
     table = Table(title=None, header_style="bold", box=None, pad_edge=False)
     for title in ("crawl", "pages", "relevant", "harvest rate", "recall", "area", "pages/s"):
         table.add_column(title, justify="left" if title == "crawl" else "right")
@@ -84,6 +84,6 @@ def demo(
     out.print(f"\nThe collection is in [bold]{first}[/bold], the curves in {folder}/harvest.svg.")
     out.print("Next:")
     out.print(f"  honeyguide status {first}")
-    out.print(f"  honeyguide explain {first} {example}", soft_wrap=True)
+    out.print(f"  honeyguide explain {first} {example}")
     out.print(f"  honeyguide export {first} --to pages.csv")
     out.print("  honeyguide new NAME        start your own")

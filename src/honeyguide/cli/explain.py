@@ -31,7 +31,7 @@ def explain(
     if as_json:
         typer.echo(json.dumps(_facts(found), ensure_ascii=False))
         return
-    out = Console(highlight=False)
+    out = Console(highlight=False, soft_wrap=True)
     out.print(f"[bold]{escape(found.url)}[/bold]")
     out.print(escape(found.answer))
     if found.label is not None:

@@ -48,7 +48,7 @@ def status(
         }
         typer.echo(json.dumps(facts))
         return
-    out = Console(highlight=False)
+    out = Console(highlight=False, soft_wrap=True)
     state = f"being crawled by process {running}" if running else "not being crawled"
     out.print(f"[bold]{escape(str(name))}[/bold]: {state}")
     out.print(

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 
 from honeyguide.config import Settings
 from honeyguide.crawl.limits import Breath, Enough
@@ -127,6 +128,8 @@ class Ring:
             if not self._tasks:
                 if wake is None:
                     return "no link is left to follow"
+                if wake == inf:
+                    return "every link that is left waits for a host that must not be asked"
                 if wake - now > self._patience():
                     return f"no host is ready for the next {(wake - now) / 60:.0f} minutes"
             full = self._busy() >= self.breath.limit
@@ -199,7 +202,7 @@ class Ring:
         now = self.clock()
         assert permit.rules is not None
         if permit.answer == "later":
-            self.frontier.retry(candidate, now, 0.0, now)
+            self.frontier.defer(candidate, now, 0.0, now)
         elif permit.answer == "unavailable":
             outcome = self.stages.unavailable(candidate, permit.why, now, self.generation)
             self._apply(candidate, outcome, permit.rules, 0.0)
@@ -217,7 +220,7 @@ class Ring:
         other = host(target)
         if other != name and (at := self.frontier.take(other, self.clock())):
             # robots.txt moved to another host, which is busy or rests: wait for that one.
-            self.frontier.retry(candidate, self.clock(), 0.0, at)
+            self.frontier.defer(candidate, self.clock(), 0.0, at)
             return
         try:
             answer = await self.fetcher.fetch(
@@ -237,7 +240,7 @@ class Ring:
         if other != name:
             self.frontier.release(other, now, rest)
             rest = 0.0
-        self.frontier.retry(candidate, now, rest, now)
+        self.frontier.defer(candidate, now, rest, now)
 
     def _failed(self, candidate: Candidate, error: FetchError, rules: Rules) -> None:
         name = host(candidate.link.url)
@@ -256,8 +259,7 @@ class Ring:
         if outcome.again is None:
             self.frontier.finish(candidate, now, rest)
         else:
-            tried = candidate._replace(tries=candidate.tries + 1)
-            self.frontier.retry(tried, now, rest, now + outcome.again)
+            self.frontier.retry(candidate, now, rest, now + outcome.again)
         relevant = self.tally.count(visit)
         self.manners.quota.count(domain(host(candidate.link.url)), int(visit.asked), int(relevant))
         self.frontier.push(outcome.candidates)

@@ -34,10 +34,10 @@ class Choice:
             self.hosts.append(host)
         return host
 
-    def host_of(self, url: Url) -> Host:
-        """The host of an address; the short way for those without port or password."""
-        known = self._by_name.get(url.split("/", 3)[2])
-        return self.host(host_name(url)) if known is None else known
+    def hosts_of(self, urls: list[Url]) -> list[Host]:
+        """The hosts of addresses; the short way for those known, without port or password."""
+        known = self._by_name.get
+        return [known(url.split("/", 3)[2]) or self.host(host_name(url)) for url in urls]
 
     def place(self, host: Host) -> None:
         """Enter a host where it belongs, after it was freed, got a new best link, or both."""

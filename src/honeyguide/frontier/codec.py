@@ -2,7 +2,7 @@
 
 The *index* holds what a frontier needs to open, in columns; fingerprints lie bare, because they
 do not compress, the rest is squeezed. The *text* holds the new links themselves in chunks of
-128, so that reading one link back unpacks no more than its chunk.
+64, so that reading one link back unpacks no more than its chunk.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew
 from honeyguide.types import Link
 
-CHUNK = 128
+CHUNK = 64
 """Links in one chunk of a text; part of the format."""
 
 _VERSION = 1

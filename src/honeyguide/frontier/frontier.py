@@ -133,8 +133,12 @@ class LinkFrontier:
 
     def retry(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
         row = self._out(candidate)
-        tries = min(int(self._rows.tries[row]) + 1, 255)
-        self._rows.tries[row] = tries
+        self._rows.tries[row] = min(int(self._rows.tries[row]) + 1, 255)
+        self.defer(candidate, now, rest, at)
+
+    def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
+        row = self._out(candidate)
+        tries = int(self._rows.tries[row])
         self._changes.tried[row] = tries, at
         self._waiting.defer(row, at)
         self._count += 1
@@ -210,20 +214,19 @@ class LinkFrontier:
     def _enter(self, prints: list[int], candidates: list[Candidate]) -> None:
         """Links never seen before."""
         links = [candidate.link for candidate in candidates]
-        hosts = [self._choice.host_of(link.url) for link in links]
+        hosts = self._choice.hosts_of([link.url for link in links])
         new = self._rows.extend(
             np.array([host.number for host in hosts], np.uint32),
             _clean([candidate.score for candidate in candidates]),
-            np.array([link.depth for link in links]).clip(0, MOST).astype(np.uint16),
+            np.minimum(np.maximum([link.depth for link in links], 0), MOST).astype(np.uint16),
             HOT,
         )
         self._seen.add(prints, new.start)
         self._changes.prints += prints
         self._texts.fresh += links
         self._count += len(links)
-        for row, link in enumerate(links, new.start):
-            if link.inlinks > 1:
-                self._changes.again[row] = link.inlinks - 1
+        known = ((row, link.inlinks) for row, link in enumerate(links, new.start))
+        self._changes.again.update((row, count - 1) for row, count in known if count > 1)
         self._waiting.enter(new.start, hosts)
 
     def _meet(self, again: list[tuple[int, float]]) -> None:

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from honeyguide.frontier.rows import COLD, HOT, LAST, ROW, Index, Rows
 
 FEW = 32
-"""A hot part has room for at least twice so many."""
+"""A hot part that gives away keeps at least so many."""
+LIMIT = 2 * FEW
+"""A hot part of this size gives nothing away."""
 
 
 def share(count: int) -> int:
@@ -58,15 +60,15 @@ class Host:
             rows.state[row] = COLD
             return False
         rows.state[row] = HOT
-        return self.heat(code, rows)
+        heappush(self.hot, code)
+        if len(self.hot) > LIMIT:
+            self.ease(rows)
+        return self.hot[0] == code
 
-    def heat(self, code: int, rows: Rows) -> bool:
-        """A link before the floor, its state HOT, enters the hot part. Whether it leads now."""
-        hot = self.hot
-        heappush(hot, code)
-        if len(hot) > 2 * FEW and len(hot) > 2 * self._share():
+    def ease(self, rows: Rows) -> None:
+        """A hot part beyond the limit gives its worse half away, unless it has a right to more."""
+        if len(self.hot) > 2 * self._share():
             self._spill(rows)
-        return hot[0] == code
 
     def chill(self, row: int) -> None:
         """A link behind the floor enters the cold part; its state becomes COLD elsewhere."""

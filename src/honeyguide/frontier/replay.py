@@ -9,7 +9,7 @@ import numpy as np
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.frontier.choice import Choice
 from honeyguide.frontier.codec import Codec, Entry
-from honeyguide.frontier.queue import FEW, share
+from honeyguide.frontier.queue import LIMIT, share
 from honeyguide.frontier.rows import COLD, DEFERRED, DONE, HOT, LAST, MOST, Rows
 from honeyguide.frontier.seen import Seen
 from honeyguide.frontier.texts import Texts
@@ -97,7 +97,7 @@ def fill(rows: Rows, choice: Choice) -> None:
     hot = np.ones(len(order), bool)
     for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops, strict=True):
         keep = stop - start
-        if keep > 2 * FEW:
+        if keep > LIMIT:
             keep = min(keep, share(keep))
         cut = start + keep
         hot[cut:stop] = False

@@ -13,7 +13,7 @@ from honeyguide.frontier.codec import CHUNK, Codec
 from honeyguide.protocols import Log
 from honeyguide.types import Link
 
-CACHED = 256
+CACHED = 512
 """Unpacked chunks kept at hand: some 6 MB."""
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from honeyguide.frontier.choice import Choice
 from honeyguide.frontier.order import BulkOrder
-from honeyguide.frontier.queue import Host
+from honeyguide.frontier.queue import LIMIT, Host
 from honeyguide.frontier.rows import COLD, DEFERRED, HOT, Rows, rank, ranks
 
 
@@ -33,7 +33,12 @@ class Waiting:
             if code >= host.floor:
                 host.chill(row)
                 cold.append(row)
-            elif host.heat(code, rows):
+                continue
+            hot = host.hot
+            heappush(hot, code)
+            if len(hot) > LIMIT:
+                host.ease(rows)
+            if hot[0] == code:
                 self._choice.place(host)
         rows.state[np.array(cold, np.intp)] = COLD
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
@@ -118,7 +117,9 @@ def _round_up(value: float) -> float:
     if value <= 1:
         return next(top for top in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0) if value <= top + 1e-9)
     size = 10.0 ** (len(str(int(value))) - 1)
-    return math.ceil(value / size) * size
+    return next(
+        top * size for top in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if value <= top * size
+    )
 
 
 def _number(value: float) -> str:

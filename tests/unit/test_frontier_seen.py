@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honeyguide.frontier import seen
+from honeyguide.frontier.seen import Seen
+
+prints = st.integers(0, 2**64 - 1)
+
+
+@given(st.lists(st.lists(prints, max_size=40), max_size=20), st.lists(prints, max_size=20))
+def test_it_remembers_what_a_dictionary_would(batches: list[list[int]], others: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seen, "NEWEST", 10)
+        patch.setattr(seen, "GROWTH", 3)
+        known: dict[int, int] = {}
+        tested = Seen()
+        for number, batch in enumerate(batches):
+            new = [p for p in dict.fromkeys(batch) if p not in known]
+            if number % 5 == 4:
+                tested.load(np.array(new, np.uint64), len(known))
+            else:
+                tested.add(new, len(known))
+            known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
+        asked = [*known, *others]
+        assert tested.find(asked) == [known.get(p, -1) for p in asked]
+
+
+def test_runs_stay_few() -> None:
+    tested = Seen()
+    for at in range(40):
+        first = at * 5000
+        tested.load(np.arange(first, first + 5000, dtype=np.uint64) * np.uint64(7919), first)
+    assert len(tested._runs) <= 3
+    assert tested.find([199_999 * 7919, 1]) == [199_999, -1]
