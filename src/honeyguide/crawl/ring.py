@@ -19,7 +19,7 @@ from honeyguide.config import Settings
 from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners, Permit
 from honeyguide.crawl.progress import Progress, Report, Tally
-from honeyguide.crawl.stages import Outcome, Stages, sitemap_links
+from honeyguide.crawl.stages import Outcome, Stages, is_sitemap, sitemap_links
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.learning.trainer import Trainer
@@ -182,7 +182,7 @@ class Ring:
             return
         name = host(url)
         try:
-            response = await self.fetcher.fetch(Request(url))
+            response = await self.fetcher.fetch(Request(url, any_type=is_sitemap(candidate.link)))
         except FetchError as error:
             self._failed(candidate, error, permit.rules)
             return

@@ -195,9 +195,14 @@ class Stages:
             return False
         if link.channel == "feed" and not self.settings.scope.feeds:
             return False
-        if link.rel == "sitemap" and not _same_site(link.url, page.url):
+        if is_sitemap(link) and not _same_site(link.url, page.url):
             return False
         return self.fence.refuses(link) is None
+
+
+def is_sitemap(link: Link) -> bool:
+    """Whether it leads to a sitemap, which comes under any media type."""
+    return link.channel == "sitemap" and link.rel == "sitemap"
 
 
 def sitemap_links(sitemaps: tuple[Url, ...], source: Link, verdict: float) -> list[Link]:

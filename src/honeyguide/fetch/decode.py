@@ -116,6 +116,9 @@ def _brotli(data: bytes, most: int) -> bytes:
             piece = decoder.process(b"", output_buffer_limit=most - size)
     except brotli.error as error:
         raise Corrupt(str(error)) from error
+    if not pieces and data.startswith(b"\x1f\x8b"):
+        # Brotli has no magic number, so that gzip may read as a stream that says nothing.
+        raise Corrupt("it is gzip")
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 

@@ -32,8 +32,7 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fffdf8"/>',
         f'<text x="{_LEFT}" y="26" font-size="17" font-weight="600">{escape(title)}</text>',
     ]
-    for step in range(6):
-        y = y_most * step / 5
+    for y in _ticks(y_most):
         left, down = place(0, y).split(",")
         right = place(x_most, y).split(",")[0]
         out.append(
@@ -41,7 +40,7 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
             f'<text x="{_LEFT - 8}" y="{float(down) + 4:.1f}" text-anchor="end" '
             f'fill="#57534e">{_number(y)}</text>'
         )
-        x = x_most * step / 5
+    for x in _ticks(x_most):
         across = place(x, 0).split(",")[0]
         out.append(
             f'<text x="{across}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle" '
@@ -120,6 +119,12 @@ def _round_up(value: float) -> float:
     return next(
         top * size for top in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if value <= top * size
     )
+
+
+def _ticks(most: float) -> list[float]:
+    """Round numbers from 0 to the end of a scale, six or so."""
+    step = _round_up(most / 6)
+    return [n * step for n in range(int(most / step + 1e-9) + 1)]
 
 
 def _number(value: float) -> str:
