@@ -82,13 +82,16 @@ async def opened(
     *,
     fetcher: Fetcher | None = None,
     clock: Callable[[], float] = time.time,
+    strategy: Strategy | None = None,
 ) -> AsyncIterator[Ring]:
     """A ring on that collection, ready to run; everything is closed again afterwards.
+
+    The lab brings its own fetcher and clock, and strategies that no registry knows.
 
     Mistakes in the settings are found before anything is opened or fetched.
     """
     agent = user_agent(settings.fetch.contact, __version__)
-    fence, strategy = fence_of(settings), strategy_of(settings)
+    fence, strategy = fence_of(settings), strategy or strategy_of(settings)
     with Store.open(folder, "crawl", settings.store, clock) as store:
         strategy, generation, fresh = _generation(store, settings, strategy, clock())
         order = settings.crawl.order

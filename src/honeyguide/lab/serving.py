@@ -17,8 +17,10 @@ from typing import NamedTuple
 from xxhash import xxh3_64_hexdigest
 
 from honeyguide.errors import ConfigError
+from honeyguide.lab.altering import Strip, close_links
 from honeyguide.lab.packing import pack, unpack
 from honeyguide.lab.web import Recorded, RecordedWeb, without_scheme
+from honeyguide.types import Url
 from honeyguide.url import canonical
 
 _SECURE = re.compile(rb"https://([A-Za-z0-9.\-]+(?::\d+)?)", re.IGNORECASE)
@@ -33,7 +35,6 @@ _OWN_HEADERS = {
 """Facts of the recorded connection, which are not facts of ours."""
 
 _TEXT = ("text/", "application/xhtml", "application/xml", "application/rss", "application/atom")
-_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
 LAB = "lab.invalid"
 """The lab's own address: it tells what is served."""
 
@@ -52,6 +53,8 @@ class Serving:
     error_rate: float = 0.0
     """Share of requests for pages that fail with 503."""
     seed: int = 1
+    closed: bool = False
+    """Take out links to pages that were not recorded, so that no visit is wasted on them."""
     plain: bool = True
     """Write https links to hosts of this web as http, so that a plain proxy can follow them."""
     cache_mb: int = 256
@@ -86,7 +89,7 @@ class Desk:
         self.web = web
         self.serving = serving or Serving()
         self._strips = tuple(
-            _Strip(*match.groups(default=""))
+            Strip(*match.groups(default=""))
             for rule in self.serving.strip
             if (match := _RULE.match(rule))
         )
@@ -142,11 +145,16 @@ class Desk:
             if self.serving.plain and b"ttps://" in body:
                 altered = _SECURE.sub(self._plain_link, altered)
             if "html" in media_type:
+                if self.serving.closed:
+                    altered = close_links(altered, Url(record.url), self._recorded)
                 for strip in self._strips:
                     altered = strip(altered)
             if altered is not body:
                 packed = pack(altered)
         return _answer(record.status, tuple(headers), packed)
+
+    def _recorded(self, url: str) -> bool:
+        return self.web.lookup(without_scheme(url)) is not None
 
     def _plain_link(self, match: re.Match[bytes]) -> bytes:
         host = match[1].removesuffix(b":443")
@@ -198,34 +206,3 @@ def _answer(status: int, headers: tuple[tuple[str, str], ...], packed: bytes) ->
 
 def _phrase(status: int) -> str:
     return HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Unknown"
-
-
-class _Strip:
-    """Takes one kind of element out of HTML, with everything in it."""
-
-    def __init__(self, tag: str, kind: str, name: str) -> None:
-        attribute = ""
-        if kind == "#":
-            attribute = rf"""(?=[^>]*\sid\s*=\s*["']?{name}["'\s>])"""
-        elif kind == ".":
-            attribute = rf"""(?=[^>]*\sclass\s*=\s*["']?(?:[^"'>]*\s)?{name}["'\s>])"""
-        self._start = re.compile(rf"<{tag}\b{attribute}[^>]*>".encode(), re.IGNORECASE)
-        self._tag = re.compile(rf"<(/?){tag}\b[^>]*>".encode(), re.IGNORECASE)
-        self._empty = tag.lower() in _VOID
-
-    def __call__(self, html: bytes) -> bytes:
-        kept, at = [], 0
-        while start := self._start.search(html, at):
-            kept.append(html[at : start.start()])
-            at = start.end() if self._empty else self._end(html, start.end())
-        if not kept:
-            return html
-        return b"".join([*kept, html[at:]])
-
-    def _end(self, html: bytes, at: int) -> int:
-        depth = 1
-        for tag in self._tag.finditer(html, at):
-            depth += -1 if tag[1] else 1
-            if depth == 0:
-                return tag.end()
-        return len(html)  # never closed: it reaches to the end

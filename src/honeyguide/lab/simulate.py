@@ -1,0 +1,120 @@
+"""A crawl in simulated time: politeness costs nothing, decisions stay the same.
+
+The ring, the frontier, the store and the strategy are the real ones. Only two things differ: the
+answers come straight from the lab's desk, and the event loop's clock leaps to the next thing that
+is due instead of waiting for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from honeyguide.config import Settings
+from honeyguide.crawl.build import opened
+from honeyguide.crawl.progress import Report
+from honeyguide.errors import WrongType
+from honeyguide.fetch.http import READABLE
+from honeyguide.lab.serving import Answer, Desk
+from honeyguide.lab.web import without_scheme
+from honeyguide.protocols import Strategy
+from honeyguide.types import Request, Response
+from honeyguide.url import host
+
+EPOCH = 1_700_000_000.0
+"""When simulated crawls begin."""
+
+T = TypeVar("T")
+Latency = Callable[[str], float]
+"""Host → seconds until it answers."""
+
+
+class _Leap(selectors.DefaultSelector):
+    """Never waits for a timer: it moves the clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        events = super().select(0)
+        if not events:
+            if timeout is None:
+                return super().select(None)  # no timer at all: a thread will wake us
+            self.now += timeout
+        return events
+
+
+class SimulatedLoop(asyncio.SelectorEventLoop):
+    """An event loop in which nobody sleeps."""
+
+    def __init__(self) -> None:
+        self._leap = _Leap()
+        super().__init__(self._leap)
+
+    def time(self) -> float:
+        return self._leap.now
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in simulated time."""
+    with asyncio.Runner(loop_factory=SimulatedLoop) as runner:
+        return runner.run(main)
+
+
+class DeskFetcher:
+    """The lab's answers without a network."""
+
+    def __init__(self, desk: Desk, latency: Latency, clock: Callable[[], float]) -> None:
+        self._desk = desk
+        self._latency = latency
+        self._clock = clock
+
+    async def fetch(self, request: Request) -> Response:
+        began = self._clock()
+        await asyncio.sleep(self._latency(host(request.url)))
+        answer = self._desk.answer(without_scheme(request.url))
+        response = _response(request, answer, began, self._clock() - began)
+        kind = response.media_type
+        if answer.status == 200 and not request.any_type and kind and kind not in READABLE:
+            raise WrongType(request.url, kind)
+        return response
+
+    async def aclose(self) -> None:
+        pass
+
+
+def _response(request: Request, answer: Answer, began: float, elapsed: float) -> Response:
+    lines = answer.head.decode("latin-1").split("\r\n")[1:]
+    headers = tuple((name, value) for name, _, value in (x.partition(": ") for x in lines) if name)
+    body = answer.body
+    head = answer.head + b"Content-Length: %d\r\n\r\n" % len(body)
+    return Response(request.url, answer.status, headers, body, body, b"", head, "", began, elapsed)
+
+
+def crawl(
+    folder: Path,
+    settings: Settings,
+    desk: Desk,
+    *,
+    strategy: Strategy | None = None,
+    latency: Latency = lambda _: 0.0,
+) -> Report:
+    """Crawl the desk's web into a folder, in simulated time."""
+
+    async def main() -> Report:
+        loop = asyncio.get_running_loop()
+
+        def clock() -> float:
+            return EPOCH + loop.time()
+
+        fetcher = DeskFetcher(desk, latency, clock)
+        async with opened(
+            folder, settings, fetcher=fetcher, clock=clock, strategy=strategy
+        ) as ring:
+            return await ring.run()
+
+    return run(main())
