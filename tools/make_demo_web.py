@@ -26,7 +26,7 @@ from honeyguide.types import Url
 from honeyguide.url import canonical
 
 HERE = Path(__file__).parent
-DEMO = HERE.parent / "src/honeyguide/lab/demo"
+DEMO = HERE.parent / "src/honeyguide/lab/demo_data"
 START = "http://docs.demo.example/"
 _LINK = re.compile(r"""<a\b[^>]*?\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))""", re.IGNORECASE)
 _HREF = re.compile(r"""\shref\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)

@@ -86,10 +86,14 @@ class Fence:
 
     scope: Scope
     traps: Traps
+    hosts: frozenset[str] = frozenset()
+    """All the hosts there are, in a lab; empty: the whole web."""
 
     def refuses(self, link: Link) -> tuple[Literal["scope", "trap"], str] | None:
         if reason := self.traps.refuses(link.url):
             return "trap", reason
+        if self.hosts and host(link.url) not in self.hosts:
+            return "scope", "outside the lab's web"
         if reason := self.scope.refuses(link.url):
             return "scope", reason
         return None

@@ -16,9 +16,13 @@ Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search"]
 
 FailureKind = Literal[
     "dns", "connect", "tls", "timeout", "protocol", "too_large", "too_many_redirects",
-    "forbidden", "wrong_type", "robots", "noindex", "scope", "trap", "status", "parse", "fetch",
+    "forbidden", "wrong_type", "robots", "noindex", "scope", "trap", "status", "parse", "bug", "fetch",
 ]  # fmt: skip
 """Why a visit brought no page. The first nine are the ``kind`` of a ``FetchError``."""
+
+
+UNASKED: frozenset[FailureKind] = frozenset({"robots", "forbidden"})
+"""Failures of links that nobody was asked for: told in the journal, not counted as visits."""
 
 
 class Link(NamedTuple):
@@ -182,8 +186,8 @@ class Visit:
 
     @property
     def asked(self) -> bool:
-        """Whether the site was asked. What robots.txt forbids is told, but it is no visit."""
-        return self.failure is None or self.failure.kind != "robots"
+        """Whether the site was asked. What we must not ask for is told, but it is no visit."""
+        return self.failure is None or self.failure.kind not in UNASKED
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,13 +67,18 @@ def host(url: str) -> str:
         name = name.rpartition("@")[2]
     if name.startswith("["):
         return name[: name.index("]") + 1]
-    return name.partition(":")[0]
+    # example.org. with its final dot is the same host, and must not get a second turn.
+    return name.partition(":")[0].removesuffix(".")
 
 
 def origin(url: str) -> str:
     """Scheme, host and port: what a robots.txt speaks for."""
     scheme, _, _ = url.partition("//")
-    return f"{scheme}//{authority(url).rpartition('@')[2]}"
+    place = authority(url).rpartition("@")[2]
+    if "." in (place[-1], place.partition(":")[0][-1:]):
+        name, colon, port = place.partition(":")
+        place = name.removesuffix(".") + colon + port
+    return f"{scheme}//{place}"
 
 
 def path(url: str) -> str:

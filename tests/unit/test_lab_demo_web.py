@@ -13,7 +13,7 @@ import pytest
 from honeyguide.lab.demo_web import load, topics
 from honeyguide.lab.web import RecordedWeb
 
-DEMO = Path(str(files("honeyguide.lab") / "demo"))
+DEMO = Path(str(files("honeyguide.lab") / "demo_data"))
 
 
 @pytest.fixture(scope="module")

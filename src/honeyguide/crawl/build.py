@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,7 +28,7 @@ from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.scope import Fence, Traps, make_scope
 from honeyguide.store.store import Store
 from honeyguide.text.tokens import check_language
-from honeyguide.types import Candidate, Link, Url
+from honeyguide.types import Candidate, Link, Request, Url
 from honeyguide.url import canonical, domain
 
 _SHARED = ("keywords", "description", "language")
@@ -113,6 +113,8 @@ async def opened(
         for row in store.hosts(limit=1_000_000):
             quota.count(domain(row.host), row.visits, row.relevant)
         network = fetcher or CurlFetcher(settings.fetch, user_agent=agent)
+        if settings.fetch.lab:
+            fence = replace(fence, hosts=await _hosts_of_lab(network))
         ring = Ring(
             settings=settings,
             frontier=frontier,
@@ -145,6 +147,15 @@ async def opened(
         finally:
             if fetcher is None:
                 await network.aclose()
+
+
+async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
+    """Which hosts the lab serves: there are no others for this crawl."""
+    answer = await network.fetch(Request(Url("http://lab.invalid/"), any_type=True))
+    try:
+        return frozenset(map(str, json.loads(answer.body)["hosts"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"fetch.lab: the lab does not say what it serves: {error}") from error
 
 
 def _generation(

@@ -81,6 +81,9 @@ def _answer(
             return f"It was not kept: {last.failure}: {last.detail}."
         if last.moved:
             return f"It was fetched and redirects to {last.moved}."
+        if last.channel == "seed" and last.verdict is not None:
+            word = "relevant" if last.relevant else "not relevant"
+            return f"It is a seed; it was fetched and judged {word}: {last.verdict:.2f}."
         if last.verdict is None:
             return f"It was fetched for its links (HTTP {last.status}); such pages are not judged."
         word = "relevant" if last.relevant else "not relevant"
@@ -105,7 +108,12 @@ def _reasons(store: Store, link: Link | None, generation: int | None) -> tuple[R
         return ()
     number = kept[-1].number if generation is None else generation
     strategy: Strategy = store.load_generation(number, registry.find)
-    return strategy.explain(link)
+    reasons = list(strategy.explain(link))
+    source = store.visit(link.source) if link.source else []
+    if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < link.parent:
+        told = f"its page is a seed, which counts as at least {link.parent:.2f}"
+        reasons.append(Reason(told, 0.0))
+    return tuple(reasons)
 
 
 def _over(row: VisitRow) -> bool:

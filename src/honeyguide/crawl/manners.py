@@ -35,6 +35,9 @@ class Manners:
     lab: bool = False
 
     def permit(self, url: Url, now: float) -> Permit:
+        # First of all, lest a domain with endless names have us read endless robots.txt files.
+        if self.quota.spent(domain(host(url))):
+            return Permit("later", None, "the domain's quota is spent", now + _RECHECK_S)
         rules = self.robots.rules(origin(url), now)
         if rules is None:
             return Permit("ask")
@@ -45,8 +48,6 @@ class Manners:
         if self.politeness.too_slow(rules.crawl_delay):
             why = f"robots.txt asks for {rules.crawl_delay:.0f} s between requests"
             return Permit("later", rules, why, rules.expires)
-        if self.quota.spent(domain(host(url))):
-            return Permit("later", rules, "the domain's quota is spent", now + _RECHECK_S)
         return Permit("go", rules)
 
     def rest(self, name: str, elapsed: float, rules: Rules | None = None) -> float:

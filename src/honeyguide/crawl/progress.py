@@ -23,6 +23,11 @@ class Progress:
     sites: int
     generation: int
     now: Url | None
+    """The newest address under way."""
+    next_at: float | None = None
+    """When the next host is ready, if links wait."""
+    stopping: bool = False
+    last_failure: str = ""
 
     @property
     def harvest(self) -> float:
@@ -53,6 +58,8 @@ class Tally:
     relevant: int = 0
     failures: int = 0
     _last: deque[str] = field(default_factory=lambda: deque(maxlen=3))
+    _failing: set[Url] = field(default_factory=set)
+    """Links that failed and will be tried again, as long as no page was seen."""
 
     @classmethod
     def of(cls, counts: Counts, threshold: float) -> Self:
@@ -66,26 +73,24 @@ class Tally:
         self.visits += visit.asked
         self.pages += visit.page is not None
         self.relevant += relevant
+        if self.pages:
+            self._failing.clear()
+        elif visit.failure is not None and not visit.failure.final:
+            self._failing.add(visit.link.url)
+        else:
+            self._failing.discard(visit.link.url)
         if visit.failure is not None:
             self.failures += 1
             self._last.append(f"{visit.link.url}: {visit.failure.kind} {visit.failure.detail}")
         return relevant
 
-    def hopeless(self) -> str:
+    def hopeless(self, waiting: int) -> bool:
+        """Whether no page was ever seen and all that waits has failed before."""
+        return not self.pages and bool(self._failing) and waiting <= len(self._failing)
+
+    def trouble(self) -> str:
         """The last failures, if nothing but failures was seen; else ''."""
         return "; ".join(self._last) if self.failures and not self.pages else ""
 
-    def progress(
-        self, *, waiting: int, busy: int, sites: int, generation: int, now: Url | None
-    ) -> Progress:
-        return Progress(
-            self.visits,
-            self.pages,
-            self.relevant,
-            self.failures,
-            waiting,
-            busy,
-            sites,
-            generation,
-            now,
-        )
+    def last_failure(self) -> str:
+        return self._last[-1] if self._last else ""

@@ -11,6 +11,7 @@ generation in (:meth:`Ring._learned`).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -19,14 +20,16 @@ from honeyguide.config import Settings
 from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners, Permit
 from honeyguide.crawl.progress import Progress, Report, Tally
-from honeyguide.crawl.stages import Outcome, Stages, is_sitemap, sitemap_links
-from honeyguide.errors import FetchError, HoneyguideError
+from honeyguide.crawl.stages import Outcome, Stages, is_sitemap
+from honeyguide.errors import FetchError
 from honeyguide.fetch.rules import Rules
 from honeyguide.learning.trainer import Trainer
 from honeyguide.protocols import Fetcher, Frontier, Strategy, Teacher
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Link, Request, Visit
+from honeyguide.types import Candidate, Link, Request, Response, Visit
 from honeyguide.url import domain, host, origin
+
+_log = logging.getLogger(__name__)
 
 _GROUP = 32
 """Finished visits that are committed together …"""
@@ -36,6 +39,7 @@ _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
+_SOON_S = 5.0
 _ROBOTS_BYTES = 512 * 1024
 
 
@@ -61,8 +65,8 @@ class Ring:
         self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._pending: list[Visit] = []
-        self._asked: list[str] = []
-        """Origins whose robots.txt was read since the last commit."""
+        self._learned_robots: list[tuple[str, float, int, str]] = []
+        """What robots.txt files said since the last commit."""
         self._mapped: set[str] = set()
         """Origins whose sitemaps were pushed."""
         self._woken = asyncio.Event()
@@ -77,12 +81,20 @@ class Ring:
 
     def progress(self) -> Progress:
         newest = next(reversed(self._tasks.values()), None)
-        return self.tally.progress(
+        wake, tally = self.frontier.wake_at(), self.tally
+        return Progress(
+            tally.visits,
+            tally.pages,
+            tally.relevant,
+            tally.failures,
             waiting=len(self.frontier),
             busy=len(self._tasks),
             sites=self.manners.quota.domains(),
             generation=self.generation,
             now=newest.link.url if newest else None,
+            next_at=wake if wake is not None and wake > self.clock() else None,
+            stopping=self.enough.asked,
+            last_failure=tally.last_failure(),
         )
 
     async def run(self) -> Report:
@@ -106,8 +118,8 @@ class Ring:
             self.progress(),
             reason,
             self.clock() - began,
-            self.frontier.wake_at(),
-            self.tally.hopeless(),
+            self.progress().next_at,
+            self.tally.trouble(),
             tuple(self.store.warnings),
         )
 
@@ -160,8 +172,9 @@ class Ring:
         return len(self._tasks) + len(self._pending)
 
     def _patience(self) -> float:
-        """A crawl that never saw a page says so soon: its seeds are out of reach."""
-        return self.settings.crawl.patience_s if self.tally.pages else 5.0
+        """A crawl whose seeds are all out of reach says so soon."""
+        hopeless = self.tally.hopeless(len(self.frontier))
+        return _SOON_S if hopeless else self.settings.crawl.patience_s
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
@@ -172,43 +185,57 @@ class Ring:
     # -- one visit ---------------------------------------------------------------------------
 
     async def _visit(self, candidate: Candidate) -> None:
-        url = candidate.link.url
-        permit = self.manners.permit(url, self.clock())
-        if permit.rules is None:
+        link = candidate.link
+        permit = self.manners.permit(link.url, self.clock())
+        if permit.answer == "ask":
             await self._ask(candidate)
-            return
-        if permit.answer != "go":
+        elif permit.answer == "go" and permit.rules is not None:
+            try:
+                request = Request(link.url, any_type=is_sitemap(link))
+                response = await self.fetcher.fetch(request)
+            except FetchError as error:
+                self._failed(candidate, error, permit.rules)
+            else:
+                self._answered(candidate, response, permit.rules)
+        else:
             self._hold(candidate, permit)
-            return
-        name = host(url)
+
+    def _answered(self, candidate: Candidate, response: Response, rules: Rules) -> None:
+        """Read, judge and rank; then take it all in."""
+        name, now = host(candidate.link.url), self.clock()
+        streak = self.manners.streaks.after(name, response.status)
         try:
-            response = await self.fetcher.fetch(Request(url, any_type=is_sitemap(candidate.link)))
-        except FetchError as error:
-            self._failed(candidate, error, permit.rules)
-            return
-        outcome = self.stages.answer(
-            candidate,
-            response,
-            self.strategy,
-            self.clock(),
-            self.manners.streaks.after(name, response.status),
-            self.generation,
-        )
-        rest = self.manners.rest(name, response.elapsed, permit.rules) + outcome.rest
-        self._apply(candidate, outcome, permit.rules, rest)
+            outcome = self.stages.answer(
+                candidate, response, self.strategy, now, streak, self.generation
+            )
+            ranked = self._ranked(outcome.links)
+        except Exception as error:  # noqa: BLE001
+            # Our own bug, met on one page: it must not end the crawl, now and on every resume.
+            _log.exception("%s could not be taken in", candidate.link.url)
+            detail = f"our own fault: {type(error).__name__}: {error}"
+            outcome = self.stages.refuse(candidate, now, "bug", detail, self.generation)
+            ranked = []
+        rest = self.manners.rest(name, response.elapsed, rules) + outcome.rest
+        self._apply(candidate, outcome, ranked, rules, rest)
+
+    def _failed(self, candidate: Candidate, error: FetchError, rules: Rules) -> None:
+        name = host(candidate.link.url)
+        streak = self.manners.streaks.fail(name)
+        outcome = self.stages.fail(candidate, error, self.clock(), streak, self.generation)
+        rest = self.manners.rest(name, 0.0, rules) + outcome.rest
+        self._apply(candidate, outcome, [], rules, rest)
 
     def _hold(self, candidate: Candidate, permit: Permit) -> None:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
-        now = self.clock()
-        assert permit.rules is not None
+        now, rules = self.clock(), permit.rules or Rules()
         if permit.answer == "later":
             self.frontier.defer(candidate, now, 0.0, now)
         elif permit.answer == "unavailable":
             outcome = self.stages.unavailable(candidate, permit.why, now, self.generation)
-            self._apply(candidate, outcome, permit.rules, 0.0)
+            self._apply(candidate, outcome, [], rules, 0.0)
         else:
             outcome = self.stages.refuse(candidate, now, "robots", permit.why, self.generation)
-            self._apply(candidate, outcome, permit.rules, 0.0)
+            self._apply(candidate, outcome, [], rules, 0.0)
         if permit.until:
             self.frontier.park(host(candidate.link.url), permit.until)
 
@@ -222,6 +249,7 @@ class Ring:
             # robots.txt moved to another host, which is busy or rests: wait for that one.
             self.frontier.defer(candidate, self.clock(), 0.0, at)
             return
+        self.manners.quota.count(domain(name))
         try:
             answer = await self.fetcher.fetch(
                 Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
@@ -235,22 +263,34 @@ class Ring:
         now = self.clock()
         rules = robots.learn(place, answer, now)
         if rules is not None:
-            self._asked.append(place)
-        rest = self.manners.rest(other, answer.elapsed, rules)
+            if entry := robots.dump(place):
+                self._learned_robots.append(entry)
+            if self.manners.politeness.too_slow(rules.crawl_delay):
+                self.frontier.park(name, rules.expires)
         if other != name:
-            self.frontier.release(other, now, rest)
-            rest = 0.0
-        self.frontier.defer(candidate, now, rest, now)
-
-    def _failed(self, candidate: Candidate, error: FetchError, rules: Rules) -> None:
-        name = host(candidate.link.url)
-        streak = self.manners.streaks.fail(name)
-        outcome = self.stages.fail(candidate, error, self.clock(), streak, self.generation)
-        self._apply(candidate, outcome, rules, self.manners.rest(name, 0.0, rules) + outcome.rest)
+            self.frontier.release(other, now, self.manners.rest(other, answer.elapsed))
+            self.frontier.defer(candidate, now, 0.0, now)
+        else:
+            rest = self.manners.rest(name, answer.elapsed, rules)
+            self.frontier.defer(candidate, now, rest, now)
 
     # -- links in ----------------------------------------------------------------------------
 
-    def _apply(self, candidate: Candidate, outcome: Outcome, rules: Rules, rest: float) -> None:
+    def _ranked(self, links: tuple[Link, ...]) -> list[Candidate]:
+        """Rank only what would still be visited: most links on a page are old acquaintances."""
+        wanted = self.frontier.wanted([link.url for link in links])
+        fresh = [link for link, wants in zip(links, wanted, strict=True) if wants]
+        scores = self.strategy.rank(fresh)
+        return list(map(Candidate, fresh, scores, scores))
+
+    def _apply(
+        self,
+        candidate: Candidate,
+        outcome: Outcome,
+        ranked: list[Candidate],
+        rules: Rules,
+        rest: float,
+    ) -> None:
         """Take an outcome in: links to the frontier, the visit to the store, all or nothing.
 
         No ``await`` stands between these lines, so a commit sees whole visits only.
@@ -262,9 +302,7 @@ class Ring:
             self.frontier.retry(candidate, now, rest, now + outcome.again)
         relevant = self.tally.count(visit)
         self.manners.quota.count(domain(host(candidate.link.url)), int(visit.asked), int(relevant))
-        self.frontier.push(outcome.candidates)
-        self._push(list(outcome.links))
-        self._push_sitemaps(visit, rules, relevant)
+        self.frontier.push([*outcome.candidates, *ranked, *self._sitemaps(visit, rules, relevant)])
         self._pending.append(visit)
         if len(self._pending) >= _GROUP:
             self._commit()
@@ -272,42 +310,40 @@ class Ring:
             self._timer = asyncio.get_running_loop().call_later(_LINGER_S, self._commit)
         self._teach(visit)
 
-    def _push(self, links: list[Link]) -> None:
-        """Rank only what would still be visited: most links on a page are old acquaintances."""
-        wanted = self.frontier.wanted([link.url for link in links])
-        links = [link for link, wants in zip(links, wanted, strict=True) if wants]
-        scores = self.strategy.rank(links)
-        self.frontier.push(map(Candidate, links, scores, scores))
-
-    def _push_sitemaps(self, visit: Visit, rules: Rules, relevant: bool) -> None:
+    def _sitemaps(self, visit: Visit, rules: Rules, relevant: bool) -> list[Candidate]:
         """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""
         when, place = self.settings.scope.sitemaps, origin(visit.link.url)
         if not rules.sitemaps or when == "never" or (when == "relevant" and not relevant):
-            return
-        if visit.verdict is not None and place not in self._mapped:
-            self._mapped.add(place)
-            score = visit.verdict.score
-            links = sitemap_links(rules.sitemaps, visit.link, score)
-            self.frontier.push(Candidate(link, 0.9 * score, 0.9 * score) for link in links)
+            return []
+        if visit.verdict is None or place in self._mapped:
+            return []
+        self._mapped.add(place)
+        score = 0.9 * visit.verdict.score
+        links = self.stages.sitemaps(rules.sitemaps, visit.link, visit.verdict.score)
+        return [Candidate(link, score, score) for link in links]
 
     def _commit(self) -> None:
-        """One transaction: finished visits, their links, and what robots.txt files said."""
+        """One transaction: finished visits, their links, and what robots.txt files said.
+
+        After trouble of any kind nothing more is written: what is not committed then will be
+        fetched again, which is better than a journal that disagrees with its frontier.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if self._trouble is not None:
+            return
         visits, self._pending = self._pending, []
-        asked, self._asked = self._asked, []
-        if isinstance(self._trouble, HoneyguideError):
-            return  # the store is in trouble: what is not committed will be fetched again
+        learned, self._learned_robots = self._learned_robots, []
         try:
             with self.store.transaction():
                 self.store.append(visits, self.settings.topic.threshold)
                 self.frontier.flush()
-                for place in asked:
-                    if entry := self.manners.robots.dump(place):
-                        self.store.save_robots(*entry)
-        except HoneyguideError as error:
-            self._trouble = self._trouble or error
+                for entry in learned:
+                    self.store.save_robots(*entry)
+                self.store.set_meta("waiting", str(len(self.frontier)))
+        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
+            self._trouble = error
         self._woken.set()
 
     # -- generation in -----------------------------------------------------------------------

@@ -189,6 +189,25 @@ class Stages:
         link = link._replace(hops=link.hops + 1)
         return (Candidate(link, candidate.score / 2, candidate.score / 2),)
 
+    def sitemaps(self, found: tuple[Url, ...], source: Link, verdict: float) -> list[Link]:
+        """Links to the sitemaps that a site's robots.txt names; foreign ones are not believed."""
+        links = (
+            Link(
+                url=url,
+                source=source.url,
+                rel="sitemap",
+                channel="sitemap",
+                depth=source.depth + 1,
+                parent=verdict,
+            )
+            for url in found
+        )
+        return [
+            link
+            for link in links
+            if _same_site(link.url, source.url) and self.fence.refuses(link) is None
+        ]
+
     def _admits(self, link: Link, page: Page) -> bool:
         most = self.settings.crawl.depth
         if most and link.depth > most:
@@ -203,22 +222,6 @@ class Stages:
 def is_sitemap(link: Link) -> bool:
     """Whether it leads to a sitemap, which comes under any media type."""
     return link.channel == "sitemap" and link.rel == "sitemap"
-
-
-def sitemap_links(sitemaps: tuple[Url, ...], source: Link, verdict: float) -> list[Link]:
-    """Links to the sitemaps that a site's robots.txt names; foreign ones are not believed."""
-    return [
-        Link(
-            url=url,
-            source=source.url,
-            rel="sitemap",
-            channel="sitemap",
-            depth=source.depth + 1,
-            parent=verdict,
-        )
-        for url in sitemaps
-        if _same_site(url, source.url)
-    ]
 
 
 def _refused(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 _COLOURS = ("#d97706", "#64748b", "#0f766e", "#7c3aed", "#be123c", "#1d4ed8")
 _WIDTH, _HEIGHT = 760, 420
@@ -28,7 +28,7 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
         f'font-family="system-ui, sans-serif" font-size="13" role="img" '
-        f'aria-label="{escape(title)}">',
+        f"aria-label={quoteattr(title)}>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fffdf8"/>',
         f'<text x="{_LEFT}" y="26" font-size="17" font-weight="600">{escape(title)}</text>',
     ]

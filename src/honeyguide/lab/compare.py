@@ -27,6 +27,7 @@ from honeyguide.lab.simulate import crawl
 from honeyguide.lab.web import RecordedWeb, without_scheme
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
+from honeyguide.types import UNASKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ def _settings(trial: Trial, topic: Drawn) -> Settings:
                 "concurrency": trial.concurrency,
                 "seed": trial.draw + 1,
             },
-            "scope": {"sitemaps": "never", "include": ["^http://"]},
+            "scope": {"sitemaps": "never"},
             "fetch": {"contact": "https://example.org/lab", "lab": "http://127.0.0.1:1"},
             "store": {"warc": False, "min_free_mb": 0},
         },
@@ -227,7 +228,7 @@ def _judge(trial: Trial, topic: Drawn, graph: Graph, folder: Path, spent: float)
     running = judged = right = visits = 0
     with Store.open(folder, "read") as store:
         for row in store.visits():
-            if row.failure == "robots":
+            if row.failure in UNASKED:
                 continue
             visits += 1
             key = without_scheme(row.url)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +16,9 @@ from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.lab.chart import svg
 from honeyguide.lab.demo_web import DemoTopic, load, topics
 from honeyguide.lab.metrics import Harvest, harvest, sampled
+from honeyguide.lab.web import RecordedWeb
+from honeyguide.store.store import Store
+from honeyguide.types import UNASKED
 
 MARK = "made-by-honeyguide-demo"
 """A file that says: this folder may be replaced by the next demonstration."""
@@ -57,12 +59,10 @@ def demonstrate(folder: Path, topic_name: str, pages: int, watch: Watch) -> list
                 politeness={"loopback_delay_s": 0.0},
                 # Few at once: a crowd would ask poor hosts while the good one is busy.
                 crawl={"concurrency": 4},
-                # The manuals name many hosts that are not in the embedded web.
-                scope={"include": [rf"^https?://{re.escape(host)}/" for host in sorted(web.hosts)]},
             )
             with watch(title, pages) as observer:
                 report = collection.crawl(observer=observer)
-            judged = (topic_name in web.labels(row.url) for row in collection.pages(relevant=None))
+            judged = _judged(collection.folder, web, topic_name)
             runs.append(Run(title, collection, report, harvest(judged, truth)))
     (folder / "harvest.svg").write_text(curve(topic, runs), "utf-8")
     return runs
@@ -79,6 +79,16 @@ def curve(topic: DemoTopic, runs: list[Run]) -> str:
 
 def points(run: Run) -> list[tuple[float, float]]:
     return [(0.0, 0.0), *((float(n), y) for n, y in sampled(run.harvest.found, 300))]
+
+
+def _judged(folder: Path, web: RecordedWeb, topic: str) -> list[bool]:
+    """The truth about each visit, in order; what must not be asked for is no visit."""
+    with Store.open(folder, "read") as store:
+        return [
+            bool(row.has_page) and topic in web.labels(row.url)
+            for row in store.visits()
+            if row.failure not in UNASKED
+        ]
 
 
 def _topic(name: str) -> DemoTopic:

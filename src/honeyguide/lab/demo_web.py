@@ -1,6 +1,6 @@
 """The web that comes with the package: manuals of free software, with three judged topics.
 
-``tools/make_demo_web.py`` packs it; ``demo/LICENSES.md`` says whose work it is.
+``tools/make_demo_web.py`` packs it; ``demo_data/LICENSES.md`` says whose work it is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import cast
 from honeyguide.config import build
 from honeyguide.lab.web import RecordedWeb
 
-_DEMO = files("honeyguide.lab") / "demo"
+_DEMO = files("honeyguide.lab") / "demo_data"
 
 
 @dataclass(frozen=True, slots=True)
