@@ -16,6 +16,7 @@ from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.stages import Stages
+from honeyguide.crawl.turn import Turn
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots
@@ -115,18 +116,19 @@ async def opened(
         network = fetcher or CurlFetcher(settings.fetch, user_agent=agent)
         if settings.fetch.lab:
             fence = replace(fence, hosts=await _hosts_of_lab(network))
+        manners = Manners(
+            robots,
+            Politeness(settings.politeness, settings.crawl.seed),
+            quota,
+            Streaks(),
+            lab=bool(settings.fetch.lab),
+        )
+        stages = Stages(settings, fence, store.find_copy)
         ring = Ring(
             settings=settings,
             frontier=frontier,
-            fetcher=network,
-            manners=Manners(
-                robots,
-                Politeness(settings.politeness, settings.crawl.seed),
-                quota,
-                Streaks(),
-                lab=bool(settings.fetch.lab),
-            ),
-            stages=Stages(settings, fence, store.find_copy),
+            manners=manners,
+            turn=Turn(manners, stages, network, frontier, clock),
             store=store,
             strategy=strategy,
             generation=generation,

@@ -11,25 +11,22 @@ generation in (:meth:`Ring._learned`).
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
 from honeyguide.config import Settings
 from honeyguide.crawl.limits import Breath, Enough
-from honeyguide.crawl.manners import Manners, Permit
+from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.progress import Progress, Report, Tally
-from honeyguide.crawl.stages import Outcome, Stages, is_sitemap
-from honeyguide.errors import FetchError
+from honeyguide.crawl.stages import Outcome
+from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
 from honeyguide.fetch.rules import Rules
 from honeyguide.learning.trainer import Trainer
-from honeyguide.protocols import Fetcher, Frontier, Strategy, Teacher
+from honeyguide.protocols import Frontier, Strategy, Teacher
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Link, Request, Response, Visit
+from honeyguide.types import Candidate, Visit
 from honeyguide.url import domain, host, origin
-
-_log = logging.getLogger(__name__)
 
 _GROUP = 32
 """Finished visits that are committed together …"""
@@ -40,7 +37,6 @@ _GRACE_S = 5.0
 _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
 _SOON_S = 5.0
-_ROBOTS_BYTES = 512 * 1024
 
 
 @dataclass
@@ -49,9 +45,8 @@ class Ring:
 
     settings: Settings
     frontier: Frontier
-    fetcher: Fetcher
     manners: Manners
-    stages: Stages
+    turn: Turn
     store: Store
     strategy: Strategy
     generation: int
@@ -65,7 +60,7 @@ class Ring:
         self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._pending: list[Visit] = []
-        self._learned_robots: list[tuple[str, float, int, str]] = []
+        self._robots: list[RobotsEntry] = []
         """What robots.txt files said since the last commit."""
         self._mapped: set[str] = set()
         """Origins whose sitemaps were pushed."""
@@ -185,124 +180,40 @@ class Ring:
     # -- one visit ---------------------------------------------------------------------------
 
     async def _visit(self, candidate: Candidate) -> None:
-        link = candidate.link
-        permit = self.manners.permit(link.url, self.clock())
-        if permit.answer == "ask":
-            await self._ask(candidate)
-        elif permit.answer == "go" and permit.rules is not None:
-            try:
-                request = Request(link.url, any_type=is_sitemap(link))
-                response = await self.fetcher.fetch(request)
-            except FetchError as error:
-                self._failed(candidate, error, permit.rules)
-            else:
-                self._answered(candidate, response, permit.rules)
-        else:
-            self._hold(candidate, permit)
-
-    def _answered(self, candidate: Candidate, response: Response, rules: Rules) -> None:
-        """Read, judge and rank; then take it all in."""
-        name, now = host(candidate.link.url), self.clock()
-        streak = self.manners.streaks.after(name, response.status)
-        try:
-            outcome = self.stages.answer(
-                candidate, response, self.strategy, now, streak, self.generation
-            )
-            ranked = self._ranked(outcome.links)
-        except Exception as error:  # noqa: BLE001
-            # Our own bug, met on one page: it must not end the crawl, now and on every resume.
-            _log.exception("%s could not be taken in", candidate.link.url)
-            detail = f"our own fault: {type(error).__name__}: {error}"
-            outcome = self.stages.refuse(candidate, now, "bug", detail, self.generation)
-            ranked = []
-        rest = self.manners.rest(name, response.elapsed, rules) + outcome.rest
-        self._apply(candidate, outcome, ranked, rules, rest)
-
-    def _failed(self, candidate: Candidate, error: FetchError, rules: Rules) -> None:
-        name = host(candidate.link.url)
-        streak = self.manners.streaks.fail(name)
-        outcome = self.stages.fail(candidate, error, self.clock(), streak, self.generation)
-        rest = self.manners.rest(name, 0.0, rules) + outcome.rest
-        self._apply(candidate, outcome, [], rules, rest)
-
-    def _hold(self, candidate: Candidate, permit: Permit) -> None:
-        """Not now, or never: nothing was asked of the host, so it need not rest."""
-        now, rules = self.clock(), permit.rules or Rules()
-        if permit.answer == "later":
-            self.frontier.defer(candidate, now, 0.0, now)
-        elif permit.answer == "unavailable":
-            outcome = self.stages.unavailable(candidate, permit.why, now, self.generation)
-            self._apply(candidate, outcome, [], rules, 0.0)
-        else:
-            outcome = self.stages.refuse(candidate, now, "robots", permit.why, self.generation)
-            self._apply(candidate, outcome, [], rules, 0.0)
-        if permit.until:
-            self.frontier.park(host(candidate.link.url), permit.until)
-
-    async def _ask(self, candidate: Candidate) -> None:
-        """This turn of the host goes to its robots.txt; the candidate waits for the next."""
-        place, name = origin(candidate.link.url), host(candidate.link.url)
-        robots = self.manners.robots
-        target = robots.request_url(place, self.clock())
-        other = host(target)
-        if other != name and (at := self.frontier.take(other, self.clock())):
-            # robots.txt moved to another host, which is busy or rests: wait for that one.
-            self.frontier.defer(candidate, self.clock(), 0.0, at)
-            return
-        self.manners.quota.count(domain(name))
-        try:
-            answer = await self.fetcher.fetch(
-                Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
-            )
-        except FetchError as error:
-            # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
-            self._failed(candidate, error, Rules())
-            if other != name:
-                self.frontier.release(other, self.clock(), self.manners.rest(other, 0.0))
-            return
-        now = self.clock()
-        rules = robots.learn(place, answer, now)
-        if rules is not None:
-            if entry := robots.dump(place):
-                self._learned_robots.append(entry)
-            if self.manners.politeness.too_slow(rules.crawl_delay):
-                self.frontier.park(name, rules.expires)
-        if other != name:
-            self.frontier.release(other, now, self.manners.rest(other, answer.elapsed))
-            self.frontier.defer(candidate, now, 0.0, now)
-        else:
-            rest = self.manners.rest(name, answer.elapsed, rules)
-            self.frontier.defer(candidate, now, rest, now)
+        step = await self.turn.fetch(candidate, self.generation)
+        if isinstance(step, Arrived):
+            step = self.turn.read(candidate, step, self.strategy, self.generation)
+        self._apply(candidate, step)
 
     # -- links in ----------------------------------------------------------------------------
 
-    def _ranked(self, links: tuple[Link, ...]) -> list[Candidate]:
-        """Rank only what would still be visited: most links on a page are old acquaintances."""
-        wanted = self.frontier.wanted([link.url for link in links])
-        fresh = [link for link, wants in zip(links, wanted, strict=True) if wants]
-        scores = self.strategy.rank(fresh)
-        return list(map(Candidate, fresh, scores, scores))
-
-    def _apply(
-        self,
-        candidate: Candidate,
-        outcome: Outcome,
-        ranked: list[Candidate],
-        rules: Rules,
-        rest: float,
-    ) -> None:
-        """Take an outcome in: links to the frontier, the visit to the store, all or nothing.
+    def _apply(self, candidate: Candidate, step: Step) -> None:
+        """Take a step in: links to the frontier, the visit to the store, all or nothing.
 
         No ``await`` stands between these lines, so a commit sees whole visits only.
         """
-        visit, now = outcome.visit, self.clock()
-        if outcome.again is None:
-            self.frontier.finish(candidate, now, rest)
+        now, name = self.clock(), host(candidate.link.url)
+        if step.robots is not None:
+            self._robots.append(step.robots)
+        if step.other is not None:
+            self.frontier.release(step.other[0], now, step.other[1])
+        if step.outcome is None:
+            self.frontier.defer(candidate, now, step.rest, step.at)
+        elif step.outcome.again is None:
+            self.frontier.finish(candidate, now, step.rest)
         else:
-            self.frontier.retry(candidate, now, rest, now + outcome.again)
+            self.frontier.retry(candidate, now, step.rest, now + step.outcome.again)
+        if step.parked:
+            self.frontier.park(name, step.parked)
+        if step.outcome is not None:
+            self._keep(step, step.outcome, domain(name))
+
+    def _keep(self, step: Step, outcome: Outcome, site: str) -> None:
+        visit = outcome.visit
         relevant = self.tally.count(visit)
-        self.manners.quota.count(domain(host(candidate.link.url)), int(visit.asked), int(relevant))
-        self.frontier.push([*outcome.candidates, *ranked, *self._sitemaps(visit, rules, relevant)])
+        self.manners.quota.count(site, int(visit.asked), int(relevant))
+        maps = self._sitemaps(visit, step.rules, relevant)
+        self.frontier.push([*outcome.candidates, *step.ranked, *maps])
         self._pending.append(visit)
         if len(self._pending) >= _GROUP:
             self._commit()
@@ -319,7 +230,7 @@ class Ring:
             return []
         self._mapped.add(place)
         score = 0.9 * visit.verdict.score
-        links = self.stages.sitemaps(rules.sitemaps, visit.link, visit.verdict.score)
+        links = self.turn.stages.sitemaps(rules.sitemaps, visit.link, visit.verdict.score)
         return [Candidate(link, score, score) for link in links]
 
     def _commit(self) -> None:
@@ -334,12 +245,12 @@ class Ring:
         if self._trouble is not None:
             return
         visits, self._pending = self._pending, []
-        learned, self._learned_robots = self._learned_robots, []
+        robots, self._robots = self._robots, []
         try:
             with self.store.transaction():
                 self.store.append(visits, self.settings.topic.threshold)
                 self.frontier.flush()
-                for entry in learned:
+                for entry in robots:
                     self.store.save_robots(*entry)
                 self.store.set_meta("waiting", str(len(self.frontier)))
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there

@@ -1,0 +1,156 @@
+"""One candidate's turn with its host: may we, fetch, read, judge, rank; then say what follows.
+
+A turn may also go to the host's robots.txt, or come to nothing. Whatever it was, it ends as a
+:class:`Step`, which the ring takes in as a whole.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from honeyguide.crawl.manners import Manners, Permit
+from honeyguide.crawl.stages import Outcome, Stages, is_sitemap
+from honeyguide.errors import FetchError
+from honeyguide.fetch.rules import Rules
+from honeyguide.protocols import Fetcher, Frontier, Strategy
+from honeyguide.types import Candidate, Link, Request, Response
+from honeyguide.url import domain, host, origin
+
+_log = logging.getLogger(__name__)
+
+_ROBOTS_BYTES = 512 * 1024
+
+RobotsEntry = tuple[str, float, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a turn came to."""
+
+    outcome: Outcome | None = None
+    """None: the candidate goes back as it was."""
+    ranked: tuple[Candidate, ...] = ()
+    rules: Rules = field(default_factory=Rules)
+    rest: float = 0.0
+    """Seconds the candidate's host rests."""
+    at: float = 0.0
+    """A candidate that goes back waits until then."""
+    parked: float = 0.0
+    """Its host is left alone until then."""
+    robots: RobotsEntry | None = None
+    """What a robots.txt said, to be kept."""
+    other: tuple[str, float] | None = None
+    """Another host that was claimed for it, and how long that one rests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """An answer, not yet read: the strategy may have changed while it was under way."""
+
+    response: Response
+    rules: Rules
+
+
+@dataclass
+class Turn:
+    manners: Manners
+    stages: Stages
+    fetcher: Fetcher
+    frontier: Frontier
+    """Asked which links are wanted, and for another host when robots.txt moved there."""
+    clock: Callable[[], float]
+
+    async def fetch(self, candidate: Candidate, generation: int) -> Step | Arrived:
+        link = candidate.link
+        permit = self.manners.permit(link.url, self.clock())
+        if permit.answer == "ask":
+            return await self._ask(candidate, generation)
+        if permit.answer != "go" or permit.rules is None:
+            return self._hold(candidate, permit, generation)
+        try:
+            response = await self.fetcher.fetch(Request(link.url, any_type=is_sitemap(link)))
+        except FetchError as error:
+            return self._fail(candidate, error, permit.rules, generation)
+        return Arrived(response, permit.rules)
+
+    def read(
+        self, candidate: Candidate, arrived: Arrived, strategy: Strategy, generation: int
+    ) -> Step:
+        response, rules = arrived.response, arrived.rules
+        name, now = host(candidate.link.url), self.clock()
+        streak = self.manners.streaks.after(name, response.status)
+        try:
+            outcome = self.stages.answer(candidate, response, strategy, now, streak, generation)
+            ranked = self._ranked(outcome.links, strategy)
+        except Exception as error:  # noqa: BLE001
+            # Our own bug, met on one page: it must not end the crawl, now and on every resume.
+            _log.exception("%s could not be taken in", candidate.link.url)
+            detail = f"our own fault: {type(error).__name__}: {error}"
+            outcome = self.stages.refuse(candidate, now, "bug", detail, generation)
+            ranked = ()
+        rest = self.manners.rest(name, response.elapsed, rules) + outcome.rest
+        return Step(outcome, ranked, rules, rest)
+
+    def _ranked(self, links: tuple[Link, ...], strategy: Strategy) -> tuple[Candidate, ...]:
+        """Rank only what would still be visited: most links on a page are old acquaintances."""
+        wanted = self.frontier.wanted([link.url for link in links])
+        fresh = [link for link, wants in zip(links, wanted, strict=True) if wants]
+        scores = strategy.rank(fresh)
+        return tuple(map(Candidate, fresh, scores, scores))
+
+    def _fail(self, candidate: Candidate, error: FetchError, rules: Rules, generation: int) -> Step:
+        name = host(candidate.link.url)
+        streak = self.manners.streaks.fail(name)
+        outcome = self.stages.fail(candidate, error, self.clock(), streak, generation)
+        rest = self.manners.rest(name, 0.0, rules) + outcome.rest
+        return Step(outcome, rules=rules, rest=rest)
+
+    def _hold(self, candidate: Candidate, permit: Permit, generation: int) -> Step:
+        """Not now, or never: nothing was asked of the host, so it need not rest."""
+        now, rules = self.clock(), permit.rules or Rules()
+        if permit.answer == "later":
+            return Step(at=now, parked=permit.until)
+        if permit.answer == "unavailable":
+            outcome = self.stages.unavailable(candidate, permit.why, now, generation)
+        else:
+            outcome = self.stages.refuse(candidate, now, "robots", permit.why, generation)
+        return Step(outcome, rules=rules, parked=permit.until)
+
+    async def _ask(self, candidate: Candidate, generation: int) -> Step:
+        """This turn of the host goes to its robots.txt; the candidate waits for the next."""
+        place, name = origin(candidate.link.url), host(candidate.link.url)
+        robots = self.manners.robots
+        target = robots.request_url(place, self.clock())
+        other = host(target)
+        if other != name and (at := self.frontier.take(other, self.clock())):
+            # robots.txt moved to another host, which is busy or rests: wait for that one.
+            return Step(at=at)
+        # An endless number of names is an endless number of robots.txt: they use up the quota.
+        self.manners.quota.count(domain(name))
+        try:
+            answer = await self.fetcher.fetch(
+                Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
+            )
+        except FetchError as error:
+            # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
+            step = self._fail(candidate, error, Rules(), generation)
+            return step if other == name else replace(step, other=self._rested(other, 0.0))
+        except BaseException:
+            if other != name:
+                self.frontier.release(other, self.clock(), 0.0)
+            raise
+        now = self.clock()
+        rules = robots.learn(place, answer, now)
+        slow = rules is not None and self.manners.politeness.too_slow(rules.crawl_delay)
+        return Step(
+            rest=self.manners.rest(name, answer.elapsed, rules) if other == name else 0.0,
+            at=now,
+            parked=rules.expires if rules is not None and slow else 0.0,
+            robots=robots.dump(place) if rules is not None else None,
+            other=None if other == name else self._rested(other, answer.elapsed),
+        )
+
+    def _rested(self, name: str, elapsed: float) -> tuple[str, float]:
+        return name, self.manners.rest(name, elapsed)
