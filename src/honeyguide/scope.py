@@ -29,9 +29,9 @@ class Scope:
         """Why this address lies outside, in words; '' if it lies inside."""
         if self.rule == "domain" and domain(host(url)) not in self.names:
             return f"outside the seeds' domains ({_some(self.names)})"
-        if self.rule == "host" and host(url) not in self.names:
+        if self.rule == "host" and _bare(host(url)) not in self.names:
             return f"outside the seeds' hosts ({_some(self.names)})"
-        if self.rule == "prefix" and not url.startswith(tuple(self.names)):
+        if self.rule == "prefix" and not _place(url).startswith(tuple(self.names)):
             return f"outside the seeds' folders ({_some(self.names)})"
         for pattern in self.exclude:
             if pattern.search(url):
@@ -73,7 +73,7 @@ class Traps:
         steps = path(url).partition("?")[0].split("/")
         if len(steps) > self.segments + 1:
             return f"more than {self.segments} path segments"
-        if len(steps) > self.repeats + 1:
+        if len(steps) - len(set(steps)) >= self.repeats:
             counts = Counter(step for step in steps if step)
             if counts and max(counts.values()) > self.repeats:
                 return f"a path segment stands more than {self.repeats} times"
@@ -99,14 +99,24 @@ class Fence:
         return None
 
 
+def _bare(name: str) -> str:
+    """example.org and www.example.org are one place to people; seeds redirect between them."""
+    return name.removeprefix("www.")
+
+
+def _place(url: Url) -> str:
+    """Host and path without the scheme, for the same reason."""
+    return _bare(host(url)) + path(url)
+
+
 def _name(rule: Rule, seed: Url) -> str:
     match rule:
         case "domain":
             return domain(host(seed))
         case "host":
-            return host(seed)
+            return _bare(host(seed))
         case "prefix":
-            return seed[: seed.rindex("/") + 1]
+            return _place(seed)[: _place(seed).rindex("/") + 1]
         case "everything":
             return ""
 

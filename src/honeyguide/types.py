@@ -21,8 +21,8 @@ FailureKind = Literal[
 """Why a visit brought no page. The first nine are the ``kind`` of a ``FetchError``."""
 
 
-UNASKED: frozenset[FailureKind] = frozenset({"robots", "forbidden"})
-"""Failures of links that nobody was asked for: told in the journal, not counted as visits."""
+UNASKED: frozenset[FailureKind] = frozenset({"robots", "forbidden", "scope", "trap"})
+"""Failures, without an answer, of links that nobody was asked for: told, but no visits."""
 
 
 class Link(NamedTuple):
@@ -187,7 +187,7 @@ class Visit:
     @property
     def asked(self) -> bool:
         """Whether the site was asked. What we must not ask for is told, but it is no visit."""
-        return self.failure is None or self.failure.kind not in UNASKED
+        return self.failure is None or self.response is not None or self.failure.kind not in UNASKED
 
 
 @dataclass(frozen=True, slots=True)

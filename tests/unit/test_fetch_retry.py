@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.fetch.retry import DAY, TABLE, Decision, decide, seconds
+from honeyguide.fetch.retry import DAY, TABLE, Decision, blames, decide, seconds
 
 NOW = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
 
@@ -19,11 +19,13 @@ def made(outcome: str | int, tries: int = 1, streak: int = 1, after: str = "") -
      "scope", "trap", "parse", "too_many_redirects", "something new"],
 )  # fmt: skip
 def test_final_and_nobody_to_blame(outcome: str | int) -> None:
-    assert made(outcome) == Decision(0.0, None, False)
+    assert made(outcome) == Decision(0.0, None)
+    assert not blames(outcome)
 
 
 def test_bad_certificates_are_final_but_the_hosts_fault() -> None:
-    assert made("tls") == Decision(0.0, None, True)
+    assert made("tls") == Decision(0.0, None)
+    assert blames("tls")
 
 
 @pytest.mark.parametrize("status", [408, 425, 500, 502, 504, 520, 522, 529])
@@ -42,9 +44,9 @@ def test_a_host_that_is_away_rests_longer_and_longer(kind: str) -> None:
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_busy(status: int) -> None:
-    assert made(status) == Decision(60, 60, True)
+    assert made(status) == Decision(60, 60)
     assert [made(status, streak=n).rest for n in (2, 3, 9)] == [120, 240, 60 * 2**8]
-    assert made(status, after="17") == Decision(17, 17, True)
+    assert made(status, after="17") == Decision(17, 17)
     assert made(status, after="17", tries=5).again is None
     assert made(status, after="17", tries=5).rest == 17
 

@@ -40,10 +40,11 @@ def test_quota_grows_with_yield() -> None:
 @pytest.mark.parametrize("status", [500, 503, 429])
 def test_streaks_end_with_the_first_good_answer(status: int) -> None:
     streaks = Streaks()
-    assert streaks.fail("a.org") == 1
+    assert streaks.fail("a.org", "dns") == 1
+    assert streaks.fail("a.org", "wrong_type") == 1
     assert streaks.after("a.org", status) == 2
     assert streaks.after("a.org", 404) == 0
-    assert streaks.fail("a.org") == 1
+    assert streaks.fail("a.org", "connect") == 1
 
 
 def test_enough_names_its_reason() -> None:

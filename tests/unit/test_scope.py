@@ -61,5 +61,11 @@ def test_fence_says_which_kind() -> None:
     assert fence.refuses(Link(Url("http://www.example.org/x"))) is None
     assert fence.refuses(Link(Url("http://other.org/"))) == (
         "scope",
-        "outside the seeds' hosts (www.example.org)",
+        "outside the seeds' hosts (example.org)",
     )
+
+
+@pytest.mark.parametrize("rule", ["host", "prefix"])
+def test_www_and_https_are_the_same_place(rule: str) -> None:
+    scope = make_scope(rule, (Url("http://example.org/birds/"),))  # type: ignore[arg-type]
+    assert scope.refuses(Url("https://www.example.org/birds/finch")) == ""

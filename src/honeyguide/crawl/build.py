@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,7 @@ from honeyguide.config import Settings, build
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.stages import Stages
+from honeyguide.crawl.stages import Stages, rank
 from honeyguide.crawl.turn import Turn
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, user_agent
@@ -93,36 +94,19 @@ async def opened(
     """
     agent = user_agent(settings.fetch.contact, __version__)
     fence, strategy = fence_of(settings), strategy or strategy_of(settings)
-    with Store.open(folder, "crawl", settings.store, clock) as store:
-        strategy, generation, fresh = _generation(store, settings, strategy, clock())
-        order = settings.crawl.order
-        frontier = LinkFrontier(
-            store.log,
-            make(strategy.habits.order if order == "strategy" else order, settings.crawl.seed),
-            merge=strategy.habits.merge,
-            now=clock(),
-            delay=settings.politeness.loopback_delay_s
-            if settings.fetch.lab
-            else settings.politeness.delay_s,
-        )
-        if fresh and len(frontier):
-            frontier.rerank(strategy.rank)
-        robots = Robots()
-        for entry in store.robots(clock()):
-            robots.load(*entry)
-        quota = Quota(settings.scope.pages_per_domain)
-        for row in store.hosts(limit=1_000_000):
-            quota.count(domain(row.host), row.visits, row.relevant)
+    async with AsyncExitStack() as closing:
+        store = closing.enter_context(Store.open(folder, "crawl", settings.store, clock))
         network = fetcher or CurlFetcher(settings.fetch, user_agent=agent)
+        if fetcher is None:
+            closing.push_async_callback(network.aclose)
         if settings.fetch.lab:
             fence = replace(fence, hosts=await _hosts_of_lab(network))
-        manners = Manners(
-            robots,
-            Politeness(settings.politeness, settings.crawl.seed),
-            quota,
-            Streaks(),
-            lab=bool(settings.fetch.lab),
-        )
+        strategy, generation, fresh = _generation(store, settings, strategy, clock())
+        frontier = _frontier(store, settings, strategy, clock())
+        if (fresh or generation) and len(frontier):
+            # Scores on disk are those of the day a link was found: derived ones are not kept.
+            frontier.rerank(partial(rank, strategy))
+        manners = _manners(store, settings, clock())
         stages = Stages(settings, fence, store.find_copy)
         ring = Ring(
             settings=settings,
@@ -134,21 +118,47 @@ async def opened(
             generation=generation,
             teacher=teacher(settings.learn.teacher, _judged(settings)),
             trainer=Trainer(settings.learn.every),
-            breath=Breath(settings.crawl.concurrency),
+            breath=Breath(settings.crawl.concurrency, steady=fetcher is not None),
             enough=Enough(
                 pages=settings.crawl.pages,
                 hours=settings.crawl.hours,
                 free_mb=store.free_mb,
                 min_free_mb=settings.store.min_free_mb,
+                clock=clock,
             ),
             clock=clock,
         )
         _sow(ring, seeds_of(settings))
-        try:
-            yield ring
-        finally:
-            if fetcher is None:
-                await network.aclose()
+        yield ring
+
+
+def _frontier(store: Store, settings: Settings, strategy: Strategy, now: float) -> LinkFrontier:
+    order, polite = settings.crawl.order, settings.politeness
+    return LinkFrontier(
+        store.log,
+        make(strategy.habits.order if order == "strategy" else order, settings.crawl.seed),
+        merge=strategy.habits.merge,
+        now=now,
+        delay=polite.loopback_delay_s if settings.fetch.lab else polite.delay_s,
+    )
+
+
+def _manners(store: Store, settings: Settings, now: float) -> Manners:
+    """What is known of hosts from earlier runs: their robots.txt, and what they gave."""
+    robots = Robots()
+    for entry in store.robots(now):
+        robots.load(*entry)
+    quota = Quota(settings.scope.pages_per_domain)
+    for row in store.hosts(limit=1_000_000):
+        quota.count(domain(row.host), row.visits, row.relevant)
+    return Manners(
+        robots,
+        Politeness(settings.politeness, settings.crawl.seed),
+        quota,
+        Streaks(),
+        lab=bool(settings.fetch.lab),
+        began=now,
+    )
 
 
 async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:

@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from honeyguide.fetch.retry import blames
+
 _LAG_S = 0.25
 """The loop should come round at least this often."""
-_MEMORY = 0.8
+_MEMORY = 0.92
 """Share of the machine's memory that may be in use."""
 
 
@@ -21,14 +23,16 @@ class Breath:
     the machine's memory is nearly used up.
     """
 
-    def __init__(self, most: int, pause_s: float = 0.5) -> None:
-        self.limit = min(most, 8)
+    def __init__(self, most: int, pause_s: float = 0.5, steady: bool = False) -> None:
+        """``steady``: always the most, as in a lab that must repeat itself."""
+        self.limit = most if steady else min(most, 8)
+        self._steady = steady
         self._most = most
         self._pause_s = pause_s
 
     async def watch(self) -> None:
         """Runs beside the ring until cancelled."""
-        while True:
+        while not self._steady:
             before = time.monotonic()
             await asyncio.sleep(self._pause_s)
             self.adapt(time.monotonic() - before - self._pause_s, memory_used())
@@ -64,7 +68,8 @@ class Quota:
         self._relevant: Counter[str] = Counter()
 
     def count(self, domain: str, visits: int = 1, relevant: int = 0) -> None:
-        self._visits[domain] += visits
+        if visits:
+            self._visits[domain] += visits
         if relevant:
             self._relevant[domain] += relevant
 
@@ -84,14 +89,16 @@ class Streaks:
     def __init__(self) -> None:
         self._count: Counter[str] = Counter()
 
-    def fail(self, host: str) -> int:
-        self._count[host] += 1
-        return self._count[host]
+    def fail(self, host: str, kind: str | int) -> int:
+        """The streak after such a failure; one that is not the host's fault does not count."""
+        if blames(kind):
+            self._count[host] += 1
+        return self._count.get(host, 0)
 
     def after(self, host: str, status: int) -> int:
-        """The streak after an answer with that status: trouble counts, anything else ends it."""
-        if status >= 500 or status == 429:
-            return self.fail(host)
+        """The streak after an answer: trouble counts, anything else ends it."""
+        if blames(status):
+            return self.fail(host, status)
         self._count.pop(host, None)
         return 0
 
@@ -100,13 +107,20 @@ class Enough:
     """The reasons to stop that the user chose: pages, hours, a full disk, or Ctrl-C."""
 
     def __init__(
-        self, *, pages: int, hours: float, free_mb: Callable[[], float], min_free_mb: float
+        self,
+        *,
+        pages: int,
+        hours: float,
+        free_mb: Callable[[], float],
+        min_free_mb: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._pages = pages
-        self._until = time.monotonic() + hours * 3600 if hours else float("inf")
+        self._clock = clock
+        self._until = clock() + hours * 3600 if hours else float("inf")
         self._free_mb = free_mb
         self._min_free_mb = min_free_mb
-        self._looked = 0.0
+        self._looked = float("-inf")
         self.asked = False
         """Set by a signal handler: finish what is under way."""
 
@@ -119,8 +133,8 @@ class Enough:
         if self.asked:
             return "you asked for it"
         if self._pages and visits >= self._pages:
-            return f"the budget of {self._pages} pages is used up (crawl.pages)"
-        now = time.monotonic()
+            return f"the budget of {self._pages} visits is used up (crawl.pages)"
+        now = self._clock()
         if now >= self._until:
             return "the time is up (crawl.hours)"
         if now - self._looked > 5:

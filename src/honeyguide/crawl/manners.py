@@ -33,6 +33,8 @@ class Manners:
     quota: Quota
     streaks: Streaks
     lab: bool = False
+    began: float = 0.0
+    """When this run began: what happened before it is known by its rules only."""
 
     def permit(self, url: Url, now: float) -> Permit:
         # First of all, lest a domain with endless names have us read endless robots.txt files.
@@ -42,13 +44,25 @@ class Manners:
         if rules is None:
             return Permit("ask")
         if rules.closed:
-            return Permit("unavailable", rules, "robots.txt cannot be had", rules.expires)
+            until = 0.0 if self._other_scheme_open(url, now) else rules.expires
+            return Permit("unavailable", rules, "robots.txt cannot be had", until)
         if not rules.allows(url):
             return Permit("forbidden", rules, "robots.txt forbids it")
         if self.politeness.too_slow(rules.crawl_delay):
             why = f"robots.txt asks for {rules.crawl_delay:.0f} s between requests"
             return Permit("later", rules, why, rules.expires)
+        if rules.crawl_delay is not None and now < self.began + rules.crawl_delay:
+            # The run before this one may have asked the host a moment ago.
+            until = self.began + rules.crawl_delay
+            return Permit("later", rules, "it rests since the last run", until)
         return Permit("go", rules)
+
+    def _other_scheme_open(self, url: Url, now: float) -> bool:
+        """http may be out of order while https is not, and the other way round."""
+        secure = url.startswith("https:")
+        twin = origin(url.replace("https:", "http:", 1) if secure else f"https{url[4:]}")
+        rules = self.robots.rules(twin, now)
+        return rules is not None and not rules.closed
 
     def rest(self, name: str, elapsed: float, rules: Rules | None = None) -> float:
         """Seconds a host rests after an answer that took ``elapsed``."""

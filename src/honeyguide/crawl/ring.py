@@ -13,13 +13,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 
 from honeyguide.config import Settings
 from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.progress import Progress, Report, Tally
-from honeyguide.crawl.stages import Outcome
+from honeyguide.crawl.stages import Outcome, rank
 from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
 from honeyguide.fetch.rules import Rules
 from honeyguide.learning.trainer import Trainer
@@ -87,13 +88,13 @@ class Ring:
             sites=self.manners.quota.domains(),
             generation=self.generation,
             now=newest.link.url if newest else None,
-            next_at=wake if wake is not None and wake > self.clock() else None,
+            next_at=wake if wake is not None and self.clock() < wake < inf else None,
             stopping=self.enough.asked,
             last_failure=tally.last_failure(),
         )
 
     async def run(self) -> Report:
-        """Turn until something says stop; what was finished is committed, whatever happens."""
+        """Turn until something says stop; what was finished is committed, unless we broke."""
         began = self.clock()
         watcher = asyncio.create_task(self.breath.watch())
         reason = ""
@@ -101,11 +102,10 @@ class Ring:
             reason = await self._turn()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=_GRACE_S)
+            if self._learning is not None:
+                await asyncio.wait((self._learning,), timeout=_GRACE_S)
         finally:
-            watcher.cancel()
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(watcher, *self._tasks, return_exceptions=True)
+            await self._abandon(watcher)
             self._commit()
         if self._trouble is not None:
             raise self._trouble
@@ -117,6 +117,19 @@ class Ring:
             self.tally.trouble(),
             tuple(self.store.warnings),
         )
+
+    async def _abandon(self, watcher: asyncio.Task[None]) -> None:
+        """Cancel what did not arrive in time; it waits again, for the next run."""
+        out = dict(self._tasks)
+        lesson = (self._learning,) if self._learning else ()
+        for task in (watcher, *out, *lesson):
+            task.cancel()
+        await asyncio.gather(watcher, *out, *lesson, return_exceptions=True)
+        now = self.clock()
+        for task, candidate in out.items():
+            if task.cancelled():
+                rest = self.manners.rest(host(candidate.link.url), 0.0)
+                self.frontier.defer(candidate, now, rest, now)
 
     async def _turn(self) -> str:
         """The loop: start what may start, then sleep until something happens."""
@@ -138,8 +151,10 @@ class Ring:
                 if wake == inf:
                     return "every link that is left waits for a host that must not be asked"
                 if wake - now > self._patience():
-                    return f"no host is ready for the next {(wake - now) / 60:.0f} minutes"
-            full = self._busy() >= self.breath.limit
+                    return f"no host is ready for the next {_span(wake - now)}"
+            full = self._busy() >= self.breath.limit or not self.enough.room(
+                self.tally.visits + len(self._tasks)
+            )
             pause = _NAP_S if wake is None or full else min(_NAP_S, wake - now)
             try:
                 async with asyncio.timeout(max(pause, 0.001)):
@@ -272,18 +287,21 @@ class Ring:
     def _learned(self, task: asyncio.Task[Strategy]) -> None:
         """A new generation is swapped in whole, and what waits is ranked anew."""
         self._learning = None
-        if task.cancelled():
+        if task.cancelled() or self._trouble is not None:
             return
-        if (error := task.exception()) is not None:
-            self._trouble = self._trouble or error
-        elif task.result() is not self.strategy:
-            self.strategy, self.generation = task.result(), self.generation + 1
+        try:
+            learned = task.result()
+            if learned is self.strategy:
+                return
+            name, number = self.settings.crawl.strategy, self.generation + 1
             with self.store.transaction():
-                self.store.save_generation(
-                    self.generation,
-                    self.settings.crawl.strategy,
-                    self.strategy,
-                    "learned",
-                    self.clock(),
-                )
-            self.frontier.rerank(self.strategy.rank)
+                self.store.save_generation(number, name, learned, "learned", self.clock())
+            self.strategy, self.generation = learned, number
+            self.frontier.rerank(partial(rank, learned))
+        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
+            self._trouble = error
+            self._woken.set()
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"

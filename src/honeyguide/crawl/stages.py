@@ -5,7 +5,7 @@ Nothing here waits, fetches or stores. Each function says what should happen nex
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -37,6 +37,9 @@ _PATIENCE = 3
 _TRUST = 0.7
 """What a link on a seed may count on, whatever the verdict on the seed itself."""
 
+_MAP = 0.9
+"""A sitemap goes before most pages of its site."""
+
 _FADE = 0.7
 """What remains of the finder's verdict for links that a list names."""
 
@@ -47,7 +50,9 @@ class Outcome:
 
     visit: Visit
     links: tuple[Link, ...] = ()
-    """To be ranked and pushed."""
+    """To be fenced, ranked and pushed, as far as they are not known."""
+    parent: float = 1.0
+    """What the page is worth to them."""
     candidates: tuple[Candidate, ...] = ()
     """To be pushed as they are: where a redirect or a canonical link points."""
     rest: float = 0.0
@@ -78,12 +83,14 @@ class Stages:
         visit = _visit(candidate, now, generation, failure=failure)
         return Outcome(visit, rest=plan.rest, again=plan.again)
 
-    def unavailable(self, candidate: Candidate, why: str, now: float, generation: int) -> Outcome:
+    def unavailable(
+        self, candidate: Candidate, why: str, wait: float, now: float, generation: int
+    ) -> Outcome:
         """The host's robots.txt cannot be had: three times, then we leave it alone."""
         final = candidate.tries + 1 >= _PATIENCE
         failure = Failure("robots", why, final)
         visit = _visit(candidate, now, generation, failure=failure)
-        return Outcome(visit, again=None if final else 0.0)
+        return Outcome(visit, again=None if final else wait)
 
     def answer(
         self,
@@ -116,9 +123,10 @@ class Stages:
     def _redirect(self, candidate: Candidate, response: Response, visit: Visit) -> Outcome:
         """The target goes to the frontier, so that its host, robots and scope count as ever."""
         link = candidate.link
-        target = canonical(response.header("location"), link.url)
+        location = _utf8(response.header("location"))
+        target = canonical(location, link.url)
         if target is None:
-            detail = f"it points to {response.header('location')[:200]!r}"
+            detail = f"it points to {location[:200]!a}"
             return Outcome(replace(visit, failure=Failure("protocol", detail)))
         visit = replace(visit, moved=target)
         if target == link.url:
@@ -147,10 +155,7 @@ class Stages:
         ):
             return Outcome(replace(visit, page=replace(page, links=())))
         parent = candidate.link.parent * _FADE
-        links = tuple(
-            link._replace(parent=parent) for link in page.links if self._admits(link, page)
-        )
-        return Outcome(replace(visit, page=page), links=links)
+        return Outcome(replace(visit, page=page), links=page.links, parent=parent)
 
     def _page(self, candidate: Candidate, page: Page, visit: Visit, strategy: Strategy) -> Outcome:
         verdict = strategy.judge(page)
@@ -163,17 +168,14 @@ class Stages:
             copy = self.find_copy(page.url, page.text)
             visit = replace(visit, page=page, verdict=verdict, copy=copy)
         candidates = self._canonical(candidate, page)
-        if copy is not None and copy.exact and _same_site(copy.of, page.url):
-            # The same words under many addresses of one site: a session-id trap, or a mirror.
+        if copy is not None and copy.exact and _same_path(copy.of, page.url):
+            # The same words under one path with many queries: a session-id trap.
             return Outcome(visit, candidates=candidates)
         parent = verdict.score
-        if candidate.link.channel == "seed":
+        if candidate.link.depth == 0:
             # A seed is often a mere list, but somebody chose it: its links deserve a look.
             parent = max(parent, _TRUST)
-        links = tuple(
-            link._replace(parent=parent) for link in page.links if self._admits(link, page)
-        )
-        return Outcome(visit, links=links, candidates=candidates)
+        return Outcome(visit, links=page.links, candidates=candidates, parent=parent)
 
     def _canonical(self, candidate: Candidate, page: Page) -> tuple[Candidate, ...]:
         """The address that the page itself prefers, if it is on the same site.
@@ -183,7 +185,9 @@ class Stages:
         """
         if page.canonical is None or not _same_site(page.canonical, page.url):
             return ()
-        link = candidate.link._replace(url=page.canonical, source=page.url, channel="redirect")
+        link = candidate.link._replace(
+            url=page.canonical, source=page.url, channel="redirect", inlinks=1
+        )
         if self.fence.refuses(link) or link.hops >= self.settings.fetch.redirects:
             return ()
         link = link._replace(hops=link.hops + 1)
@@ -208,15 +212,24 @@ class Stages:
             if _same_site(link.url, source.url) and self.fence.refuses(link) is None
         ]
 
-    def _admits(self, link: Link, page: Page) -> bool:
+    def admits(self, link: Link) -> bool:
+        """Whether a link found on a page may wait."""
         most = self.settings.crawl.depth
         if most and link.depth > most:
             return False
         if link.channel == "feed" and not self.settings.scope.feeds:
             return False
-        if is_sitemap(link) and not _same_site(link.url, page.url):
+        if is_sitemap(link) and link.source and not _same_site(link.url, link.source):
             return False
         return self.fence.refuses(link) is None
+
+
+def _utf8(header: str) -> str:
+    """Headers are read as Latin-1, but servers write addresses in UTF-8."""
+    try:
+        return header.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return header
 
 
 def is_sitemap(link: Link) -> bool:
@@ -251,6 +264,18 @@ def _visit(
         candidate.tries + 1,
         failure=failure,
     )
+
+
+def rank(strategy: Strategy, links: Sequence[Link]) -> list[float]:
+    """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody."""
+    return [
+        1.0 if link.channel == "seed" else _MAP * link.parent if is_sitemap(link) else score
+        for link, score in zip(links, strategy.rank(links), strict=True)
+    ]
+
+
+def _same_path(one: str, other: str) -> bool:
+    return one.partition("?")[0] == other.partition("?")[0]
 
 
 def _same_site(one: str, other: str) -> bool:

@@ -11,16 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from honeyguide.crawl.manners import Manners, Permit
-from honeyguide.crawl.stages import Outcome, Stages, is_sitemap
-from honeyguide.errors import FetchError
+from honeyguide.crawl.stages import Outcome, Stages, is_sitemap, rank
+from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
-from honeyguide.types import Candidate, Link, Request, Response
+from honeyguide.types import Candidate, Request, Response
 from honeyguide.url import domain, host, origin
 
 _log = logging.getLogger(__name__)
 
 _ROBOTS_BYTES = 512 * 1024
+_BUGS = 10
+"""So many pages in a row that our own code fails on end the run."""
 
 RobotsEntry = tuple[str, float, int, str]
 
@@ -61,9 +63,13 @@ class Turn:
     frontier: Frontier
     """Asked which links are wanted, and for another host when robots.txt moved there."""
     clock: Callable[[], float]
+    _bugs: int = 0
 
     async def fetch(self, candidate: Candidate, generation: int) -> Step | Arrived:
         link = candidate.link
+        if refusal := self.stages.fence.refuses(link):
+            # The user may have moved the fence since this link was found.
+            return Step(self.stages.refuse(candidate, self.clock(), *refusal, generation))
         permit = self.manners.permit(link.url, self.clock())
         if permit.answer == "ask":
             return await self._ask(candidate, generation)
@@ -83,29 +89,45 @@ class Turn:
         streak = self.manners.streaks.after(name, response.status)
         try:
             outcome = self.stages.answer(candidate, response, strategy, now, streak, generation)
-            ranked = self._ranked(outcome.links, strategy)
-        except Exception as error:  # noqa: BLE001
+            ranked = self._ranked(outcome, strategy)
+            self._bugs = 0
+        except HoneyguideError:
+            raise  # the store, not the page
+        except Exception as error:
             # Our own bug, met on one page: it must not end the crawl, now and on every resume.
+            # Met on page after page it is no longer about pages.
+            self._bugs += 1
+            if self._bugs >= _BUGS:
+                raise
             _log.exception("%s could not be taken in", candidate.link.url)
             detail = f"our own fault: {type(error).__name__}: {error}"
             outcome = self.stages.refuse(candidate, now, "bug", detail, generation)
             ranked = ()
-        rest = self.manners.rest(name, response.elapsed, rules) + outcome.rest
-        return Step(outcome, ranked, rules, rest)
+        return self._rested(Step(outcome, ranked, rules), name, response.elapsed)
 
-    def _ranked(self, links: tuple[Link, ...], strategy: Strategy) -> tuple[Candidate, ...]:
+    def _ranked(self, outcome: Outcome, strategy: Strategy) -> tuple[Candidate, ...]:
         """Rank only what would still be visited: most links on a page are old acquaintances."""
+        links = outcome.links
         wanted = self.frontier.wanted([link.url for link in links])
-        fresh = [link for link, wants in zip(links, wanted, strict=True) if wants]
-        scores = strategy.rank(fresh)
+        fresh = [
+            link._replace(parent=outcome.parent)
+            for link, wants in zip(links, wanted, strict=True)
+            if wants and self.stages.admits(link)
+        ]
+        scores = rank(strategy, fresh)
         return tuple(map(Candidate, fresh, scores, scores))
+
+    def _rested(self, step: Step, name: str, elapsed: float) -> Step:
+        """How long the host rests after this; a long back-off must outlive this process."""
+        extra = step.outcome.rest if step.outcome else 0.0
+        rest = self.manners.rest(name, elapsed, step.rules) + extra
+        return replace(step, rest=rest, parked=self.clock() + rest if extra else step.parked)
 
     def _fail(self, candidate: Candidate, error: FetchError, rules: Rules, generation: int) -> Step:
         name = host(candidate.link.url)
-        streak = self.manners.streaks.fail(name)
+        streak = self.manners.streaks.fail(name, error.kind)
         outcome = self.stages.fail(candidate, error, self.clock(), streak, generation)
-        rest = self.manners.rest(name, 0.0, rules) + outcome.rest
-        return Step(outcome, rules=rules, rest=rest)
+        return self._rested(Step(outcome, rules=rules), name, 0.0)
 
     def _hold(self, candidate: Candidate, permit: Permit, generation: int) -> Step:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
@@ -113,7 +135,8 @@ class Turn:
         if permit.answer == "later":
             return Step(at=now, parked=permit.until)
         if permit.answer == "unavailable":
-            outcome = self.stages.unavailable(candidate, permit.why, now, generation)
+            wait = rules.expires - now
+            outcome = self.stages.unavailable(candidate, permit.why, wait, now, generation)
         else:
             outcome = self.stages.refuse(candidate, now, "robots", permit.why, generation)
         return Step(outcome, rules=rules, parked=permit.until)
@@ -126,7 +149,7 @@ class Turn:
         other = host(target)
         if other != name and (at := self.frontier.take(other, self.clock())):
             # robots.txt moved to another host, which is busy or rests: wait for that one.
-            return Step(at=at)
+            return Step(rest=at - self.clock(), at=at)
         # An endless number of names is an endless number of robots.txt: they use up the quota.
         self.manners.quota.count(domain(name))
         try:
@@ -136,7 +159,7 @@ class Turn:
         except FetchError as error:
             # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
             step = self._fail(candidate, error, Rules(), generation)
-            return step if other == name else replace(step, other=self._rested(other, 0.0))
+            return step if other == name else replace(step, other=self._released(other, 0.0))
         except BaseException:
             if other != name:
                 self.frontier.release(other, self.clock(), 0.0)
@@ -149,8 +172,8 @@ class Turn:
             at=now,
             parked=rules.expires if rules is not None and slow else 0.0,
             robots=robots.dump(place) if rules is not None else None,
-            other=None if other == name else self._rested(other, answer.elapsed),
+            other=None if other == name else self._released(other, answer.elapsed),
         )
 
-    def _rested(self, name: str, elapsed: float) -> tuple[str, float]:
+    def _released(self, name: str, elapsed: float) -> tuple[str, float]:
         return name, self.manners.rest(name, elapsed)

@@ -15,7 +15,7 @@
     the rest        1       –              –                   –
     ==============  ======  =============  ==================  ==========================
 
-After ten failures in a row a host rests a day, whatever the failures were.
+After ten failures in a row that blame the host, it rests a day.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ class Decision(NamedTuple):
     """Seconds the host rests beyond its politeness."""
     again: float | None
     """Seconds until the URL may be tried again; None: never."""
-    blame: bool
-    """The host failed, not this URL alone: it counts towards the host's streak."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +49,7 @@ class Row:
     by_streak: bool = False
     """The wait grows with the host's streak rather than with this URL's tries."""
     blame: bool = False
+    """The host failed, not this URL alone: it counts towards the host's streak."""
     told: bool = False
     """Retry-After, where given, replaces the wait."""
 
@@ -89,7 +88,12 @@ def decide(
     rest = wait if row.rests else 0.0
     if row.blame and streak >= STREAK:
         rest = wait = DAY
-    return Decision(rest, wait if tries < row.tries else None, row.blame)
+    return Decision(rest, wait if tries < row.tries else None)
+
+
+def blames(outcome: str | int) -> bool:
+    """Whether such an outcome counts towards the host's streak of failures."""
+    return TABLE.get(outcome, FINAL).blame
 
 
 def seconds(retry_after: str, now: float) -> float | None:

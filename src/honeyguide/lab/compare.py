@@ -228,7 +228,7 @@ def _judge(trial: Trial, topic: Drawn, graph: Graph, folder: Path, spent: float)
     running = judged = right = visits = 0
     with Store.open(folder, "read") as store:
         for row in store.visits():
-            if row.failure in UNASKED:
+            if row.status is None and row.failure in UNASKED:
                 continue
             visits += 1
             key = without_scheme(row.url)

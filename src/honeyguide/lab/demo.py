@@ -87,7 +87,7 @@ def _judged(folder: Path, web: RecordedWeb, topic: str) -> list[bool]:
         return [
             bool(row.has_page) and topic in web.labels(row.url)
             for row in store.visits()
-            if row.failure not in UNASKED
+            if row.status is not None or row.failure not in UNASKED
         ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example
@@ -27,7 +28,8 @@ class Trainer:
         self._pages += 1
 
     def offer(self, example: Example) -> None:
-        self._examples.append(example)
+        # A page's links teach nobody, and there are many of them.
+        self._examples.append(replace(example, page=replace(example.page, links=())))
         self._fresh += 1
         if len(self._examples) > self._capacity:
             # People's words are few and dear: what we said ourselves goes first.
