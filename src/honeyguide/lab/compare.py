@@ -13,10 +13,11 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from honeyguide import __version__
 from honeyguide.config import Settings, parse
 from honeyguide.errors import ConfigError
 from honeyguide.lab.graph import Graph
@@ -60,10 +61,8 @@ class Trial:
 
     @property
     def key(self) -> str:
-        return "|".join(
-            map(str, (self.web.name, self.topic, self.strategy, self.draw, self.budget,
-                      self.seeds, self.examples, self.concurrency))
-        )  # fmt: skip
+        """Everything that the result depends on, but for our own code: its version is in it."""
+        return json.dumps([__version__, *astuple(self)], separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,6 @@ def _read(path: Path) -> Iterator[Result]:
 
 
 def _run(trials: Sequence[Trial], workers: int) -> Iterator[Result]:
-    # Trials of one web and topic go together: what is read for one serves the next.
     if workers == 1 or len(trials) < 2:
         yield from map(perform, trials)
         return
