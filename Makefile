@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fix lock clean
+.PHONY: help demo test check fix lock clean bench-throughput
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -40,3 +40,6 @@ lock: ## resolve the pinned versions anew
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .hypothesis
+
+bench-throughput: $(READY) ## CPU per page beside Scrapy, Crawlee and wget (installs them; minutes)
+	@$(BIN)/python bench/throughput/run.py

@@ -50,6 +50,9 @@ class ScratchLog:
         found = self._db.execute("SELECT data FROM t WHERE entry = ?", (entry,)).fetchone()
         return bytes(found[0])
 
+    def holds(self, entry: int) -> bool:
+        return self._db.execute("SELECT 1 FROM i WHERE entry = ?", (entry,)).fetchone() is not None
+
     def scan(self) -> Iterator[tuple[int, bytes]]:
         yield from self._db.execute("SELECT entry, data FROM i ORDER BY entry")
 
@@ -96,10 +99,14 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
-def run(links: int, hosts: int, again: float, folder: Path, order: str) -> dict[str, float]:
+def run(
+    links: int, hosts: int, again: float, folder: Path, order: str, sites: bool
+) -> dict[str, float]:
     log = ScratchLog(folder / "bench.db")
     start_size = resident()
-    frontier = LinkFrontier(log, make(order, 1), now=0.0)
+    # Limits that are looked after and never reached: every host is a site of its own.
+    limits = dict.fromkeys(("site_links", "site_hosts", "site_busy"), links if sites else 0)
+    frontier = LinkFrontier(log, make(order, 1), now=0.0, **limits)
     pushed = flushing = pushing = 0.0
     for count, page in enumerate(pages(links, hosts, again, 1)):
         start = process_time()
@@ -110,9 +117,11 @@ def run(links: int, hosts: int, again: float, folder: Path, order: str) -> dict[
             start = process_time()
             frontier.flush()
             log.commit()
+            frontier.flushed()
             flushing += process_time() - start
     frontier.flush()
     log.commit()
+    frontier.flushed()
     distinct = len(frontier)
     memory = resident() - start_size
     disk = sum(path.stat().st_size for path in folder.iterdir())
@@ -132,6 +141,7 @@ def run(links: int, hosts: int, again: float, folder: Path, order: str) -> dict[
     popping = process_time() - start
     frontier.flush()
     log.commit()
+    frontier.flushed()
 
     chance = random.Random(2)
     spent = 0.0
@@ -153,7 +163,7 @@ def run(links: int, hosts: int, again: float, folder: Path, order: str) -> dict[
     reranking = process_time() - start - spent
     del frontier
     start = process_time()
-    reopened = LinkFrontier(log, make(order, 1), now=now)
+    reopened = LinkFrontier(log, make(order, 1), now=now, **limits)
     opening = process_time() - start
     assert len(reopened) == distinct - pops
     return {
@@ -177,10 +187,13 @@ def main() -> None:
     parser.add_argument("--hosts", type=int, default=0, help="default: one per 50 links")
     parser.add_argument("--again", type=float, default=0.0, help="share of links seen before")
     parser.add_argument("--order", default="best")
+    parser.add_argument("--sites", action="store_true", help="with limits for sites")
     options = parser.parse_args()
     hosts = options.hosts or max(10, options.links // 50)
     with tempfile.TemporaryDirectory() as folder:
-        result = run(options.links, hosts, options.again, Path(folder), options.order)
+        result = run(
+            options.links, hosts, options.again, Path(folder), options.order, options.sites
+        )
     for name, value in result.items():
         print(f"{name:32} {value:12,.2f}")
     print(json.dumps(result))

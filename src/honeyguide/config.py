@@ -21,9 +21,13 @@ class TopicSettings:
     """What the user is after."""
 
     name: str = ""
+    """For people; the folder's name if not given."""
     description: str = ""
+    """The topic in a sentence; its words help a little, or stand in for keywords."""
     keywords: tuple[str, ...] = ()
+    """Words and phrases of the topic, found by their stems."""
     seeds: tuple[str, ...] = ()
+    """Addresses to start from."""
     good: tuple[str, ...] = ()
     """Addresses of pages that are what you want."""
     bad: tuple[str, ...] = ()
@@ -37,6 +41,7 @@ class TopicSettings:
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
     strategy: str = "keyword"
+    """How to decide: the name of a strategy."""
     order: Literal["strategy", "best", "breadth", "proportional"] = "strategy"
     """Who goes first; ``strategy``: what the strategy is used to."""
     pages: int = 1000
@@ -56,16 +61,26 @@ class CrawlSettings:
 @dataclass(frozen=True, slots=True)
 class ScopeSettings:
     rule: Literal["everything", "domain", "host", "prefix"] = "everything"
+    """How far from the seeds: anywhere, or only their domains, hosts, or folders."""
     include: tuple[str, ...] = ()
+    """Regular expressions, searched in the whole address; one of them must match, if any."""
     exclude: tuple[str, ...] = ()
+    """Regular expressions, searched in the whole address; none of them may match."""
     strip_tracking: bool = True
+    """Take utm_source and its kind out of addresses."""
     sitemaps: Literal["relevant", "always", "never"] = "relevant"
     """Read a host's sitemaps once it gave a relevant page, at once, or not at all."""
     feeds: bool = True
+    """Follow RSS and Atom feeds."""
     outlinks: int = 500
     """Most links taken from one page."""
     pages_per_domain: int = 5000
-    """Most visits to one registrable domain; grows with its relevant pages."""
+    """Most visits to one registrable domain, robots.txt included; 20 more for every relevant page
+    it gave. 0: no limit."""
+    hosts_per_domain: int = 1000
+    """Most hosts of one registrable domain; the names of a domain may be endless. 0: no limit."""
+    links_per_domain: int = 1_000_000
+    """Most links of one registrable domain that are remembered. 0: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +88,19 @@ class FetchSettings:
     contact: str = ""
     """An e-mail address or web page where a site's owner reaches you. Required."""
     connect_s: float = 10.0
+    """Longest time until a connection stands."""
     read_s: float = 30.0
     """Longest silence while a body arrives."""
     total_s: float = 60.0
+    """Longest time for one answer."""
     html_mb: float = 10.0
+    """Largest page, unpacked."""
     document_mb: float = 50.0
+    """Largest sitemap or other document, unpacked."""
     inflate_ratio: float = 200.0
     """A body that grows more than so many times when inflated is a bomb (beyond 1 MB)."""
     redirects: int = 5
+    """Most redirects in a row."""
     proxy: str = ""
     """http://host:port or socks5h://host:port."""
     lab: str = ""
@@ -88,6 +108,7 @@ class FetchSettings:
     private_addresses: bool = False
     """Allow loopback, private and link-local addresses."""
     cookies: bool = True
+    """Send cookies back to the site that set them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +118,19 @@ class PolitenessSettings:
     delay_s: float = 1.0
     """Shortest rest of a host between two requests; never under 1 second."""
     max_delay_s: float = 30.0
+    """Longest rest that a slow answer earns a host; Crawl-delay may ask for more."""
     response_factor: float = 2.0
     """Rest at least so many times as long as the host took to answer."""
     loopback_delay_s: float = 1.0
     """The same rest for this machine itself and for the lab, where 0 is allowed."""
+    domain_hosts: int = 4
+    """Most hosts of one registrable domain that are asked at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
     warc: bool = True
+    """Keep every answer as it came, in WARC files."""
     warc_mb: int = 1000
     """Start a new WARC file at this size."""
     min_free_mb: int = 200
@@ -115,6 +140,7 @@ class StoreSettings:
 @dataclass(frozen=True, slots=True)
 class LearnSettings:
     teacher: Literal["none", "interactive", "automatic", "both"] = "both"
+    """Whose word a strategy that learns believes: people's labels, its own verdicts, or both."""
     every: int = 14
     """Pages between two generations."""
 

@@ -90,7 +90,14 @@ class Frontier(Protocol):
         """When pop may next have something: a time, or None if nothing is waiting."""
 
     def flush(self) -> None:
-        """Write what changed since the last flush, inside the store's transaction."""
+        """Write what the log does not hold yet, inside the store's transaction: once in each.
+
+        It is kept until :meth:`flushed`. A flush that nobody confirms is settled by the next
+        one, which asks the log whether it kept it and, if not, writes it again.
+        """
+
+    def flushed(self) -> None:
+        """The transaction is committed: what was flushed stays."""
 
     def __len__(self) -> int:
         """How many links wait."""
@@ -106,6 +113,9 @@ class Log(Protocol):
         """The new entry's number; numbers grow."""
 
     def text(self, entry: int) -> bytes: ...
+
+    def holds(self, entry: int) -> bool:
+        """Whether this entry is there; not if its transaction failed."""
 
     def scan(self) -> Iterator[tuple[int, bytes]]:
         """Every entry's number and index, in order."""

@@ -21,6 +21,9 @@ class FileLog:
     def text(self, entry: int) -> bytes:
         return self._entry(entry)[1]
 
+    def holds(self, entry: int) -> bool:
+        return entry < self._path.stat().st_size
+
     def scan(self) -> Iterator[tuple[int, bytes]]:
         at = 0
         while at < self._path.stat().st_size:

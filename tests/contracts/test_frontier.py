@@ -71,12 +71,13 @@ def test_it_is_a_frontier(reopen: Reopen) -> None:
 
 def test_a_link_comes_back_as_it_was(frontier: LinkFrontier) -> None:
     full = Link(
-        Url("http://a.org/b?c=ş"), Url("http://a.org/"), "Ânchor", "before\n", "after\0",
+        Url("http://a.org/b?c=%C5%9F"), Url("http://a.org/"), "Ânchor", "before\n", "after\0",
         "div/p", "nofollow", "tr", "sitemap", 7, 2, 0.25, 3,
     )  # fmt: skip
     frontier.push([Candidate(full, 0.75)])
     frontier.push([link("http://b.org/", 0.5)])
     frontier.flush()
+    frontier.flushed()
     candidate = frontier.pop(0.0)
     assert candidate == Candidate(full, 0.75, 0.75, 0, 0)
 
@@ -85,6 +86,7 @@ def test_links_pop_before_and_after_they_are_written(frontier: LinkFrontier) -> 
     frontier.push([link("http://a.org/", 0.1), link("http://b.org/", 0.9)])
     first = frontier.pop(0.0)
     frontier.flush()
+    frontier.flushed()
     second = frontier.pop(0.0)
     assert first is not None
     assert second is not None
@@ -94,6 +96,7 @@ def test_links_pop_before_and_after_they_are_written(frontier: LinkFrontier) -> 
 def test_half_a_surrogate_pair_does_no_harm(frontier: LinkFrontier) -> None:
     frontier.push([link("http://a.org/", anchor="broken \ud800 text")])
     frontier.flush()
+    frontier.flushed()
     candidate = frontier.pop(0.0)
     assert candidate is not None
     assert candidate.link.anchor == "broken ? text"
@@ -106,6 +109,7 @@ def test_many_links_of_many_hosts_pop_once_each_best_first(frontier: LinkFrontie
         frontier.push(link(url, scores[url]) for url in urls[at : at + 60])
         if at % 240 == 0:
             frontier.flush()
+            frontier.flushed()
     popped = [candidate.link.url for candidate in drain(frontier)]
     assert sorted(popped) == sorted(urls)
     for host in range(7):

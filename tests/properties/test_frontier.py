@@ -28,10 +28,14 @@ from honeyguide.protocols import Log
 from honeyguide.types import Candidate, Link, Url
 from tests.contracts.logs import FileLog
 
-HOSTS = [f"h{n}.org" for n in range(3)]
+HOSTS = ["a.one.org", "b.one.org", "c.one.org", "two.org"]
 scores = st.integers(0, 16).map(lambda n: n / 16)
 hosts = st.sampled_from(HOSTS)
 pages = st.lists(st.tuples(hosts, st.integers(0, 30), scores), max_size=20)
+
+
+def site(host: str) -> str:
+    return ".".join(host.split(".")[-2:])
 
 
 @dataclass
@@ -68,13 +72,14 @@ class Machine(RuleBasedStateMachine):
         self.rests: dict[str, float] = {}
         self.out: list[Candidate] = []
         self.taken: set[str] = set()
+        self.limits = {"site_links": 0, "site_hosts": 0, "site_busy": 0}
         self.open()
 
     def log(self) -> Log:
         return FileLog(Path(self.folder.name) / "log")
 
     def open(self) -> None:
-        self.frontier = LinkFrontier(self.log(), Best(), now=self.now, delay=5.0)
+        self.frontier = LinkFrontier(self.log(), Best(), now=self.now, delay=5.0, **self.limits)
 
     def teardown(self) -> None:
         self.folder.cleanup()
@@ -87,12 +92,33 @@ class Machine(RuleBasedStateMachine):
             self.taken
         )
 
+    def full(self, host: str) -> bool:
+        """Whether as many hosts of its site are busy as may be."""
+        busy = sum(site(other) == site(host) for other in self.busy())
+        return 0 < self.limits["site_busy"] <= busy
+
+    def room(self, host: str) -> bool:
+        """Whether a new link of this host is taken in."""
+        mine = [known for known in self.model.links.values() if site(known.host) == site(host)]
+        # Hosts that were only taken or parked are known too, without a link.
+        known = {view.host for view in self.before}
+        hosts = {known.host for known in mine} | {h for h in known if site(h) == site(host)}
+        links, most = self.limits["site_links"], self.limits["site_hosts"]
+        return (not links or len(mine) < links) and (host in hosts or not most or len(hosts) < most)
+
     def waiting(self) -> list[Known]:
         return [known for known in self.model.links.values() if known.state == "waiting"]
 
-    @initialize(salt=st.integers(0, 50))
-    def begin(self, salt: int) -> None:
+    @initialize(
+        salt=st.integers(0, 50),
+        links=st.sampled_from([0, 45, 60]),
+        hosts=st.sampled_from([0, 1, 2]),
+        busy=st.sampled_from([0, 1, 2]),
+    )
+    def begin(self, salt: int, links: int, hosts: int, busy: int) -> None:
         """Enough links to fill a host's hot part."""
+        self.limits = {"site_links": links, "site_hosts": hosts, "site_busy": busy}
+        self.open()
         self.push([(HOSTS[n % 5 // 4], n, (n * 11 + salt) % 17 / 16) for n in range(40)])
 
     @rule(page=pages)
@@ -102,19 +128,25 @@ class Machine(RuleBasedStateMachine):
             url = f"http://{host}/{number}"
             batch.append(Candidate(Link(Url(url), anchor=f"{number}"), score))
         links = self.model.links
+        self.before = list(self.frontier.hosts())
+        dropped = self.frontier.dropped
         # The frontier first: a reranking under way takes its step before the links come in.
         told = self.frontier.push(batch)
+        turned_away: set[str] = set()
         for host, number, score in page:
             url = f"http://{host}/{number}"
             known = links.get(url)
-            if known is None:
+            if known is None and not self.room(host):
+                turned_away.add(url)
+            elif known is None:
                 links[url] = Known(len(links), host, score, score, score)
                 new += 1
-                continue
-            known.inlinks += 1
-            if known.state == "waiting" and score > known.score:
-                known.score = known.written = score
+            else:
+                known.inlinks += 1
+                if known.state == "waiting" and score > known.score:
+                    known.score = known.written = score
         assert told == new
+        assert self.frontier.dropped == dropped + len(turned_away)
 
     @rule(later=st.sampled_from([0.0, 0.0, 0.5, 1.0, 40.0]))
     def pop(self, later: float) -> None:
@@ -125,6 +157,7 @@ class Machine(RuleBasedStateMachine):
             known
             for known in self.waiting()
             if known.host not in busy
+            and not self.full(known.host)
             and self.free_at(known.host) <= self.now
             and known.due <= self.now
         ]
@@ -204,10 +237,20 @@ class Machine(RuleBasedStateMachine):
 
         self.frontier.rerank(rank)
 
-    @rule()
-    def flush(self) -> None:
+    @rule(confirmed=st.booleans())
+    def flush(self, confirmed: bool) -> None:
         self.frontier.flush()
+        if confirmed:
+            self.frontier.flushed()
         self.flushed = deepcopy(self.model)
+
+    @rule()
+    def fail(self) -> None:
+        """A transaction takes back what was flushed into it."""
+        path = Path(self.folder.name) / "log"
+        before = path.read_bytes()
+        self.frontier.flush()
+        path.write_bytes(before)
 
     @rule(wait=st.sampled_from([0.0, 2.0, 10.0]))
     def crash(self, wait: float) -> None:
@@ -238,7 +281,11 @@ class Machine(RuleBasedStateMachine):
         wake = self.frontier.wake_at()
         assert (wake is None) == (not self.waiting())
         busy = self.busy()
-        times = [max(self.free_at(k.host), k.due) for k in self.waiting() if k.host not in busy]
+        times = [
+            max(self.free_at(known.host), known.due)
+            for known in self.waiting()
+            if known.host not in busy and not self.full(known.host)
+        ]
         assert wake is None or wake <= max(self.now, min(times, default=inf))
 
 
@@ -257,7 +304,7 @@ def small() -> object:
         patch("honeyguide.frontier.rerank.WINDOW", 16),
         patch("honeyguide.frontier.frontier.AT_ONCE", 8),
         patch("honeyguide.frontier.frontier.LEADING", 8),
-        patch("honeyguide.frontier.frontier.ENTRY", 12),
+        patch("honeyguide.frontier.scribe.ENTRY", 12),
         patch("honeyguide.frontier.texts.CHUNK", 4),
         patch("honeyguide.frontier.texts.CACHED", 2),
         patch("honeyguide.frontier.codec.CHUNK", 4),

@@ -26,12 +26,15 @@ def page(
     url: str = URL,
     depth: int = 0,
     channel: Channel = "link",
+    rel: str = "",
     strip_tracking: bool = True,
     outlinks: int = 500,
+    html_limit: int = 10_000_000,
 ) -> Page:
     return read(
         response(body, media_type, *headers, url=url),
-        Link(Url(url), depth=depth, channel=channel),
+        Link(Url(url), depth=depth, channel=channel, rel=rel),
         strip_tracking=strip_tracking,
         outlinks=outlinks,
+        html_limit=html_limit,
     )

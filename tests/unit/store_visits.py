@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 from warcio.archiveiterator import ArchiveIterator
 
 from honeyguide.types import (
@@ -83,3 +84,10 @@ def records(path: Path) -> Iterator[tuple[str, str, bytes]]:
 
 def warc_files(folder: Path) -> list[Path]:
     return sorted((folder / "warc").glob("*.warc.gz"))
+
+
+def change(folder: Path, sql: str, *values: object) -> None:
+    """What a stranger might do to a collection."""
+    connection = apsw.Connection(str(folder / "collection.db"))
+    connection.execute(sql, values)
+    connection.close()

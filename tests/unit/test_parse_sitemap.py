@@ -8,7 +8,7 @@ import pytest
 
 from honeyguide.errors import ParseError
 from honeyguide.parse.read import read
-from honeyguide.types import Link
+from honeyguide.types import Channel, Link
 from tests.unit.parsing import page, response
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -44,24 +44,68 @@ def urls(links: tuple[Link, ...]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "media_type", ["application/xml", "text/xml", "text/plain", "text/html", ""]
-)
-def test_sitemap_under_any_name(media_type: str):
-    got = page(SITEMAP, media_type)
+    ("media_type", "channel", "rel"),
+    [("application/xml", "link", ""), ("text/xml", "seed", ""), ("text/plain", "sitemap", ""),
+     ("text/html", "sitemap", "sitemap"), ("text/html", "redirect", "sitemap"), ("", "feed", "")],
+)  # fmt: skip
+def test_sitemap_under_any_name(media_type: str, channel: Channel, rel: str):
+    got = page(SITEMAP, media_type, channel=channel, rel=rel)
     assert got.media_type == "application/x-sitemap"
     assert urls(got.links) == ["a?x=1&y=2", "b", "c"]
     assert got.text == ""
     assert {(link.channel, link.rel, link.depth) for link in got.links} == {("sitemap", "", 1)}
 
 
+@pytest.mark.parametrize("media_type", ["text/html", "application/xhtml+xml", "text/plain", ""])
+@pytest.mark.parametrize("body", [SITEMAP, RSS, ATOM, RDF])
+def test_no_list_where_a_page_was_expected(media_type: str, body: str):
+    got = page(body, media_type)
+    assert got.media_type in ("text/html", "text/plain")
+    assert {link.channel for link in got.links} <= {"link"}
+
+
+def test_only_announced_lists_may_be_long():
+    sitemap = "<urlset>" + "".join(f"<loc>/{n}</loc>" for n in range(700))
+    feed = "<rss>" + "".join(f"<item><link>/{n}</link></item>" for n in range(700))
+    for body in (sitemap, feed):
+        assert len(page(body, "text/xml").links) == 500
+        assert len(page(body, "text/xml", outlinks=20).links) == 20
+        assert len(page(body, "text/xml", rel="sitemap").links) == 500
+        for channel in ("sitemap", "feed"):
+            assert len(page(body, "text/xml", channel=channel).links) == 700
+    lines = "".join(f"https://example.org/{n}\n" for n in range(700))
+    assert len(page(lines, "text/plain", channel="sitemap").links) == 700
+
+
+def test_a_site_speaks_for_itself_alone():
+    places = ("https://example.org/a", "http://www.example.org:8/b", "https://victim.test/c",
+              "https://example.org.victim.test/d", "/e", "//victim.test/f")  # fmt: skip
+    own = ["https://example.org/a", "http://www.example.org:8/b", "https://example.org/e"]
+    for root in ("urlset", "sitemapindex"):
+        text = f"<{root}>" + "".join(f"<loc>{place}</loc>" for place in places)
+        assert [link.url for link in page(text, "text/xml").links] == own
+    got = page("\n".join(places[:4]), "text/plain", channel="sitemap")
+    assert [link.url for link in got.links] == own[:2]
+
+
+@pytest.mark.parametrize(
+    ("inside", "found"),
+    [("  /a  ", "a"), ("<![CDATA[/a]]>", "a"), (" \n <![CDATA[ /a ]]> ", "a"), ("/a]]", "a"),
+     ("/a<b>", "a"), ("<b>/a</b>", None), ("/a>b", None), ("", None), (" " * 5000 + "/a", None)],
+)  # fmt: skip
+def test_locations(inside: str, found: str | None):
+    got = page(f"<urlset><url><loc>{inside}</loc></url>", "text/xml")
+    assert urls(got.links) == ([found] if found else [])
+
+
 def test_sitemap_with_a_prefix():
-    got = page(f"<sm:urlset xmlns:sm='{NAMESPACE}'><sm:url><sm:loc>/p</sm:loc><loc>/q</loc>")
-    assert urls(got.links) == ["p"]
+    text = f"<sm:urlset xmlns:sm='{NAMESPACE}'><sm:url><sm:loc>/p</sm:loc><loc>/q</loc>"
+    assert urls(page(text, "text/xml").links) == ["p"]
 
 
 def test_index_and_gzip():
     index = f"<sitemapindex xmlns='{NAMESPACE}'><sitemap><loc>https://example.org/s1.xml.gz</loc>"
-    got = page(gzip.compress(index.encode()), "application/x-gzip")
+    got = page(gzip.compress(index.encode()), "application/x-gzip", channel="sitemap")
     assert [(link.url, link.rel) for link in got.links] == [
         ("https://example.org/s1.xml.gz", "sitemap")
     ]
@@ -69,8 +113,10 @@ def test_index_and_gzip():
 
 def test_gzip_in_pieces_and_gzip_cut_short():
     whole = gzip.compress(SITEMAP[:300].encode()) + gzip.compress(SITEMAP[300:].encode())
-    assert urls(page(whole, "application/gzip").links) == ["a?x=1&y=2", "b", "c"]
-    assert page(whole[:-40], "application/gzip").media_type == "application/x-sitemap"
+    got = page(whole + b"rubbish", "application/gzip", channel="sitemap")
+    assert urls(got.links) == ["a?x=1&y=2", "b", "c"]
+    got = page(whole[:-40], "application/gzip", channel="sitemap")
+    assert got.media_type == "application/x-sitemap"
 
 
 def test_sitemap_of_plain_text():
@@ -91,7 +137,7 @@ def test_rss():
 
 
 def test_atom_and_rdf():
-    got = page(ATOM, "text/html")
+    got = page(ATOM, "text/html", channel="feed")
     assert (got.title, got.language) == ("Atom", "de")
     assert [(link.anchor, link.after) for link in got.links] == [("One entry", "Short.")]
     assert urls(got.links) == ["one?a=1&b=2"]

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from honeyguide.cli.options import Json, Name
+from honeyguide.cli.words import count, plain, quoted, say
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.progress import Report
 
 
 def crawl(
     name: Name,
     pages: Annotated[
-        int | None, typer.Option("--pages", "-n", help="Stop at so many visits in all.")
+        int | None,
+        typer.Option("--pages", "-n", metavar="N", help="Stop at so many visits in all."),
     ] = None,
     hours: Annotated[
-        float | None, typer.Option("--hours", help="Stop after so many hours of this run.")
+        float | None,
+        typer.Option("--hours", metavar="H", help="Stop after so many hours of this run."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
     as_json: Json = False,
@@ -33,14 +40,15 @@ def crawl(
     """
     from honeyguide.cli.display import Display
     from honeyguide.crawl.collection import Collection
+    from honeyguide.errors import FetchError
 
     collection = Collection(name)
     budget = collection.settings.crawl.pages if pages is None else pages
-    with Display(str(name), budget, quiet=quiet or as_json) as display:
+    with Display(collection.name, budget, quiet=quiet or as_json) as display:
         report = collection.crawl(pages=pages, hours=hours, observer=display)
     progress = report.progress
     for warning in report.warnings:
-        typer.echo(f"honeyguide: {warning}", err=True)
+        say(f"honeyguide: {plain(warning)}")
     if as_json:
         facts = asdict(progress) | {
             "harvest": round(progress.harvest, 4),
@@ -51,23 +59,31 @@ def crawl(
         typer.echo(json.dumps(facts))
     else:
         typer.echo(
-            f"{progress.visits} visits, {progress.relevant} relevant pages "
-            f"(harvest rate {progress.harvest:.0%}), {progress.failures} failures, "
-            f"{progress.waiting} links wait. Stopped: {report.reason}."
+            f"{count(progress.visits, 'visit')}, {count(progress.relevant, 'relevant page')} "
+            f"(harvest rate {progress.harvest:.0%}), {count(progress.failures, 'failure')}, "
+            f"{count(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
         )
         if not report.failed:
-            typer.echo(_next(name, report.next_at))
+            say(hint(quoted(collection.folder), budget, report))
     if report.failed:
-        from honeyguide.errors import FetchError
-
-        raise FetchError("no page could be fetched", report.failed)
+        raise FetchError("no page could be fetched", report.failed + _offline(collection))
 
 
-def _next(name: object, next_at: float | None) -> str:
-    if next_at is not None and next_at - time.time() > 60:
+def hint(name: str, budget: int, report: Report) -> str:
+    """What to type now."""
+    next_at, progress = report.next_at, report.progress
+    look = f"honeyguide status {name} · honeyguide export {name} --to pages.csv"
+    if budget and progress.visits >= budget:
+        return f"Next: {look} · honeyguide crawl {name} --pages {2 * budget}"
+    if not progress.waiting:
+        return f"Next: {look}"
+    if next_at is not None and 60 < next_at - time.time() < 1e9:
         when = time.strftime("%H:%M on %d %b", time.localtime(next_at))
         return f"Hosts that rest are ready from {when}: honeyguide crawl {name} goes on then."
-    return (
-        f"Next: honeyguide status {name} · honeyguide export {name} --to pages.csv · "
-        f"honeyguide crawl {name} --pages MORE"
-    )
+    return f"Go on with: honeyguide crawl {name}"
+
+
+def _offline(collection: Collection) -> str:
+    """A question, where no host at all could be reached."""
+    kinds = collection.status(hosts=0).failures
+    return "; are you online?" if kinds and set(kinds) <= {"dns", "connect"} else ""

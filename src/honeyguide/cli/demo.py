@@ -8,17 +8,27 @@ from typing import Annotated
 
 import typer
 
-from honeyguide.cli.options import Json
+from honeyguide.cli.options import Json, demo_topics
+from honeyguide.cli.words import console, plain, quoted, runnable
 
 
 def demo(
     topic: Annotated[
-        str, typer.Option("--topic", "-t", help="Which of the demo's topics.")
+        str,
+        typer.Option(
+            "--topic",
+            "-t",
+            metavar="TOPIC",
+            help="Which of the demo's topics: {topics}.",
+            autocompletion=demo_topics,
+        ),
     ] = "backup-and-replication",
-    pages: Annotated[int, typer.Option("--pages", "-n", help="Visits per crawl.")] = 300,
-    folder: Annotated[Path, typer.Option("--folder", help="Where the collections go.")] = Path(
-        "demo-collection"
-    ),
+    pages: Annotated[
+        int, typer.Option("--pages", "-n", metavar="N", help="Visits per crawl.", min=1)
+    ] = 300,
+    folder: Annotated[
+        Path, typer.Option("--folder", metavar="FOLDER", help="Where the collections go.")
+    ] = Path("demo-collection"),
     as_json: Json = False,
 ) -> None:
     """Crawl the embedded web, offline, and compare with breadth-first.
@@ -29,18 +39,18 @@ def demo(
 
     `honeyguide demo --topic authentication --pages 400`
     """
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from honeyguide.cli.display import Display
     from honeyguide.lab.chart import terminal
     from honeyguide.lab.demo import demonstrate, points
     from honeyguide.lab.demo_web import topics
 
-    talk = Console(stderr=True, highlight=False)
+    talk = console(stderr=True)
     wanted = topics().get(topic)
     if wanted is not None and not as_json:
-        talk.print(f"Looking for pages on [bold]{wanted.title}[/bold] in manuals of free software,")
+        talk.print(f"Looking for pages on {wanted.title} in manuals of free software,")
         talk.print("served on this machine under their own host names. No internet is used.\n")
     runs = demonstrate(
         folder, topic, pages, lambda title, budget: Display(title, budget, quiet=as_json)
@@ -60,7 +70,7 @@ def demo(
         }
         typer.echo(json.dumps(facts))
         return
-    out = Console(highlight=False, soft_wrap=True)
+    out = console()
     table = Table(title=None, header_style="bold", box=None, pad_edge=False)
     for title in ("crawl", "pages", "relevant", "harvest rate", "recall", "area", "pages/s"):
         table.add_column(title, justify="left" if title == "crawl" else "right")
@@ -78,12 +88,15 @@ def demo(
     out.print(table)
     out.print("\nRelevant pages found, by pages visited (judged by hand, not by the crawler):")
     for line in terminal({run.title: points(run) for run in runs}):
-        out.print(line)
-    first = runs[0].collection.folder
+        out.print(Text.from_markup(line))
+    first = quoted(runs[0].collection.folder)
     example = next(iter(row.url for row in runs[0].collection.pages()), "URL")
-    out.print(f"\nThe collection is in [bold]{first}[/bold], the curves in {folder}/harvest.svg.")
+    out.print(f"\nThe collection is in {first}, the curves in {folder}/harvest.svg.")
     out.print("Next:")
-    out.print(f"  honeyguide status {first}")
-    out.print(f"  honeyguide explain {first} {example}")
-    out.print(f"  honeyguide export {first} --to pages.csv")
-    out.print("  honeyguide new NAME        start your own")
+    for line in (
+        f"honeyguide status {first}",
+        f"honeyguide explain {first} {quoted(plain(example))}",
+        f"honeyguide export {first} --to pages.csv",
+        "honeyguide new NAME        start your own",
+    ):
+        out.print(f"  {runnable(line)}")

@@ -1,34 +1,45 @@
-"""Progress while a crawl runs: one live line on a terminal, a plain line now and then elsewhere."""
+"""Progress while a crawl runs: live lines on a terminal, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
+from rich.console import Group
 from rich.live import Live
-from rich.table import Table
+from rich.text import Text
 
+from honeyguide.cli.words import console, count, plain
 from honeyguide.crawl.progress import Progress
+
+_EVERY_S = 10.0
+"""How often something is said where no live line can be."""
 
 
 class Display:
     """Call it with each :class:`Progress`; it draws on stderr."""
 
     def __init__(self, title: str, budget: int = 0, quiet: bool = False) -> None:
-        self._console = Console(stderr=True)
-        self._title = title
+        self._console = console(stderr=True)
+        self._title = plain(title)
         self._budget = budget
         self._quiet = quiet
         self._live = (
-            Live(console=self._console, transient=True, refresh_per_second=4)
+            Live(
+                Text(f"{self._title}  starting …", style="bold", no_wrap=True, overflow="ellipsis"),
+                console=self._console,
+                transient=True,
+                refresh_per_second=4,
+            )
             if self._console.is_terminal and not quiet
             else None
         )
         self._began = time.monotonic()
         self._first: int | None = None
         self._said = self._began
+        self._stopping = False
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -50,37 +61,78 @@ class Display:
         now = time.monotonic()
         rate = (progress.visits - self._first) / max(0.001, now - self._began)
         if self._live is not None:
-            self._live.update(self._table(progress, rate))
-        elif not self._quiet and now - self._said >= 10:
-            self._said = now
-            self._console.print(
-                f"{self._title}: {progress.visits} visits, {progress.relevant} relevant "
-                f"(harvest {progress.harvest:.0%}), {rate:.1f} visits/s, "
-                f"{progress.waiting} links wait, {progress.sites} sites",
-                highlight=False,
-            )
+            self._live.update(self.drawn(progress, rate, self._console.width, time.time()))
+        elif not self._quiet:
+            self._tell(progress, rate, now)
 
-    def _table(self, progress: Progress, rate: float) -> Table:
-        table = Table.grid(padding=(0, 2))
-        share = f" of {self._budget}" if self._budget else ""
-        table.add_row(
-            f"[bold]{self._title}[/bold]",
-            f"{progress.visits}{share} visits",
-            f"[green]{progress.relevant} relevant[/green]",
-            f"harvest [bold]{progress.harvest:.0%}[/bold]",
-            f"{rate:.1f}/s",
-            f"{progress.waiting} wait, {progress.sites} sites",
-            f"{progress.failures} failed",
+    def drawn(self, progress: Progress, rate: float, width: int, now: float) -> Group:
+        """At most three lines: the numbers, what goes on, and the latest failure."""
+        lines = [_fitting(self._numbers(progress, rate), width)]
+        going_on = _fitting([Text(text) for text in doing(progress, now)], width - 2)
+        if going_on.plain:
+            lines.append(Text("  ").append_text(going_on))
+        if progress.last_failure:
+            lines.append(Text(f"  {plain(progress.last_failure)}", style="dim"))
+        for line in lines:
+            line.no_wrap = True
+            line.overflow = "ellipsis"
+        return Group(*lines)
+
+    def _numbers(self, progress: Progress, rate: float) -> list[Text]:
+        """The same numbers, ever shorter."""
+        title = self._title if len(self._title) <= 20 else self._title[:19] + "…"
+        of = f" of {self._budget}" if self._budget else ""
+        per = f"/{self._budget}" if self._budget else ""
+        found, harvest = f"{progress.relevant} relevant", f"{progress.harvest:.0%}"
+        links, sites = count(progress.waiting, "link"), count(progress.sites, "site")
+        visits, failed = progress.visits, f"{progress.failures} failed"
+        forms = (
+            (f"{visits}{of} visits", found, f"harvest {harvest}", f"{rate:.1f}/s",
+             f"{links} waiting, {sites}", failed),
+            (f"{visits}{per}", found, f"harvest {harvest}", f"{rate:.1f}/s",
+             f"{progress.waiting} wait", failed),
+            (f"{visits}{per}", found, f"{harvest}", f"{rate:.1f}/s"),
+        )  # fmt: skip
+        return [_styled(title, form) for form in forms]
+
+    def _tell(self, progress: Progress, rate: float, now: float) -> None:
+        """A log, not a screen: one line now and then, and one when it stops."""
+        stops = progress.stopping and not self._stopping
+        if now - self._said < _EVERY_S and not stops:
+            return
+        self._said, self._stopping = now, progress.stopping
+        self._console.print(
+            f"{self._title}: {count(progress.visits, 'visit')}, {progress.relevant} relevant "
+            f"(harvest {progress.harvest:.0%}), {rate:.1f} visits/s, "
+            f"{count(progress.waiting, 'link')} waiting, {count(progress.sites, 'site')}"
+            + (" · stopping" if progress.stopping else "")
         )
-        if progress.now:
-            shown = progress.now if len(progress.now) <= 90 else progress.now[:87] + "…"
-            grid = Table.grid()
-            grid.add_row(table)
-            grid.add_row(f"  [dim]{_plain(shown)}[/dim]")
-            return grid
-        return table
 
 
-def _plain(text: str) -> str:
-    """Addresses come from the web: no markup and no control characters from there."""
-    return "".join(c for c in text if c.isprintable()).replace("[", r"\[")
+def doing(progress: Progress, now: float) -> Iterator[str]:
+    """What goes on, in words, and again in fewer."""
+    if progress.stopping:
+        answers = count(progress.busy, "answer")
+        yield f"stopping: waiting a few seconds for {answers} (Ctrl-C again to stop now)"
+        yield f"stopping: {answers} to come (Ctrl-C again: now)"
+    elif progress.now is not None:
+        yield plain(progress.now)
+    elif progress.next_at is not None and progress.next_at - now < 1e9:
+        seconds = max(1, round(progress.next_at - now))
+        wait = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
+        yield f"all hosts rest; next in {wait}"
+    else:
+        yield ""
+
+
+def _styled(title: str, parts: tuple[str, ...]) -> Text:
+    line = Text(title, style="bold")
+    for place, part in enumerate(parts):
+        style = {1: "not bold green", 2: "bold"}.get(place, "not bold")
+        line.append("  ").append(part, style=style)
+    return line
+
+
+def _fitting(forms: list[Text], width: int) -> Text:
+    """The first form that fits, or else the last."""
+    return next((form for form in forms if form.cell_len <= width), forms[-1])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Annotated
 
 import typer
 
 from honeyguide.cli.options import Json, Name
+from honeyguide.cli.words import console, plain, when
 
 
 def explain(
@@ -20,46 +20,41 @@ def explain(
 
     Example: `honeyguide explain birds https://example.org/finches`
     """
-    from rich.console import Console
-    from rich.markup import escape
-
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.explain import explain as find_out
 
-    collection = Collection(name)
-    found = find_out(collection.folder, collection.settings, url, time.time())
+    found = Collection(name).explain(url)
     if as_json:
-        typer.echo(json.dumps(_facts(found), ensure_ascii=False))
+        typer.echo(json.dumps(_facts(found)))
         return
-    out = Console(highlight=False, soft_wrap=True)
-    out.print(f"[bold]{escape(found.url)}[/bold]")
-    out.print(escape(found.answer))
+    out = console()
+    out.print(plain(found.url), style="bold")
+    out.print(plain(found.answer))
     if found.label is not None:
         out.print(f"A person labelled it {found.label:g}.")
     for row in found.visits:
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.at))
         what = f"HTTP {row.status}" if row.status else f"{row.failure}: {row.detail}"
         out.print(
-            f"  {when}  {escape(what)}  generation {row.generation}, score {row.queued:.2f} when "
-            f"found, {row.score:.2f} when fetched"
+            f"  {when(row.at)}  {plain(what)}  generation {row.generation}, "
+            f"score {row.queued:.2f} when found, {row.score:.2f} when fetched"
         )
+        if row.title:
+            out.print(f"  “{plain(row.title)}”")
         if row.copy_of:
-            out.print(
-                f"  {'the same text as' if row.copy_exact else 'nearly'} {escape(row.copy_of)}"
-            )
+            likeness = "the same text as" if row.copy_exact else "nearly the text of"
+            out.print(f"  {likeness} {plain(row.copy_of)}")
         if row.warc:
-            out.print(f"  kept in warc/{escape(row.warc)} at byte {row.offset}")
+            out.print(f"  kept in warc/{plain(row.warc)} at byte {row.offset}")
         for reason in row.why:
-            out.print(f"    {reason.weight:5.2f}  {escape(reason.what)}", style="green")
+            out.print(f"    {reason.weight:5.2f}  {plain(reason.what)}", style="green")
     if found.reasons:
         out.print("The link's score, before the page was seen:")
         for reason in found.reasons:
-            out.print(f"    {reason.weight:5.2f}  {escape(reason.what)}", style="cyan")
+            out.print(f"    {reason.weight:5.2f}  {plain(reason.what)}", style="cyan")
     if found.way:
         out.print("The way from a seed:")
         for step in found.way:
             verdict = f"{step.verdict:.2f}" if step.verdict is not None else " -- "
-            out.print(f"    {verdict}  {escape(step.url)}  → “{escape(step.anchor)}”")
+            out.print(f"    {verdict}  {plain(step.url)}  → “{plain(step.anchor)}”")
 
 
 def _facts(found: object) -> object:

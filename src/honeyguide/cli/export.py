@@ -4,65 +4,80 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated
 
 import typer
 
 from honeyguide.cli.options import Json, Name
+from honeyguide.cli.words import console, count, say
 
-_ENDINGS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".gz": "warc"}
+
+def formats() -> list[str]:
+    return ["parquet", "csv", "jsonl", "warc"]
 
 
 def export(
     name: Name,
     to: Annotated[
-        Path, typer.Option("--to", "-o", help="The file to write; its ending says the format.")
+        Path,
+        typer.Option(
+            "--to",
+            "-o",
+            metavar="FILE",
+            help="The file to write; its ending says the format: .parquet, .csv, .jsonl "
+            "(also with .gz), .warc.gz or .warc. Or a folder, with --format.",
+        ),
     ],
-    kind: Annotated[str, typer.Option("--format", "-f", help="parquet, csv, jsonl or warc.")] = "",
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="parquet, csv, jsonl or warc.",
+            autocompletion=formats,
+        ),
+    ] = "",
     everything: Annotated[
-        bool, typer.Option("--all", help="Every visit, failures too, not only relevant pages.")
+        bool,
+        typer.Option("--all", help="Every visit, failures and redirects too, not only relevant."),
+    ] = False,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Leave out the pages' text, the largest column.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the collection to a file that others can use.
+    """Write the relevant pages to a file that others can use.
+
+    A page that a person labelled is relevant if the label says so, whatever the verdict was.
 
     Examples:
 
     `honeyguide export birds --to birds.parquet`
 
-    `honeyguide export birds --to everything.csv --all`
+    `honeyguide export birds --to everything.csv --all --no-text`
 
     `honeyguide export birds --to birds.warc.gz`
     """
-    from rich.console import Console
-
     from honeyguide.crawl.collection import Collection
-    from honeyguide.errors import ConfigError
-    from honeyguide.store.export import Format
-    from honeyguide.store.export import export as write
-    from honeyguide.store.store import Store
 
     collection = Collection(name)
-    form = kind or _ENDINGS.get(to.suffix.lower(), "")
-    if form not in get_args(Format):
-        raise ConfigError(
-            f"which format? Name the file {to.stem}.parquet, .csv, .jsonl or .warc.gz, or add "
-            f"--format; {form or to.suffix or to.name!r} is none of them"
-        )
-    with (
-        Store.open(collection.folder, "read") as store,
-        Console(stderr=True).status(f"writing {to} …") as shown,
-    ):
-        count = write(
-            store,
+    with console(stderr=True).status("writing …") as shown:
+        done = collection.export(
             to,
-            cast("Format", form),
-            relevant=None if everything else True,
-            progress=lambda n: shown.update(f"writing {to}: {n} rows …"),
+            format=kind,
+            everything=everything,
+            text=not no_text,
+            progress=lambda n: shown.update(f"writing: {count(n, 'row')} …"),
         )
+    if done.missing:
+        lost = "its WARC record is" if done.missing == 1 else "their WARC records are"
+        say(f"honeyguide: {count(done.missing, 'answer')} left out: {lost} missing")
     if as_json:
-        typer.echo(json.dumps({"file": str(to), "format": form, "rows": count}))
+        facts = {"file": str(done.path), "format": done.format, "rows": done.rows}
+        typer.echo(json.dumps(facts | {"missing": done.missing}))
     else:
-        typer.echo(f"{count} rows written to {to}.")
-        if not count and not everything:
-            typer.echo("No relevant page yet; --all exports every visit.", err=True)
+        things = "answer" if done.format == "warc" else "row"
+        typer.echo(f"{count(done.rows, things)} written to {done.path}.")
+        if not done.rows and not everything:
+            say("No relevant page yet; --all exports every visit.")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from honeyguide.cli.options import Command, Group
+from honeyguide.cli.words import count, say
+
 app = typer.Typer(
-    no_args_is_help=True, help="Recorded webs, served locally, to try and compare crawlers."
+    cls=Group,
+    no_args_is_help=True,
+    help="Recorded webs, served locally, to try and compare crawlers.",
 )
 
 
@@ -17,38 +23,58 @@ def lab() -> None:
     """Recorded webs, served locally, to try and compare crawlers."""
 
 
-@app.command("serve")
+@app.command("serve", cls=Command)
 def serve(
     web: Annotated[
         list[Path] | None,
-        typer.Argument(help="WARC files or gzip'd JSON lines; none: the embedded demo web."),
+        typer.Argument(
+            metavar="FILE",
+            help="WARC files or gzip'd JSON lines; none: the embedded demo web.",
+            show_default=False,
+        ),
     ] = None,
-    port: Annotated[int, typer.Option("--port", "-p", help="0: any free port.")] = 8787,
-    latency: Annotated[float, typer.Option("--latency", help="Seconds before an answer.")] = 0.0,
+    port: Annotated[
+        int, typer.Option("--port", "-p", metavar="N", help="0: any free port.")
+    ] = 8787,
+    latency: Annotated[
+        float, typer.Option("--latency", metavar="S", help="Seconds before an answer.", min=0)
+    ] = 0.0,
 ) -> None:
     """Serve a recorded web under its own host names, as a forward proxy for any crawler.
 
     Examples:
 
     `honeyguide lab serve` then, in another terminal,
-    `curl -x http://127.0.0.1:8787 http://www.sqlite.org/fts5.html`
+    `curl -x http://127.0.0.1:8787 http://www.sqlite.org/fts5.html`, or
+    `honeyguide new bees --lab http://127.0.0.1:8787 -s http://www.sqlite.org/`
 
     `honeyguide lab serve pages.warc.gz --port 9000`
     """
+    from honeyguide.errors import ConfigError
     from honeyguide.lab.demo_web import load
     from honeyguide.lab.serve import run
     from honeyguide.lab.serving import Serving
     from honeyguide.lab.web import RecordedWeb
 
+    if not 0 <= port <= 65535:
+        raise ConfigError(f"there is no port {port}; choose one up to 65535, or --port 0")
     recorded = RecordedWeb.load(web) if web else load()
-    typer.echo(f"{len(recorded)} pages on {len(recorded.hosts)} hosts", err=True)
-    run(
-        recorded,
-        port=port,
-        serving=Serving(latency_s=latency),
-        ready=lambda address: typer.echo(
-            f'serving at {address}; crawl it with fetch.lab = "{address}" in topic.toml, or use '
-            "it as HTTP proxy. Ctrl-C ends it.",
-            err=True,
-        ),
-    )
+    say(f"{count(len(recorded), 'page')} on {count(len(recorded.hosts), 'host')}")
+    try:
+        run(
+            recorded,
+            port=port,
+            serving=Serving(latency_s=latency),
+            ready=lambda address: say(
+                f"serving at {address}; crawl it with: honeyguide new NAME --lab {address}, or "
+                "use it as HTTP proxy. Ctrl-C ends it."
+            ),
+        )
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ConfigError(
+                f"port {port} is in use; is a lab running already? try --port 0"
+            ) from error
+        if error.errno == errno.EACCES:
+            raise ConfigError(f"port {port} is not for everybody; try --port 0") from error
+        raise

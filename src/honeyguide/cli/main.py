@@ -8,14 +8,29 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
-from honeyguide.cli import crawl, demo, explain, export, lab, label, new, status, version
+from honeyguide.cli import (
+    crawl,
+    demo,
+    explain,
+    export,
+    lab,
+    label,
+    new,
+    settings,
+    status,
+    version,
+)
+from honeyguide.cli.options import Command, Group
+from honeyguide.cli.words import plain, say
 from honeyguide.errors import HoneyguideError
 
 app = typer.Typer(
     name="honeyguide",
+    cls=Group,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -25,15 +40,30 @@ app = typer.Typer(
         "matter.\n\nStart with `honeyguide demo`, or with `honeyguide new NAME`."
     ),
 )
-app.command("new")(new.new)
-app.command("crawl")(crawl.crawl)
-app.command("status")(status.status)
-app.command("explain")(explain.explain)
-app.command("export")(export.export)
-app.command("label")(label.label)
-app.command("demo")(demo.demo)
+
+
+@app.callback()
+def honeyguide(
+    told: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Say which version this is.", callback=version.tell, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """What every command has in common: nothing but ``--version``."""
+
+
+app.command("new", cls=Command)(new.new)
+app.command("crawl", cls=Command)(crawl.crawl)
+app.command("status", cls=Command)(status.status)
+app.command("explain", cls=Command)(explain.explain)
+app.command("export", cls=Command)(export.export)
+app.command("label", cls=Command)(label.label)
+app.command("settings", cls=Command)(settings.settings)
+app.command("demo", cls=Command)(demo.demo)
 app.add_typer(lab.app, name="lab")
-app.command("version")(version.version)
+app.command("version", cls=Command)(version.version)
 
 
 def run() -> None:
@@ -41,10 +71,10 @@ def run() -> None:
     try:
         app()
     except HoneyguideError as error:
-        typer.echo(f"honeyguide: {error}", err=True)
+        say(f"honeyguide: {plain(str(error))}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        typer.echo("honeyguide: stopped; run the same command again to go on", err=True)
+        say("honeyguide: stopped; run the same command again to go on")
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()

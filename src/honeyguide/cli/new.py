@@ -5,39 +5,73 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from honeyguide.cli.options import Json, Name
+from honeyguide.cli.options import Json, Name, strategies
+from honeyguide.cli.words import count, quoted, say
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.collection import Collection
+
+NO_WORDS = (
+    "No keywords: every page will count as relevant and links are followed in order. "
+    "Add --keyword or --description."
+)
 
 
 def new(
     name: Name,
     seed: Annotated[
-        list[str] | None, typer.Option("--seed", "-s", help="Where to start; repeat it.")
+        list[str] | None,
+        typer.Option("--seed", "-s", metavar="URL", help="Where to start; repeat it."),
     ] = None,
     seeds: Annotated[
-        Path | None, typer.Option("--seeds", help="A file with one address per line.")
+        Path | None,
+        typer.Option("--seeds", metavar="FILE", help="A file with one address per line."),
     ] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option("--keyword", "-k", help="A word or phrase of the topic; repeat it."),
+        typer.Option(
+            "--keyword", "-k", metavar="WORDS", help="A word or phrase of the topic; repeat it."
+        ),
     ] = None,
     description: Annotated[
-        str, typer.Option("--description", "-d", help="The topic in a sentence.")
+        str, typer.Option("--description", "-d", metavar="TEXT", help="The topic in a sentence.")
     ] = "",
     good: Annotated[
-        list[str] | None, typer.Option("--good", "-g", help="A page that is what you want.")
+        list[str] | None,
+        typer.Option("--good", "-g", metavar="URL", help="A page that is what you want."),
     ] = None,
-    bad: Annotated[list[str] | None, typer.Option("--bad", help="A page that is not.")] = None,
+    bad: Annotated[
+        list[str] | None, typer.Option("--bad", "-b", metavar="URL", help="A page that is not.")
+    ] = None,
     contact: Annotated[
         str,
-        typer.Option("--contact", "-c", help="Your e-mail or web page; sites see it."),
+        typer.Option(
+            "--contact", "-c", metavar="WHO", help="Your e-mail or web page; sites see it."
+        ),
     ] = "",
-    language: Annotated[str, typer.Option("--language", help="Language of the keywords.")] = "en",
-    strategy: Annotated[str, typer.Option("--strategy", help="How to decide.")] = "",
-    pages: Annotated[int, typer.Option("--pages", "-n", help="Stop after so many visits.")] = 1000,
+    language: Annotated[
+        str, typer.Option("--language", metavar="CODE", help="Language of the keywords.")
+    ] = "en",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            "--strategy",
+            metavar="NAME",
+            help="How to decide: {strategies}.",
+            autocompletion=strategies,
+        ),
+    ] = "",
+    pages: Annotated[
+        int, typer.Option("--pages", "-n", metavar="N", help="Stop after so many visits.")
+    ] = 1000,
+    lab: Annotated[
+        str,
+        typer.Option("--lab", metavar="URL", help="Crawl a running `honeyguide lab serve`."),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Make a collection. Asks for what is missing.
@@ -49,53 +83,96 @@ def new(
     `honeyguide new birds -s https://en.wikipedia.org/wiki/Bird -k "bird migration" -k plumage
     -c you@example.org`
     """
-    from honeyguide.crawl.collection import create
+    from honeyguide.crawl.addresses import starting
+    from honeyguide.crawl.collection import create, vacant
     from honeyguide.errors import ConfigError
 
-    starts = [*(seed or []), *(_lines(seeds) if seeds else [])]
-    words = list(keyword or [])
-    examples = list(good or [])
-    if sys.stdin.isatty() and not as_json:
-        if not words and not description:
-            typer.echo(
-                "What are you looking for? Words and phrases, separated by commas.", err=True
-            )
-            answer = typer.prompt("Keywords", default="", show_default=False, err=True)
-            words = [word.strip() for word in answer.split(",") if word.strip()]
+    folder = name.parent if name.name == "topic.toml" else name
+    vacant(folder)
+    texts = [*(seed or []), *(_lines(seeds) if seeds else [])]
+    starts = [str(starting(text, lab=bool(lab))) for text in texts]
+    words = [word.strip() for word in keyword or [] if word.strip()]
+    examples = [str(starting(text, lab=bool(lab))) for text in good or []]
+    asking = sys.stdin.isatty() and not as_json
+    if asking:
+        from honeyguide.cli.prompts import ask_contact, ask_keywords, ask_seeds
+
+        if not words and not description.strip() and not strategy:
+            words = ask_keywords()
         if not starts and not examples:
-            typer.echo("Where should the crawl start? One address per line, then Enter.", err=True)
-            while answer := typer.prompt("Seed", default="", show_default=False, err=True):
-                starts.append(_address(answer))
-        if not contact:
-            typer.echo("Sites should be able to reach you: an e-mail address or a page.", err=True)
-            contact = typer.prompt("Contact", default="", show_default=False, err=True)
+            starts = ask_seeds(lab=bool(lab))
+        contact = contact or ask_contact()
     if not contact:
         raise ConfigError(
             "a contact is missing: sites must be able to reach whoever crawls them. "
             "Add --contact you@example.org"
         )
+    tables: dict[str, dict[str, Any]] = {}
+    if lab:
+        tables = {"fetch": {"lab": _local(lab)}, "politeness": {"loopback_delay_s": 0.0}}
     collection = create(
-        name,
-        seeds=[_address(start) for start in starts],
+        folder,
+        seeds=starts,
         contact=contact,
         keywords=words,
         description=description,
-        good=[_address(example) for example in examples],
-        bad=[_address(example) for example in bad or []],
+        good=examples,
+        bad=[str(starting(text, lab=bool(lab))) for text in bad or []],
         language=language,
         strategy=strategy,
         pages=pages,
+        **tables,
     )
+    if not words and not description.strip() and not strategy:
+        say(NO_WORDS)
+    _note_language(language)
     if as_json:
         typer.echo(json.dumps({"collection": str(collection.folder)}))
-    else:
-        typer.echo(f"Made {collection.folder}/topic.toml. Next: honeyguide crawl {name}")
+        return
+    if asking:
+        _show(collection)
+    typer.echo(f"Made {collection.folder}/topic.toml.")
+    say(f"Next: honeyguide crawl {quoted(folder)}")
 
 
-def _address(text: str) -> str:
-    """People write example.org and mean https://example.org."""
-    text = text.strip()
-    return text if "://" in text else f"https://{text}"
+def _local(lab: str) -> str:
+    """The lab's address, made whole."""
+    from honeyguide.errors import ConfigError
+    from honeyguide.fetch.addresses import loopback
+    from honeyguide.url import authority, canonical, host
+
+    url = canonical(lab.strip() if "://" in lab else f"http://{lab.strip()}")
+    if url is None or not loopback(host(url)) or authority(url) == host(url):
+        raise ConfigError(
+            f"fetch.lab: {lab!r} is no address of a lab on this machine, such as "
+            "http://127.0.0.1:8787; start one with: honeyguide lab serve"
+        )
+    return f"http://{authority(url)}"
+
+
+def _note_language(code: str) -> None:
+    from honeyguide.text.tokens import stop_words
+
+    if not stop_words(code):
+        say(
+            f"Note: Honeyguide has no list of stop words for the language {code!r}, and perhaps "
+            "no stemmer; words count as they are written. Codes are such as en, de, tr."
+        )
+
+
+def _show(collection: Collection) -> None:
+    """What was made, in a few lines."""
+    topic, limits = collection.settings.topic, collection.settings.crawl
+    say("")
+    if topic.keywords:
+        say(f"  keywords  {', '.join(topic.keywords)}")
+    if topic.description:
+        say(f"  topic     {topic.description}")
+    for place, text in enumerate((*topic.seeds, *topic.good)):
+        say(f"  {'start at' if not place else '':8}  {text}")
+    say(f"  contact   {collection.settings.fetch.contact}")
+    budget = count(limits.pages, "visit") if limits.pages else "no limit"
+    say(f"  strategy  {limits.strategy}, {budget}")
 
 
 def _lines(path: Path) -> list[str]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
-import time
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from honeyguide.cli.options import Json, Name
+from honeyguide.cli.words import console, count, plain, when
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.status import Status
 
 
 def status(
     name: Name,
-    hosts: Annotated[int, typer.Option("--hosts", help="How many hosts to list.")] = 10,
+    hosts: Annotated[
+        int, typer.Option("--hosts", metavar="N", help="How many hosts to list.", min=0)
+    ] = 10,
     as_json: Json = False,
 ) -> None:
     """Show how a collection stands; also while it is being crawled.
@@ -25,49 +31,56 @@ def status(
 
     `honeyguide status birds --json`
     """
-    from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from honeyguide.crawl.collection import Collection
-    from honeyguide.store.lock import holder
-    from honeyguide.store.store import Store
 
     collection = Collection(name)
-    with Store.open(collection.folder, "read") as store:
-        counts = store.counts()
-        rows = store.hosts(limit=hosts)
-        generations = store.generations()
-    running = holder(collection.folder / "lock")
+    found = collection.status(hosts=hosts)
     if as_json:
-        facts = asdict(counts) | {
-            "harvest": counts.harvest,
-            "crawler_pid": running,
-            "generation": generations[-1].number if generations else None,
-            "per_host": [row._asdict() for row in rows],
+        facts = asdict(found) | {
+            "harvest": found.harvest,
+            "per_host": [row._asdict() for row in found.per_host],
         }
         typer.echo(json.dumps(facts))
         return
-    out = Console(highlight=False, soft_wrap=True)
+    out = console()
+    running = found.crawler_pid
     state = f"being crawled by process {running}" if running else "not being crawled"
-    out.print(f"[bold]{escape(str(name))}[/bold]: {state}")
-    out.print(
-        f"{counts.visits} visits · {counts.pages} pages · [green]{counts.relevant} relevant[/green]"
-        f" · harvest rate [bold]{counts.harvest:.0%}[/bold] · {counts.bytes / 1e6:.1f} MB · "
-        f"{counts.hosts} hosts · strategy {collection.settings.crawl.strategy}, "
-        f"generation {generations[-1].number if generations else 0}"
-    )
-    if counts.first and counts.last:
-        stamp = "%Y-%m-%d %H:%M:%S"
-        first, last = (time.strftime(stamp, time.localtime(t)) for t in (counts.first, counts.last))
-        out.print(f"from {first} to {last}")
-    if counts.failures:
-        kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(counts.failures.items()))
-        out.print(f"failures: {kinds}")
-    if rows:
+    out.print(f"{plain(collection.name)}: {state}", style="bold")
+    for line in lines(found):
+        out.print(line)
+    if found.per_host:
         table = Table(box=None, header_style="dim", pad_edge=False)
         for title in ("host", "visits", "relevant", "failures"):
             table.add_column(title, justify="left" if title == "host" else "right")
-        for row in rows:
-            table.add_row(escape(row.host), str(row.visits), str(row.relevant), str(row.failures))
+        for row in found.per_host:
+            table.add_row(plain(row.host), str(row.visits), str(row.relevant), str(row.failures))
         out.print(table)
+
+
+def lines(found: Status) -> Iterator[str]:
+    """The status in words."""
+    budget = f" of {found.budget}" if found.budget else ""
+    yield (
+        f"{found.visits}{budget} {'visit' if (found.budget or found.visits) == 1 else 'visits'}"
+        f" · {count(found.pages, 'page')} · {found.relevant} relevant"
+        f" · harvest rate {found.harvest:.0%}"
+    )
+    parts = [] if found.waiting is None else [f"{count(found.waiting, 'link')} waiting"]
+    parts += [
+        count(found.redirects, "redirect"),
+        count(found.copies, "copy", "copies"),
+        count(found.labels, "label"),
+        count(found.hosts, "host"),
+        f"{found.bytes / 1e6:.1f} MB",
+    ]
+    yield " · ".join(parts)
+    yield f"strategy {plain(found.strategy)}, generation {found.generation or 0}"
+    if found.first and found.last:
+        rate = "" if found.rate is None else f" · {found.rate:.1f} visits/s in the last run"
+        yield f"from {when(found.first)} to {when(found.last)}{rate}"
+    if found.failures:
+        codes = {str(code): number for code, number in (found.statuses or {}).items()}
+        kinds = {kind: n for kind, n in sorted(found.failures.items()) if kind != "status"}
+        yield "failures: " + ", ".join(f"{what} ×{n}" for what, n in (codes | kinds).items())

@@ -22,3 +22,10 @@ def version(as_json: Json = False) -> None:
         typer.echo(json.dumps(facts))
     else:
         typer.echo(f"Honeyguide {__version__} on Python {platform.python_version()}")
+
+
+def tell(wanted: bool) -> None:
+    """``honeyguide --version``, as other programs have it."""
+    if wanted:
+        version()
+        raise typer.Exit

@@ -140,6 +140,9 @@ def _frontier(store: Store, settings: Settings, strategy: Strategy, now: float) 
         merge=strategy.habits.merge,
         now=now,
         delay=polite.loopback_delay_s if settings.fetch.lab else polite.delay_s,
+        site_links=settings.scope.links_per_domain,
+        site_hosts=settings.scope.hosts_per_domain,
+        site_busy=polite.domain_hosts,
     )
 
 

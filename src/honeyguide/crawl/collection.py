@@ -1,38 +1,74 @@
-"""A collection from the outside: make one, crawl it, read it. The Python API."""
+"""A collection from the outside: make one, crawl it, read it, judge it. The Python API."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+import math
+import shlex
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from honeyguide import registry
 from honeyguide.config import Settings, load, parse
-from honeyguide.crawl.build import fence_of, opened, strategy_of
-from honeyguide.crawl.progress import Progress, Report
-from honeyguide.crawl.ring import Ring
-from honeyguide.errors import ConfigError
+from honeyguide.crawl import explain as explaining
+from honeyguide.crawl import status as standing
+from honeyguide.crawl import topic_file
+from honeyguide.crawl.addresses import known
+from honeyguide.crawl.build import fence_of, strategy_of
+from honeyguide.crawl.explain import Explanation
+from honeyguide.crawl.progress import Report
+from honeyguide.crawl.run import Observer, run
+from honeyguide.crawl.status import Status
+from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import user_agent
+from honeyguide.store.database import Mode
+from honeyguide.store.export import Exported, export
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.types import Label, Url
 
-Observer = Callable[[Progress], None]
+__all__ = ["Collection", "Labelled", "Observer", "create", "vacant"]
+
+
+class Labelled(NamedTuple):
+    """What became of some labels."""
+
+    kept: int
+    unfetched: int
+    """Of them, for pages that were not fetched (yet)."""
 
 
 class Collection:
-    """A folder with a topic and what a crawl found for it."""
+    """A folder with a topic and what a crawl found for it.
+
+    The folder may be named by its topic.toml, or by its own name from inside it.
+    """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = _found(Path(folder))
         if not self.folder.is_dir():
             raise ConfigError(
                 f"there is no collection {str(folder)!r} here; make it with: "
-                f"honeyguide new {folder}"
+                f"honeyguide new {shlex.quote(str(folder))}"
             )
         self.settings: Settings = load(self.folder / "topic.toml")
+
+    def __repr__(self) -> str:
+        return f"Collection({str(self.folder)!r})"
+
+    @property
+    def name(self) -> str:
+        return self.folder.resolve().name
+
+    @property
+    def learns(self) -> bool:
+        """Whether its strategy learns from labels."""
+        return bool(registry.find(self.settings.crawl.strategy).habits.learns)
 
     def crawl(
         self,
@@ -44,131 +80,153 @@ class Collection:
         """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly."""
         limits = self.settings.crawl
         if pages is not None:
+            if pages < 0:
+                raise ConfigError(f"pages must be a number of visits, or 0 for no limit: {pages}")
             limits = replace(limits, pages=pages)
         if hours is not None:
+            if not (0 <= hours < math.inf):
+                raise ConfigError(f"hours must be a number of hours, or 0 for no limit: {hours}")
             limits = replace(limits, hours=hours)
         settings = replace(self.settings, crawl=limits)
-        return asyncio.run(_crawl(self.folder, settings, observer))
+        return asyncio.run(run(self.folder, settings, observer))
+
+    def status(self, *, hosts: int = 10) -> Status:
+        """How it stands; also while it is being crawled."""
+        with self._open("read") as store:
+            return standing.status(store, self.settings, hosts)
 
     def pages(self, *, relevant: bool | None = True) -> Iterator[VisitRow]:
         """The pages found, oldest first."""
-        with Store.open(self.folder, "read") as store:
+        with self._open("read") as store:
             yield from store.visits(relevant=relevant, page=True)
 
     def text(self, row: VisitRow) -> str:
-        with Store.open(self.folder, "read") as store:
+        with self._open("read") as store:
             return store.text(row.id)[1]
+
+    def explain(self, url: str) -> Explanation:
+        """Why an address was fetched, or why not."""
+        with self._open("read") as store:
+            meant = known(store, url, waiting=True)
+        return explaining.explain(self.folder, self.settings, meant, time.time())
+
+    def label(self, url: str, value: float, *, by: str = "user") -> Labelled:
+        """A person's judgement of a page, from 0 (not what I want) to 1; also while it crawls."""
+        return self.label_all([(url, value)], by=by)
+
+    def label_all(self, judged: Iterable[tuple[str, float]], *, by: str = "user") -> Labelled:
+        """Several judgements, all kept or none."""
+        with self._open("write") as store:
+            labels: dict[Url, Label] = {}
+            for text, value in judged:
+                if not 0 <= value <= 1:
+                    raise ConfigError(f"{text}: a label lies between 0 and 1, not at {value}")
+                url = known(store, text)
+                label = Label(url, float(value), by, time.time())
+                if labels.setdefault(url, label).value != label.value:
+                    raise ConfigError(f"{url} is labelled both ways; say which it is")
+            with store.transaction():
+                store.label(labels.values())
+            return Labelled(len(labels), sum(not store.visit(url) for url in labels))
+
+    def export(
+        self,
+        to: str | Path,
+        *,
+        format: str = "",
+        everything: bool = False,
+        text: bool = True,
+        progress: Callable[[int], None] | None = None,
+    ) -> Exported:
+        """Write the relevant pages, or every visit, to a file; its ending says the format."""
+        with self._open("read") as store:
+            return export(
+                store, Path(to), format, everything=everything, text=text, progress=progress
+            )
+
+    def _open(self, mode: Mode) -> Store:
+        if not (self.folder / "collection.db").exists():
+            place = shlex.quote(str(self.folder))
+            raise StoreError(f"{self.name} is not crawled yet; run: honeyguide crawl {place}")
+        return Store.open(self.folder, mode)
 
 
 def create(
     folder: str | Path,
     *,
-    seeds: Sequence[str],
-    contact: str,
-    keywords: Sequence[str] = (),
+    seeds: str | Iterable[str] = (),
+    contact: str = "",
+    keywords: str | Iterable[str] = (),
     description: str = "",
-    good: Sequence[str] = (),
-    bad: Sequence[str] = (),
+    good: str | Iterable[str] = (),
+    bad: str | Iterable[str] = (),
     language: str = "en",
     strategy: str = "",
     pages: int = 1000,
-    **tables: dict[str, object],
+    **tables: dict[str, Any],
 ) -> Collection:
     """A new collection with its topic.toml; further tables (``scope={…}``) as in the file."""
     folder = Path(folder)
-    if (folder / "topic.toml").exists():
-        raise ConfigError(
-            f"{folder} is a collection already; crawl it with: honeyguide crawl {folder}"
-        )
-    topic: dict[str, object] = {
-        "name": folder.name,
-        "description": description,
-        "keywords": list(keywords),
-        "seeds": list(seeds),
-        "good": list(good),
-        "bad": list(bad),
+    vacant(folder)
+    topic: dict[str, Any] = {
+        "name": folder.resolve().name,
+        "description": description.strip(),
+        "keywords": _several(keywords),
+        "seeds": _several(seeds),
+        "good": _several(good),
+        "bad": _several(bad),
         "language": language,
     }
-    strategy = strategy or ("keyword" if keywords or description else "breadth")
-    raw: dict[str, dict[str, object]] = {
-        "topic": topic,
+    strategy = strategy or ("keyword" if topic["keywords"] or topic["description"] else "breadth")
+    chosen: dict[str, dict[str, Any]] = {
+        "topic": {key: value for key, value in topic.items() if value},
         "crawl": {"strategy": strategy, "pages": pages},
-        "fetch": {"contact": contact},
+        "fetch": {"contact": contact.strip()},
     }
     for name, table in tables.items():
-        raw.setdefault(name, {}).update(table)
-    settings = parse(raw)
+        _check_table(name, table)
+        chosen.setdefault(name, {}).update(table)
+    settings = parse(chosen)
     user_agent(settings.fetch.contact, "0")
     fence_of(settings)
     strategy_of(settings)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "topic.toml").write_text(_toml(raw), "utf-8")
+    topic_file.write(folder, chosen)
     return Collection(folder)
 
 
-_HEAD = """\
-# What this collection is about and how it is crawled.
-# Every key, its unit and its default: docs/reference/settings.md. Unknown keys are errors.
-"""
+def vacant(folder: Path) -> None:
+    """A ConfigError if a collection is there already."""
+    if (folder / "topic.toml").exists():
+        raise ConfigError(
+            f'{folder} is a collection already: open it with honeyguide.Collection("{folder}"), '
+            f"or crawl it with: honeyguide crawl {shlex.quote(str(folder))}"
+        )
 
 
-def _toml(raw: dict[str, dict[str, object]]) -> str:
-    lines = [_HEAD]
-    for name, table in raw.items():
-        lines.append(f"[{name}]")
-        lines.extend(f"{key} = {_value(value)}" for key, value in table.items())
-        lines.append("")
-    return "\n".join(lines)
+def _check_table(name: str, table: object) -> None:
+    """What is no argument of :func:`create` must be a table of the settings file."""
+    known_tables = [item.name for item in fields(Settings)]
+    if name not in known_tables:
+        arguments = [a for a in signature(create).parameters if a not in ("folder", "tables")]
+        near = get_close_matches(name, [*arguments, *known_tables], 1)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(arguments)}"
+        raise ConfigError(f"create() takes no {name!r}; {hint}")
+    if not isinstance(table, dict):
+        raise ConfigError(f"{name} must be a table of settings, such as {name}={{…}}: {table!r}")
 
 
-def _value(value: object) -> str:
-    if isinstance(value, list | tuple):
-        if len(value) > 1:
-            return "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"
-        return f"[{', '.join(map(_value, value))}]"
-    # JSON's strings, numbers and truth values are TOML's too.
-    return json.dumps(value, ensure_ascii=False)
+def _several(texts: Any) -> Any:
+    """One text or many as a list without blank ones; anything else is told later, by its key."""
+    if not isinstance(texts, Iterable):
+        return texts
+    many = [texts] if isinstance(texts, str) else texts
+    stripped = [text.strip() if isinstance(text, str) else text for text in many]
+    return [text for text in stripped if text != ""]
 
 
-async def _crawl(folder: Path, settings: Settings, observer: Observer | None) -> Report:
-    async with opened(folder, settings) as ring:
-        with _stoppable(ring):
-            watching = asyncio.create_task(_observe(ring, observer)) if observer else None
-            try:
-                return await ring.run()
-            finally:
-                if watching is not None:
-                    watching.cancel()
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await watching
-
-
-async def _observe(ring: Ring, observer: Observer) -> None:
-    while True:
-        observer(ring.progress())
-        await asyncio.sleep(0.25)
-
-
-@contextlib.contextmanager
-def _stoppable(ring: Ring) -> Iterator[None]:
-    """Ctrl-C asks the ring to finish; a second one is the ordinary KeyboardInterrupt."""
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGINT, signal.SIGTERM)
-
-    def ask() -> None:
-        ring.stop()
-        for number in caught:
-            loop.remove_signal_handler(number)
-
-    try:
-        for number in caught:
-            loop.add_signal_handler(number, ask)
-    except (ValueError, RuntimeError):
-        # Not in the main thread, as inside a notebook's worker: its owner handles signals.
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
+def _found(folder: Path) -> Path:
+    if folder.name == "topic.toml":
+        folder = folder.parent
+    if not folder.exists() and Path("topic.toml").is_file() and Path.cwd().name == str(folder):
+        return Path()
+    return folder

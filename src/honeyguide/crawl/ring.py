@@ -268,6 +268,7 @@ class Ring:
                 for entry in robots:
                     self.store.save_robots(*entry)
                 self.store.set_meta("waiting", str(len(self.frontier)))
+            self.frontier.flushed()
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._trouble = error
         self._woken.set()

@@ -5,16 +5,33 @@ from __future__ import annotations
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
+_METADATA = frozenset(
+    map(
+        ip_address,
+        (
+            "169.254.169.254",  # nearly all clouds
+            "169.254.170.2",  # Amazon's containers
+            "fd00:ec2::254",  # Amazon
+            "fd20:ce::254",  # Google
+            "168.63.129.16",  # Azure; looks public
+            "100.100.100.200",  # Alibaba
+            "192.0.0.192",  # Oracle
+        ),
+    )
+)
+"""Where a machine in a cloud learns its own secrets: nobody ever wants a page from there."""
+
 _NAMED: tuple[tuple[IPv4Network | IPv6Network, str], ...] = (
-    (IPv4Network("169.254.169.254/32"), "a cloud metadata address"),
-    (IPv6Network("fd00:ec2::254/128"), "a cloud metadata address"),
     (IPv4Network("100.64.0.0/10"), "a carrier's shared address"),
+    (IPv4Network("192.0.0.0/24"), "a protocol's own address"),
     (IPv4Network("192.88.99.0/24"), "a 6to4 relay address"),
+    (IPv6Network("64:ff9b:1::/48"), "a local translator's address"),
+    (IPv6Network("3fff::/20"), "an address for documentation"),
     (IPv6Network("fec0::/10"), "a site-local address"),
 )
 """What the standard library's properties do not cover, or not in every version we support."""
 
-_NAT64 = (IPv6Network("64:ff9b::/96"), IPv6Network("64:ff9b:1::/48"))
+_NAT64 = IPv6Network("64:ff9b::/96")
 _COMPATIBLE = IPv6Network("::/96")
 
 
@@ -32,6 +49,18 @@ def forbidden(ip: str) -> str:
     return _reason(address)
 
 
+@lru_cache(maxsize=4096)
+def metadata(ip: str) -> str:
+    """The same for cloud metadata addresses only: no setting allows those."""
+    try:
+        address = ip_address(ip.strip("[]").partition("%")[0])
+    except ValueError:
+        return ""
+    while isinstance(address, IPv6Address) and (inner := _embedded(address)) is not None:
+        address = inner
+    return "a cloud metadata address" if address in _METADATA else ""
+
+
 def loopback(host: str) -> bool:
     """Is this host, by name or number, certainly this machine itself?"""
     name = host.strip("[]").rstrip(".").lower()
@@ -47,6 +76,8 @@ def _reason(address: IPv4Address | IPv6Address) -> str:
     if isinstance(address, IPv6Address) and (inner := _embedded(address)) is not None:
         reason = _reason(inner)
         return f"{reason} inside an IPv6 address" if reason else ""
+    if address in _METADATA:
+        return "a cloud metadata address"
     for network, reason in _NAMED:
         if address.version == network.version and address in network:
             return reason
@@ -74,6 +105,6 @@ def _embedded(address: IPv6Address) -> IPv4Address | None:
     if address.teredo is not None:
         return address.teredo[1]
     old = address in _COMPATIBLE and int(address) > 1  # not :: and ::1 themselves
-    if old or any(address in network for network in _NAT64):
+    if old or address in _NAT64:
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return None

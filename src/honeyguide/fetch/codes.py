@@ -57,9 +57,17 @@ _NOT_HTTP = ("chunk", "response headers")
 """Broken chunks and endless heads have no code of their own: curl calls them reading errors."""
 
 
+_DETAIL = 200
+
+
+def printable(text: str) -> str:
+    """What the web said, fit for a journal and a terminal: printable ASCII, and not much of it."""
+    return ascii(text[:_DETAIL])[1:-1][:_DETAIL]
+
+
 def translate(url: str, code: int, message: str) -> FetchError:
     """Curl's error in our words."""
     kind = ERRORS.get(code, FetchError)
     if code == _READING and any(words in message for words in _NOT_HTTP):
         kind = ProtocolError
-    return kind(url, message or f"curl error {code}")
+    return kind(url, printable(message) or f"curl error {code}")

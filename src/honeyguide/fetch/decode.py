@@ -14,6 +14,7 @@ import zstandard
 from isal import isal_zlib
 
 from honeyguide.errors import ProtocolError, TooLarge
+from honeyguide.fetch.codes import printable
 
 ACCEPTED: Final = "gzip, deflate, br, zstd"
 
@@ -34,6 +35,10 @@ _BROKEN = (cast("type[Exception]", isal_zlib.IsalError), OverflowError)
 """What isal raises; its type stub takes the class for an instance."""
 
 
+Decoded = tuple[bytes, int]
+"""A body, and how much of what came was needed for it: rubbish may follow."""
+
+
 class Corrupt(ValueError):
     """The bytes are not what the coding says. Stays inside this file."""
 
@@ -47,17 +52,22 @@ def decode(
     that passes the limit, or inflates more than ``ratio`` times beyond the first megabyte,
     is TooLarge, or is cut there when ``truncate`` says so.
     """
-    most = limit if truncate else min(limit, max(_GRACE, int(len(payload) * ratio)))
+    most = limit if truncate else _most(limit, ratio, len(payload))
     body = payload
+    sent = 0
+    """Bytes of the payload that the outermost coding made use of."""
     if coding and payload:
         for name in reversed(_names(url, coding)):
             codec = _CODECS.get(name)
             if codec is None:
-                raise ProtocolError(url, f"unknown content coding {name[:40]!r}")
+                raise ProtocolError(url, f"unknown content coding '{printable(name[:40])}'")
             try:
-                body = codec(body, most + 1)
+                body, used = codec(body, most + 1)
             except Corrupt as error:
                 raise ProtocolError(url, f"broken {name} body: {error}") from error
+            sent = sent or used
+    if not truncate and sent:
+        most = _most(limit, ratio, sent)
     if len(body) <= most:
         return body
     if truncate:
@@ -67,15 +77,19 @@ def decode(
     raise TooLarge(url, f"the body inflates more than {ratio:g} times")
 
 
+def _most(limit: int, ratio: float, sent: int) -> int:
+    return min(limit, max(_GRACE, int(sent * ratio)))
+
+
 def _names(url: str, coding: str) -> list[str]:
     names = [name for part in coding.lower().split(",") if (name := part.strip())]
     if len(names) > _CODINGS:
         raise ProtocolError(url, f"more than {_CODINGS} content codings")
-    return names
+    return [name for name in names if name != "identity"]
 
 
-def _gzip(data: bytes, most: int) -> bytes:
-    body = b""
+def _gzip(data: bytes, most: int) -> Decoded:
+    body, length = b"", len(data)
     for _ in range(_MEMBERS):
         member = isal_zlib.decompressobj(31)
         try:
@@ -86,23 +100,29 @@ def _gzip(data: bytes, most: int) -> bytes:
         data = member.unused_data
         # After the last member some servers send padding or rubbish; browsers ignore it too.
         if len(body) >= most or not member.eof or not data.startswith(b"\x1f\x8b"):
-            return body
+            return body, length - len(data)
     raise Corrupt(f"more than {_MEMBERS} gzip members")
 
 
-def _deflate(data: bytes, most: int) -> bytes:
+def _deflate(data: bytes, most: int) -> Decoded:
     """With a zlib wrapper as the standard says, or raw as some servers send it."""
     try:
-        return bytes(isal_zlib.decompressobj(15).decompress(data, most))
+        return _inflated(data, most, 15)
     except _BROKEN:
         pass
     try:
-        return bytes(isal_zlib.decompressobj(-15).decompress(data, most))
+        return _inflated(data, most, -15)
     except _BROKEN as error:
         raise Corrupt(str(error)) from error
 
 
-def _brotli(data: bytes, most: int) -> bytes:
+def _inflated(data: bytes, most: int, window: int) -> Decoded:
+    engine = isal_zlib.decompressobj(window)
+    body = bytes(engine.decompress(data, most))
+    return body, len(data) - len(engine.unused_data)
+
+
+def _brotli(data: bytes, most: int) -> Decoded:
     decoder = brotli.Decompressor()
     pieces = []
     size = 0
@@ -119,23 +139,22 @@ def _brotli(data: bytes, most: int) -> bytes:
     if not pieces and data.startswith(b"\x1f\x8b"):
         # Brotli has no magic number, so that gzip may read as a stream that says nothing.
         raise Corrupt("it is gzip")
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces), len(data)
 
 
-def _zstd(data: bytes, most: int) -> bytes:
+def _zstd(data: bytes, most: int) -> Decoded:
     decoder = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
     try:
         with decoder.stream_reader(data, read_across_frames=True) as reader:
-            return reader.read(most)
+            return reader.read(most), len(data)
     except zstandard.ZstdError as error:
         raise Corrupt(str(error)) from error
 
 
-_CODECS: Final[dict[str, Callable[[bytes, int], bytes]]] = {
+_CODECS: Final[dict[str, Callable[[bytes, int], Decoded]]] = {
     "gzip": _gzip,
     "x-gzip": _gzip,
     "deflate": _deflate,
     "br": _brotli,
     "zstd": _zstd,
-    "identity": lambda data, most: data[:most],
 }

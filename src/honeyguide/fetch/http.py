@@ -9,7 +9,8 @@ from typing import Final, Protocol
 
 from honeyguide.config import FetchSettings
 from honeyguide.errors import ConfigError, DnsError, FetchError, Forbidden, ProtocolError, WrongType
-from honeyguide.fetch.addresses import forbidden, loopback
+from honeyguide.fetch.addresses import forbidden, loopback, metadata
+from honeyguide.fetch.codes import printable
 from honeyguide.fetch.cookies import Jar
 from honeyguide.fetch.curl import Arrived, Options, Room, Wire
 from honeyguide.fetch.decode import ACCEPTED, decode
@@ -29,7 +30,8 @@ READABLE: Final = frozenset(
 _PAGES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
 """Types under the cap for pages; every other may be as large as a document."""
 
-_REDIRECT_BYTES = 65_536
+_ASIDE_BYTES = 65_536
+"""Most that is kept of a body that is no page: redirects and refusals."""
 _LAB = Url("http://lab.invalid/")
 _ACCEPT = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _PROXIES = ("http://", "https://", "socks5h://")
@@ -144,15 +146,14 @@ class CurlFetcher:
 
     def _room(self, request: Request, head: Head) -> Room:
         """How large this body may be, on the wire and decoded; WrongType if we do not want it."""
-        if 300 <= head.status < 400:
-            return Room(_REDIRECT_BYTES, True)
+        if not 200 <= head.status < 300:
+            return Room(min(_ASIDE_BYTES, request.limit or _ASIDE_BYTES), True)
         kind = head.header("content-type").partition(";")[0].strip().lower()
-        good = 200 <= head.status < 300
-        if good and not request.any_type and kind not in READABLE:
-            raise WrongType(request.url, kind[:80])
+        if not request.any_type and kind not in READABLE:
+            raise WrongType(request.url, printable(kind[:80]))
         megabytes = self._settings.html_mb if kind in _PAGES else self._settings.document_mb
         limit = int(megabytes * 1_000_000) if request.limit is None else request.limit
-        return Room(limit, request.truncate or not good)
+        return Room(limit, request.truncate)
 
     def _extra(self, request: Request) -> list[str]:
         """The headers that not every request has, in the order in which they are sent."""
@@ -195,16 +196,16 @@ class CurlFetcher:
 
     def _private(self, name: str, literal: bool) -> str:
         if self._settings.private_addresses:
-            return ""
+            return metadata(name)
         return forbidden(name) if literal else "this machine itself"
 
     def _refuse(self, ip: str) -> str:
         """Asked before every connection, with the address that it would go to."""
         if self._settings.lab:
             return "" if loopback(ip) else "not on this machine, where a lab must be"
-        if self._proxied or self._settings.private_addresses:
+        if self._proxied:
             return ""
-        return forbidden(ip)
+        return metadata(ip) if self._settings.private_addresses else forbidden(ip)
 
     def _target(self, url: Url) -> str:
         return url if self._plain_proxy and url.startswith("http:") else path(url)
@@ -220,7 +221,7 @@ class CurlFetcher:
             if answer.status == 200 and answer.header("server") == "honeyguide-lab":
                 self._checked = True
                 return
-            detail = f"it answers as {answer.header('server')[:40]!r}"
+            detail = f"it answers as '{printable(answer.header('server')[:40])}'"
         raise ConfigError(
             f"fetch.lab: {address} is not a honeyguide lab ({detail}). "
             "Start one with: honeyguide lab serve"

@@ -1,8 +1,8 @@
 """What a robots.txt says to one crawler: RFC 9309, with the mistakes that everybody forgives.
 
-Only the rules of our own group are kept, and matching takes time in proportion to the length
-of the address and of the file, whatever the wildcards. (Measured before writing our own:
-the usual library takes 14 s to read a 90 KB file of many agents and many rules.)
+Matching takes time in proportion to the length of the address and of the file, whatever the
+wildcards. (Measured before writing our own: the usual library takes 14 s to read a 90 KB file
+of many agents and many rules.)
 """
 
 from __future__ import annotations
@@ -10,26 +10,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
+from honeyguide.fetch.groups import Group, read
 from honeyguide.types import Url
-from honeyguide.url import canonical, path
+from honeyguide.url import path
 
-CHARACTERS: Final = 512 * 1024
-"""What is read of a file; the rest is ignored, as the standard allows."""
-SITEMAPS: Final = 100
-
-_AGENT: Final = frozenset(("user-agent", "useragent", "user agent"))
-_DISALLOW: Final = frozenset(
-    ("disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw")
-)
-_SITEMAP: Final = frozenset(("sitemap", "sitemaps", "site-map"))
-_DELAY: Final = frozenset(("crawl-delay", "crawldelay", "crawl delay"))
-_KNOWN: Final = _AGENT | _DISALLOW | _SITEMAP | _DELAY | {"allow"}
-
-_TOKEN = re.compile(r"[A-Za-z_-]+").match
-_SPACED = re.compile(r"(user agent|crawl delay|[a-z-]+)[ \t]+(.*)", re.IGNORECASE).fullmatch
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _NEEDLESS = re.compile(r"%(?:2[DE]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])")
 """Escapes of letters, digits and ``-._~``."""
@@ -105,11 +92,13 @@ class Rules:
 
 def parse(text: str, agent: str, origin: str, expires: float = math.inf) -> Rules:
     """The rules of a robots.txt for one agent, named by its product token."""
-    own, everybody, sitemaps, told = _read(text[:CHARACTERS], agent.lower(), origin)
-    group = own if told else everybody
+    return rules_of(read(text, agent, origin), expires)
+
+
+def rules_of(group: Group, expires: float = math.inf) -> Rules:
     plain: dict[bool, set[str]] = {True: set(), False: set()}
     patterns: set[Pattern] = set()
-    for allow, value in group.rules:
+    for allow, value in group.lines:
         pattern = _pattern(allow, value)
         if len(pattern.parts) > 1 or pattern.whole:
             patterns.add(pattern)
@@ -120,79 +109,23 @@ def parse(text: str, agent: str, origin: str, expires: float = math.inf) -> Rule
             folder = value[: value.rindex("index.html")]
             patterns.add(_pattern(True, f"{folder}$"))
     return Rules(
-        allowed=tuple(sorted(plain[True], key=len, reverse=True)),
-        disallowed=tuple(sorted(plain[False], key=len, reverse=True)),
-        patterns=tuple(sorted(patterns, key=lambda p: (-p.length, not p.allow))),
+        allowed=tuple(sorted(plain[True], key=_order)),
+        disallowed=tuple(sorted(plain[False], key=_order)),
+        patterns=tuple(sorted(patterns, key=lambda p: (-p.length, not p.allow, p))),
         crawl_delay=group.delay,
-        sitemaps=tuple(sitemaps),
+        sitemaps=group.sitemaps,
         expires=expires,
     )
 
 
-@dataclass(slots=True)
-class _Group:
-    rules: list[tuple[bool, str]]
-    delay: float | None = None
-
-
-def _read(text: str, agent: str, origin: str) -> tuple[_Group, _Group, dict[Url, None], bool]:
-    """Our own group, everybody's group, the sitemaps, and whether a group names us."""
-    own, everybody = _Group([]), _Group([])
-    sitemaps: dict[Url, None] = {}
-    ours = theirs = told = False
-    naming = False
-    # Half a byte-order mark decodes to replacement characters; both kinds are skipped.
-    for line in text.lstrip("\ufeff\ufffd").replace("\r", "\n").split("\n"):
-        word, value = _directive(line)
-        if word in _AGENT:
-            if not naming:
-                ours = theirs = False
-            naming = True
-            token = _TOKEN(value)
-            if value.startswith("*") and value[1:2] in ("", " ", "\t"):
-                theirs = True
-            elif token is not None and token[0].lower() == agent:
-                ours = told = True
-        elif word in _SITEMAP:
-            if len(sitemaps) < SITEMAPS and (url := canonical(value, Url(f"{origin}/"))):
-                sitemaps[url] = None
-        elif word:
-            naming = False
-            for group, meant in ((own, ours), (everybody, theirs)):
-                if meant and word in _DELAY:
-                    group.delay = _seconds(value, group.delay)
-                elif meant and value:
-                    group.rules.append((word == "allow", value))
-    return own, everybody, sitemaps, told
-
-
-def _directive(line: str) -> tuple[str, str]:
-    """A line's word and value; the word is '' if it is not one that we know."""
-    line = line.partition("#")[0].strip()
-    if not line:
-        return "", ""
-    word, colon, value = line.partition(":")
-    word = word.strip().lower()
-    if colon and word in _KNOWN:
-        return word, value.strip()
-    spaced = _SPACED(line)  # the colon forgotten
-    if spaced is not None and spaced[1].lower() in _KNOWN:
-        return spaced[1].lower(), spaced[2].strip()
-    return "", ""
-
-
-def _seconds(value: str, before: float | None) -> float | None:
-    try:
-        seconds = float(value)
-    except ValueError:
-        return before
-    return seconds if math.isfinite(seconds) and seconds >= 0 else before
+def _order(prefix: str) -> tuple[int, str]:
+    return -len(prefix), prefix
 
 
 def _pattern(allow: bool, value: str) -> Pattern:
     whole = value.endswith("$")
     text = quote(_capitals(value.removesuffix("$")), safe=_ASCII)
-    parts = tuple(re.sub(r"\*+", "*", text if allow else _bare(text)).split("*"))
+    parts = tuple((text if allow else _bare(text)).split("*"))
     if whole and parts[-1] == "" and len(parts) > 1:  # "*$" says no more than "*"
         whole = False
     return Pattern(allow, sum(map(len, parts)) + len(parts) - 1 + whole, parts, whole)

@@ -1,4 +1,4 @@
-"""What happened since the last flush, until it becomes an entry of the log."""
+"""What happened since the last flush, until it is an entry of the log."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class Changes:
         """Of the new rows, in order."""
         self.again: dict[int, int] = {}
         """Row → how often it was seen again; not yet in the rows' inlinks."""
+        self.counted: dict[int, int] = {}
+        """The same, of a flush that failed: these are in the rows' inlinks."""
         self.raised: dict[int, float] = {}
         self.done: list[int] = []
         self.tried: dict[int, tuple[int, float]] = {}
@@ -29,8 +31,18 @@ class Changes:
 
     def __bool__(self) -> bool:
         return bool(
-            self.prints or self.again or self.raised or self.done or self.tried or self.parked
-        )
+            self.prints or self.again or self.counted or self.raised
+            or self.done or self.tried or self.parked
+        )  # fmt: skip
+
+    def follow(self, failed: Changes) -> None:
+        """Take in what a transaction did not keep: it happened before all this."""
+        self.prints[:0] = failed.prints
+        self.done[:0] = failed.done
+        self.raised = failed.raised | self.raised
+        self.tried = failed.tried | self.tried
+        self.parked = failed.parked | self.parked
+        self.counted = _added(failed.counted, failed.again)
 
     def count(self, rows: Rows) -> None:
         """Add what was seen again to the inlinks."""
@@ -42,7 +54,7 @@ class Changes:
     def entry(self, rows: Rows, new: slice, names: list[str], last: bool) -> Entry:
         """These new rows as an entry; everything else goes into the last one."""
         told = self if last else Changes()
-        again, times = _ascending(told.again)
+        again, times = _ascending(_added(told.counted, told.again) if told.counted else told.again)
         raised, better = _ascending(told.raised)
         tried = list(told.tried.values())
         start = rows.count - len(self.prints)
@@ -68,3 +80,7 @@ class Changes:
 def _ascending(table: dict[int, Any]) -> tuple[NDArray[np.uint32], NDArray[Any]]:
     rows = sorted(table)
     return np.array(rows, np.uint32), np.array([table[row] for row in rows])
+
+
+def _added(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
+    return {row: one.get(row, 0) + two.get(row, 0) for row in one.keys() | two.keys()}

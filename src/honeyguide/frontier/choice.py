@@ -1,24 +1,30 @@
 """Which host goes next: the one whose best link is best, among those that are rested.
 
-Both heaps are lazy. An entry is checked when it surfaces, and what no longer holds is dropped
-or corrected there. For every rested host with links, ``ready`` has an entry that is at least as
-good as the host's best link.
+All heaps are lazy. An entry is checked when it surfaces, and what no longer holds is dropped or
+corrected there. For every rested host with links there is an entry that is at least as good as
+the host's best link: in ``ready``, or in its site's ``blocked`` while the site has as many hosts
+busy as it may. When it has room again, its best blocked entry becomes ready, and the next one
+when that is gone: so ``ready`` always has an entry of the site at least as good as all blocked.
 """
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush, heapreplace, nsmallest
+from heapq import heappop, heappush, heapreplace, nsmallest
 
 from honeyguide.frontier.queue import Host
 from honeyguide.frontier.rows import ROW, Rows
-from honeyguide.types import Url
+from honeyguide.frontier.sites import Site, Sites
+from honeyguide.types import Link, Url
 from honeyguide.url import host as host_name
 
 
 class Choice:
-    def __init__(self, rows: Rows, now: float) -> None:
+    def __init__(self, rows: Rows, now: float, sites: Sites) -> None:
         self._rows = rows
+        self._sites = sites
         self._ready: list[int] = []
+        self._blocked = 0
+        """Entries of all sites together."""
         self._resting: list[tuple[float, int]] = []
         self._by_name: dict[str, Host] = {}
         self.hosts: list[Host] = []
@@ -29,7 +35,7 @@ class Choice:
         """The host of that name, made known if it is new."""
         host = self._by_name.get(name)
         if host is None:
-            host = Host(len(self.hosts), name)
+            host = Host(len(self.hosts), name, self._sites.join(name))
             self._by_name[name] = host
             self.hosts.append(host)
         return host
@@ -38,6 +44,35 @@ class Choice:
         """The hosts of addresses; the short way for those known, without port or password."""
         known = self._by_name.get
         return [known(url.split("/", 3)[2]) or self.host(host_name(url)) for url in urls]
+
+    def admit(self, links: list[Link]) -> list[Host | None]:
+        """The host of each link, which counts for its site now; None if that has no room for it.
+
+        A seed is somebody's wish and always finds room.
+        """
+        found: list[Host | None] = []
+        known, most = self._by_name.get, self._sites.links
+        for link in links:
+            host = known(link.url.split("/", 3)[2])
+            if host is None:
+                host = self._newcomer(link)
+            elif host.site.rows >= most and link.channel != "seed":
+                host = None
+            if host is not None:
+                host.site.rows += 1
+            found.append(host)
+        return found
+
+    def _newcomer(self, link: Link) -> Host | None:
+        if self.room(link.url) or link.channel == "seed":
+            return self.host(host_name(link.url))
+        return None
+
+    def room(self, url: Url) -> bool:
+        """Whether the site of this address may have one more link."""
+        name = host_name(url)
+        host = self._by_name.get(name)
+        return self._sites.opens(name) if host is None else host.site.rows < self._sites.links
 
     def place(self, host: Host) -> None:
         """Enter a host where it belongs, after it was freed, got a new best link, or both."""
@@ -49,8 +84,8 @@ class Choice:
                 host.listed = free_at
                 heappush(self._resting, (free_at, host.number))
         elif (code := host.top(self._rows)) is not None:
-            heappush(self._ready, code)
-            if len(self._ready) > 1024 + 4 * len(self.hosts):
+            self._enter(host.site, code)
+            if len(self._ready) + self._blocked > 1024 + 4 * len(self.hosts):
                 self._tidy()
 
     def take(self, now: float) -> int | None:
@@ -63,27 +98,40 @@ class Choice:
         heappop(self._ready)
         heappop(host.hot)
         host.busy = True
+        host.site.busy += 1
+        self._lend(host.site)
         return code
 
     def claim(self, host: Host, now: float) -> float:
-        """Claim this host: 0 if that went well, else when to ask again."""
+        """Claim this host: 0 if that went well, else when to ask again.
+
+        Its site is not asked for room: who claims may hold the site's last place already, and
+        would wait for himself.
+        """
         self.now = now
         if host.busy:
             return now + 1.0
         if host.free_at > now:
             return host.free_at
         host.busy = True
+        host.site.busy += 1
         return 0.0
 
     def free(self, host: Host, now: float, rest: float) -> None:
         """Give a host back; it rests."""
         self.now = now
-        host.busy = False
+        if host.busy:
+            host.busy = False
+            host.site.busy -= 1
         host.rests = now + rest
         self.place(host)
+        self._lend(host.site)
 
     def wake_at(self) -> float | None:
-        """When a host may next be taken, as far as rests and parking decide it."""
+        """When a host may next be taken, as far as rests and parking decide it.
+
+        A host whose site will have no room then makes it too early, once; never too late.
+        """
         if self._best() is not None:
             return 0.0
         while self._resting:
@@ -102,8 +150,8 @@ class Choice:
         return [code & ROW for n in heads for code in nsmallest(each, self.hosts[n].hot)]
 
     def _best(self) -> tuple[Host, int] | None:
-        """The best rested host and its best code, left at the head of ``ready``."""
-        ready = self._ready
+        """The best rested host with room and its best code, left at the head of ``ready``."""
+        ready, most = self._ready, self._sites.busy
         while ready:
             code = ready[0]
             host = self.hosts[self._rows.host[code & ROW]]
@@ -116,9 +164,25 @@ class Choice:
                 heappop(ready)
             elif top != code:
                 heapreplace(ready, top)
-            else:
+            elif host.site.busy < most:
                 return host, code
+            else:
+                self._enter(host.site, heappop(ready))
+            self._lend(host.site)
         return None
+
+    def _enter(self, site: Site, code: int) -> None:
+        if site.busy < self._sites.busy:
+            heappush(self._ready, code)
+        else:
+            heappush(site.blocked, code)
+            self._blocked += 1
+
+    def _lend(self, site: Site) -> None:
+        """An entry of this site may have left ``ready``, or it may have room again."""
+        if site.blocked and site.busy < self._sites.busy:
+            heappush(self._ready, heappop(site.blocked))
+            self._blocked -= 1
 
     def _wake(self, now: float) -> None:
         """Hosts whose rest is over become ready."""
@@ -135,6 +199,12 @@ class Choice:
 
     def _tidy(self) -> None:
         """Keep one entry a host."""
-        rested = (h for h in self.hosts if not h.busy and h.free_at <= self.now)
-        self._ready = [top for host in rested if (top := host.top(self._rows)) is not None]
-        heapify(self._ready)
+        self._ready.clear()
+        self._blocked = 0
+        for host in self.hosts:
+            host.site.blocked.clear()
+        for host in self.hosts:
+            if not host.busy and host.free_at <= self.now:
+                top = host.top(self._rows)
+                if top is not None:
+                    self._enter(host.site, top)

@@ -23,6 +23,9 @@ from honeyguide.types import Link
 CHUNK = 64
 """Links in one chunk of a text; part of the format."""
 
+MOST = 64_000_000
+"""No index or chunk unpacks to more bytes: a small frame can hold a huge one."""
+
 _VERSION = 1
 _HEAD = struct.Struct("<B7I")
 _COLUMNS = (
@@ -93,8 +96,11 @@ class Codec:
         rest = self._squeeze(b"".join([*parts, names]))
         return b"".join((head, entry.prints.astype("<u8").tobytes(), rest))
 
-    def unpack_indexes(self, indexes: Sequence[bytes]) -> tuple[Entry, list[int]]:
-        """Several entries as one, and how many links were new in each."""
+    def unpack_indexes(self, indexes: Sequence[bytes], rows: int = 0) -> tuple[Entry, list[int]]:
+        """Several entries as one, and how many links were new in each.
+
+        ``rows`` is how many links the entries before them held: none tells of a link twice.
+        """
         parts: list[list[bytes]] = [[] for _ in _COLUMNS]
         counts: list[list[int]] = []
         names: list[str] = []
@@ -108,13 +114,14 @@ class Codec:
                     )
                 start = _HEAD.size + 8 * count[0]
                 parts[0].append(index[_HEAD.size : start])
-                rest = self._restore(index[start:])
+                rows += count[0]
+                if max(count[1:5]) > rows:
+                    raise CollectionCorrupt("an entry of the frontier's log claims too much")
+                rest = self._restored(index[start:], size(index) - 8 * count[0])
                 at = 0
                 for part, (width, group) in zip(parts[1:], _WIDTHS, strict=True):
                     if count[group]:
                         part.append(rest[at : (at := at + width * count[group])])
-                if len(rest) != at + named:
-                    raise CollectionCorrupt("an entry of the frontier's log is cut short")
                 if named > 1:
                     names += _names(rest[at:])
                 counts.append(count)
@@ -139,7 +146,14 @@ class Codec:
     def unpack_chunk(self, chunks: list[bytes], number: int) -> bytes:
         """A chunk as :meth:`link` and :meth:`links` read it."""
         with _damage():
-            return self._restore(chunks[number])
+            return self._restored(chunks[number])
+
+    def _restored(self, frame: bytes, exactly: int | None = None) -> bytes:
+        """The frame says how long its content is; zstd holds it to that."""
+        length = zstandard.frame_content_size(frame)
+        if not 0 <= length <= MOST or exactly not in (None, length):
+            raise CollectionCorrupt("an entry of the frontier's log is cut short, or far too long")
+        return self._restore(frame)
 
     def link(self, chunk: bytes, at: int) -> Link:
         with _damage():
@@ -150,13 +164,22 @@ class Codec:
             return _links(chunk)
 
 
+def size(index: bytes) -> int:
+    """How many bytes an index is when unpacked, as it says itself."""
+    with _damage():
+        head: tuple[int, ...] = _HEAD.unpack_from(index)
+    _, *count, named = head
+    return 8 * count[0] + sum(width * count[group] for width, group in _WIDTHS) + named
+
+
 @contextmanager
 def _damage() -> Iterator[None]:
     """What the libraries say of damaged bytes, in our words."""
     try:
         yield
     except (
-        struct.error, zstandard.ZstdError, msgspec.MsgspecError, ValueError, IndexError,
+        struct.error, zstandard.ZstdError, msgspec.MsgspecError, ValueError, IndexError, TypeError,
+        OverflowError, RecursionError, MemoryError,
     ) as error:  # fmt: skip
         raise CollectionCorrupt(f"the frontier's log is damaged: {error}") from error
 

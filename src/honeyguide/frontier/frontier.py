@@ -14,14 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.frontier import replay
-from honeyguide.frontier.changes import LONG, Changes
+from honeyguide.frontier.changes import LONG
 from honeyguide.frontier.choice import Choice
 from honeyguide.frontier.codec import Codec
 from honeyguide.frontier.hosts import HostView
 from honeyguide.frontier.order import BulkOrder
+from honeyguide.frontier.queue import Host
 from honeyguide.frontier.rerank import Rerank
-from honeyguide.frontier.rows import BUSY, DONE, HOT, MOST, ROW, Rows, key
+from honeyguide.frontier.rows import BUSY, DONE, HOT, MOST, ROW, Rows, bounded, key
+from honeyguide.frontier.scribe import Scribe
 from honeyguide.frontier.seen import Seen
+from honeyguide.frontier.sites import Sites
 from honeyguide.frontier.texts import Texts
 from honeyguide.frontier.waiting import Waiting
 from honeyguide.protocols import Log, Rank
@@ -34,15 +37,15 @@ AT_ONCE = 20_000
 """Up to so many waiting links are reranked in one go."""
 LEADING = 2048
 """Of more, so many in front are reranked at once, and the others step by step."""
-ENTRY = 4096
-"""Most new links in one entry of the log."""
 
 
 class LinkFrontier:
     """The :class:`~honeyguide.protocols.Frontier` over any log.
 
     ``merge`` says what a link that is seen again is worth: ``max``, the better of both scores;
-    ``any``, the chance that at least one of them is right.
+    ``any``, the chance that at least one of them is right. The limits of a site (a registrable
+    domain; 0: none) are the most links that it may bring, hosts that it may have, and hosts of
+    it that are asked at once; a seed is taken in all the same.
     """
 
     def __init__(
@@ -52,21 +55,25 @@ class LinkFrontier:
         merge: Merge = "max",
         now: float = 0.0,
         delay: float = 1.0,
+        site_links: int = 0,
+        site_hosts: int = 0,
+        site_busy: int = 0,
     ) -> None:
-        self._log = log
         self._order = order
         self._merge = merge
-        self._codec = Codec()
         self._rows = rows = Rows()
         self._seen = Seen()
-        self._choice = Choice(rows, now)
+        self._sites = Sites(site_links, site_hosts, site_busy)
+        self._choice = Choice(rows, now, self._sites)
         self._waiting = Waiting(rows, self._choice, order)
-        self._texts = Texts(log, self._codec)
-        self._changes = Changes()
+        codec = Codec()
+        self._texts = Texts(log, codec)
         self._rerank: Rerank | None = None
-        due = replay.replay(log, self._codec, rows, self._seen, self._choice, self._texts)
-        self._named = len(self._choice.hosts)
-        """How many hosts' names the log holds."""
+        self.dropped = 0
+        """Links turned away because their site was full; one that comes again counts again."""
+        due = replay.replay(log, codec, rows, self._seen, self._choice, self._texts)
+        replay.count(rows, self._choice)
+        self._scribe = Scribe(log, codec, self._texts, rows, len(self._choice.hosts))
         self._parked = {host.number for host in self._choice.hosts if host.parked > now}
         """Hosts that are parked as far as the log knows."""
         waiting = rows.waiting()
@@ -93,19 +100,26 @@ class LinkFrontier:
                 new[mark] = candidate
             else:
                 twice.append((mark, candidate.score))
+        hosts = self._admit(new)
         if new:
             first = self._rows.count
-            self._enter(list(new), list(new.values()))
+            self._enter(list(new), list(new.values()), hosts)
             if twice:
                 rows = dict(zip(new, range(first, first + len(new)), strict=True))
-                again += [(rows[mark], score) for mark, score in twice]
+                again += [(rows[mark], score) for mark, score in twice if mark in rows]
         if again:
             self._meet(again)
         return len(new)
 
     def wanted(self, urls: Sequence[Url]) -> list[bool]:
         rows = self._seen.find([fingerprint(url) for url in urls])
-        return [row < 0 or bool(self._rows.state[row] < BUSY) for row in rows]
+        wanted = [row < 0 or bool(self._rows.state[row] < BUSY) for row in rows]
+        if self._sites.limited:
+            for at, row in enumerate(rows):
+                if row < 0 and not self._choice.room(urls[at]):
+                    wanted[at] = False
+                    self.dropped += 1
+        return wanted
 
     def pop(self, now: float) -> Candidate | None:
         self._step()
@@ -118,8 +132,8 @@ class LinkFrontier:
         rows.state[row] = BUSY
         self._count -= 1
         self._order.served(key(code >> 32))
-        link = self._texts.link(row)
-        inlinks = min(int(rows.inlinks[row]) + self._changes.again.get(row, 0), MOST)
+        link = self._texts.checked(row, self._choice.hosts[rows.host[row]].name)
+        inlinks = min(int(rows.inlinks[row]) + self._scribe.changes.again.get(row, 0), MOST)
         if link.inlinks != inlinks:
             link = Link(*link[:-1], inlinks)
         score, queued = float(rows.score[row]), float(rows.queued[row])
@@ -128,7 +142,7 @@ class LinkFrontier:
     def finish(self, candidate: Candidate, now: float, rest: float) -> None:
         row = self._out(candidate)
         self._rows.state[row] = DONE
-        self._changes.done.append(row)
+        self._scribe.changes.done.append(row)
         self._choice.free(self._choice.hosts[self._rows.host[row]], now, rest)
 
     def retry(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
@@ -139,7 +153,7 @@ class LinkFrontier:
     def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
         row = self._out(candidate)
         tries = int(self._rows.tries[row])
-        self._changes.tried[row] = tries, at
+        self._scribe.changes.tried[row] = tries, at
         self._waiting.defer(row, at)
         self._count += 1
         self._choice.free(self._choice.hosts[self._rows.host[row]], now, rest)
@@ -160,7 +174,7 @@ class LinkFrontier:
             return
         else:
             self._parked.discard(known.number)
-        self._changes.parked[known.number] = known.parked
+        self._scribe.changes.parked[known.number] = known.parked
 
     def rerank(self, rank: Rank) -> None:
         at = self._rerank.at if self._rerank else 0
@@ -182,26 +196,10 @@ class LinkFrontier:
         return due if free is None else min(free, due)
 
     def flush(self) -> None:
-        changes, rows, texts = self._changes, self._rows, self._texts
-        if not changes:
-            return
-        names = [host.name for host in self._choice.hosts[self._named :]]
-        entries: list[tuple[int, int]] = []
-        first = texts.written
-        starts = range(first, max(rows.count, first + 1), ENTRY)
-        for start in starts:
-            new = slice(start, min(start + ENTRY, rows.count))
-            entry = changes.entry(rows, new, names, last=start == starts[-1])
-            text = self._codec.pack_text(texts.fresh[new.start - first : new.stop - first])
-            number = self._log.append(self._codec.pack_index(entry), text)
-            entries.append((number, new.stop - new.start))
-            names = []
-        for number, count in entries:
-            texts.wrote(number, count)
-        texts.fresh = []
-        changes.count(rows)
-        self._named = len(self._choice.hosts)
-        self._changes = Changes()
+        self._scribe.flush(self._choice.hosts)
+
+    def flushed(self) -> None:
+        self._scribe.flushed()
 
     def hosts(self) -> Iterator[HostView]:
         """Every host as it stands."""
@@ -211,10 +209,22 @@ class LinkFrontier:
             parked = host.parked if host.parked > self._choice.now else 0.0
             yield HostView(host.name, count, host.busy, host.rests, parked)
 
-    def _enter(self, prints: list[int], candidates: list[Candidate]) -> None:
+    def _admit(self, new: dict[int, Candidate]) -> list[Host]:
+        """The hosts of new links, after those have left for whom their site has no room."""
+        links = [candidate.link for candidate in new.values()]
+        if not self._sites.limited:
+            return self._choice.hosts_of([link.url for link in links])
+        found = self._choice.admit(links)
+        if None in found:
+            for mark, host in zip(list(new), found, strict=True):
+                if host is None:
+                    del new[mark]
+                    self.dropped += 1
+        return [host for host in found if host is not None]
+
+    def _enter(self, prints: list[int], candidates: list[Candidate], hosts: list[Host]) -> None:
         """Links never seen before."""
         links = [candidate.link for candidate in candidates]
-        hosts = self._choice.hosts_of([link.url for link in links])
         new = self._rows.extend(
             np.array([host.number for host in hosts], np.uint32),
             _clean([candidate.score for candidate in candidates]),
@@ -222,17 +232,17 @@ class LinkFrontier:
             HOT,
         )
         self._seen.add(prints, new.start)
-        self._changes.prints += prints
+        self._scribe.changes.prints += prints
         self._texts.fresh += links
         self._count += len(links)
         known = ((row, link.inlinks) for row, link in enumerate(links, new.start))
-        self._changes.again.update((row, count - 1) for row, count in known if count > 1)
+        self._scribe.changes.again.update((row, count - 1) for row, count in known if count > 1)
         self._waiting.enter(new.start, hosts)
 
     def _meet(self, again: list[tuple[int, float]]) -> None:
         """Links seen before: one more inlink, perhaps a better score."""
         rows = self._rows
-        seen = self._changes.again
+        seen = self._scribe.changes.again
         for row, _ in again:
             seen[row] = seen.get(row, 0) + 1
         met = np.array([row for row, _ in again], np.intp)
@@ -242,7 +252,7 @@ class LinkFrontier:
             row, score, old = int(met[at]), float(scores[at]), float(rows.score[met[at]])
             merged = max(old, score) if self._merge == "max" else 1 - (1 - old) * (1 - score)
             if merged > old:
-                self._changes.raised[row] = merged
+                self._scribe.changes.raised[row] = merged
                 self._waiting.lift(row, merged)
 
     def _step(self) -> None:
@@ -256,7 +266,7 @@ class LinkFrontier:
         """New scores for these waiting rows, from their links as they stand now."""
         if not len(some):
             return
-        again = self._changes.again
+        again = self._scribe.changes.again
         counts = self._rows.inlinks[some].tolist()
         if again:
             pairs = zip(counts, some.tolist(), strict=True)
@@ -276,5 +286,4 @@ class LinkFrontier:
 
 
 def _clean(scores: list[float]) -> NDArray[np.float32]:
-    """Scores as the rows keep them, 0..1; what is not a number is worth nothing."""
-    return np.minimum(np.fmax(np.array(scores, np.float64), 0.0), 1.0).astype(np.float32)
+    return bounded(np.array(scores, np.float64))

@@ -32,7 +32,7 @@ def find(log: Log, url: Url) -> Found | None:
     link, row, first = None, -1, 0
     queued, tries, inlinks, done = 0.0, 0, 0, False
     for numbers, indexes in batches(log):
-        entry, counts = codec.unpack_indexes(indexes)
+        entry, counts = codec.unpack_indexes(indexes, first)
         if link is None and len(at := np.flatnonzero(entry.prints == wanted)):
             place = int(at[0])
             stops = np.cumsum(counts)

@@ -16,6 +16,9 @@ class MemoryLog:
     def text(self, entry: int) -> bytes:
         return self._entries[entry][1]
 
+    def holds(self, entry: int) -> bool:
+        return entry < len(self._entries)
+
     def scan(self) -> Iterator[tuple[int, bytes]]:
         for number, (index, _) in enumerate(self._entries):
             yield number, index

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.frontier.rows import COLD, HOT, LAST, ROW, Index, Rows
+from honeyguide.frontier.sites import Site
 
 FEW = 32
 """A hot part that gives away keeps at least so many."""
@@ -31,12 +32,14 @@ class Host:
     """A host: its queue, and whether it may be asked."""
 
     __slots__ = (
-        "busy", "cold", "floor", "hot", "listed", "name", "number", "parked", "rests", "stale",
+        "busy", "cold", "floor", "hot", "listed", "name", "number", "parked", "rests", "site",
+        "stale",
     )  # fmt: skip
 
-    def __init__(self, number: int, name: str) -> None:
+    def __init__(self, number: int, name: str, site: Site) -> None:
         self.number = number
         self.name = name
+        self.site = site
         self.hot: list[int] = []
         self.cold: array[int] | None = None
         self.floor = LAST

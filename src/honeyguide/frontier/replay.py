@@ -8,29 +8,29 @@ import numpy as np
 
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.frontier.choice import Choice
-from honeyguide.frontier.codec import Codec, Entry
+from honeyguide.frontier.codec import Codec, Entry, size
 from honeyguide.frontier.queue import LIMIT, share
-from honeyguide.frontier.rows import COLD, DEFERRED, DONE, HOT, LAST, MOST, Rows
+from honeyguide.frontier.rows import COLD, DEFERRED, DONE, HOT, LAST, MOST, Rows, bounded
 from honeyguide.frontier.seen import Seen
 from honeyguide.frontier.texts import Texts
 from honeyguide.protocols import Log
 
-BATCH = 16 << 20
-"""Bytes of indexes that are unpacked together."""
+BATCH = 32 << 20
+"""Bytes of unpacked indexes that are held together."""
 
 
 def batches(log: Log) -> Iterator[tuple[list[int], list[bytes]]]:
     """The log's entries in handfuls: numbers and indexes."""
     numbers: list[int] = []
     indexes: list[bytes] = []
-    size = 0
+    held = 0
     for number, index in log.scan():
+        if held and held + size(index) > BATCH:
+            yield numbers, indexes
+            numbers, indexes, held = [], [], 0
         numbers.append(number)
         indexes.append(index)
-        size += len(index)
-        if size > BATCH:
-            yield numbers, indexes
-            numbers, indexes, size = [], [], 0
+        held += size(index)
     if numbers:
         yield numbers, indexes
 
@@ -41,24 +41,25 @@ def replay(
     """Rebuild everything but the queues. Returns when rows are to be tried again."""
     due: dict[int, float] = {}
     for numbers, indexes in batches(log):
-        entry, counts = codec.unpack_indexes(indexes)
+        entry, counts = codec.unpack_indexes(indexes, rows.count)
         for number, count in zip(numbers, counts, strict=True):
             texts.wrote(number, count)
         seen.load(entry.prints, rows.count)
         for name in entry.names:
             choice.host(name)
-        rows.extend(entry.hosts, entry.scores, entry.depths, COLD)
+        rows.extend(entry.hosts, bounded(entry.scores), entry.depths, COLD)
         _check(entry, rows.count, len(choice.hosts))
         again, where = np.unique(entry.again, return_inverse=True)
         times = np.bincount(where, entry.times, len(again))
         rows.inlinks[again] = np.minimum(rows.inlinks[again] + times, MOST)
         # Of several values for one row numpy keeps the last: the newest event.
-        rows.score[entry.raised] = entry.better
+        rows.score[entry.raised] = bounded(entry.better)
         rows.tries[entry.tried] = entry.tries
         rows.state[entry.done] = DONE
         due.update(zip(entry.tried.tolist(), entry.due.tolist(), strict=True))
         for number, until in zip(entry.parked.tolist(), entry.until.tolist(), strict=True):
             choice.hosts[number].parked = until
+    texts.found = texts.written
     return due
 
 
@@ -69,6 +70,13 @@ def _check(entry: Entry, rows: int, hosts: int) -> None:
     for column in (entry.hosts, entry.parked):
         if len(column) and int(column.max()) >= hosts:
             raise CollectionCorrupt("the frontier's log speaks of a host that it does not hold")
+
+
+def count(rows: Rows, choice: Choice) -> None:
+    """How many links every site has."""
+    counts = np.bincount(rows.host[: rows.count], minlength=len(choice.hosts))
+    for host, links in zip(choice.hosts, counts.tolist(), strict=True):
+        host.site.rows += links
 
 
 def rest(rows: Rows, choice: Choice, until: float) -> None:

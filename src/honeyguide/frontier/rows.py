@@ -8,6 +8,7 @@ among equal keys, by arrival.
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,12 @@ MOST = 0xFFFF
 _SIGN = np.int64(-(1 << 63))
 _FLOAT = struct.Struct("<d")
 _BITS = struct.Struct("<q")
+
+
+def bounded(scores: NDArray[Any]) -> NDArray[np.float32]:
+    """Scores as the rows keep them, 0..1; what is not a number is worth nothing."""
+    inside: NDArray[np.float32] = np.minimum(np.fmax(scores, 0.0), 1.0).astype(np.float32)
+    return inside
 
 
 def ranks(keys: NDArray[np.float64]) -> Ranks:

@@ -9,12 +9,17 @@ from collections import OrderedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.errors import CollectionCorrupt
 from honeyguide.frontier.codec import CHUNK, Codec
 from honeyguide.protocols import Log
 from honeyguide.types import Link
+from honeyguide.url import canonical
+from honeyguide.url import host as host_name
 
 CACHED = 512
 """Unpacked chunks kept at hand: some 6 MB."""
+_MOST = 1 << 31
+"""Links away from a seed, or redirects from a link."""
 
 
 class Texts:
@@ -30,6 +35,8 @@ class Texts:
         self.written = 0
         """How many rows the log holds; those after them are in ``fresh``."""
         self.fresh: list[Link] = []
+        self.found = 0
+        """How many rows the log held when it was opened; those after them are our own."""
 
     def wrote(self, entry: int, count: int) -> None:
         """The log's entry of that number holds the next so many links."""
@@ -37,6 +44,7 @@ class Texts:
             self._entries.append(entry)
             self._firsts.append(self.written)
             self.written += count
+            del self.fresh[:count]
 
     def link(self, row: int) -> Link:
         if row >= self.written:
@@ -52,6 +60,16 @@ class Texts:
         else:
             self._chunks.move_to_end(place)
         return self._codec.link(chunk, at)
+
+    def checked(self, row: int, host: str) -> Link:
+        """A link that is to be visited. A log may be a stranger's, and lie of address or host."""
+        link = self.link(row)
+        if row < self.found and not _credible(link, host):
+            raise CollectionCorrupt(
+                f"the frontier's log holds a link that no page of {host:.100} could have had: "
+                f"{link.url!r:.200}"
+            )
+        return link
 
     def links(self, rows: NDArray[np.intp]) -> list[Link]:
         """Many links in ascending rows, each chunk unpacked once."""
@@ -79,3 +97,13 @@ class Texts:
         if self._open[0] != entry:
             self._open = entry, self._codec.unpack_text(self._log.text(entry))
         return self._codec.unpack_chunk(self._open[1], number)
+
+
+def _credible(link: Link, host: str) -> bool:
+    return (
+        canonical(link.url) == link.url
+        and host_name(link.url) == host
+        and 0 <= link.depth <= _MOST
+        and 0 <= link.hops <= _MOST
+        and abs(link.parent) <= 1
+    )

@@ -17,16 +17,20 @@ _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "u
 _WIDE = ((b"<\0", "utf-16le"), (b"\0<", "utf-16be"))
 """Markup in UTF-16 without a mark."""
 
-_HEADER = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})", re.IGNORECASE).search
+_HEADER = re.compile(r"charset\s*+=\s*+(?:[\"']\s*+)?([\w.:+-]{1,40})", re.IGNORECASE).search
 _DECLARED = re.compile(
-    rb"<meta[^<>]{0,500}?charset\s*=\s*[\"']?\s*([\w.:+-]{1,40})"
-    rb"|<\?xml[^<>]{0,200}?encoding\s*=\s*[\"']([\w.:+-]{1,40})",
+    rb"<meta[^<>]{0,500}?charset\s*+=\s*+(?:[\"']\s*+)?([\w.:+-]{1,40})"
+    rb"|<\?xml[^<>]{0,200}?encoding\s*+=\s*+[\"']([\w.:+-]{1,40})",
     re.IGNORECASE,
 ).search
 _DECLARATION = re.compile(rb"charset|encoding", re.IGNORECASE)
-_LANGUAGE = re.compile(rb"<html[^<>]{0,1000}?\slang\s*=\s*[\"']?\s*([a-zA-Z]{2})", re.IGNORECASE)
+_LANGUAGE = re.compile(
+    rb"<html[^<>]{0,1000}?\slang\s*+=\s*+(?:[\"']\s*+)?([a-zA-Z]{2})", re.IGNORECASE
+)
 _TLD = re.compile(r"[a-z][a-z0-9-]*\Z").match
 
+_LABEL = 1_000
+"""Characters looked at of a Content-Type."""
 _PRESCAN = 4096
 _SAMPLE = 65_536
 """Bytes that detection looks at."""
@@ -66,7 +70,7 @@ def _decoded(body: bytes, content_type: str, host: str) -> tuple[str, str]:
 
 def _labelled(body: bytes, content_type: str) -> str:
     """The encoding that header or document declare, by its standard name; '' if none is known."""
-    if (said := _HEADER(content_type)) and (charset := _standard(said[1])):
+    if (said := _HEADER(content_type[:_LABEL])) and (charset := _standard(said[1])):
         return charset
     start = body[:_PRESCAN]
     for mark, charset in _WIDE:

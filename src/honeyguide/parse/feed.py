@@ -12,11 +12,12 @@ from honeyguide.parse.source import TEXT_LIMIT, Source
 from honeyguide.types import Link, Page, Url
 
 MEDIA_TYPE = "application/x-feed"
-LINKS = 50_000
 
 _ITEM = re.compile(r"<(?:[\w.-]{1,40}:)?(?:item|entry)(?=[\s>/])", re.IGNORECASE).finditer
 _LINK = re.compile(r"<(?:atom:)?link\s([^<>]*)>").finditer
-_ATTRIBUTE = re.compile(r"([\w:.-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')").findall
+_ATTRIBUTE = re.compile(
+    r"(?<![\w:.-])([\w:.-]{1,40}+)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')"
+).findall
 _CONTENT = 4_000
 """Raw characters looked at of one element."""
 _LINKS_PER_ITEM = 10
@@ -28,13 +29,13 @@ def read_feed(source: Source) -> Page:
     text = without_comments(source.text)
     starts: list[int] = []
     for match in _ITEM(text):
-        if len(starts) > LINKS:
+        if len(starts) > source.outlinks:
             break
         starts.append(match.start())
     head = text[: starts[0]] if starts else text
     resolver = Resolver(source)
     found: dict[Url, Link] = {}
-    for start, stop in zip(starts[:LINKS], [*starts[1:], len(text)], strict=False):
+    for start, stop in zip(starts[: source.outlinks], [*starts[1:], len(text)], strict=False):
         item = text[start:stop]
         url = _address(item, resolver)
         if url is None or url in found:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 _TAG = re.compile(r"([a-z]{2,3})(?:-[a-z0-9]{1,8})*\Z").match
 _LANGUAGE = 16
-_CANONICAL = re.compile(
-    r"<([^<>]{1,4096})>([^<>]{0,500}?;\s*rel\s*=\s*\"?[\w \-]{0,100}?\bcanonical\b)",
-    re.IGNORECASE,
-).search
+_LINK = re.compile(r"<([^<>]++)>([^<>]++)").findall
+_HEADERS = 10
+_LENGTH = 2_000
+"""Most Link headers, and characters of each, that are looked at."""
 
 
 def language_tag(said: str) -> str:
@@ -30,7 +30,15 @@ def language_tag(said: str) -> str:
 
 def linked_canonical(headers: Iterable[tuple[str, str]]) -> str:
     """The address of ``Link: <…>; rel="canonical"``, or ''."""
-    for name, value in headers:
-        if name.lower() == "link" and (match := _CANONICAL(value[:10_000])):
-            return match[1]
+    values = [value for name, value in headers if name.lower() == "link"]
+    for value in values[:_HEADERS]:
+        for address, parameters in _LINK(value[:_LENGTH]):
+            if any(map(_is_canonical, parameters.split(";"))):
+                return str(address)
     return ""
+
+
+def _is_canonical(parameter: str) -> bool:
+    """Whether it is ``rel=canonical``, perhaps quoted and among other relations."""
+    name, _, value = parameter.partition("=")
+    return name.strip().lower() == "rel" and "canonical" in value.strip(' \t",').lower().split()

@@ -12,6 +12,7 @@ from typing import Literal
 
 from turbohtml import Document, Element, Namespace, PlainText, Text, parse
 
+from honeyguide.parse.bounds import bounded
 from honeyguide.parse.content import choose
 from honeyguide.parse.directives import AGENTS, Directives
 from honeyguide.parse.head import language_tag
@@ -27,6 +28,7 @@ _FLATTENED = ("caption", "pre", "table", "tbody", "td", "tfoot", "th", "thead", 
 _WANTED = ("a", "area", "base", "frame", "iframe", "link", "meta", *_FLATTENED)
 _RULES = {"a": ["a"], **{f"h{level}": ["h"] for level in range(1, 7)}}
 _LAYOUT = PlainText(layout="strict", bullet="")
+_GIANT = 4_000_000
 _HEADINGS = 100
 _TITLE = 500
 _DESCRIPTION = 2_000
@@ -46,18 +48,20 @@ class _Parts:
 
 
 def read_html(source: Source) -> Page:
-    tree = parse(source.text, positions=False)
+    html = bounded(source.text)
+    tree = parse(html, positions=False)
     tree.remove(_SILENT)
-    main = tree.main_text()
+    # Looking for the main text is the dearest step, and giants are rarely prose.
+    main = tree.main_text() if len(html) <= _GIANT else ""
     parts = _sort(tree)
     description, directives = _asked(parts.metas, source.directives)
     resolver = Resolver(source, parts.base)
     edges: list[Edge] = []
     spoken: list[str] = []
     if directives.follow:
-        edges = _relations(parts.relations, resolver)
+        edges = _relations(parts.relations, resolver, source.outlinks)
         edges += _anchors(parts.anchors, resolver, source, spoken)
-        edges += _frames(parts.frames, resolver)
+        edges += _frames(parts.frames, resolver, source.outlinks)
     text, spans, headings = _render(tree, parts.blocks)
     if len(spoken) != len(spans) and edges:
         places = align(spoken, text, spans)
@@ -159,10 +163,12 @@ def _label(element: Element) -> str:
     return label
 
 
-def _frames(frames: list[Element], resolver: Resolver) -> list[Edge]:
-    edges = []
+def _frames(frames: list[Element], resolver: Resolver, most: int) -> list[Edge]:
+    edges: list[Edge] = []
     paths = Paths()
     for element in frames:
+        if len(edges) >= most:
+            break
         area = element.tag == "area"
         url = resolver.target(element.attr("href" if area else "src") or "")
         rel = collapse((element.attr("rel") or "")[:100].lower())
@@ -173,11 +179,16 @@ def _frames(frames: list[Element], resolver: Resolver) -> list[Edge]:
     return edges
 
 
-def _relations(relations: list[Element], resolver: Resolver) -> list[Edge]:
+def _relations(relations: list[Element], resolver: Resolver, most: int) -> list[Edge]:
     """Feeds, other languages and neighbours of the page, as its head declares them."""
-    edges = []
+    edges: list[Edge] = []
     for element in relations:
-        rel = collapse((element.attr("rel") or "")[:100].lower())
+        if len(edges) >= most:
+            break
+        said = (element.attr("rel") or "")[:100].lower()
+        if "alternate" not in said and "next" not in said and "prev" not in said:
+            continue  # most are style sheets
+        rel = collapse(said)
         kind = (element.attr("type") or "").strip().lower()
         hreflang = element.attr("hreflang") or ""
         words = rel.split()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 
 from honeyguide.errors import ParseError
 from honeyguide.parse.charset import decode
@@ -14,12 +13,13 @@ from honeyguide.parse.html import read_html
 from honeyguide.parse.markup import as_html
 from honeyguide.parse.sitemap import read_address_list, read_sitemap
 from honeyguide.parse.source import TEXT_LIMIT, Source
-from honeyguide.types import Link, Page, Response, Url
+from honeyguide.parse.unzip import MAGIC, inflate
+from honeyguide.types import Link, Page, Response
 from honeyguide.url import host
 
-_GZIP = b"\x1f\x8b"
-_INFLATED = 50_000_000
-"""Most bytes of a gzipped sitemap: the protocol's own limit."""
+_LIST_BYTES = 50_000_000
+_LIST_LINKS = 50_000
+"""Most bytes and addresses of a sitemap: the protocol's own limits."""
 
 _BINARY = re.compile(rb"%PDF-|PK\x03\x04|\x89PNG|GIF8|\xff\xd8\xff|RIFF|OggS|\x00\x00\x01\x00")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
@@ -32,24 +32,36 @@ _ROOT = re.compile(
 
 
 def read(
-    response: Response, link: Link, *, strip_tracking: bool = True, outlinks: int = 500
+    response: Response,
+    link: Link,
+    *,
+    strip_tracking: bool = True,
+    outlinks: int = 500,
+    html_limit: int = 10_000_000,
 ) -> Page:
-    """The page in a response, and the links on it. Raises ParseError for what is no text."""
-    body = response.body
-    content_type = response.header("content-type")
-    if body.startswith(_GZIP):
-        body = _inflate(body, response.url)
+    """The page in a response, and the links on it. Raises ParseError for what is no text.
+
+    Only a list (sitemap, feed) may be longer than ``html_limit`` bytes, and only one that was
+    announced as such may have more than ``outlinks`` links.
+    """
+    content_type, media_type = response.header("content-type"), response.media_type
+    body = _within(response, link, html_limit)
     if _is_binary(body, content_type):
-        raise ParseError(f"{response.url}: no text ({response.media_type or 'no media type'})")
+        said = ascii(media_type[:80])[1:-1]
+        raise ParseError(f"{response.url}: no text ({said or 'no media type'})")
     text, charset = decode(body, content_type, host(response.url))
-    kind = _kind(text, response.media_type, link)
+    kind = _kind(text, media_type, link)
+    if kind not in _LISTS:
+        text = text[:html_limit]
+    elif link.channel in ("sitemap", "feed"):
+        outlinks = _LIST_LINKS
     if kind == "xhtml":
         text = as_html(text)
     source = Source(
         response.url,
         text,
         charset,
-        _MEDIA_TYPES.get(kind) or response.media_type or "text/plain",
+        _MEDIA_TYPES.get(kind) or media_type or "text/plain",
         link.depth + 1,
         from_headers(response.headers),
         linked_canonical(response.headers),
@@ -60,16 +72,35 @@ def read(
     return _READERS[kind](source)
 
 
+def _within(response: Response, link: Link, html_limit: int) -> bytes:
+    """The body, unzipped if it is a gzip file; of a page no more than the limit."""
+    body, content_type = response.body, response.header("content-type")
+    zipped = body.startswith(MAGIC)
+    if not zipped and len(body) <= html_limit:
+        return body
+    start = inflate(response.url, body, 4 * _HEAD) if zipped else body[: 4 * _HEAD]
+    text, _ = decode(start, content_type, host(response.url))
+    limit = _LIST_BYTES if _kind(text, response.media_type, link) in _LISTS else html_limit
+    return inflate(response.url, body, limit) if zipped else body[:limit]
+
+
 def _kind(text: str, media_type: str, link: Link) -> str:
-    """Which reader takes it. A root element that we know beats the media type."""
+    """Which reader takes it. A root element that we know beats the media type.
+
+    A list is believed where a list was expected, or where it comes as XML: any page could begin
+    with ``<urlset>`` and have links without end.
+    """
     start = text[: 4 * _HEAD].lstrip()
     html = media_type in ("text/html", "application/xhtml+xml")
+    xml = media_type.endswith(("/xml", "+xml"))
+    expected = link.channel in ("sitemap", "feed") or link.rel == "sitemap"
     if start.startswith("<") and (root := _ROOT(start)):
         kind = _ROOTS.get(root[1].lower(), "html")
         if kind == "html" and (start.startswith("<?xml") or media_type == "application/xhtml+xml"):
             return "xhtml"
-        return kind
-    if html or media_type.endswith(("/xml", "+xml")):
+        if kind == "html" or expected or (xml and not html):
+            return kind
+    if html or xml:
         return "html"
     if link.channel == "sitemap" and text.startswith("http"):
         return "addresses"
@@ -96,24 +127,11 @@ _READERS = {
     "addresses": read_address_list,
     "feed": read_feed,
 }
+_LISTS = frozenset({"sitemap", "addresses", "feed"})
 _ROOTS = {
     "urlset": "sitemap", "sitemapindex": "sitemap", "rss": "feed", "feed": "feed", "rdf": "feed",
 }  # fmt: skip
 _MEDIA_TYPES = {"html": "text/html", "xhtml": "application/xhtml+xml"}
-
-
-def _inflate(body: bytes, url: Url) -> bytes:
-    """The gzip file's content, or as much of it as is whole and within bounds."""
-    inflated = b""
-    try:
-        while body.startswith(_GZIP) and len(inflated) < _INFLATED:
-            engine = zlib.decompressobj(wbits=31)
-            inflated += engine.decompress(body, _INFLATED - len(inflated))
-            body = engine.unused_data
-    except zlib.error as error:
-        if not inflated:
-            raise ParseError(f"{url}: broken gzip: {error}") from error
-    return inflated
 
 
 def _is_binary(body: bytes, content_type: str) -> bool:

@@ -9,16 +9,17 @@ from honeyguide.parse.markup import literal, without_comments
 from honeyguide.parse.resolve import Resolver
 from honeyguide.parse.source import Source
 from honeyguide.types import Link, Page, Url
+from honeyguide.url import domain, host, origin
 
 MEDIA_TYPE = "application/x-sitemap"
-LINKS = 50_000
-"""What the protocol allows in one file."""
 
 _ROOT = re.compile(r"<(?:([\w.-]{1,40}):)?(urlset|sitemapindex)\b", re.IGNORECASE).search
 _LOCATION = re.compile(
-    r"<(?:([\w.-]{1,40}):)?loc(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?([^<>]{1,4096}?)(?:\]\]>|<|\Z)",
+    r"<(?:([\w.-]{1,40}):)?loc(?:\s[^<>]*+)?>(?:\s*+<!\[CDATA\[)?([^<>]{1,4096}+)"
+    r"(?=<|\Z|(?<=\]\])>)",
     re.IGNORECASE,
 ).finditer
+"""No two neighbours in it can match the same character, so there is nothing to try again."""
 
 
 def read_sitemap(source: Source) -> Page:
@@ -29,7 +30,7 @@ def read_sitemap(source: Source) -> Page:
     text = without_comments(source.text)
     root = _ROOT(text)
     prefix, index = (root[1], root[2].lower() == "sitemapindex") if root else (None, False)
-    locations = (literal(m[2]) for m in _LOCATION(text) if m[1] == prefix)
+    locations = (literal(m[2].removesuffix("]]")) for m in _LOCATION(text) if m[1] == prefix)
     return _page(source, locations, "sitemap" if index else "")
 
 
@@ -40,15 +41,19 @@ def read_address_list(source: Source) -> Page:
 
 
 def _page(source: Source, locations: Iterable[str], rel: str) -> Page:
+    """A site speaks for itself alone: what it says of others is not believed."""
     resolver = Resolver(source)
     resolve = resolver.address if rel else resolver.target
+    own, site = f"{origin(source.url)}/", domain(host(source.url))
     found: dict[Url, None] = {}
     if source.directives.follow:
         for location in locations:
-            if len(found) >= LINKS:
+            if len(found) >= source.outlinks:
                 break
             url = resolve(location)
-            if url is not None and url != source.url:
+            if url is None or url == source.url:
+                continue
+            if url.startswith(own) or domain(host(url)) == site:
                 found[url] = None
     return Page(
         source.url,

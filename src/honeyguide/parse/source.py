@@ -29,6 +29,7 @@ class Source:
     """As Content-Language says."""
     strip_tracking: bool = True
     outlinks: int = 500
+    """Most links taken from it."""
 
 
 def collapse(text: str) -> str:

@@ -1,9 +1,10 @@
 """The collection on disk: one SQLite database and WARC files, kept in step.
 
 ``store`` is the door; behind it each file owns a noun: ``database`` (SQLite and its errors),
-``schema``, ``lock``, ``visits`` (the journal), ``counts``, ``log`` (the frontier's), ``labels``,
-``generations``, ``robots``, ``sketch`` and ``copies`` (texts seen before), ``warc`` (records),
-``archive`` (files of them), ``export`` and ``parquet``.
+``schema``, ``files`` (which we dare to open), ``lock``, ``visits`` (the journal), ``counts``,
+``log`` (the frontier's), ``labels``, ``generations``, ``robots``, ``sketch`` and ``copies`` (texts
+seen before), ``warc`` (records), ``archive`` (files of them), ``export``, ``extract`` and
+``parquet``.
 """
 
 from honeyguide.store.counts import Counts, GenerationCount, HostRow

@@ -10,6 +10,7 @@ the file may then be shorter, and we say so.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +19,27 @@ from typing import NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from honeyguide.config import StoreSettings
+from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import warc
 from honeyguide.store.database import Database, signed
+from honeyguide.store.files import open_plain
 from honeyguide.types import Response
 from honeyguide.url import fingerprint
+
+_NAME = re.compile(r"honeyguide-[0-9]{14}-[0-9]{5,}\.warc\.gz").fullmatch
+
+
+def place(folder: Path, name: object) -> Path:
+    """The file of that name in the folder of WARC files, if it is one that we could have made.
+
+    The database says the name, and it may come from a stranger.
+    """
+    if not (isinstance(name, str) and _NAME(name)):
+        raise CollectionCorrupt(
+            f"{folder.parent} speaks of a WARC file {name!r:.200}: that is no name of ours. A "
+            "collection changed by hand may name any file of yours; do not crawl or export it"
+        )
+    return folder / name
 
 
 class Place(NamedTuple):
@@ -63,11 +81,11 @@ class Archive:
     def recover(self) -> None:
         """Cut off what no transaction knows; say what is missing; go on with the last file."""
         for number, name, length in self._db.all("SELECT id, name, length FROM warcs ORDER BY id"):
-            path = self._folder / name
+            path = place(self._folder, name)
+            if not (isinstance(length, int) and length >= 0):
+                raise CollectionCorrupt(f"the length of {path} cannot be {length!r:.200}")
             with self._db.guard:
-                size = path.stat().st_size if path.is_file() else 0
-                if size > length:
-                    os.truncate(path, length)
+                size = _cut(path, length)
             if size < length:
                 self._short[number] = size
                 lost = "is missing" if size == 0 else f"is {length - size} bytes short"
@@ -158,10 +176,10 @@ class Archive:
         with self._db.guard:
             if self._fd < 0:
                 self._folder.mkdir(exist_ok=True)
-                path = self._folder / self._name
+                path = place(self._folder, self._name)
                 # A file that held something and is gone must not come back with a hole in it.
                 create = os.O_CREAT if self._committed == 0 else 0
-                self._fd = os.open(path, os.O_RDWR | create, 0o644)
+                self._fd = open_plain(path, os.O_RDWR | create)
             done = 0
             while done < len(data):
                 done += os.pwrite(self._fd, data[done:], self._committed + done)
@@ -189,6 +207,23 @@ class Archive:
                     os.fsync(fd)
             finally:
                 os.close(fd)
+
+
+def _cut(path: Path, length: int) -> int:
+    """Cut off what lies behind that length; how long the file was, 0 if there is none."""
+    try:
+        fd = open_plain(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return 0
+    try:
+        size = os.fstat(fd).st_size
+        if size > length:
+            os.close(fd)
+            fd = open_plain(path, os.O_RDWR)
+            os.ftruncate(fd, length)
+    finally:
+        os.close(fd)
+    return size
 
 
 def _key(digest: str) -> int:

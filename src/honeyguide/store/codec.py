@@ -13,8 +13,8 @@ from honeyguide.types import Reason
 
 _PAIR = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
 _REASONS = msgspec.json.Decoder(list[tuple[str, float | None]])
-_MOST = 1 << 28
-"""No text unpacks to more than this: a damaged frame must not eat the memory."""
+MOST = 64_000_000
+"""No text unpacks to more bytes than this: a small frame can hold a huge one."""
 
 
 class Codec:
@@ -27,9 +27,15 @@ class Codec:
     def pack(self, data: bytes) -> bytes:
         return self._pack.compress(data)
 
-    def unpack(self, data: bytes) -> bytes:
+    def unpack(self, data: object, most: int = MOST) -> bytes:
+        """What was packed. The frame says how long it is; zstd holds it to that."""
+        if not isinstance(data, bytes):
+            raise CollectionCorrupt("a stored text is damaged: it is not in bytes")
         try:
-            return self._unpack.decompress(data, max_output_size=_MOST)
+            size = zstandard.frame_content_size(data)
+            if not 0 <= size <= most:
+                raise CollectionCorrupt(f"a stored text is damaged: it claims {size} bytes")
+            return self._unpack.decompress(data)
         except zstandard.ZstdError as error:
             raise CollectionCorrupt(f"a stored text is damaged: {error}") from error
 
@@ -37,13 +43,17 @@ class Codec:
         try:
             plain = msgspec.msgpack.encode((headings, text))
         except UnicodeEncodeError:
-            plain = msgspec.msgpack.encode((tuple(map(clean, headings)), clean(text)))
+            headings, text = tuple(map(clean, headings)), clean(text)
+            plain = msgspec.msgpack.encode((headings, text))
+        if len(plain) > MOST:
+            # A character takes four bytes at most.
+            plain = msgspec.msgpack.encode(((), text[: MOST // 4 - 16]))
         return self._pack.compress(plain)
 
-    def unpack_text(self, data: bytes) -> tuple[tuple[str, ...], str]:
+    def unpack_text(self, data: object) -> tuple[tuple[str, ...], str]:
         try:
             return _PAIR.decode(self.unpack(data))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise CollectionCorrupt(f"a stored text is damaged: {error}") from error
 
 
@@ -66,7 +76,7 @@ def unpack_reasons(data: str) -> tuple[Reason, ...]:
         return ()
     try:
         found = _REASONS.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeError, TypeError, RecursionError) as error:
         raise CollectionCorrupt(f"stored reasons are damaged: {error}") from error
     return tuple(Reason(what, 0.0 if weight is None else weight) for what, weight in found)
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from honeyguide.errors import CollectionCorrupt
 from honeyguide.store.database import Database
 from honeyguide.store.keys import Keys
 from honeyguide.store.sketch import ALGORITHM, Sketch, Sketcher, resemblance
@@ -134,18 +135,22 @@ class Copies:
                     best, like = likeness, url
         number = 0
         for visit in sorted(self._index.find(sketch.bands, _COMPARED)):
-            row = self._db.one("SELECT data FROM signatures WHERE visit = ?", (visit,))
+            row = self._db.one(
+                "SELECT CAST(data AS BLOB) FROM signatures WHERE visit = ?", (visit,)
+            )
             likeness = 0.0 if row is None else resemblance(sketch.signature, row[0])
             if likeness > best:
                 best, number = likeness, visit
         return (self._url(number) if number else like), False
 
     def _url(self, visit: int) -> Url | None:
-        row = self._db.one("SELECT url FROM visits WHERE id = ?", (visit,))
+        row = self._db.one("SELECT CAST(url AS TEXT) FROM visits WHERE id = ?", (visit,))
         return None if row is None else Url(row[0])
 
     def _load(self) -> Keys:
-        rows = self._db.all("SELECT visit, keys FROM sketches")
+        rows = self._db.all("SELECT visit, CAST(keys AS BLOB) FROM sketches")
+        if any(len(row[1]) % 8 for row in rows):
+            raise CollectionCorrupt("the table of texts seen before is damaged")
         keys = np.frombuffer(b"".join(row[1] for row in rows), np.int64)
         visits = np.array([row[0] for row in rows], np.int64)
         return Keys(keys, np.repeat(visits, [len(row[1]) // 8 for row in rows]))

@@ -127,12 +127,16 @@ class Tally:
         self._db.many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
 
     def _so_far(self, name: str) -> int:
-        row = self._db.one("SELECT value FROM counters WHERE name = ? AND part = ''", (name,))
+        row = self._db.one(
+            "SELECT CAST(value AS INTEGER) FROM counters WHERE name = ? AND part = ''", (name,)
+        )
         return int(row[0]) if row else 0
 
     def counts(self) -> Counts:
-        rows = self._db.all("SELECT name, part, value FROM counters")
-        values = {(name, part): int(value) for name, part, value in rows}
+        rows = self._db.all(
+            "SELECT CAST(name AS TEXT), CAST(part AS TEXT), CAST(value AS INTEGER) FROM counters"
+        )
+        values = {(name, part): value for name, part, value in rows}
         return Counts(
             visits=values.get(("visits", ""), 0),
             pages=values.get(("pages", ""), 0),
@@ -147,15 +151,17 @@ class Tally:
             generations={
                 int(part): GenerationCount(n, values.get(("relevant", part), 0))
                 for (name, part), n in sorted(values.items())
-                if name == "generation"
+                if name == "generation" and part.isdecimal() and len(part) < 19
             },
         )
 
     def curve(self, most: int = 500) -> list[tuple[int, int]]:
         """Visits and how many of them were relevant, at no more than ``most`` points."""
         points: list[tuple[int, int]] = [
-            (int(n), int(relevant))
-            for n, relevant in self._db.all("SELECT visits, relevant FROM curve ORDER BY visits")
+            (n, relevant)
+            for n, relevant in self._db.all(
+                "SELECT visits, CAST(relevant AS INTEGER) FROM curve ORDER BY visits"
+            )
         ]
         total, relevant = self._so_far("visits"), self._so_far("relevant")
         points = _evenly(points, total, most - 1)

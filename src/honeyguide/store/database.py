@@ -15,13 +15,15 @@ from typing import Any, Literal
 import apsw
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
-from honeyguide.store.schema import APPLICATION, STEPS, VERSION
+from honeyguide.store.schema import APPLICATION, SHAPE, STEPS, VERSION, strange
 
 Mode = Literal["crawl", "write", "read"]
 Row = tuple[Any, ...]
 
 _CHECKED_BYTES = 64_000_000
 """Databases up to this size are checked whole before a crawl adds to them (half a second)."""
+_LONGEST = 600_000_000
+"""Bytes of the longest value: a stranger's database must not make us build a larger one."""
 
 
 class Guard:
@@ -39,7 +41,7 @@ class Guard:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if isinstance(error, apsw.Error | OSError):
+        if isinstance(error, apsw.Error | OSError | UnicodeDecodeError | OverflowError):
             raise self._meaning(error) from error
 
     def _meaning(self, error: Exception) -> StoreError:
@@ -49,7 +51,10 @@ class Guard:
                 f"no room left on the disk of {self.path.parent}. Nothing that was finished is "
                 "lost: make room and start again"
             )
-        if isinstance(error, apsw.CorruptError | apsw.NotADBError):
+        if isinstance(
+            error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError | OverflowError
+        ):
+            # A text that is no text, or a number that no column can hold, is damage too.
             return CollectionCorrupt(corrupt(self.path, error))
         if isinstance(error, apsw.BusyError | apsw.LockedError):
             return StoreError(f"{self.path} is busy: another process kept it for 10 seconds")
@@ -87,6 +92,7 @@ class Database:
         version = self._version()
         if version == 0 and mode != "crawl":
             raise StoreError(_absent(self._path))
+        self._look(version)
         if mode == "crawl":
             size = self._path.stat().st_size
             if version and size <= _CHECKED_BYTES:
@@ -94,7 +100,7 @@ class Database:
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
         connection.execute(
             "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000;"
-            "PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 2000;"
+            "PRAGMA wal_autocheckpoint = 2000;"
             "PRAGMA journal_size_limit = 16000000"
         ).fetchall()
         if mode == "read":
@@ -119,6 +125,14 @@ class Database:
                 f"this one reads {VERSION}). Upgrade with: pip install -U honeyguide"
             )
         return version
+
+    def _look(self, version: int) -> None:
+        """Before anything is asked of its tables: are they the ones we make?"""
+        if version and (why := strange(self.connection.execute(SHAPE), _shape(version))):
+            raise CollectionCorrupt(
+                f"{self._path} is not a collection made by Honeyguide: it has {why}. If it came "
+                "from somebody else, do not use it"
+            )
 
     def _migrate(self) -> None:
         with self.transaction():
@@ -202,13 +216,39 @@ def signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
+def _shape(version: int) -> list[Row]:
+    """What a collection of that version holds."""
+    model = apsw.Connection(":memory:")
+    try:
+        for step in STEPS[:version]:
+            model.execute(step)
+        rows: list[Row] = model.execute(SHAPE).fetchall()
+    finally:
+        model.close()
+    return rows
+
+
+def _wary(connection: apsw.Connection) -> apsw.Connection:
+    """Nothing that the file says of itself may run, or widen what may be done to it."""
+    for option, value in (
+        (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+    ):
+        connection.config(option, value)
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST)
+    return connection
+
+
 def _connect(path: Path, mode: Mode) -> apsw.Connection:
     if mode != "crawl" and not path.exists():
         raise StoreError(_absent(path))
     flags = apsw.SQLITE_OPEN_READWRITE
     if mode == "crawl":
         flags |= apsw.SQLITE_OPEN_CREATE
-    connection = apsw.Connection(str(path), flags)
+    connection = _wary(apsw.Connection(str(path), flags))
     connection.set_busy_timeout(10_000)
     if mode != "read":
         return connection
@@ -219,7 +259,7 @@ def _connect(path: Path, mode: Mode) -> apsw.Connection:
         # and nobody can be writing.
         connection.close(True)
         uri = f"{path.resolve().as_uri()}?immutable=1"
-        return apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        return _wary(apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
     return connection
 
 

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import csv
 import errno
-import logging
+import gzip
+import io
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from heapq import merge
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 from honeyguide.errors import ConfigError, DiskFull, StoreError
-from honeyguide.store import warc
 from honeyguide.store.codec import json_line
+from honeyguide.store.extract import Extract
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Label
@@ -24,57 +27,107 @@ from honeyguide.types import Label
 Format = Literal["parquet", "csv", "jsonl", "warc"]
 Progress = Callable[[int], None]
 
-_log = logging.getLogger(__name__)
-
 COLUMNS: dict[str, type] = {
-    "url": str, "title": str, "description": str, "text": str, "language": str,
+    "url": str, "title": str, "description": str, "language": str,
     "queued": float, "score": float, "verdict": float, "reasons": str, "relevant": bool,
     "generation": int, "label": float, "label_by": str, "source": str, "anchor": str,
-    "depth": int, "channel": str, "at": float, "status": int, "media_type": str,
-    "charset": str, "canonical": str, "may_index": bool, "copy_of": str, "copy_exact": bool,
-    "warc": str, "offset": int, "length": int, "payload_digest": str, "text_digest": int,
-    "visit": int,
+    "depth": int, "channel": str, "at": str, "tries": int, "status": int, "failure": str,
+    "detail": str, "moved": str, "media_type": str, "charset": str, "canonical": str,
+    "may_index": bool, "copy_of": str, "copy_exact": bool, "warc": str, "offset": int,
+    "length": int, "payload_digest": str, "text_digest": int, "visit": int, "text": str,
 }  # fmt: skip
 """What a row of an export tells, and its type; any of them may be missing (None)."""
 
-_SUFFIX: dict[str, str] = {
-    "parquet": ".parquet",
-    "csv": ".csv",
-    "jsonl": ".jsonl",
-    "warc": ".warc.gz",
+_ENDINGS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".jsonl": "jsonl",
+    ".jsonl.gz": "jsonl",
+    ".warc": "warc",
+    ".warc.gz": "warc",
 }
+_USUAL: dict[Format, str] = {
+    "parquet": ".parquet", "csv": ".csv", "jsonl": ".jsonl", "warc": ".warc.gz",
+}  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+Labels = dict[str, Label]
+
+
+class Exported(NamedTuple):
+    """What an export came to."""
+
+    path: Path
+    format: Format
+    rows: int
+    missing: int = 0
+    """Answers whose WARC records are not there (any more)."""
 
 
 def export(
     store: Store,
     target: Path,
-    format: Format,
+    format: str = "",
     *,
-    relevant: bool | None = None,
+    everything: bool = False,
+    text: bool = True,
     progress: Progress | None = None,
-) -> int:
-    """Write pages (for WARC: every answer) to a file, or into a folder; how many.
+) -> Exported:
+    """Write relevant pages to a file, or into a folder; with ``everything``, every visit.
 
-    ``relevant`` keeps only relevant ones, or only the others; None keeps all.
+    What a person said of a page overrules the verdict on it. The file's ending says the format.
     """
-    if format not in _SUFFIX:
-        raise ConfigError(f"there is no export format {format!r}; known: {', '.join(_SUFFIX)}")
+    form = _format(target, format)
     if target.is_dir():
-        target = target / f"{store.folder.resolve().name}{_SUFFIX[format]}"
+        target = target / f"{store.folder.resolve().name}{_USUAL[form]}"
     report = progress or (lambda _: None)
+    labels: Labels = {label.url: label for _, label in store.labels()}
+    chosen = _chosen(store, labels, everything)
     with _whole(target) as part:
-        if format == "parquet":
+        if form == "warc":
+            with part.open("wb") as file:
+                extract = Extract(store, file, packed=not target.name.endswith(".warc"))
+                extract.begin(target.name)
+                for row in chosen:
+                    extract.add(row, lambda row: everything or _relevant(row, labels.get(row.url)))
+                    report(extract.count)
+            if extract.missing and not extract.count:
+                raise StoreError(
+                    f"nothing to write: none of the {extract.missing} answers is in the WARC "
+                    f"files of {store.folder} (were they moved, or is store.warc false?)"
+                )
+            return Exported(target, form, extract.count, extract.missing)
+        columns = {name: kind for name, kind in COLUMNS.items() if text or name != "text"}
+        rows = _rows(store, chosen, labels, columns)
+        if form == "parquet":
             # Imported here, because pyarrow is large and optional.
             from honeyguide.store.parquet import write
 
-            return write(part, COLUMNS, _rows(store, relevant), report)
-        if format == "warc":
-            with part.open("wb") as file:
-                return _warc(store, file, target.name, relevant, report)
-        if format == "csv":
-            return _csv(part, _rows(store, relevant), report)
-        return _jsonl(part, _rows(store, relevant), report)
+            return Exported(target, form, write(part, columns, rows, report))
+        with _packed(part, target.name.endswith(".gz")) as file:
+            if form == "csv":
+                return Exported(target, form, _csv(file, list(columns), rows, report))
+            return Exported(target, form, _jsonl(file, rows, report))
+
+
+def _format(target: Path, wish: str) -> Format:
+    """The format that was asked for, or that the file's name asks for; both must agree."""
+    name = target.name.lower()
+    ending = next((e for e in sorted(_ENDINGS, key=len, reverse=True) if name.endswith(e)), "")
+    said = None if target.is_dir() else _ENDINGS.get(ending)
+    wished = next((form for form in _USUAL if form == wish), None)
+    if wish and wished is None:
+        raise ConfigError(f"there is no export format {wish!r}; known: {', '.join(_USUAL)}")
+    if wished and said and wished != said:
+        raise ConfigError(f"{target.name} is a name for {said}, but the format is to be {wished}")
+    if found := wished or said:
+        return found
+    place = f"the folder {target}" if target.is_dir() else repr(target.name)
+    raise ConfigError(
+        f"which format? {place} does not say it: name a file that ends in "
+        f"{', '.join(_ENDINGS)}, or choose one of {', '.join(_USUAL)} with --format"
+    )
 
 
 @contextmanager
@@ -94,40 +147,85 @@ def _whole(target: Path) -> Iterator[Path]:
             part.unlink()
 
 
-def _rows(store: Store, relevant: bool | None) -> Iterator[dict[str, Any]]:
-    labels: dict[str, Label] = {label.url: label for _, label in store.labels()}
-    for row in store.visits(relevant=relevant, page=True):
+def _chosen(store: Store, labels: Labels, everything: bool) -> Iterator[VisitRow]:
+    """The visits to be written, oldest first."""
+    if everything:
+        return store.visits()
+    overruled = [
+        row
+        for label in labels.values()
+        if label.value >= 0.5
+        for row in store.visit(label.url)
+        if row.has_page and not row.relevant
+    ]
+    by_number = sorted(overruled, key=lambda row: row.id)
+    rows = merge(store.visits(relevant=True, page=True), by_number, key=lambda row: row.id)
+    return (row for row in rows if _relevant(row, labels.get(row.url)))
+
+
+def _relevant(row: VisitRow, label: Label | None) -> bool:
+    """A person's word, or else the verdict."""
+    return bool(row.relevant) if label is None else bool(row.has_page) and label.value >= 0.5
+
+
+def _rows(
+    store: Store, chosen: Iterator[VisitRow], labels: Labels, columns: dict[str, type]
+) -> Iterator[dict[str, Any]]:
+    for row in chosen:
         label = labels.get(row.url)
         found: dict[str, Any] = {
             "visit": row.id,
-            "text": store.text(row.id)[1],
+            "at": _moment(row.at),
+            "relevant": _relevant(row, label),
             "label": None if label is None else label.value,
             "label_by": None if label is None else label.by,
         }
+        if "text" in columns:
+            found["text"] = store.text(row.id)[1]
         yield {
             name: kind(value) if kind is bool and value is not None else value
-            for name, kind in COLUMNS.items()
+            for name, kind in columns.items()
             for value in (found[name] if name in found else getattr(row, name),)
         }
 
 
-def _jsonl(path: Path, rows: Iterator[dict[str, Any]], progress: Progress) -> int:
-    count = 0
+def _moment(at: float) -> str | None:
+    """ISO 8601 in UTC, as spreadsheets and data frames read it; None for no time on earth."""
+    try:
+        return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+@contextmanager
+def _packed(path: Path, packed: bool) -> Iterator[BinaryIO]:
     with path.open("wb") as file:
-        for count, row in enumerate(rows, 1):
-            file.write(json_line(row))
-            progress(count)
+        if not packed:
+            yield file
+            return
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as squeezed:
+            yield squeezed  # type: ignore[misc]  # it is one in all that we use
+
+
+def _jsonl(file: BinaryIO, rows: Iterator[dict[str, Any]], progress: Progress) -> int:
+    count = 0
+    for count, row in enumerate(rows, 1):
+        file.write(json_line(row))
+        progress(count)
     return count
 
 
-def _csv(path: Path, rows: Iterator[dict[str, Any]], progress: Progress) -> int:
+def _csv(
+    file: BinaryIO, columns: list[str], rows: Iterator[dict[str, Any]], progress: Progress
+) -> int:
     count = 0
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(COLUMNS))
-        writer.writeheader()
-        for count, row in enumerate(rows, 1):
-            writer.writerow({name: _cell(value) for name, value in row.items()})
-            progress(count)
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.DictWriter(text, columns)
+    writer.writeheader()
+    for count, row in enumerate(rows, 1):
+        writer.writerow({name: _cell(value) for name, value in row.items()})
+        progress(count)
+    text.detach()  # flushes; the file is its owner's to close
     return count
 
 
@@ -137,41 +235,3 @@ def _cell(value: Any) -> Any:
         return value
     value = value.replace("\0", "")
     return "'" + value if value.startswith(_FORMULA) else value
-
-
-def _warc(
-    store: Store, file: BinaryIO, name: str, relevant: bool | None, progress: Progress
-) -> int:
-    """Copy records as they are; one that only refers to a payload brings the payload along."""
-    file.write(warc.info(name, store.counts().last or 0.0))
-    brought: set[int | None] = {None}
-    count = 0
-    for row in store.visits(relevant=relevant):
-        original: VisitRow | None = row
-        while original is not None and original.payload_of not in brought:
-            original = store.visit_at(original.payload_of or 0)
-            if original is not None and relevant not in (None, bool(original.relevant)):
-                _copy(store, original, file)
-                brought.add(original.id)
-        if _copy(store, row, file):
-            count += 1
-            progress(count)
-    return count
-
-
-def _copy(store: Store, row: VisitRow, file: BinaryIO) -> bool:
-    """Copy the visit's records; False if it has none, or its file lost them."""
-    if row.warc is None or row.offset is None:
-        return False
-    path = store.folder / "warc" / row.warc
-    wanted = row.length + row.request_length
-    data = b""
-    if path.is_file():
-        with path.open("rb") as source:
-            source.seek(row.offset)
-            data = source.read(wanted)
-    if len(data) < wanted:
-        _log.warning("%s: its record in %s is missing and was left out", row.url, path)
-        return False
-    file.write(data)
-    return True

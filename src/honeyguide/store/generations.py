@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -24,6 +25,13 @@ from honeyguide.store.database import Database
 _HEAD = struct.Struct("<4sII")
 _MAGIC = b"HGS1"
 _DEEPEST = 50
+_MOST = 512_000_000
+"""Bytes of all arrays together: a small file can unpack to a huge one."""
+_DAMAGE = (
+    ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError,
+    OverflowError, SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What the libraries say of damaged bytes; RecursionError is a RuntimeError."""
 
 Find = Callable[[str], type[Any]]
 
@@ -54,7 +62,7 @@ class Generations:
         row = self._db.one("SELECT data FROM generations WHERE number = ?", (number,))
         if row is None:
             raise ModelError(f"there is no generation {number}")
-        return unpack(bytes(row[0]), find)
+        return unpack(row[0], find)
 
     def all(self) -> list[Generation]:
         rows = self._db.all(
@@ -86,11 +94,27 @@ def unpack(data: bytes, find: Find) -> Any:
             raise ModelError("a saved strategy is damaged, or was saved in another form")
         header = json.loads(rest[:size])
         name, tree = header["name"], header["strategy"]
-        with np.load(io.BytesIO(rest[size:]), allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-    except (ValueError, KeyError, TypeError, EOFError, struct.error, zipfile.BadZipFile) as error:
+        arrays = _arrays(rest[size:])
+    except _DAMAGE as error:
         raise ModelError(f"a saved strategy is damaged: {error}") from error
-    return _made(tree, find(name), arrays, name)
+    if not isinstance(name, str):
+        raise ModelError("a saved strategy is damaged: it has no name")
+    cls = find(name)
+    try:
+        made = _made(tree, cls, arrays, name)
+    except RecursionError as error:
+        raise ModelError(f"{name}: a saved strategy is nested too deeply") from error
+    if not isinstance(made, cls):
+        raise ModelError(f"{name}: what was saved is a {type(made).__name__}, and no strategy")
+    return made
+
+
+def _arrays(data: bytes) -> dict[str, Any]:
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        if sum(info.file_size for info in file.infolist()) > _MOST:
+            raise ModelError("a saved strategy is damaged: its arrays are too large to be true")
+    with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+        return {key: arrays[key] for key in arrays.files}
 
 
 def _plain(value: Any, arrays: dict[str, Any], where: str, depth: int) -> Any:
@@ -164,9 +188,19 @@ def _instance(
         values = {
             key: _made(tree, hints[key], arrays, f"{where}.{key}") for key, tree in inside.items()
         }
+        for key, value in values.items():
+            if not _fits(value, hints[key]):
+                raise TypeError(f"{key} cannot be a {type(value).__name__}")
         return cls(**values)
-    except (TypeError, ValueError, NameError) as error:
+    except (TypeError, ValueError, NameError, AttributeError, OverflowError) as error:
         raise ModelError(f"{where} cannot be made again: {error}") from error
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a plain value is of the type its field is said to have."""
+    if hint is float:
+        return isinstance(value, int | float)
+    return hint not in (str, bool, int) or isinstance(value, hint)
 
 
 def _classes(hint: Any) -> Iterator[type[Any]]:

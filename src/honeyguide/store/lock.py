@@ -7,20 +7,31 @@ import os
 import time
 from pathlib import Path
 
-from honeyguide.errors import CollectionLocked
+from honeyguide.errors import CollectionCorrupt, CollectionLocked
+from honeyguide.store.files import open_plain
+
+_LONGEST = 32
+"""Bytes of a lock file: it holds a process's number."""
 
 
 class Lock:
     """Held from construction to close. The file stays: removing it would race."""
 
     def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._fd = open_plain(path, os.O_RDWR | os.O_CREAT)
         try:
             _seize(self._fd)
+            if (text := os.pread(self._fd, _LONGEST + 1, 0).strip()) and not (
+                text.isdigit() and len(text) <= _LONGEST
+            ):
+                raise CollectionCorrupt(
+                    f"{path} holds something else than a process's number: it is no lock of ours. "
+                    "Look at it, and move it away"
+                )
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
         except BlockingIOError:
-            holder = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip()
+            holder = os.pread(self._fd, _LONGEST, 0).decode("ascii", "replace").strip()
             os.close(self._fd)
             raise CollectionLocked(
                 f"{path.parent} is being crawled by process {holder or 'unknown'}; "
@@ -47,13 +58,13 @@ def _seize(fd: int) -> None:
 def holder(path: Path) -> int | None:
     """The process that crawls this collection now, if any."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        fd = open_plain(path, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        text = os.pread(fd, 32, 0).decode("ascii", "replace").strip()
+        text = os.pread(fd, _LONGEST, 0).decode("ascii", "replace").strip()
         return int(text) if text.isdigit() else None
     finally:
         os.close(fd)

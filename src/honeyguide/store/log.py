@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from honeyguide.errors import StoreError
+from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store.database import Database
 
 
@@ -26,10 +26,23 @@ class DiskLog:
         row = self._db.one("SELECT data FROM frontier_text WHERE entry = ?", (entry,))
         if row is None:
             raise StoreError(f"the frontier's log has no entry {entry}")
-        return bytes(row[0])
+        return _blob(entry, row[0])
+
+    def holds(self, entry: int) -> bool:
+        found = self._db.one("SELECT 1 FROM frontier_index WHERE entry = ?", (entry,))
+        return found is not None
 
     def scan(self) -> Iterator[tuple[int, bytes]]:
-        return self._db.pages(
+        pages = self._db.pages(
             "SELECT entry, data FROM frontier_index WHERE entry > ? ORDER BY entry LIMIT ?",
             size=100,
         )
+        for entry, data in pages:
+            yield entry, _blob(entry, data)
+
+
+def _blob(entry: int, data: object) -> bytes:
+    # SQLite lets any column hold anything, and bytes(n) would make n zeros of a number.
+    if not isinstance(data, bytes):
+        raise CollectionCorrupt(f"entry {entry} of the frontier's log is damaged")
+    return data

@@ -23,9 +23,7 @@ def write(
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise ConfigError(
-            "Parquet needs pyarrow; install it with: pip install 'honeyguide[parquet]'"
-        ) from error
+        raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow") from error
     kinds = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
     schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
     count = 0

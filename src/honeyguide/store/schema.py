@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
 VERSION = 1
 
@@ -66,3 +69,32 @@ CREATE TABLE payloads(key INTEGER PRIMARY KEY, visit INTEGER NOT NULL);
 STEPS: tuple[str, ...] = (_FIRST,)
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 assert len(STEPS) == VERSION
+
+SHAPE = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master"
+"""Everything that a database holds, as :func:`strange` wants it."""
+
+_KINDS = {"table": ("CREATE TABLE ",), "index": ("CREATE INDEX ", "CREATE UNIQUE INDEX ")}
+
+
+def strange(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -> str:
+    """What a database has that ours never do, or lacks; '' if it is as we make them.
+
+    Views, triggers and virtual tables are programs; so are the constraints of a table and the
+    expressions of an index. SQLite believes the text and not the type, so we look at both.
+    """
+    wanted = {(row[0], row[1]): _words(row[4]) for row in ours}
+    tables = {name for kind, name in wanted if kind == "table"}
+    for kind, name, table, root, sql in found:
+        known = (kind, name) in wanted
+        if known and wanted.pop((kind, name)) != _words(sql):
+            return f"another {kind} {name}"
+        plain = root and str(sql).startswith(_KINDS.get(kind, ()))
+        if not (plain or (kind == "index" and sql is None)):
+            return f"a {kind} {name}"
+        if kind == "index" and table in tables and not known:
+            return f"an index {name}"
+    return f"no {' '.join(next(iter(wanted)))}" if wanted else ""
+
+
+def _words(sql: object) -> str:
+    return " ".join(str(sql or "").split())

@@ -17,8 +17,8 @@ from typing import Any, Self
 
 from honeyguide.config import StoreSettings
 from honeyguide.errors import StoreError
-from honeyguide.store import warc
-from honeyguide.store.archive import NOWHERE, Archive
+from honeyguide.store import files, warc
+from honeyguide.store.archive import NOWHERE, Archive, place
 from honeyguide.store.codec import Codec
 from honeyguide.store.copies import Copies
 from honeyguide.store.counts import Counted, Counts, HostRow, Tally
@@ -68,6 +68,8 @@ class Store:
     ) -> Self:
         """Open a collection to crawl (one process at a time), to label, or to read."""
         with ExitStack() as closing:
+            with Guard(folder):
+                files.check(folder)
             if mode == "crawl":
                 with Guard(folder / "lock"):
                     folder.mkdir(parents=True, exist_ok=True)
@@ -84,6 +86,7 @@ class Store:
                 closing.callback(store._archive.close)
                 store._archive.recover()
                 store._copies.prepare()
+                store._robots.tidy(clock())
             store._closing = closing.pop_all()
         return store
 
@@ -169,6 +172,10 @@ class Store:
     def hosts(self, limit: int = 100) -> list[HostRow]:
         return self._tally.hosts(limit)
 
+    def answers(self) -> tuple[int, dict[int, int]]:
+        """How many redirects there were, and how many refusals by HTTP status."""
+        return self._visits.answers()
+
     def visit(self, url: str) -> list[VisitRow]:
         """Every attempt at this address, oldest first."""
         return self._visits.of(url)
@@ -200,7 +207,7 @@ class Store:
         if row.warc is None or row.offset is None:
             return None
         with self._db.guard:
-            return warc.read(self.folder / "warc" / row.warc, row.offset, row.length)
+            return warc.read(place(self.folder / "warc", row.warc), row.offset, row.length)
 
     # Labels, generations, robots, meta
 

@@ -160,6 +160,14 @@ class Visits:
                 return
             yield VisitRow._make(row)
 
+    def answers(self) -> tuple[int, dict[int, int]]:
+        """How many redirects there were, and how many refusals by HTTP status; a whole scan."""
+        rows = self._db.all(
+            "SELECT status, count(moved), coalesce(sum(failure = 'status'), 0) FROM visits "
+            "WHERE moved IS NOT NULL OR failure = 'status' GROUP BY status ORDER BY status"
+        )
+        return sum(row[1] for row in rows), {row[0]: row[2] for row in rows if row[0] and row[2]}
+
     def text(self, number: int) -> tuple[tuple[str, ...], str]:
         """Headings and main text; both empty where nothing was kept."""
         row = self._db.one("SELECT data FROM texts WHERE visit = ?", (number,))

@@ -5,18 +5,21 @@ ISO 28500:2017. Values and bytes only; which file they go to is the archive's bu
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from hashlib import sha1
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from isal import isal_zlib
 
 from honeyguide import __version__
 from honeyguide.errors import CollectionCorrupt
+from honeyguide.store.files import open_plain
 from honeyguide.types import Response
 
 IDENTICAL = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -26,9 +29,11 @@ Fields = Sequence[tuple[str, str]]
 
 _UNSAFE = re.compile(r"[^\x21-\x7e]")
 _LINE_BREAKS = re.compile(r"[\x00\r\n]+")
+_NUMBER = re.compile(r"[0-9]{1,18}").fullmatch
 _ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}").fullmatch
 _CHUNKED = re.compile(rb"^transfer-encoding(?=[ \t]*:)", re.IGNORECASE | re.MULTILINE)
-_MOST = 1 << 30
+_MOST = 1 << 28
+"""No record unpacks to more bytes than this."""
 _BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PAIRS = [high + low for high in _BASE32 for low in _BASE32]
 
@@ -154,26 +159,53 @@ def http_head(answer: Response) -> bytes:
     return _CHUNKED.sub(b"X-Archive-Orig-Transfer-Encoding", head)
 
 
+def raw(path: Path, offset: int, *lengths: int) -> bytes:
+    """Records that follow one another, as they lie in the file; b'' if it lost any of them.
+
+    Raises CollectionCorrupt if something else lies there.
+    """
+    numbers: tuple[Any, ...] = (offset, *lengths)  # as a stranger's database says
+    if not all(isinstance(number, int) and number >= 0 for number in numbers):
+        raise CollectionCorrupt(f"there can be no record at byte {offset!r} of {path}")
+    try:
+        fd = open_plain(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return b""
+    with os.fdopen(fd, "rb") as file:
+        if offset + sum(lengths) > os.fstat(fd).st_size:
+            return b""
+        file.seek(offset)
+        parts = [file.read(length) for length in lengths if length]
+    for part in parts:
+        if _unpacked(part, 5, path, offset)[0] != b"WARC/":
+            raise CollectionCorrupt(f"{path} holds no record at byte {offset}")
+        offset += len(part)
+    return b"".join(parts)
+
+
 def read(path: Path, offset: int, length: int) -> tuple[dict[str, str], bytes]:
     """The record's own headers and its block."""
-    with path.open("rb") as file:
-        file.seek(offset)
-        data = file.read(length)
-    try:
-        unpacker = zlib.decompressobj(wbits=31)
-        plain = unpacker.decompress(data, _MOST)
-        whole = unpacker.eof and len(data) == length
-    except zlib.error as error:
-        raise CollectionCorrupt(f"{path} is damaged at byte {offset}: {error}") from error
+    data = raw(path, offset, length)
+    plain, whole = _unpacked(data, _MOST, path, offset)
     head, mark, rest = plain.partition(b"\r\n\r\n")
     headers = {}
     for line in head.decode("utf-8", "replace").split("\r\n")[1:]:
         name, _, value = line.partition(":")
         headers[name] = value.strip()
     size = headers.get("Content-Length", "")
-    if not (whole and mark and size.isdecimal() and len(rest) == int(size) + 4):
+    if not (whole and mark and _NUMBER(size) and len(rest) == int(size) + 4):
         raise CollectionCorrupt(f"{path} holds no whole record at byte {offset}")
     return headers, rest[:-4]
+
+
+def _unpacked(data: bytes, most: int, path: Path, offset: int) -> tuple[bytes, bool]:
+    """The beginning of a gzip member, and whether that and nothing else was all."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        plain = unpacker.decompress(data, most)
+    except zlib.error as error:
+        raise CollectionCorrupt(f"{path} is damaged at byte {offset}: {error}") from error
+    return plain, unpacker.eof and not unpacker.unused_data
 
 
 def _target(answer: Response) -> list[tuple[str, str]]:

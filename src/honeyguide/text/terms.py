@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from honeyguide.text.tokens import fold, stems_of, stop_words, words
+from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words, words
 
 _GAP = 2
 """Words of a phrase may lie so far apart: one stop word fits between them."""
@@ -122,5 +122,7 @@ class _Known(dict[str, str]):
             self.clear()
             self[_BREAK] = _BREAK
         stem = self._stems[word]
-        answer = self[word] = stem if stem in self._places else ""
+        answer = stem if stem in self._places else ""
+        if len(word) <= LONGEST:
+            self[word] = answer
         return answer

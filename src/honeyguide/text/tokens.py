@@ -24,6 +24,9 @@ _SNOWBALL = {
 _MEMO = 100_000
 """Distinct words whose stem is remembered; the web invents words without end."""
 
+LONGEST = 64
+"""What is longer is no word of any language: it is cut, and not remembered."""
+
 
 def fold(text: str, language: str = "en") -> str:
     """Lower case by the language's own rule: Turkish has two letters i."""
@@ -46,6 +49,8 @@ class Stems(dict[str, str]):
         self._stem = Stemmer.Stemmer(name).stemWord if name else str
 
     def __missing__(self, word: str) -> str:
+        if len(word) > LONGEST:
+            return word[:LONGEST]
         if len(self) >= _MEMO:
             self.clear()
         stem = self[word] = str(self._stem(word))

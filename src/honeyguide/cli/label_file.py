@@ -1,0 +1,130 @@
+"""Labels in a file: CSV as spreadsheets write it, or JSON lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from honeyguide.crawl.addresses import possible
+from honeyguide.errors import ConfigError
+
+Judged = tuple[str, float]
+
+_YES = frozenset({"1", "1.0", "yes", "y", "true", "good", "relevant", "+", "pos", "positive"})
+_NO = frozenset({"0", "0.0", "no", "n", "false", "bad", "irrelevant", "-", "neg", "negative"})
+_PROBE = 20
+"""Lines that are looked at to see what separates the columns."""
+
+
+def read(file: Path) -> list[Judged]:
+    """The (address, label) pairs of a file, or of stdin for ``-``; mistakes name their line."""
+    try:
+        text = (
+            sys.stdin.read()
+            if str(file) == "-"
+            else file.read_bytes().decode("utf-8-sig", errors="strict")
+        )
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}") from error
+    rows = _json_lines if text.lstrip().startswith("{") else _csv
+    pairs = []
+    try:
+        for line, address, word in rows(text):
+            with _at(line):
+                possible(address)
+                pairs.append((address, value(word)))
+    except ConfigError as error:
+        raise ConfigError(f"{file}, {error}") from error
+    return pairs
+
+
+@contextmanager
+def _at(line: int) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"line {line}: {error}") from error
+
+
+def value(word: str) -> float:
+    """A label's word as a number."""
+    text = word.strip().lower()
+    if text in _YES:
+        return 1.0
+    if text in _NO:
+        return 0.0
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise ConfigError(f"{word!r} is neither yes nor no nor between 0 and 1")
+    return number
+
+
+def _json_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            address, word = str(row["url"]), row["label"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ConfigError(f'line {number}: must be {{"url": …, "label": …}}') from None
+        if word is not None:  # a row of our own export that nobody judged
+            yield number, address, str(word)
+
+
+def _csv(text: str) -> Iterator[tuple[int, str, str]]:
+    """Columns url and label by their headings, wherever they are; else the first two."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text))
+    columns: tuple[int, int] | None = None
+    try:
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            if columns is None:
+                columns = _headings(row) or (0, 1)
+                if not is_address(row[0]):
+                    continue
+            if len(row) <= max(columns):
+                raise ConfigError(f"line {reader.line_num}: two columns are needed: url,label")
+            address, word = row[columns[0]], row[columns[1]]
+            if word.strip() or columns == (0, 1):
+                yield reader.line_num, address, word
+    except csv.Error as error:
+        raise ConfigError(f"line {reader.line_num}: this is no CSV: {error}") from error
+
+
+def is_address(text: str) -> bool:
+    try:
+        return bool(possible(text))
+    except ConfigError:
+        return False
+
+
+def _headings(row: Sequence[str]) -> tuple[int, int] | None:
+    names = [cell.strip().lower() for cell in row]
+    return (names.index("url"), names.index("label")) if {"url", "label"} <= {*names} else None
+
+
+def _separator(text: str) -> str:
+    """What makes most lines an address and a label; commas, if nothing does better."""
+    lines = [line for line in text.splitlines() if line.strip()][:_PROBE]
+    heads = [mark for mark in ",;\t" if lines and _headings(lines[0].split(mark))]
+    if heads:
+        return heads[0]
+    return max(",;\t", key=lambda mark: sum(_fits(line, mark) for line in lines))
+
+
+def _fits(line: str, mark: str) -> bool:
+    try:
+        cells = next(csv.reader([line], delimiter=mark))
+        return is_address(cells[0]) and value(cells[1]) >= 0
+    except (ConfigError, csv.Error, IndexError):
+        return False

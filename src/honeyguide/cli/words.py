@@ -1,0 +1,85 @@
+"""Words for people: text from the web made harmless, numbers with their nouns, hints that work."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COMMANDS = (
+    "new", "crawl", "status", "explain", "export", "label", "settings", "demo", "lab", "version",
+)  # fmt: skip
+_HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
+
+
+def plain(text: str) -> str:
+    """One line that only shows: nothing from the web may steer a terminal, or hide or turn text.
+
+    White space of any kind becomes blanks; control characters, bidirectional controls,
+    zero-width and other invisible characters go. Consoles from :func:`console` take no markup,
+    so square brackets are just that.
+    """
+    spaced = " ".join(text.split())
+    return spaced if spaced.isprintable() else "".join(c for c in spaced if c.isprintable())
+
+
+def count(number: int, noun: str, nouns: str = "") -> str:
+    """``1 visit``, ``2 visits``."""
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"
+
+
+def when(at: float) -> str:
+    """A moment by the clock of this place; the journal may say nonsense."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+    except (ValueError, OverflowError, OSError):
+        return "at no time"
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Where text from the web may be printed, once it is :func:`plain`."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """Talk, which is not the result: on stderr."""
+    typer.echo(runnable(text), err=True)
+
+
+def quoted(name: object) -> str:
+    """As it must be typed in a shell."""
+    return shlex.quote(str(name))
+
+
+def runnable(text: str) -> str:
+    """The text with ``honeyguide COMMAND`` in it as this user can run it."""
+    return _HINT.sub(lambda _: f"{program()} ", text)
+
+
+def program() -> str:
+    """Our command: its name where the shell finds it, else the path of what runs now."""
+    if shutil.which("honeyguide"):
+        return "honeyguide"
+    script = Path(sys.argv[0])
+    if script.stem == "honeyguide":
+        return _from_here(script)
+    return f"{_from_here(Path(sys.executable))} -m honeyguide.cli.main"
+
+
+def _from_here(path: Path) -> str:
+    path = Path.cwd() / path
+    if not path.is_relative_to(Path.cwd()):
+        return quoted(path)
+    short = str(path.relative_to(Path.cwd()))
+    return quoted(short if "/" in short else f"./{short}")

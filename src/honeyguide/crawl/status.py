@@ -1,0 +1,68 @@
+"""How a collection stands: what its store counts, and what its settings allow."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+
+from honeyguide.config import Settings
+from honeyguide.store.counts import Counts, HostRow
+from honeyguide.store.lock import holder
+from honeyguide.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Counts):
+    """The counts of a collection, and what goes on around them."""
+
+    budget: int = 0
+    """``crawl.pages``; 0: no limit."""
+    waiting: int | None = None
+    """Links in the frontier at the last commit; None: not known."""
+    redirects: int = 0
+    statuses: dict[int, int] | None = None
+    """Refusals by HTTP status."""
+    rate: float | None = None
+    """Visits per second in the last run."""
+    strategy: str = ""
+    generation: int | None = None
+    crawler_pid: int | None = None
+    """The process that crawls it now."""
+    per_host: tuple[HostRow, ...] = ()
+    """The hosts visited most."""
+
+
+def status(store: Store, settings: Settings, hosts: int) -> Status:
+    counts = store.counts()
+    generations = store.generations()
+    waiting = store.meta("waiting") or ""
+    redirects, statuses = store.answers()
+    return Status(
+        **{item.name: getattr(counts, item.name) for item in fields(Counts)},
+        budget=settings.crawl.pages,
+        waiting=int(waiting) if waiting.isdecimal() else None,
+        redirects=redirects,
+        statuses=statuses,
+        rate=_rate(counts, store.meta("run")),
+        strategy=settings.crawl.strategy,
+        generation=generations[-1].number if generations else None,
+        crawler_pid=holder(store.folder / "lock"),
+        per_host=tuple(store.hosts(limit=hosts)),
+    )
+
+
+def begin(store: Store, visits: int, now: float) -> None:
+    """Note where a run begins, so that its rate can be told."""
+    store.set_meta("run", json.dumps([now, visits]))
+
+
+def _rate(counts: Counts, run: str | None) -> float | None:
+    if run is None or counts.last is None:
+        return None
+    try:
+        began, visits = map(float, json.loads(run))
+    except (ValueError, TypeError):
+        return None  # not in our words
+    if counts.visits <= visits or counts.last <= began:
+        return None
+    return float((counts.visits - visits) / (counts.last - began))

@@ -1,0 +1,114 @@
+"""The knobs of a made web."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, cast
+
+from honeyguide.config import build
+from honeyguide.errors import ConfigError
+from honeyguide.lab.made_text import MANUALS
+
+_MOST_HOSTS = 1_000_000
+_MOST_PAGES = 1_000_000_000_000
+_SHARES = (
+    "focus", "locality", "internal", "hubs", "islands", "traps", "near_copies", "mirrors",
+    "errors", "redirects", "languages", "noisy_anchors", "telling_urls",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class MadePlan:
+    """What a made web is like. The same plan makes the same bytes, everywhere."""
+
+    seed: int = 1
+    hosts: int = 200
+    pages: int = 100_000
+    topics: tuple[str, ...] = ()
+    """Names of the manuals that the text is taken from; empty: all of them."""
+    zipf: float = 1.0
+    """How unequal hosts are: the r-th largest has pages ∝ 1 / r^zipf."""
+    focus: float = 0.6
+    """Share of a host's pages on its main topic, at least; the others mix all topics."""
+    locality: float = 0.6
+    """Share of content links that lead to a page of the same topic; 0: none does."""
+    hubs_only: bool = False
+    """Pages never link to their own topic, whatever ``locality`` says; listings always do."""
+    internal: float = 0.7
+    """Share of content links that stay on the host."""
+    links: int = 12
+    """Content links of a page of middling length; navigation comes on top."""
+    hubs: float = 0.02
+    """Listing pages as a share of the host's pages."""
+    islands: float = 0.05
+    """Share of hosts that only bridges of 2 to 4 off-topic pages lead to."""
+    traps: float = 0.1
+    """Share of hosts with an endless calendar; as many write session numbers into links."""
+    near_copies: float = 0.05
+    """Share of pages that repeat another of their host but for a line."""
+    mirrors: float = 0.02
+    """Share of hosts that are another one, byte for byte."""
+    errors: float = 0.03
+    """Share of content links that end at 404, 500 or a 503 that comes and goes."""
+    redirects: float = 0.04
+    """Share of content links that are redirected, three in ten of them more than once."""
+    languages: float = 0.1
+    """Share of pages in Turkish, Russian, Greek, Arabic and Chinese; they have no label."""
+    noisy_anchors: float = 0.3
+    """Share of links that say "click here" and the like."""
+    telling_urls: float = 0.3
+    """Share of pages with a word of their title in the address."""
+    words: int = 150
+    """Median length of a page, between 40 and 400 words."""
+    words_spread: float = 0.6
+    """Standard deviation of the logarithm of that length."""
+    latency_s: float = 0.2
+    """Median over the hosts of the seconds until a host answers."""
+    latency_spread: float = 0.8
+    """Standard deviation of its logarithm."""
+    changes: float = 0.05
+    """Mean over the pages of changes a day; heavy-tailed."""
+
+    def __post_init__(self) -> None:
+        for name in _SHARES:
+            if not 0 <= (value := getattr(self, name)) <= 1:
+                raise ConfigError(f"made web: {name} must lie between 0 and 1, not {value}")
+        for name in ("zipf", "words_spread", "latency_s", "latency_spread", "changes"):
+            if not 0 <= (value := getattr(self, name)) <= 1000:
+                raise ConfigError(f"made web: {name} must lie between 0 and 1000, not {value}")
+        if not 0 <= self.seed < 1 << 64:
+            raise ConfigError(f"made web: seed must be a number of 64 bits, not {self.seed}")
+        if not 1 <= self.hosts <= _MOST_HOSTS:
+            raise ConfigError(f"made web: hosts must lie between 1 and {_MOST_HOSTS:,}")
+        if not self.hosts <= self.pages <= _MOST_PAGES:
+            raise ConfigError("made web: pages must be at least as many as hosts")
+        if not (1 <= self.words <= 1000 and 0 <= self.links <= 100):
+            raise ConfigError("made web: words may be up to 1000, and links up to 100")
+        if self.islands + self.mirrors > 0.9:
+            raise ConfigError("made web: islands and mirrors leave no ordinary hosts")
+        for topic in self.topics:
+            if topic not in MANUALS:
+                raise ConfigError(f"made web: no topic {topic!r}; known: {', '.join(MANUALS)}")
+
+
+def plan_of(spec: str) -> MadePlan:
+    """A plan from ``seed=7,pages=100_000,topics=borg+restic``."""
+    raw: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in spec.split(","))):
+        name, mark, value = (piece.strip() for piece in part.partition("="))
+        if not mark:
+            known = ", ".join(field.name for field in fields(MadePlan))
+            raise ConfigError(f"made web: {part!r} is not like knob=value; knobs: {known}")
+        raw[name] = tuple(value.split("+")) if name == "topics" else _value(value)
+    return cast("MadePlan", build(MadePlan, raw, "made web", ""))
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import socket
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from honeyguide.cli.new import NO_WORDS
+from honeyguide.cli.options import demo_topics, strategies
+from honeyguide.config import Settings, load, parse
+from honeyguide.crawl.keys import tables
+from honeyguide.crawl.topic_file import USEFUL, compose
+from honeyguide.errors import ConfigError
+from tests.commands import Told
+
+BASE = ("-s", "e.org", "-c", "me@e.org")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_without_words_it_says_what_that_means(told: Told) -> None:
+    said = told("new", "a", *BASE, "-k", "", "-k", "  ", "-d", " ")
+    assert said.code == 0
+    assert NO_WORDS in said.err
+    settings = load(Path("a/topic.toml"))
+    assert (settings.topic.keywords, settings.crawl.strategy) == ((), "breadth")
+    assert NO_WORDS not in told("new", "b", *BASE, "--strategy", "breadth").err
+    assert NO_WORDS not in told("new", "c", *BASE, "-k", "bee").err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-s", "/home/x.html"], "no http or https address"),
+        (["-s", "wiki"], "no http or https address"),
+        (["-s", "http://wiki/"], "no full name"),
+        (["-s", "mailto:me@e.org"], "user name or a password"),
+        (["-s", "list.txt"], "--seeds"),
+        (["-g", "nowhere"], "no http or https address"),
+        (["-s", "e.org", "--lab", "http://e.org/"], "fetch.lab"),
+        (["-s", "e.org", "--pages", "-1"], "crawl.pages"),
+    ],
+)
+def test_mistakes_leave_nothing_behind(told: Told, words: list[str], message: str) -> None:
+    Path("list.txt").write_text("http://e.org/\n")
+    said = told("new", "x", *words, "-c", "me@e.org", "-k", "bee")
+    assert (said.code, message in said.err) == (2, True), said.err
+    assert not Path("x").exists()
+
+
+@pytest.mark.parametrize("seed", ["localhost:8000/x", "127.0.0.1", "[::1]:80", "http://localhost/"])
+def test_this_machine_may_be_a_seed(told: Told, seed: str) -> None:
+    assert told("new", "x", "-s", seed, "-c", "me@e.org", "-k", "bee").code == 0
+
+
+def test_an_unknown_language_gets_a_note(told: Told) -> None:
+    assert "'xx'" in told("new", "a", *BASE, "-k", "bee", "--language", "xx").err
+    assert "Note" not in told("new", "b", *BASE, "-k", "arı", "--language", "tr").err
+
+
+def test_a_lab_is_crawled_without_delay(told: Told) -> None:
+    assert told("new", "a", *BASE, "-k", "bee", "--lab", "127.0.0.1:8787/").code == 0
+    settings = load(Path("a/topic.toml"))
+    assert settings.topic.seeds == ("http://e.org/",), "a lab knows no https"
+    assert settings.fetch.lab == "http://127.0.0.1:8787"
+    assert settings.politeness.loopback_delay_s == 0
+
+
+def test_an_existing_collection_is_named_for_both_worlds(told: Told) -> None:
+    assert told("new", "a b", *BASE, "-k", "bee").err.endswith("honeyguide crawl 'a b'\n")
+    said = told("new", "a b", *BASE, "-k", "bee")
+    assert said.code == 2
+    assert 'honeyguide.Collection("a b")' in said.err
+    assert "honeyguide crawl 'a b'" in said.err
+
+
+def test_the_file_names_useful_defaults(told: Told) -> None:
+    told("new", "a", *BASE, "-k", "bee")
+    text = Path("a/topic.toml").read_text()
+    assert "honeyguide settings" in text
+    # Every comment that shows a default is one: without its mark the settings are the same.
+    opened = "\n".join(
+        line.removeprefix("# ") if " = " in line.partition("#")[2].partition("#")[0] else line
+        for line in text.splitlines()
+    )
+    assert opened != text
+    assert parse(tomllib.loads(opened)) == load(Path("a/topic.toml"))
+    for name in USEFUL:
+        table, _, key = name.partition(".")
+        assert key in tomllib.loads(opened)[table], name
+
+
+def test_any_text_survives_the_file() -> None:
+    words = ['a "quoted" one', "back\\slash", "del\x7f", "new\nline", "\u202e", "arı"]
+    chosen = {"topic": {"keywords": words}, "strategy": {"x": float("inf")}}
+    read = tomllib.loads(compose(chosen))
+    assert read["topic"]["keywords"] == words
+    assert read["strategy"] == {"x": float("inf")}
+    with pytest.raises(ConfigError, match="no valid text"):
+        compose({"topic": {"keywords": ["\ud800"]}})
+
+
+def test_settings_prints_every_key(told: Told) -> None:
+    facts = json.loads(told("settings", "--json").out)
+    assert facts["crawl"]["pages"]["default"] == Settings().crawl.pages
+    assert "Stop after" in facts["crawl"]["pages"]["meaning"]
+    text = told("settings").out
+    for table in tables().values():
+        assert f"[{table.name}]" in text
+        assert all(key.name in text for key in table.keys)
+    only = told("settings", "scope").out
+    assert "pages_per_domain = 5000" in only
+    assert "[crawl]" not in only
+    assert "did you mean 'scope'" in told("settings", "scop").err
+
+
+def test_help_speaks_plainly(told: Told) -> None:
+    for command in ("new", "crawl", "status", "label", "export", "demo", "explain", "settings"):
+        said = told(command, "--help").out
+        assert "<" not in said.replace("<=", ""), said
+        assert "{strategies}" not in said
+        assert "{topics}" not in said
+    assert ", ".join(strategies()) in told("new", "--help").out
+    assert ", ".join(demo_topics()) in " ".join(told("demo", "--help").out.split())
+    assert "<" not in told("lab", "serve", "--help").out.replace("<=", "")
+
+
+def test_version_as_a_flag_too(told: Told) -> None:
+    assert told("--version").out == told("version").out
+
+
+def test_a_busy_or_impossible_port_is_no_traceback(told: Told) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        said = told("lab", "serve", "--port", port)
+    assert (said.code, f"port {port} is in use" in said.err, "--port 0" in said.err) == (2, 1, 1)
+    assert told("lab", "serve", "--port", "70000").code == 2

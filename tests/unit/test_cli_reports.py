@@ -1,0 +1,58 @@
+"""What crawl and status say at the end, in numbers and hints."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from honeyguide.cli.crawl import hint
+from honeyguide.cli.status import lines
+from honeyguide.crawl.progress import Progress, Report
+from honeyguide.crawl.status import Status
+
+
+def report(visits: int, waiting: int, reason: str = "", next_at: float | None = None) -> Report:
+    return Report(Progress(visits, 1, 1, 0, waiting, 0, 1, 0, None), reason, 1.0, next_at)
+
+
+@pytest.mark.parametrize(
+    ("budget", "told", "says", "not_says"),
+    [
+        (100, report(100, 5), "honeyguide crawl birds --pages 200", "goes on"),
+        (100, report(40, 5, "you asked for it"), "Go on with: honeyguide crawl birds", "--pages"),
+        (0, report(40, 5, "the time is up"), "Go on with: honeyguide crawl birds", "--pages"),
+        (100, report(40, 0), "honeyguide export birds", "crawl birds"),
+        (100, report(40, 5, next_at=time.time() + 999), "ready from", "--pages"),
+        (100, report(40, 5, next_at=float("inf")), "Go on with", "ready from"),
+    ],
+)
+def test_the_hint_fits_the_end(budget: int, told: Report, says: str, not_says: str) -> None:
+    text = hint("birds", budget, told)
+    assert says in text
+    assert not_says not in text
+
+
+def test_one_of_each_is_singular() -> None:
+    one = Status(
+        visits=1, pages=1, relevant=1, copies=1, hosts=1, labels=1, redirects=1, waiting=1,
+        strategy="keyword",
+    )  # fmt: skip
+    text = "\n".join(lines(one))
+    for noun in ("visit", "page", "link", "redirect", "copy", "label", "host"):
+        assert f"1 {noun} " in f"{text} "
+    assert "from" not in text
+    assert "failures" not in text
+
+
+def test_many_are_plural_and_failures_are_told_by_status() -> None:
+    many = Status(
+        visits=20, pages=9, relevant=4, budget=100, first=1.0, last=9.0, rate=2.5, generation=3,
+        failures={"status": 5, "dns": 1}, statuses={404: 3, 500: 2},
+    )  # fmt: skip
+    text = "\n".join(lines(many))
+    assert "20 of 100 visits · 9 pages · 4 relevant · harvest rate 20%" in text
+    assert "0 redirects · 0 copies · 0 labels · 0 hosts" in text
+    assert "waiting" not in text, "not known is not none"
+    assert "2.5 visits/s in the last run" in text
+    assert text.endswith("failures: 404 ×3, 500 ×2, dns ×1")

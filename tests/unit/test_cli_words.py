@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from honeyguide.cli import words
+from honeyguide.cli.main import app
+from honeyguide.cli.words import count, plain, program, runnable, when
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b]0;owned\x07title", "]0;ownedtitle"),
+        ("\x1b[31mred", "[31mred"),
+        ("a\x9b31mb", "a31mb"),
+        ("abc\u202ecba", "abccba"),
+        ("\u2066x\u2069\u200b\u200d\ufeff\u00ad", "x"),
+        ("[bold]not bold[/bold]", "[bold]not bold[/bold]"),
+        ("two\nlines\r\nand\ttab\u2028more\x85", "two lines and tab more"),
+        ("lone \ud800 half", "lone  half"),
+        ("kuş göçü 鳥 🐝", "kuş göçü 鳥 🐝"),
+    ],
+)
+def test_text_from_the_web_only_shows(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+@given(st.text())
+def test_nothing_that_is_plain_steers_a_terminal(text: str) -> None:
+    shown = plain(text)
+    assert shown.isprintable()
+    assert plain(shown) == " ".join(shown.split())
+
+
+def test_our_consoles_take_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr("sys.stdout", out)
+    words.console().print(plain("[bold]x[/bold] [link=file:///]y[/link] :bee: \x1b[2J"))
+    assert out.getvalue() == "[bold]x[/bold] [link=file:///]y[/link] :bee: [2J\n"
+    assert isinstance(words.console(), Console)
+
+
+def test_numbers_and_their_nouns() -> None:
+    assert [count(n, "visit") for n in (0, 1, 2)] == ["0 visits", "1 visit", "2 visits"]
+    assert [count(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]
+
+
+def test_nonsense_is_no_time() -> None:
+    assert when(1e300) == when(float("nan")) == "at no time"
+    assert len(when(0.0)) == 19
+
+
+def test_hints_name_what_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words.shutil, "which", lambda name: "/usr/bin/honeyguide")
+    assert program() == "honeyguide"
+    monkeypatch.setattr(words.shutil, "which", lambda name: None)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / ".venv" / "bin" / "honeyguide")])
+    hint = runnable("run: honeyguide crawl birds; see the honeyguide manual, a/honeyguide crawl")
+    assert hint == (
+        "run: .venv/bin/honeyguide crawl birds; see the honeyguide manual, a/honeyguide crawl"
+    )
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "honeyguide")])
+    assert program() == "./honeyguide"
+    monkeypatch.setattr(sys, "argv", ["/else where/honeyguide"])
+    assert program() == "'/else where/honeyguide'"
+    monkeypatch.setattr(sys, "argv", ["/x/cli/main.py"])
+    assert program().endswith(" -m honeyguide.cli.main")
+
+
+def test_hints_know_every_command() -> None:
+    named = {command.name for command in app.registered_commands}
+    assert {*words.COMMANDS} == named | {group.name for group in app.registered_groups}
