@@ -16,7 +16,8 @@ Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search"]
 
 FailureKind = Literal[
     "dns", "connect", "tls", "timeout", "protocol", "too_large", "too_many_redirects",
-    "forbidden", "wrong_type", "robots", "noindex", "scope", "trap", "status", "parse", "bug", "fetch",
+    "forbidden", "wrong_type", "robots", "noindex", "scope", "trap", "status", "parse", "bug",
+    "fetch",
 ]  # fmt: skip
 """Why a visit brought no page. The first nine are the ``kind`` of a ``FetchError``."""
 

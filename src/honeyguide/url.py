@@ -68,16 +68,17 @@ def host(url: str) -> str:
     if name.startswith("["):
         return name[: name.index("]") + 1]
     # example.org. with its final dot is the same host, and must not get a second turn.
-    return name.partition(":")[0].removesuffix(".")
+    plain = name.partition(":")[0]
+    return plain.rstrip(".") or plain
 
 
 def origin(url: str) -> str:
     """Scheme, host and port: what a robots.txt speaks for."""
     scheme, _, _ = url.partition("//")
     place = authority(url).rpartition("@")[2]
-    if "." in (place[-1], place.partition(":")[0][-1:]):
-        name, colon, port = place.partition(":")
-        place = name.removesuffix(".") + colon + port
+    name, colon, port = place.partition(":")
+    if name.endswith("."):
+        place = (name.rstrip(".") or name) + colon + port
     return f"{scheme}//{place}"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.fetch.addresses import forbidden, loopback
+from honeyguide.fetch.addresses import forbidden, loopback, metadata
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,9 @@ from honeyguide.fetch.addresses import forbidden, loopback
         "255.255.255.255", "::", "::1", "[::1]", "fe80::1", "fe80::1%eth0", "fec0::1", "fc00::1",
         "fd00:ec2::254", "ff02::1", "2001:db8::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1",
         "::127.0.0.1", "2002:7f00:1::", "2002:a00:1::1", "64:ff9b::7f00:1",
-        "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2001:0:0:0:0:0:80ff:fffe", "nonsense", "",
+        "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "64:ff9b:1::808:808", "64:ff9b:1:ffff::1",
+        "168.63.129.16", "192.0.0.9", "192.0.0.192", "3fff::1", "3fff:fff::1", "100.100.100.200",
+        "2001:0:0:0:0:0:80ff:fffe", "nonsense", "",
     ],
 )  # fmt: skip
 def test_forbidden(ip: str) -> None:
@@ -36,6 +38,23 @@ def test_forbidden(ip: str) -> None:
 )  # fmt: skip
 def test_public(ip: str) -> None:
     assert forbidden(ip) == ""
+
+
+@pytest.mark.parametrize(
+    "ip",
+    [
+        "169.254.169.254", "[fd00:ec2::254]", "168.63.129.16", "100.100.100.200", "fd20:ce::254",
+        "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::1", "::169.254.169.254",
+    ],
+)  # fmt: skip
+def test_metadata(ip: str) -> None:
+    assert metadata(ip) == "a cloud metadata address"
+    assert forbidden(ip).startswith("a cloud metadata address")
+
+
+@pytest.mark.parametrize("ip", ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "nonsense", "fd00::1"])
+def test_not_metadata(ip: str) -> None:
+    assert metadata(ip) == ""
 
 
 def test_the_reason_is_said() -> None:

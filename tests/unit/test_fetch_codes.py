@@ -5,7 +5,7 @@ import pytest
 
 from honeyguide import errors
 from honeyguide.errors import FetchError, ProtocolError
-from honeyguide.fetch.codes import ERRORS, translate
+from honeyguide.fetch.codes import ERRORS, printable, translate
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,17 @@ def test_what_curl_errors_mean(name: str, kind: str) -> None:
     error = translate("http://a.test/", code, "words")
     assert type(error) is getattr(errors, kind)
     assert error.detail == "words"
+
+
+def test_what_the_web_says_is_made_printable() -> None:
+    said = "subject '\x1b]0;x\x07\u202eé\n' " * 50
+    for text in (printable(said), translate("u", 60, said).detail):
+        assert text.isascii()
+        assert text.isprintable()
+        assert text.startswith("subject ")
+        assert len(text) == 200
+    assert printable("plain words") == "plain words"
+    assert printable("") == ""
 
 
 def test_the_error_table_is_sound() -> None:

@@ -113,6 +113,15 @@ def test_the_ratio_counts_only_beyond_a_megabyte() -> None:
         undo(gzip.compress(bytes(1_000_001)), "gzip", ratio=10)
 
 
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "Deflate ", "gzip, identity"])
+def test_rubbish_after_the_end_does_not_count(coding: str) -> None:
+    bomb = ENCODERS.get(coding, gzip.compress)(bytes(3_000_000))
+    for rubbish in (b"", b"#" * 300_000):
+        with pytest.raises(TooLarge, match="inflates"):
+            undo(bomb + rubbish, coding, ratio=20)
+    assert undo(ENCODERS.get(coding, gzip.compress)(b"x") + b"#" * 999, coding, ratio=20) == b"x"
+
+
 @pytest.mark.parametrize("coding", ENCODERS)
 def test_truncation_keeps_the_beginning(coding: str) -> None:
     data = bytes(range(256)) * 100

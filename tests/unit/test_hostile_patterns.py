@@ -28,7 +28,7 @@ from honeyguide.text.tokens import words
 from honeyguide.types import Url
 from tests.unit.parsing import URL, page
 
-N = 200_000
+N = 100_000
 BLANK, SIGNS, LETTERS, QUOTES = " " * N, "<" * N, "a" * N, "\"'" * (N // 2)
 BITS = {
     "blanks": BLANK + "!",

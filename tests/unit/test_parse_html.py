@@ -107,6 +107,27 @@ def test_canonical_from_the_page_or_the_header():
 
 
 @pytest.mark.parametrize(
+    ("header", "found"),
+    [
+        ("</real>; rel=canonical", True), ("</real> ; REL = Canonical", True),
+        ("</real>; title=x; rel='up canonical'", False), ('</real>; rel="up canonical"', True),
+        ('</real>; rel="canonical", </b>; rel=next', True), ("</real>; rel=canonicals", False),
+        ("</real>; nrel=canonical", False), ("</real>, <x>; rel=up", False),
+        ("</real>" + " " * 3000 + ";rel=canonical", False),
+    ],
+)  # fmt: skip
+def test_canonical_in_a_header(header: str, found: bool):
+    got = page("x", "text/html", ("Link", header)).canonical
+    assert got == ("https://example.org/real" if found else None)
+
+
+def test_only_some_link_headers_are_looked_at():
+    headers = [("Link", "</a>; rel=next")] * 10 + [("Link", "</real>; rel=canonical")]
+    assert page("x", "text/html", *headers).canonical is None
+    assert page("x", "text/html", *headers[1:]).canonical == "https://example.org/real"
+
+
+@pytest.mark.parametrize(
     ("html", "header", "language"),
     [
         ("<html lang=tr_TR>", "en", "tr-tr"),

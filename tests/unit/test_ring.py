@@ -9,6 +9,7 @@ import pytest
 
 from honeyguide.crawl.ring import Ring
 from honeyguide.errors import ConnectError, StoreError, WrongType
+from honeyguide.store.store import Store
 from tests.unit.crawling import FakeWeb, crawl, rows
 
 BEES = "<title>Bees</title><p>Honey bee, honey bee, honey bee."
@@ -193,3 +194,23 @@ def test_unreachable_hosts_end_the_run_soon(tmp_path: Path) -> None:
     report = crawl(tmp_path, web, [NOBODY])
     assert report.failed
     assert report.seconds < 10
+
+
+def test_another_threshold_counts_anew(tmp_path: Path) -> None:
+    web = FakeWeb({NOBODY: links(*(f"http://a.test/{n}" for n in range(5)))})
+    web.answers |= {
+        f"http://a.test/{n}": "<title>x</title>" + "bee " * n + str(n) for n in range(5)
+    }
+    crawl(tmp_path, web, [NOBODY])
+    kept = rows(tmp_path)
+    verdicts = [row.verdict for row in kept.values() if row.verdict is not None]
+    line = sorted(verdicts)[len(verdicts) // 2]
+    report = crawl(tmp_path, web, [NOBODY], topic={"threshold": line})
+    expected = sum(verdict >= line for verdict in verdicts)
+    assert report.progress.relevant == expected
+    assert sum(row.relevant for row in rows(tmp_path).values()) == expected
+    with Store.open(tmp_path, "read") as store:
+        counts = store.counts()
+        assert counts.relevant == expected
+        assert store.curve()[-1] == (counts.visits, expected)
+        assert sum(row.relevant for row in store.hosts()) == expected

@@ -5,7 +5,7 @@ import pytest
 from honeyguide.errors import ConfigError
 from honeyguide.text.relevance import relevance
 from honeyguide.text.terms import Terms
-from honeyguide.text.tokens import check_language, fold, stems_of, stop_words, words
+from honeyguide.text.tokens import Stems, check_language, fold, stems_of, stop_words, words
 from honeyguide.types import Page, Url
 
 
@@ -19,6 +19,17 @@ def test_stems_remember_and_know_no_unknown_language() -> None:
     assert stems_of("xx")["replication"] == "replication"
     assert "the" in stop_words("en")
     assert stop_words("xx") == frozenset()
+
+
+def test_what_is_too_long_for_a_word_is_cut_and_not_remembered() -> None:
+    stems = Stems("en")
+    assert stems["a" * 2000] == "a" * 64
+    assert len(stems["a" * 64]) == 64
+    assert list(stems) == ["a" * 64]
+    terms = Terms(["backup", "b" * 100])
+    (counts, _), length = terms.count(f"{'b' * 100} {'c' * 2000} backup")
+    assert (counts, length) == ({0: 1, 1: 1}, 3)
+    assert max(map(len, terms._known)) <= 64
 
 
 @pytest.mark.parametrize("code", ["", "english", "EN", "e", "en-GB"])

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.compare import compare
 from honeyguide.cli.options import Command, Group
 from honeyguide.cli.words import count, say
 
@@ -23,6 +24,9 @@ def lab() -> None:
     """Recorded webs, served locally, to try and compare crawlers."""
 
 
+app.command("compare", cls=Command)(compare)
+
+
 @app.command("serve", cls=Command)
 def serve(
     web: Annotated[
@@ -33,6 +37,10 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    made: Annotated[
+        str,
+        typer.Option("--made", metavar="PLAN", help="A made web instead: seed=7,pages=100000."),
+    ] = "",
     port: Annotated[
         int, typer.Option("--port", "-p", metavar="N", help="0: any free port.")
     ] = 8787,
@@ -49,20 +57,24 @@ def serve(
     `honeyguide new bees --lab http://127.0.0.1:8787 -s http://www.sqlite.org/`
 
     `honeyguide lab serve pages.warc.gz --port 9000`
+
+    `honeyguide lab serve --made seed=7,pages=100000`
     """
     from honeyguide.errors import ConfigError
     from honeyguide.lab.demo_web import load
+    from honeyguide.lab.made.plan import plan_of
+    from honeyguide.lab.made.web import MadeWeb
     from honeyguide.lab.serve import run
     from honeyguide.lab.serving import Serving
-    from honeyguide.lab.web import RecordedWeb
+    from honeyguide.lab.web import RecordedWeb, Web
 
     if not 0 <= port <= 65535:
         raise ConfigError(f"there is no port {port}; choose one up to 65535, or --port 0")
-    recorded = RecordedWeb.load(web) if web else load()
-    say(f"{count(len(recorded), 'page')} on {count(len(recorded.hosts), 'host')}")
+    served: Web = MadeWeb(plan_of(made)) if made else RecordedWeb.load(web) if web else load()
+    say(f"{count(len(served), 'page')} on {count(len(served.hosts), 'host')}")
     try:
         run(
-            recorded,
+            served,
             port=port,
             serving=Serving(latency_s=latency),
             ready=lambda address: say(

@@ -96,6 +96,7 @@ async def opened(
     fence, strategy = fence_of(settings), strategy or strategy_of(settings)
     async with AsyncExitStack() as closing:
         store = closing.enter_context(Store.open(folder, "crawl", settings.store, clock))
+        store.hold_to(settings.topic.threshold)
         network = fetcher or CurlFetcher(settings.fetch, user_agent=agent)
         if fetcher is None:
             closing.push_async_callback(network.aclose)
@@ -208,7 +209,10 @@ def _judged(settings: Settings) -> dict[Url, float]:
 
 def _sow(ring: Ring, seeds: tuple[Url, ...]) -> None:
     """Push seeds that this collection has not had yet."""
-    known = set(json.loads(ring.store.meta("seeds") or "[]"))
+    try:
+        known = set(json.loads(ring.store.meta("seeds") or "[]"))
+    except (ValueError, TypeError):
+        known = set()
     fresh = [seed for seed in seeds if seed not in known]
     if not fresh:
         return
@@ -216,3 +220,4 @@ def _sow(ring: Ring, seeds: tuple[Url, ...]) -> None:
     with ring.store.transaction():
         ring.frontier.flush()
         ring.store.set_meta("seeds", json.dumps(sorted({*known, *fresh})))
+    ring.frontier.flushed()

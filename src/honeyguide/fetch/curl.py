@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import math
+import asyncio
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pycurl
 
-from honeyguide.errors import FetchError, Forbidden, ProtocolError, TooLarge
+from honeyguide.errors import FetchError, FetchTimeout, Forbidden, ProtocolError, TooLarge
 from honeyguide.fetch.codes import translate
 from honeyguide.fetch.heads import Head, read
+from honeyguide.fetch.silence import Silence
 
 CONNECTIONS: Final = 256
 """Idle connections kept for the next request to their hosts."""
@@ -71,8 +73,7 @@ class Wire:
         transfer = self._idle.pop() if self._idle else Transfer(self._options)
         try:
             transfer.begin(url, lines, resolve, admit)
-            # Cancelling the future takes the handle out before this coroutine goes on.
-            await self._multi.add_handle(transfer.curl)
+            await self._arrival(url, transfer)
             return transfer.finish()
         except pycurl.error as error:
             return transfer.fail(*error.args)
@@ -82,6 +83,21 @@ class Wire:
                 self._idle.append(transfer)
             else:
                 transfer.curl.close()
+
+    async def _arrival(self, url: str, transfer: Transfer) -> None:
+        future = self._multi.add_handle(transfer.curl)
+        silence = Silence(self._options.read_s, future, transfer.heard)
+        try:
+            # Cancelling the future takes the handle out before this coroutine goes on.
+            await future
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not silence.broke or (task is not None and task.cancelling()):
+                raise
+            detail = f"nothing came for {self._options.read_s:g} s"
+            raise FetchTimeout(url, detail) from None
+        finally:
+            silence.stop()
 
     async def aclose(self) -> None:
         await self._multi.aclose()
@@ -101,6 +117,8 @@ class Transfer:
         self._chunks: list[bytes] = []
         self._sockets: list[socket.socket] = []
         self._lines: list[str] | None = None
+        self._began = self._heard = 0.0
+        self._lines_heard = 0
         self._reset()
         for option, value in _settings(options):
             self.curl.setopt(option, value)
@@ -111,12 +129,25 @@ class Transfer:
     def begin(self, url: str, lines: list[str], resolve: list[str], admit: Admit) -> None:
         self._url = url
         self._admit = admit
+        self._began = self._heard = time.monotonic()
+        self._lines_heard = 0
         self.curl.setopt(pycurl.URL, url)
         if lines is not self._lines:
             self.curl.setopt(pycurl.HTTPHEADER, lines)
             self._lines = lines
         if resolve:
             self.curl.setopt(pycurl.RESOLVE, resolve)
+
+    def heard(self, now: float) -> float:
+        """When something last came, or the request went out. For the head, when first asked."""
+        if len(self._received) > self._lines_heard:
+            self._lines_heard = len(self._received)
+            self._heard = now
+        elif not self._received:
+            # While it is still connecting, which has a limit of its own, nothing is missed.
+            sent = self.curl.getinfo(pycurl.PRETRANSFER_TIME)
+            self._heard = self._began + sent if sent else now
+        return self._heard
 
     def finish(self) -> Arrived:
         """The answer is complete, or as complete as we wanted it."""
@@ -174,6 +205,7 @@ class Transfer:
         if self._head is None and not self._read_head():
             return 0
         room = self._room
+        self._heard = time.monotonic()
         self._size += len(chunk)
         if len(self._chunks) > _PIECES:
             self._failure = ProtocolError(self._url, f"the body comes in over {_PIECES} pieces")
@@ -226,8 +258,6 @@ def _settings(options: Options) -> list[tuple[int, Any]]:
         (pycurl.BUFFERSIZE, 65_536),
         (pycurl.CONNECTTIMEOUT_MS, _ms(options.connect_s)),
         (pycurl.TIMEOUT_MS, _ms(options.total_s)),
-        (pycurl.LOW_SPEED_LIMIT, 1),
-        (pycurl.LOW_SPEED_TIME, max(1, math.ceil(options.read_s))),
     ]
     if options.authorities:
         settings.append((pycurl.CAINFO, options.authorities))

@@ -13,7 +13,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,10 +22,12 @@ from honeyguide.config import Settings, parse
 from honeyguide.errors import ConfigError
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.keywords import telling_words
+from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.web import MadeWeb
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.serving import Desk, Serving
 from honeyguide.lab.simulate import crawl
-from honeyguide.lab.web import RecordedWeb, without_scheme
+from honeyguide.lab.web import RecordedWeb, Web, without_scheme
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.types import UNASKED
@@ -36,7 +38,9 @@ class WebSpec:
     """A web and how it is served; the same for every strategy."""
 
     name: str
-    files: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    made: str = ""
+    """Instead of files: a plan such as ``seed=7,pages=20000``."""
     robots: str = ""
     strip: tuple[str, ...] = ()
     closed: bool = True
@@ -159,8 +163,13 @@ class Drawn:
 
 @lru_cache(maxsize=4)
 def _web(spec: WebSpec) -> tuple[Desk, Graph]:
-    web = RecordedWeb.load([Path(file) for file in spec.files])
-    desk = Desk(web, Serving(robots=spec.robots or None, strip=spec.strip, closed=spec.closed))
+    web: Web = (
+        MadeWeb(replace(plan_of(spec.made), traps=0.0))  # the judge could not count traps
+        if spec.made
+        else RecordedWeb.load([Path(file) for file in spec.files])
+    )
+    closed = spec.closed and not spec.made
+    desk = Desk(web, Serving(robots=spec.robots or None, strip=spec.strip, closed=closed))
     return desk, Graph(desk)
 
 

@@ -32,6 +32,12 @@ def load() -> RecordedWeb:
         return RecordedWeb.load(sorted(folder.glob("*.jsonl.xz")))
 
 
+def demo_files() -> tuple[str, ...]:
+    """The files of the embedded web, where the package is unpacked on disk, as it mostly is."""
+    with as_file(_DEMO) as folder:
+        return tuple(str(path) for path in sorted(folder.glob("*.jsonl.xz")))
+
+
 def topics() -> dict[str, DemoTopic]:
     raw = tomllib.loads((_DEMO / "topics.toml").read_text("utf-8"))
     return {

@@ -15,7 +15,7 @@ from typing import Self
 
 from honeyguide.lab.connection import Access, Connection, Terms
 from honeyguide.lab.serving import Desk, Serving
-from honeyguide.lab.web import RecordedWeb
+from honeyguide.lab.web import Web
 
 
 class LabServer:
@@ -23,7 +23,7 @@ class LabServer:
 
     def __init__(
         self,
-        web: RecordedWeb,
+        web: Web,
         host: str = "127.0.0.1",
         port: int = 0,
         *,
@@ -77,7 +77,7 @@ class LabServer:
 
 
 def run(
-    web: RecordedWeb,
+    web: Web,
     host: str = "127.0.0.1",
     port: int = 0,
     *,
@@ -97,7 +97,7 @@ def run(
 
 @contextmanager
 def serve_in_thread(
-    web: RecordedWeb,
+    web: Web,
     serving: Serving | None = None,
     log: Callable[[Access], None] | None = None,
 ) -> Iterator[str]:

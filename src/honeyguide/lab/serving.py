@@ -19,7 +19,7 @@ from xxhash import xxh3_64_hexdigest
 from honeyguide.errors import ConfigError
 from honeyguide.lab.altering import Strip, close_links
 from honeyguide.lab.packing import pack, unpack
-from honeyguide.lab.web import Recorded, RecordedWeb, without_scheme
+from honeyguide.lab.web import Recorded, Web, without_scheme
 from honeyguide.types import Url
 from honeyguide.url import canonical
 
@@ -85,7 +85,7 @@ class Answer(NamedTuple):
 class Desk:
     """Answers requests out of a recorded web."""
 
-    def __init__(self, web: RecordedWeb, serving: Serving | None = None) -> None:
+    def __init__(self, web: Web, serving: Serving | None = None) -> None:
         self.web = web
         self.serving = serving or Serving()
         self._strips = tuple(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 from urllib.parse import unquote
 
 from honeyguide.errors import ConfigError
@@ -50,6 +50,26 @@ class Recorded(NamedTuple):
         return self.status in (301, 302, 303, 307, 308)
 
 
+class Web(Protocol):
+    """What the lab serves: recorded or made."""
+
+    @property
+    def hosts(self) -> frozenset[str]: ...
+
+    def lookup(self, key: str) -> Recorded | None:
+        """The answer for a canonical address without its scheme: ``host/path?query``."""
+
+    def labels(self, url: str) -> tuple[str, ...]:
+        """What the judge knows of an address."""
+
+    def labelled(self, label: str) -> Iterable[str]:
+        """Addresses of the pages that carry this label."""
+
+    def __iter__(self) -> Iterator[Recorded]: ...
+
+    def __len__(self) -> int: ...
+
+
 class RecordedWeb:
     """Address → recorded answer."""
 
@@ -64,7 +84,7 @@ class RecordedWeb:
             source, goal = canonical(alias), canonical(target)
             if source and goal and without_scheme(source) not in self._records:
                 self._keep(Recorded(source, 301, (("Location", goal),), b""))
-        self.hosts = frozenset(key.partition("/")[0] for key in self._records)
+        self.hosts: frozenset[str] = frozenset(key.partition("/")[0] for key in self._records)
         # Servers read %7E and ~ alike, so a miss is looked up once more with escapes undone.
         self._loose = {unquote(key): key for key in self._records if "%" in key}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from honeyguide.store.database import Database
-from honeyguide.types import Url, Visit
+from honeyguide.types import UNASKED, Url, Visit
 from honeyguide.url import host
 
 _FINE = 500
@@ -125,6 +125,35 @@ class Tally:
             ],
         )
         self._db.many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
+
+    def rejudge(self, threshold: float) -> None:
+        """Count anew what is relevant, by another threshold; verdicts stay as they are."""
+        run = self._db.run
+        run("UPDATE visits SET relevant = verdict >= ? WHERE verdict IS NOT NULL", (threshold,))
+        run("DELETE FROM counters WHERE name = 'relevant'")
+        run("INSERT INTO counters SELECT 'relevant', '', count(*) FROM visits WHERE relevant")
+        run(
+            "INSERT INTO counters SELECT 'relevant', generation, count(*) FROM visits "
+            "WHERE relevant GROUP BY generation"
+        )
+        run(
+            "UPDATE hosts SET relevant = "
+            "(SELECT count(*) FROM visits WHERE visits.host = hosts.id AND visits.relevant)"
+        )
+        marks = ", ".join("?" * len(UNASKED))
+        rows = self._db.all(
+            "SELECT relevant FROM visits WHERE failure IS NULL OR status IS NOT NULL "  # noqa: S608
+            f"OR failure NOT IN ({marks}) ORDER BY id",
+            tuple(UNASKED),
+        )
+        found = 0
+        points = []
+        for number, (relevant,) in enumerate(rows, 1):
+            found += bool(relevant)
+            if number <= _FINE or number % _STEP == 0:
+                points.append((number, found))
+        run("DELETE FROM curve")
+        self._db.many("INSERT INTO curve VALUES(?, ?)", points)
 
     def _so_far(self, name: str) -> int:
         row = self._db.one(

@@ -156,6 +156,13 @@ class Store:
         self._tally.add(done)
         return [counted.number for counted in done]
 
+    def hold_to(self, threshold: float) -> None:
+        """Call relevant what reaches this; if it was another threshold before, count anew."""
+        with self.transaction():
+            if self.meta("threshold") not in (None, repr(threshold)):
+                self._tally.rejudge(threshold)
+            self.set_meta("threshold", repr(threshold))
+
     def find_copy(self, url: Url, text: str) -> Copy | None:
         """Was this text seen before, at another address? Ask before appending the visit."""
         return self._copies.find(url, text)

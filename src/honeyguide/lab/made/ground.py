@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from heapq import heapify, heapreplace
 from itertools import accumulate
 
-from honeyguide.lab.made_dice import Dice
-from honeyguide.lab.made_plan import MadePlan
-from honeyguide.lab.made_text import LANGUAGES, MANUALS
+from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.text import LANGUAGES, MANUALS
 
 SLOTS = 16
 STEPS = 4

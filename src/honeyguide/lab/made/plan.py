@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from honeyguide.config import build
 from honeyguide.errors import ConfigError
-from honeyguide.lab.made_text import MANUALS
+from honeyguide.lab.made.text import MANUALS
 
 _MOST_HOSTS = 1_000_000
 _MOST_PAGES = 1_000_000_000_000

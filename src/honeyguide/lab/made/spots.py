@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from honeyguide.lab.made_dice import Dice
-from honeyguide.lab.made_ground import Ground
-from honeyguide.lab.made_links import Kind, Roads
-from honeyguide.lab.made_page import Writer
-from honeyguide.lab.made_plan import MadePlan
+from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.ground import Ground
+from honeyguide.lab.made.links import Kind, Roads
+from honeyguide.lab.made.page import Writer
+from honeyguide.lab.made.plan import MadePlan
 
 What = Kind | Literal["listing", "calendar", "about", "private", "robots"]
 

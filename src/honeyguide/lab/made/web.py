@@ -14,14 +14,14 @@ from itertools import chain
 from typing import Literal
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.made_dice import Dice
-from honeyguide.lab.made_ground import SLOTS, Ground
-from honeyguide.lab.made_links import Roads
-from honeyguide.lab.made_page import Mark, Writer
-from honeyguide.lab.made_plan import MadePlan
-from honeyguide.lab.made_spots import Spot, Spots, What
-from honeyguide.lab.made_text import books
-from honeyguide.lab.made_time import Calendar
+from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.ground import SLOTS, Ground
+from honeyguide.lab.made.links import Roads
+from honeyguide.lab.made.page import Mark, Writer
+from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.spots import Spot, Spots, What
+from honeyguide.lab.made.text import books
+from honeyguide.lab.made.time import Calendar
 from honeyguide.lab.packing import pack
 from honeyguide.lab.web import Recorded, without_scheme
 from honeyguide.types import Url

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from honeyguide.errors import ParseError
 from honeyguide.lab import demo_web
-from honeyguide.lab.made_dice import Dice
-from honeyguide.lab.made_words import WORDS
+from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.words import WORDS
 from honeyguide.lab.web import Recorded
 from honeyguide.parse.read import read
 from honeyguide.types import Link, Page, Response, Url

@@ -10,10 +10,10 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from honeyguide.lab.made_dice import Dice
-from honeyguide.lab.made_ground import SLOTS, Ground
-from honeyguide.lab.made_plan import MadePlan
-from honeyguide.lab.made_text import Book
+from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.ground import SLOTS, Ground
+from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.text import Book
 
 Chance = Callable[[], float]
 Kind = Literal["page", "bridge", "moved", "gone", "broken", "busy"]

@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from honeyguide.lab.made_dice import Dice
-from honeyguide.lab.made_ground import Ground
-from honeyguide.lab.made_links import Chance, Roads, Target
-from honeyguide.lab.made_plan import MadePlan
+from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.ground import Ground
+from honeyguide.lab.made.links import Chance, Roads, Target
+from honeyguide.lab.made.plan import MadePlan
 
 SHOWN = 20
 """Entries on one page of a listing."""

@@ -1,0 +1,132 @@
+"""``honeyguide lab compare``"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def compare(
+    web: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE", help="Recorded webs, one comparison each; none: the demo."),
+    ] = None,
+    made: Annotated[
+        list[str] | None,
+        typer.Option("--made", metavar="PLAN", help="A made web, such as seed=7,pages=5000."),
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", "-t", metavar="LABEL", help="A label of its pages; repeat it."),
+    ] = None,
+    strategy: Annotated[
+        list[str] | None,
+        typer.Option("--strategy", "-s", metavar="NAME", help="Repeat it; references as well."),
+    ] = None,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="Sets of seeds.")] = 5,
+    budget: Annotated[
+        int,
+        typer.Option(
+            "--budget",
+            "-n",
+            metavar="N",
+            min=0,
+            help="Visits; 0: as many as there are relevant pages.",
+        ),
+    ] = 0,
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Drawn per set.")] = 3,
+    seed: Annotated[
+        list[str] | None,
+        typer.Option("--seed", metavar="URL", help="Fixed seeds instead of drawn ones."),
+    ] = None,
+    robots: Annotated[
+        str, typer.Option("--disallow", metavar="PATH", help="Close a path to all crawlers.")
+    ] = "",
+    strip: Annotated[
+        list[str] | None,
+        typer.Option("--strip", metavar="RULE", help="Elements to leave out: tag#id, tag.class."),
+    ] = None,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Keep links to pages that were not recorded.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Results.")] = Path(
+        "comparison"
+    ),
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=0, help="0: all cores.")
+    ] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+) -> None:
+    """Run strategies on the same webs and topics, in simulated time, and compare them.
+
+    Goes on where an interrupted comparison ended, and adds what is missing. References:
+    `random`, `true-parent` and `oracle`, which know the truth.
+
+    Examples:
+
+    `honeyguide lab compare --topic backup-and-replication --strategy keyword --strategy breadth`
+
+    `honeyguide lab compare schools.jsonl.gz -t Science.Biology.Birds -s keyword -s oracle
+    --disallow /wp/index/ --strip h3#siteSub`
+
+    `honeyguide lab compare --made seed=7,pages=3000 -t borg -s keyword -s breadth -n 300`
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    from honeyguide import registry
+    from honeyguide.errors import ConfigError
+    from honeyguide.lab.compare import Trial, WebSpec
+    from honeyguide.lab.compare import compare as run
+    from honeyguide.lab.demo_web import demo_files, topics
+    from honeyguide.lab.references import REFERENCES
+    from honeyguide.lab.report import lines, markdown, write
+
+    rules = f"User-agent: *\nDisallow: {robots}\n" if robots else ""
+
+    def spec(name: str, files: tuple[str, ...] = (), plan: str = "") -> WebSpec:
+        left_out, starts = tuple(strip or ()), tuple(seed or ())
+        return WebSpec(name, files, plan, rules, left_out, not open_, starts)
+
+    webs = [spec(path.name.split(".")[0], (str(path),)) for path in web or []]
+    webs += [spec(plan, plan=plan) for plan in made or []]
+    labels = topic or []
+    if not webs:
+        webs = [spec("demo", demo_files())]
+        labels = labels or list(topics())
+    if not labels:
+        raise ConfigError("which topic? Name a label of the web's pages with --topic")
+    names = strategy or ["keyword", "breadth", "oracle"]
+    for name in names:
+        if name not in REFERENCES:
+            registry.find(name)
+    trials = [
+        Trial(each, label, name, draw, budget, seeds)
+        for each in webs
+        for label in labels
+        for name in names
+        for draw in range(draws)
+    ]
+    talk = Console(stderr=True, highlight=False)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=talk, transient=True) as bar:
+        task = bar.add_task("crawls", total=len(trials))
+        results = run(trials, out, workers=workers, done=lambda n, _: bar.update(task, completed=n))
+    references = tuple(REFERENCES)
+    write(results, out, references)
+    table = lines(results, references)
+    if as_json:
+        typer.echo(json.dumps({line.strategy: line.area._asdict() for line in table}))
+    else:
+        typer.echo(markdown(table), nl=False)
+        talk.print(f"Curves and tables per topic: {out}/report.md")

@@ -1,0 +1,1 @@
+"""A web made from a seed number: any size, nothing stored, the truth known."""
