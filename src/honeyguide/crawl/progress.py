@@ -94,3 +94,8 @@ class Tally:
 
     def last_failure(self) -> str:
         return self._last[-1] if self._last else ""
+
+
+def span(seconds: float) -> str:
+    """A while, in words."""
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"

@@ -19,15 +19,14 @@ from math import inf
 from honeyguide.config import Settings
 from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners
-from honeyguide.crawl.progress import Progress, Report, Tally
+from honeyguide.crawl.progress import Progress, Report, Tally, span
 from honeyguide.crawl.stages import Outcome, rank
 from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
-from honeyguide.fetch.rules import Rules
 from honeyguide.learning.trainer import Trainer
 from honeyguide.protocols import Frontier, Strategy, Teacher
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Visit
-from honeyguide.url import domain, host, origin
+from honeyguide.url import domain, host
 
 _GROUP = 32
 """Finished visits that are committed together …"""
@@ -63,8 +62,6 @@ class Ring:
         self._pending: list[Visit] = []
         self._robots: list[RobotsEntry] = []
         """What robots.txt files said since the last commit."""
-        self._mapped: set[str] = set()
-        """Origins whose sitemaps were pushed."""
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._learning: asyncio.Task[Strategy] | None = None
@@ -151,7 +148,7 @@ class Ring:
                 if wake == inf:
                     return "every link that is left waits for a host that must not be asked"
                 if wake - now > self._patience():
-                    return f"no host is ready for the next {_span(wake - now)}"
+                    return f"no host is ready for the next {span(wake - now)}"
             full = self._busy() >= self.breath.limit or not self.enough.room(
                 self.tally.visits + len(self._tasks)
             )
@@ -227,26 +224,13 @@ class Ring:
         visit = outcome.visit
         relevant = self.tally.count(visit)
         self.manners.quota.count(site, int(visit.asked), int(relevant))
-        maps = self._sitemaps(visit, step.rules, relevant)
-        self.frontier.push([*outcome.candidates, *step.ranked, *maps])
+        self.frontier.push([*outcome.candidates, *step.ranked])
         self._pending.append(visit)
         if len(self._pending) >= _GROUP:
             self._commit()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LINGER_S, self._commit)
         self._teach(visit)
-
-    def _sitemaps(self, visit: Visit, rules: Rules, relevant: bool) -> list[Candidate]:
-        """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""
-        when, place = self.settings.scope.sitemaps, origin(visit.link.url)
-        if not rules.sitemaps or when == "never" or (when == "relevant" and not relevant):
-            return []
-        if visit.verdict is None or place in self._mapped:
-            return []
-        self._mapped.add(place)
-        score = 0.9 * visit.verdict.score
-        links = self.turn.stages.sitemaps(rules.sitemaps, visit.link, visit.verdict.score)
-        return [Candidate(link, score, score) for link in links]
 
     def _commit(self) -> None:
         """One transaction: finished visits, their links, and what robots.txt files said.
@@ -302,7 +286,3 @@ class Ring:
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._trouble = error
             self._woken.set()
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"

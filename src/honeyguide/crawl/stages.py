@@ -37,7 +37,7 @@ _PATIENCE = 3
 _TRUST = 0.7
 """What a link on a seed may count on, whatever the verdict on the seed itself."""
 
-_MAP = 0.9
+SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
 
 _FADE = 0.7
@@ -269,7 +269,7 @@ def _visit(
 def rank(strategy: Strategy, links: Sequence[Link]) -> list[float]:
     """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody."""
     return [
-        1.0 if link.channel == "seed" else _MAP * link.parent if is_sitemap(link) else score
+        1.0 if link.channel == "seed" else SITEMAP * link.parent if is_sitemap(link) else score
         for link, score in zip(links, strategy.rank(links), strict=True)
     ]
 

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from honeyguide.crawl.manners import Manners, Permit
-from honeyguide.crawl.stages import Outcome, Stages, is_sitemap, rank
+from honeyguide.crawl.stages import SITEMAP, Outcome, Stages, is_sitemap, rank
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
-from honeyguide.types import Candidate, Request, Response
+from honeyguide.types import Candidate, Request, Response, Visit
 from honeyguide.url import domain, host, origin
 
 _log = logging.getLogger(__name__)
@@ -64,6 +64,8 @@ class Turn:
     """Asked which links are wanted, and for another host when robots.txt moved there."""
     clock: Callable[[], float]
     _bugs: int = 0
+    _mapped: set[str] = field(default_factory=set)
+    """Origins whose sitemaps are on their way."""
 
     async def fetch(self, candidate: Candidate, generation: int) -> Step | Arrived:
         link = candidate.link
@@ -89,7 +91,7 @@ class Turn:
         streak = self.manners.streaks.after(name, response.status)
         try:
             outcome = self.stages.answer(candidate, response, strategy, now, streak, generation)
-            ranked = self._ranked(outcome, strategy)
+            ranked = (*self._ranked(outcome, strategy), *self._sitemaps(outcome.visit, rules))
             self._bugs = 0
         except HoneyguideError:
             raise  # the store, not the page
@@ -116,6 +118,19 @@ class Turn:
         ]
         scores = rank(strategy, fresh)
         return tuple(map(Candidate, fresh, scores, scores))
+
+    def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:
+        """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""
+        settings, place = self.stages.settings, origin(visit.link.url)
+        when = settings.scope.sitemaps
+        if not rules.sitemaps or visit.verdict is None or when == "never" or place in self._mapped:
+            return []
+        if when == "relevant" and visit.verdict.score < settings.topic.threshold:
+            return []
+        self._mapped.add(place)
+        links = self.stages.sitemaps(rules.sitemaps, visit.link, visit.verdict.score)
+        scores = [SITEMAP * link.parent for link in links]
+        return list(map(Candidate, links, scores, scores))
 
     def _rested(self, step: Step, name: str, elapsed: float) -> Step:
         """How long the host rests after this; a long back-off must outlive this process."""
@@ -160,7 +175,7 @@ class Turn:
             # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
             step = self._fail(candidate, error, Rules(), generation)
             return step if other == name else replace(step, other=self._released(other, 0.0))
-        except BaseException:
+        except BaseException:  # cancelled, or our own bug: the other host must not stay claimed
             if other != name:
                 self.frontier.release(other, self.clock(), 0.0)
             raise

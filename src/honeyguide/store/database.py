@@ -83,7 +83,7 @@ class Database:
         try:
             with self.guard:
                 self._prepare(mode)
-        except BaseException:
+        except BaseException:  # whatever it is, the file must not stay open
             self.connection.close(True)
             raise
 

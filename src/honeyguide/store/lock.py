@@ -37,7 +37,7 @@ class Lock:
                 f"{path.parent} is being crawled by process {holder or 'unknown'}; "
                 "wait for it, or stop it"
             ) from None
-        except BaseException:
+        except BaseException:  # whatever it is, the descriptor must not leak
             os.close(self._fd)
             raise
 

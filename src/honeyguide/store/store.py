@@ -128,7 +128,7 @@ class Store:
             with self._db.transaction():
                 yield
                 self._archive.flush()
-        except BaseException:
+        except BaseException:  # an interruption rolls back as well
             self._copies.rollback()
             self._tally.rollback()
             self._archive.rollback()
