@@ -151,7 +151,7 @@ def _manners(store: Store, settings: Settings, now: float) -> Manners:
     """What is known of hosts from earlier runs: their robots.txt, and what they gave."""
     robots = Robots()
     for entry in store.robots(now):
-        robots.load(*entry)
+        robots.restore(*entry)
     quota = Quota(settings.scope.pages_per_domain)
     for row in store.hosts(limit=1_000_000):
         quota.count(domain(row.host), row.visits, row.relevant)

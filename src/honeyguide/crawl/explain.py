@@ -95,7 +95,7 @@ def _answer(
         return f"It waits in the frontier with score {waiting.queued:.2f}."
     robots = Robots()
     for entry in store.robots(now):
-        robots.load(*entry)
+        robots.restore(*entry)
     rules = robots.rules(origin(url), now)
     if rules is not None and not rules.allows(url):
         return "It was never seen as a link, and robots.txt would forbid it."

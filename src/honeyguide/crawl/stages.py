@@ -113,6 +113,7 @@ class Stages:
                 candidate.link,
                 strip_tracking=self.settings.scope.strip_tracking,
                 outlinks=self.settings.scope.outlinks,
+                html_limit=int(self.settings.fetch.html_mb * 1_000_000),
             )
         except ParseError as error:
             return Outcome(replace(visit, failure=Failure("parse", str(error))))
@@ -139,8 +140,9 @@ class Stages:
         if link.hops >= self.settings.fetch.redirects:
             failure = Failure("too_many_redirects", f"more than {link.hops} hops, to {target}")
             return Outcome(replace(visit, failure=failure))
+        channel = link.channel if link.channel in ("sitemap", "feed") else "redirect"
         onward = link._replace(
-            url=target, source=link.url, channel="redirect", hops=link.hops + 1, inlinks=1
+            url=target, source=link.url, channel=channel, hops=link.hops + 1, inlinks=1
         )
         if refusal := self.fence.refuses(onward):
             kind, why = refusal

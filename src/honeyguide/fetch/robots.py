@@ -11,8 +11,8 @@ gets None, and hands the outcome to :meth:`Robots.learn`, again while that retur
     no answer      everything disallowed            1 hour
 
 RFC 9309, section 2.3.1.2, has redirects followed even to other hosts. We follow them to a
-``/robots.txt`` anywhere, and to any path of the site's own host. Any other path of another host
-is not asked for: its own robots.txt might forbid it, and a stranger could send us there at will.
+``/robots.txt`` anywhere, and to any path of the same registrable domain (sites send everything
+to their new front page). Any other path of a stranger is not asked for: its own robots.txt might forbid it, and a stranger could send us there at will.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from honeyguide.errors import FetchError
 from honeyguide.fetch.groups import CHARACTERS, Group, read
 from honeyguide.fetch.rules import Rules, rules_of
 from honeyguide.types import Response, Url
-from honeyguide.url import authority, canonical, host, path
+from honeyguide.url import authority, canonical, domain, host, path
 
 DAY: Final = 86_400.0
 HOUR: Final = 3_600.0
@@ -167,10 +167,10 @@ class Robots:
 
 
 def _may_follow(origin: str, target: Url) -> bool:
-    """Whether robots.txt may be looked for there: under its own name, or on the site's host."""
+    """Whether robots.txt may be looked for there: under its own name, or on the same site."""
     if path(target) == "/robots.txt":
         return True
     home = f"{origin}/"
     port = authority(target).rpartition("@")[2].removeprefix(host(target))
     own_port = authority(home).removeprefix(host(home))
-    return host(target) == host(home) and port in ("", own_port)
+    return domain(host(target)) == domain(host(home)) and port in ("", own_port)

@@ -11,9 +11,9 @@ from honeyguide.url import canonical
 
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
 _LINK = re.compile(
-    rb"""(<(?:a|area)\b[^>]*?)\shref\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE
+    rb"""(<(?:a|area)\b[^<>]*?)\shref\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE
 )
-_BASE = re.compile(rb"""<base\b[^>]*?\shref\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
+_BASE = re.compile(rb"""<base\b[^<>]*?\shref\s*+=\s*+["']?([^"'\s>]+)""", re.IGNORECASE)
 
 
 def close_links(html: bytes, url: Url, known: Callable[[str], bool]) -> bytes:
@@ -35,11 +35,11 @@ class Strip:
     def __init__(self, tag: str, kind: str, name: str) -> None:
         attribute = ""
         if kind == "#":
-            attribute = rf"""(?=[^>]*\sid\s*=\s*["']?{name}["'\s>])"""
+            attribute = rf"""(?=[^<>]*?\sid\s*+=\s*+["']?{name}["'\s>])"""
         elif kind == ".":
-            attribute = rf"""(?=[^>]*\sclass\s*=\s*["']?(?:[^"'>]*\s)?{name}["'\s>])"""
-        self._start = re.compile(rf"<{tag}\b{attribute}[^>]*>".encode(), re.IGNORECASE)
-        self._tag = re.compile(rf"<(/?){tag}\b[^>]*>".encode(), re.IGNORECASE)
+            attribute = rf"""(?=[^<>]*?\sclass\s*+=\s*+["']?+(?:[^"'<>=]*\s)?{name}["'\s>])"""
+        self._start = re.compile(rf"<{tag}\b{attribute}[^<>]*+>".encode(), re.IGNORECASE)
+        self._tag = re.compile(rf"<(/?){tag}\b[^<>]*+>".encode(), re.IGNORECASE)
         self._empty = tag.lower() in _VOID
 
     def __call__(self, html: bytes) -> bytes:

@@ -14,7 +14,7 @@ from collections import Counter
 TAGS = 150_000
 """Most tags of a page that are parsed: a second's work, and far more than the text we keep."""
 
-DEFUSED = "x-"
+_DEFUSED = "x-"
 """Goes before the name of a tag, which then means nothing to the parser."""
 
 _WINDOW = 65_536
@@ -62,7 +62,7 @@ def bounded(html: str) -> str:
     if not _few_bodies(laden):
         html = _with_few_bodies(html)
     if many and (_BARE + _different(laden)) * tags > _GROWTH:
-        html = _FORMATTING_TAG(f"<{DEFUSED}", html)
+        html = _FORMATTING_TAG(f"<{_DEFUSED}", html)
     return html
 
 
@@ -96,6 +96,6 @@ def _with_few_bodies(html: str) -> str:
         if tidy < _BODIES and _TIDY(html, start, start + _LONGEST):
             tidy += 1
         else:
-            kept += (html[at:start], f"<{DEFUSED}")
+            kept += (html[at:start], f"<{_DEFUSED}")
             at = start + 1
     return "".join((*kept, html[at:]))

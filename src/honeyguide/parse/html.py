@@ -135,7 +135,9 @@ def _anchors(
         if (href := element.attr("href")) and href[0] != "#" and len(seen) < source.outlinks:
             url = resolver.target(href)
         span = -1
-        if words.strip() or (url and url not in seen and (words := _label(element))):
+        if (words and not words.isspace()) or (
+            url and url not in seen and (words := _label(element))
+        ):
             span = len(spoken)
             spoken.append(words)
         if url is None or (url in seen and (seen[url] or span < 0)):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Protocol, cast
 
-from honeyguide.parse.bounds import DEFUSED
-
 _STEPS = 8
 _LENGTH = 120
 _NAME = 40
@@ -59,7 +57,7 @@ class Paths:
 
 def _step(node: Tag) -> str:
     """The element's name with its first class, or its id; numbers in them do not matter."""
-    tag = node.tag.removeprefix(DEFUSED)[:_NAME]
+    tag = node.tag[:_NAME]
     if (names := node.attr("class")) and (first := names[:_NAME].split(None, 1)):
         return f"{tag}.{_NUMBER('#', first[0])}"
     if (names := node.attr("id")) and (first := names[:_NAME].split(None, 1)):
