@@ -12,7 +12,8 @@ gets None, and hands the outcome to :meth:`Robots.learn`, again while that retur
 
 RFC 9309, section 2.3.1.2, has redirects followed even to other hosts. We follow them to a
 ``/robots.txt`` anywhere, and to any path of the same registrable domain (sites send everything
-to their new front page). Any other path of a stranger is not asked for: its own robots.txt might forbid it, and a stranger could send us there at will.
+to their new front page). Any other path of a stranger is not asked for: its own robots.txt might
+forbid it, and anybody could send us there at will.
 """
 
 from __future__ import annotations
