@@ -155,13 +155,14 @@ def test_the_end_of_the_budget_is_waited_for_in_peace(tmp_path: Path) -> None:
     assert turns < 400, "it spun while the last answers were under way"
 
 
-def test_a_broken_origin_does_not_close_its_twin(tmp_path: Path) -> None:
-    web = FakeWeb({"https://a.test/": links("http://a.test/x", "https://a.test/1")})
-    web.answers["http://a.test/robots.txt"] = (500, {}, "")
+@pytest.mark.parametrize("twin", ["http://a.test", "https://a.test:8443"])
+def test_a_broken_origin_does_not_close_its_twin(twin: str, tmp_path: Path) -> None:
+    web = FakeWeb({"https://a.test/": links(f"{twin}/x", "https://a.test/1")})
+    web.answers[f"{twin}/robots.txt"] = (500, {}, "")
     web.answers["https://a.test/1"] = BEES + "1"
     crawl(tmp_path, web, ["https://a.test/"])
     assert "https://a.test/1" in web.paths()
-    assert "http://a.test/x" not in web.paths()
+    assert f"{twin}/x" not in web.paths()
 
 
 def test_a_seed_that_moves_keeps_its_trust(tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ class Manners:
     began: float = 0.0
     """When this run began: what happened before it is known by its rules only."""
 
+    def __post_init__(self) -> None:
+        self._open: dict[str, str] = {}
+        """Hosts that let us in, each with the origin that did so last."""
+
     def permit(self, url: Url, now: float) -> Permit:
         # First of all, lest a domain with endless names have us read endless robots.txt files.
         if self.quota.spent(domain(host(url))):
@@ -43,9 +47,13 @@ class Manners:
         rules = self.robots.rules(origin(url), now)
         if rules is None:
             return Permit("ask")
+        name, place = host(url), origin(url)
         if rules.closed:
-            until = 0.0 if self._other_scheme_open(url, now) else rules.expires
-            return Permit("unavailable", rules, "robots.txt cannot be had", until)
+            # Another port or scheme of the host may be in order: then only this link waits.
+            if self._open.get(name, place) == place:
+                self._open.pop(name, None)
+                return Permit("unavailable", rules, "robots.txt cannot be had", rules.expires)
+            return Permit("unavailable", rules, "robots.txt cannot be had")
         if not rules.allows(url):
             return Permit("forbidden", rules, "robots.txt forbids it")
         if self.politeness.too_slow(rules.crawl_delay):
@@ -55,14 +63,8 @@ class Manners:
             # The run before this one may have asked the host a moment ago.
             until = self.began + rules.crawl_delay
             return Permit("later", rules, "it rests since the last run", until)
+        self._open[name] = place
         return Permit("go", rules)
-
-    def _other_scheme_open(self, url: Url, now: float) -> bool:
-        """http may be out of order while https is not, and the other way round."""
-        secure = url.startswith("https:")
-        twin = origin(url.replace("https:", "http:", 1) if secure else f"https{url[4:]}")
-        rules = self.robots.rules(twin, now)
-        return rules is not None and not rules.closed
 
     def rest(self, name: str, elapsed: float, rules: Rules | None = None) -> float:
         """Seconds a host rests after an answer that took ``elapsed``."""

@@ -27,12 +27,12 @@ class Waiting:
         """New rows from ``first`` on, one for each of these hosts."""
         rows = self._rows
         found = self.set_ranks(np.arange(first, first + len(hosts)))
-        cold = []
         for row, (host, value) in enumerate(zip(hosts, found.tolist(), strict=True), first):
             code = value << 32 | row
             if code >= host.floor:
                 host.chill(row)
-                cold.append(row)
+                # At once: a later row of this batch may have the host sort out what is cold.
+                rows.state[row] = COLD
                 continue
             hot = host.hot
             heappush(hot, code)
@@ -40,7 +40,6 @@ class Waiting:
                 host.ease(rows)
             if hot[0] == code:
                 self._choice.place(host)
-        rows.state[np.array(cold, np.intp)] = COLD
 
     def defer(self, row: int, until: float) -> None:
         """A row comes back, but not before that time."""
