@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fix lock clean bench-throughput
+.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -34,12 +34,18 @@ fix: $(READY) ## let ruff mend what it can
 	@$(BIN)/ruff check --fix src tests bench tools
 	@$(BIN)/ruff format src tests bench tools
 
+docs: $(READY) ## write the generated pages of the docs
+	@$(BIN)/python tools/make_reference.py
+
 lock: ## resolve the pinned versions anew
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --all-extras --group dev pyproject.toml \
 	  --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .hypothesis
+
+bench-frontier: $(READY) ## cost of a million links: push, pop, rerank, open, memory, disk
+	@$(BIN)/python bench/frontier.py --links 1000000
 
 bench-throughput: $(READY) ## CPU per page beside Scrapy, Crawlee and wget (installs them; minutes)
 	@$(BIN)/python bench/throughput/run.py

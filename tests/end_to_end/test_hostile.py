@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from honeyguide.store.visits import VisitRow
 from tests.end_to_end.crawling import collection, honeyguide, journal
 from tests.site.behaviours import CATALOGUE
+from tests.site.exchange import page
+from tests.site.robots import ROBOTS, mount_robots
 from tests.site.server import Site
 
 CASES = {f"http://case{number}.test{path}": path for number, path in enumerate(sorted(CATALOGUE))}
@@ -61,3 +65,21 @@ def test_traps_end(crawled: dict[str, list[VisitRow]]) -> None:
     worst = max(per_host, key=lambda host: per_host[host])
     # The quota of 15 grows by 20 with every relevant page, and traps have none.
     assert per_host[worst] <= 40, f"{worst}: {per_host[worst]} addresses"
+
+
+def test_every_shape_of_robots_txt_has_an_outcome(site: Site, tmp_path: Path) -> None:
+    mount_robots(site)
+    site.route(None, "/", page("<title>Bees</title>honey bee hive"))
+    seeds = {name: f"http://{name}.test/" for name in ROBOTS}
+    collection(
+        tmp_path / "bees",
+        list(seeds.values()),
+        fetch={"proxy": site.proxy, "private_addresses": False, "total_s": 2, "read_s": 1},
+        crawl={"patience_s": 8, "concurrency": 32},
+        scope={"exclude": [r"^https"]},
+    )
+    done = honeyguide("crawl", tmp_path / "bees", "--json", timeout=200)
+    assert done.returncode == 0, done.stderr
+    told = {row.url for row in journal(tmp_path / "bees")}
+    missing = [name for name, url in seeds.items() if url not in told]
+    assert not missing, f"no outcome for {missing}"

@@ -56,15 +56,20 @@ class Manners:
             return Permit("unavailable", rules, "robots.txt cannot be had")
         if not rules.allows(url):
             return Permit("forbidden", rules, "robots.txt forbids it")
-        if self.politeness.too_slow(rules.crawl_delay):
-            why = f"robots.txt asks for {rules.crawl_delay:.0f} s between requests"
-            return Permit("later", rules, why, rules.expires)
+        if self.slow(rules):
+            return Permit("unavailable", rules, self.slow(rules), rules.expires)
         if rules.crawl_delay is not None and now < self.began + rules.crawl_delay:
             # The run before this one may have asked the host a moment ago.
             until = self.began + rules.crawl_delay
             return Permit("later", rules, "it rests since the last run", until)
         self._open[name] = place
         return Permit("go", rules)
+
+    def slow(self, rules: Rules) -> str:
+        """Why a host is left alone that asks for more patience than we have; '' if it does not."""
+        if not self.politeness.too_slow(rules.crawl_delay):
+            return ""
+        return f"robots.txt asks for {rules.crawl_delay:.0f} s between requests"
 
     def rest(self, name: str, elapsed: float, rules: Rules | None = None) -> float:
         """Seconds a host rests after an answer that took ``elapsed``."""

@@ -181,8 +181,10 @@ class Turn:
             raise
         now = self.clock()
         rules = robots.learn(place, answer, now)
-        slow = rules is not None and self.manners.politeness.too_slow(rules.crawl_delay)
+        slow = self.manners.slow(rules) if rules is not None else ""
+        wait = rules.expires - now if rules is not None else 0.0
         return Step(
+            self.stages.unavailable(candidate, slow, wait, now, generation) if slow else None,
             rest=self.manners.rest(name, answer.elapsed, rules) if other == name else 0.0,
             at=now,
             parked=rules.expires if rules is not None and slow else 0.0,
