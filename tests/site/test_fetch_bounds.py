@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.errors import FetchError, TooLarge
+from honeyguide.errors import FetchError, TooLarge, WrongType
 from honeyguide.types import Request, Url
 from tests.site.client import until
 from tests.site.fetching import HASTY, fetch_all, fetch_one
@@ -55,7 +55,8 @@ def test_many_bombs_at_once(wild: Site) -> None:
 
 def test_little_of_what_is_unwanted_leaves_the_host(wild: Site) -> None:
     """Aborted at the head: not sixty megabytes for nothing."""
-    fetch_one(wild.url("127.0.0.4", "/content/huge-image"))
+    result = fetch_one(wild.url("127.0.0.4", "/content/huge-image")).result
+    assert isinstance(result, WrongType)
     until(lambda: wild.hits("127.0.0.4")[-1].finished < inf, 1)
 
 

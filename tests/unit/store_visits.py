@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 from warcio.archiveiterator import ArchiveIterator
 
+from honeyguide.store.store import Store
 from honeyguide.types import (
     Copy,
     Failure,
@@ -91,3 +92,16 @@ def change(folder: Path, sql: str, *values: object) -> None:
     connection = apsw.Connection(str(folder / "collection.db"))
     connection.execute(sql, values)
     connection.close()
+
+
+def small(folder: Path) -> Path:
+    """A collection of five good visits."""
+    with Store.open(folder, "crawl") as store, store.transaction():
+        store.append([good(n) for n in range(5)])
+    return folder
+
+
+def crawl(folder: Path) -> None:
+    """One more visit, as a crawl would append it."""
+    with Store.open(folder, "crawl") as store, store.transaction():
+        store.append([good(99)])

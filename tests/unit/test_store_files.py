@@ -14,7 +14,7 @@ from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import Store, warc
 from honeyguide.store.archive import place
 from honeyguide.store.lock import holder
-from tests.unit.store_visits import change, good, warc_files
+from tests.unit.store_visits import change, crawl, small, warc_files
 
 PRECIOUS = b"my precious data\n" * 1000
 MODES = ("crawl", "write", "read")
@@ -30,15 +30,7 @@ def precious(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "collection"
-    with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(n) for n in range(5)])
-    return folder
-
-
-def crawl(folder: Path) -> None:
-    with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(99)])
+    return small(tmp_path / "collection")
 
 
 @pytest.mark.parametrize("length", [0, 5])
@@ -141,6 +133,8 @@ def test_no_part_of_a_collection_is_a_link(
 def test_a_collection_may_itself_be_reached_by_a_link(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "shortcut").symlink_to(folder)
     crawl(tmp_path / "shortcut")
+    with Store.open(folder, "read") as store:
+        assert store.counts().visits == 6
 
 
 def test_a_lock_is_not_overwritten_unless_it_is_one(folder: Path, precious: Path) -> None:

@@ -10,22 +10,14 @@ import pytest
 
 from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store import Store
-from tests.unit.store_visits import change, good
+from tests.unit.store_visits import change, crawl, good, small
 
 MODES = ("crawl", "write", "read")
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "collection"
-    with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(n) for n in range(5)])
-    return folder
-
-
-def crawl(folder: Path) -> None:
-    with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(99)])
+    return small(tmp_path / "collection")
 
 
 ENDLESS = (
@@ -63,6 +55,8 @@ def test_what_a_rescue_leaves_behind_does_no_harm(folder: Path) -> None:
     change(folder, "CREATE TABLE lost_and_found(rootpgno INTEGER, pgno INTEGER, c0, c1)")
     change(folder, "ANALYZE")
     crawl(folder)
+    with Store.open(folder, "read") as store:
+        assert store.counts().visits == 6
 
 
 def test_a_database_is_opened_warily(folder: Path) -> None:

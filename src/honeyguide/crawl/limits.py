@@ -17,9 +17,9 @@ _MEMORY = 0.92
 
 
 class Breath:
-    """How many visits may be under way: grows by one, falls by a third when out of breath.
+    """How many visits may be under way: grows by half, falls by a third when short of it.
 
-    Out of breath means that the event loop comes round late (too much work per turn) or that
+    Short of breath means that the event loop comes round late (too much work per turn) or that
     the machine's memory is nearly used up.
     """
 

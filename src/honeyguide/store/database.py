@@ -162,7 +162,7 @@ class Database:
             yield
             with self.guard:
                 self.connection.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # an interruption rolls back as well
             # SQLite may have rolled back by itself (a full disk, an input/output error).
             if self.in_transaction:
                 with self.guard:
