@@ -208,8 +208,12 @@ class Habits(NamedTuple):
     merge: Literal["max", "any"] = "max"
     """Several links to one page: the best of them counts, or each adds to the others."""
     learns: bool = False
-    needs: tuple[Literal["keywords", "description", "good", "bad"], ...] = ()
+    needs: tuple[Literal["keywords", "description", "good", "bad", "ontology"], ...] = ()
     """Any one of these must be in the topic; empty: nothing is needed."""
+    visits: bool = False
+    """It learns from every visit, with the verdict as the target, besides labels."""
+    grows: bool = False
+    """It learns whenever its examples grew by a tenth, not every so many pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,4 +223,16 @@ class Example:
     link: Link
     page: Page
     target: float
-    by: Literal["seed", "user", "judge"]
+    by: Literal["seed", "user", "judge", "visit"]
+    """Given with the topic, a person's label, a confident verdict, or any visit's verdict."""
+    elapsed: float = 0.0
+    """Seconds its host took to answer; 0 if nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Concept:
+    """A concept of an ontology, as near to the topic as its distance says."""
+
+    name: str
+    distance: int
+    synonyms: tuple[str, ...] = ()
