@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput
+.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -44,8 +44,15 @@ lock: ## resolve the pinned versions anew
 clean: ## remove the environment and what was built
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .hypothesis
 
-bench-frontier: $(READY) ## cost of a million links: push, pop, rerank, open, memory, disk
-	@$(BIN)/python bench/frontier.py --links 1000000
+bench-frontier: $(READY) ## what a link costs the frontier, from 1 to 10 million (some 15 minutes)
+	@$(BIN)/python bench/frontier/run.py
 
 bench-throughput: $(READY) ## CPU per page beside Scrapy, Crawlee and wget (installs them; minutes)
 	@$(BIN)/python bench/throughput/run.py
+
+bench-crash: $(READY) ## kill -9 and simulated power cuts at random instants (strace; minutes)
+	@$(BIN)/python -m bench.crash.run --write
+
+bench-harvest: $(READY) ## strategies on recorded webs: make bench-harvest FOLDER=… (some 10 minutes)
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-harvest FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/harvest.py "$(FOLDER)"

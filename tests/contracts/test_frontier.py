@@ -312,7 +312,7 @@ def test_a_large_flush_makes_several_entries(reopen: Reopen) -> None:
     frontier.push(link(f"http://h{n % 5}.org/{n}", n / 10_000) for n in range(9000))
     frontier.flush()
     popped = [frontier.pop(0.0) for _ in range(6)]
-    assert len(list(reopen().scan())) == 3
+    assert len(list(reopen().scan())) == 18
     again = LinkFrontier(reopen(), Best())
     assert [again.pop(0.0) for _ in range(6)] == popped
 
@@ -335,7 +335,8 @@ def test_rerank_at_once(frontier: LinkFrontier) -> None:
 
 
 def test_rerank_step_by_step(frontier: LinkFrontier, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("honeyguide.frontier.frontier.AT_ONCE", 100)
+    monkeypatch.setattr(frontier._rerank, "_earned", 100)
+    monkeypatch.setattr("honeyguide.frontier.rerank.SLICE", 1024)
     frontier.push(link(f"http://h{n % 10}.org/{n}", n / 3000) for n in range(3000))
     frontier.flush()
     first: set[Url] = set()
@@ -364,7 +365,8 @@ def test_a_new_rerank_goes_on_where_the_last_one_was(
     frontier: LinkFrontier, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often the strategy learns, every link has its turn."""
-    monkeypatch.setattr("honeyguide.frontier.frontier.AT_ONCE", 100)
+    monkeypatch.setattr(frontier._rerank, "_earned", 100)
+    monkeypatch.setattr("honeyguide.frontier.rerank.SLICE", 1024)
     frontier.push(link(f"http://h{n % 10}.org/{n}", n / 3000) for n in range(3000))
     met: set[Url] = set()
 

@@ -9,13 +9,16 @@ when that is gone: so ``ready`` always has an entry of the site at least as good
 
 from __future__ import annotations
 
-from heapq import heappop, heappush, heapreplace, nsmallest
+from heapq import heappop, heappush, heapreplace
+from typing import TypeVar
 
 from honeyguide.frontier.queue import Host
 from honeyguide.frontier.rows import ROW, Rows
 from honeyguide.frontier.sites import Site, Sites
 from honeyguide.types import Link, Url
 from honeyguide.url import host as host_name
+
+T = TypeVar("T", int, tuple[float, int])
 
 
 class Choice:
@@ -144,10 +147,12 @@ class Choice:
         return None
 
     def leading(self, most: int) -> list[int]:
-        """Rows at the head of the queues of rested hosts, the best hosts first."""
-        heads = {int(self._rows.host[code & ROW]) for code in nsmallest(most // 8, self._ready)}
+        """Rows at the head of the queues of the best rested hosts and of those next to wake."""
+        some = most // 16
+        heads = {int(self._rows.host[code & ROW]) for code in first(self._ready, some)}
+        heads.update(number for _, number in first(self._resting, some))
         each = most // max(len(heads), 1)
-        return [code & ROW for n in heads for code in nsmallest(each, self.hosts[n].hot)]
+        return [code & ROW for n in heads for code in first(self.hosts[n].hot, each)]
 
     def _best(self) -> tuple[Host, int] | None:
         """The best rested host with room and its best code, left at the head of ``ready``."""
@@ -175,6 +180,7 @@ class Choice:
         if site.busy < self._sites.busy:
             heappush(self._ready, code)
         else:
+            site.blocked = site.blocked or []
             heappush(site.blocked, code)
             self._blocked += 1
 
@@ -202,9 +208,21 @@ class Choice:
         self._ready.clear()
         self._blocked = 0
         for host in self.hosts:
-            host.site.blocked.clear()
+            host.site.blocked = None
         for host in self.hosts:
             if not host.busy and host.free_at <= self.now:
                 top = host.top(self._rows)
                 if top is not None:
                     self._enter(host.site, top)
+
+
+def first(heap: list[T], most: int) -> list[T]:
+    """The smallest of a heap in order; all the others are not looked at."""
+    found: list[T] = []
+    ahead = [(heap[0], 0)] if heap else []
+    while ahead and len(found) < most:
+        item, at = heappop(ahead)
+        found.append(item)
+        for child in range(2 * at + 1, min(2 * at + 3, len(heap))):
+            heappush(ahead, (heap[child], child))
+    return found

@@ -33,11 +33,6 @@ from honeyguide.url import fingerprint
 
 Merge = Literal["max", "any"]
 
-AT_ONCE = 20_000
-"""Up to so many waiting links are reranked in one go."""
-LEADING = 2048
-"""Of more, so many in front are reranked at once, and the others step by step."""
-
 
 class LinkFrontier:
     """The :class:`~honeyguide.protocols.Frontier` over any log.
@@ -68,7 +63,7 @@ class LinkFrontier:
         self._waiting = Waiting(rows, self._choice, order)
         codec = Codec()
         self._texts = Texts(log, codec)
-        self._rerank: Rerank | None = None
+        self._rerank = Rerank()
         self.dropped = 0
         """Links turned away because their site was full; one that comes again counts again."""
         due = replay.replay(log, codec, rows, self._seen, self._choice, self._texts)
@@ -87,7 +82,8 @@ class LinkFrontier:
         return self._count
 
     def push(self, candidates: Iterable[Candidate]) -> int:
-        self._step()
+        if len(some := self._rerank.next(self._rows)):
+            self._rescore(some, self._texts.links(some))
         batch = list(candidates)
         prints = [fingerprint(candidate.link.url) for candidate in batch]
         new: dict[int, Candidate] = {}
@@ -122,7 +118,6 @@ class LinkFrontier:
         return wanted
 
     def pop(self, now: float) -> Candidate | None:
-        self._step()
         self._choice.now = now
         self._waiting.recall(now)
         code = self._choice.take(now)
@@ -177,15 +172,15 @@ class LinkFrontier:
         self._scribe.changes.parked[known.number] = known.parked
 
     def rerank(self, rank: Rank) -> None:
-        at = self._rerank.at if self._rerank else 0
-        self._rerank = None
-        if self._count <= AT_ONCE:
-            for some in np.array_split(self._rows.waiting(), 1 + self._count // 2048):
-                self._rescore(rank, some)
-            return
-        leading = np.unique(np.array(self._choice.leading(LEADING), np.intp))
-        self._rescore(rank, leading[self._rows.state[leading] < BUSY])
-        self._rerank = Rerank(rank, at, self._rows.count)
+        """Some links in front now, the others step by step: one at every push."""
+        most = self._rerank.begin(rank, self._rows.count)
+        if self._count > most:
+            front = np.unique(np.array(self._choice.leading(most), np.intp))
+            front = front[self._rows.state[front] < BUSY]
+        else:
+            front = self._rows.waiting()
+            self._rerank.end()
+        self._rescore(front, self._texts.keep(front))
 
     def wake_at(self) -> float | None:
         """As the protocol says; infinity if all that waits is parked for ever or its host busy."""
@@ -255,16 +250,9 @@ class LinkFrontier:
                 self._scribe.changes.raised[row] = merged
                 self._waiting.lift(row, merged)
 
-    def _step(self) -> None:
-        """The next slice of a reranking under way."""
-        if self._rerank is not None:
-            self._rescore(self._rerank.rank, self._rerank.next(self._rows))
-            if not self._rerank.left:
-                self._rerank = None
-
-    def _rescore(self, rank: Rank, some: NDArray[np.intp]) -> None:
+    def _rescore(self, some: NDArray[np.intp], links: list[Link]) -> None:
         """New scores for these waiting rows, from their links as they stand now."""
-        if not len(some):
+        if not links:
             return
         again = self._scribe.changes.again
         counts = self._rows.inlinks[some].tolist()
@@ -273,9 +261,9 @@ class LinkFrontier:
             counts = [min(count + again.get(row, 0), MOST) for count, row in pairs]
         links = [
             link if link[-1] == count else Link(*link[:-1], count)
-            for link, count in zip(self._texts.links(some), counts, strict=True)
+            for link, count in zip(links, counts, strict=True)
         ]
-        self._waiting.rescore(some, _clean(rank(links)))
+        self._waiting.rescore(some, _clean(self._rerank.rank(links)))
 
     def _out(self, candidate: Candidate) -> int:
         """The row of a candidate that was popped and has not come back."""

@@ -1,39 +1,95 @@
-"""A reranking that goes on, slice by slice, while the ring turns."""
+"""A reranking that goes on, slice by slice, while the ring turns.
+
+A strategy that learns every few pages ranks anew long before the last ranking is through. So
+the sweep over the rows goes on where it was, with the newer ranking, up to where the rows ended
+when it set out; only then does it begin again. Links that came later were scored lately, and an
+end that ran away as links come in would never let the first ones have their turn.
+
+What it costs is bounded by the turns of the ring: every other one scores a slice and earns another
+one for the links in front, which the next ranking scores at once. So a strategy that learns all
+the time scores about as many links again as a page brings.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.frontier.rows import Rows
 from honeyguide.protocols import Rank
+from honeyguide.types import Link
 
-SLICE = 512
-"""Most links that are scored in one step."""
+AT_ONCE = 1024
+"""Most links in front that are scored at once, when a ranking begins."""
+SLICE = 64
+"""Most links that are scored in one step: any fewer, and they cost more each."""
+TURNS = 2
+"""A step is taken every so many turns of the ring."""
 WINDOW = 1 << 16
-"""Rows that are looked through at once for waiting links."""
+"""Rows that are looked through at once where waiting links are rare."""
+
+_NONE = np.empty(0, np.intp)
 
 
 class Rerank:
-    """One round over all rows, from any row on, so that a successor can go on from there."""
+    def __init__(self) -> None:
+        self.rank: Rank = _nobody
+        self._ahead: list[tuple[int, int]] = []
+        """Stretches of rows still to be passed, the nearest first."""
+        self._end = 0
+        """Where this sweep ends."""
+        self._count = 0
+        """Where the next one will."""
+        self._earned = AT_ONCE
+        self._turns = 0
 
-    def __init__(self, rank: Rank, at: int, count: int) -> None:
+    def __bool__(self) -> bool:
+        """Whether it is still under way."""
+        return bool(self._ahead)
+
+    def begin(self, rank: Rank, count: int) -> int:
+        """Have that many rows ranked; what the last ranking did not reach comes first.
+
+        Returns how many links in front may be scored at once.
+        """
+        at, end = (self._ahead[0][0], self._end) if self._ahead else (0, count)
         self.rank = rank
-        self.at = at % count
-        self.left = count
-        """Rows still to be passed."""
-        self._count = count
+        self._end, self._count = end, count
+        self._ahead = [(at, end), (0, at), (end, count)]
+        earned, self._earned = self._earned, 0
+        return earned
+
+    def end(self) -> None:
+        """All has been done at once."""
+        self._ahead = []
 
     def next(self, rows: Rows) -> NDArray[np.intp]:
-        """The next waiting rows; none only when the round is over."""
-        while self.left:
-            stop = min(self.at + min(WINDOW, self.left), self._count)
-            some = rows.waiting(self.at, stop)
+        """The ring has turned: the next waiting rows, if it is time for a step."""
+        self._turns += 1
+        if self._turns % TURNS:
+            return _NONE
+        self._earned = min(self._earned + SLICE, AT_ONCE)
+        window = 2 * SLICE
+        while self._ahead:
+            at, stop = self._ahead[0]
+            some = rows.waiting(at, min(at + window, stop))
+            at = min(at + window, stop)
             if len(some) > SLICE:
                 some = some[:SLICE]
-                stop = int(some[-1]) + 1
-            self.left -= stop - self.at
-            self.at = stop % self._count
+                at = int(some[-1]) + 1
+            if at < stop:
+                self._ahead[0] = at, stop
+            else:
+                # Beyond its first stretch a sweep is a new one.
+                del self._ahead[0]
+                self._end = self._count
             if len(some):
                 return some
-        return np.empty(0, np.intp)
+            window = WINDOW
+        return _NONE
+
+
+def _nobody(links: Sequence[Link]) -> list[float]:
+    raise AssertionError("nobody has ranked yet", len(links))

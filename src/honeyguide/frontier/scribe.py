@@ -11,8 +11,8 @@ from honeyguide.frontier.rows import Rows
 from honeyguide.frontier.texts import Texts
 from honeyguide.protocols import Log
 
-ENTRY = 4096
-"""Most new links in one entry of the log."""
+ENTRY = 512
+"""Most new links in one entry of the log: reading one of them back reads the entry."""
 
 
 class _Sent(NamedTuple):

@@ -20,8 +20,9 @@ class Site:
         self.hosts = 0
         self.busy = 0
         """Hosts that are being asked."""
-        self.blocked: list[int] = []
-        """A heap of codes: the best links of hosts that wait until another is done."""
+        self.blocked: list[int] | None = None
+        """A heap of codes: the best links of hosts that wait until another is done. Few sites
+        ever have one, and an empty list would cost each of the others as much as itself."""
 
 
 class Sites:

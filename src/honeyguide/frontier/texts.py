@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 
 import numpy as np
@@ -32,6 +32,10 @@ class Texts:
         self._chunks: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         self._open: tuple[int, list[bytes]] = (-1, [])
         """The entry read last: a reader that goes on from there finds it here."""
+        self._passed: tuple[tuple[int, int], list[Link]] = ((-1, -1), [])
+        """The chunk read last in passing: the next step begins in it."""
+        self._kept: dict[int, Link] = {}
+        """Links in front: these are ranked again and again, and then popped."""
         self.written = 0
         """How many rows the log holds; those after them are in ``fresh``."""
         self.fresh: list[Link] = []
@@ -47,6 +51,8 @@ class Texts:
             del self.fresh[:count]
 
     def link(self, row: int) -> Link:
+        if (kept := self._kept.get(row)) is not None:
+            return kept
         if row >= self.written:
             return self.fresh[row - self.written]
         which = bisect_right(self._firsts, row) - 1
@@ -71,27 +77,41 @@ class Texts:
             )
         return link
 
+    def keep(self, rows: NDArray[np.intp]) -> list[Link]:
+        """Some links in ascending rows, which stay at hand until others are to be kept."""
+        wanted, kept = rows.tolist(), self._kept
+        missing = [row for row in wanted if row not in kept]
+        kept.update(zip(missing, self.links(np.array(missing, np.intp)), strict=True))
+        self._kept = {row: kept[row] for row in wanted}
+        return list(self._kept.values())
+
     def links(self, rows: NDArray[np.intp]) -> list[Link]:
         """Many links in ascending rows, each chunk unpacked once."""
-        cut = int(rows.searchsorted(self.written))
+        wanted = rows.tolist()
+        cut = bisect_left(wanted, self.written)
         links: list[Link] = []
-        if cut:
-            firsts = np.frombuffer(self._firsts, np.uint64).astype(np.intp)
-            which = firsts.searchsorted(rows[:cut], side="right") - 1
-            number, at = np.divmod(rows[:cut] - firsts[which], CHUNK)
-            starts = np.flatnonzero(np.diff(which, prepend=-1) | np.diff(number, prepend=0))
-            places = zip(which[starts].tolist(), number[starts].tolist(), strict=True)
-            for (entry, chunk), wanted in zip(places, np.split(at, starts[1:]), strict=True):
-                links += self._some(self._entries[entry], chunk, wanted.tolist())
-        return links + [self.fresh[row - self.written] for row in rows[cut:].tolist()]
+        at = 0
+        while at < cut:
+            which = bisect_right(self._firsts, wanted[at]) - 1
+            number = (wanted[at] - self._firsts[which]) // CHUNK
+            start = self._firsts[which] + number * CHUNK
+            beyond = self._firsts[which + 1] if which + 1 < len(self._firsts) else self.written
+            stop = bisect_left(wanted, min(start + CHUNK, beyond), at, cut)
+            links += self._some((self._entries[which], number), start, wanted[at:stop])
+            at = stop
+        return links + [self.fresh[row - self.written] for row in wanted[cut:]]
 
-    def _some(self, entry: int, number: int, wanted: list[int]) -> list[Link]:
-        """Some links of a chunk. What is read in passing does not enter the cache."""
-        chunk = self._chunks.get((entry, number)) or self._read(entry, number)
-        if len(wanted) * 8 < CHUNK:
-            return [self._codec.link(chunk, at) for at in wanted]
-        links = self._codec.links(chunk)
-        return links if len(links) == len(wanted) else [links[at] for at in wanted]
+    def _some(self, place: tuple[int, int], start: int, wanted: list[int]) -> list[Link]:
+        """Some rows' links of a chunk. What is read in passing does not enter the cache."""
+        if self._passed[0] != place:
+            chunk = self._chunks.get(place) or self._read(*place)
+            if len(wanted) * 8 < CHUNK:
+                return [self._codec.link(chunk, row - start) for row in wanted]
+            self._passed = place, self._codec.links(chunk)
+        links = self._passed[1]
+        if wanted[-1] - start >= len(links):
+            raise CollectionCorrupt("the frontier's log holds fewer links than it says")
+        return [links[row - start] for row in wanted]
 
     def _read(self, entry: int, number: int) -> bytes:
         if self._open[0] != entry:

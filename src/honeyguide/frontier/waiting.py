@@ -59,7 +59,7 @@ class Waiting:
         self._rows.score[row] = score
         code = self._new_code(row)
         if self._rows.state[row] != DEFERRED:
-            self._move(row, code)
+            self._move(self._host(row), code)
 
     def rescore(self, some: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
         """New scores for many waiting rows."""
@@ -71,12 +71,13 @@ class Waiting:
         some, new = some[changed], new[changed]
         state = rows.state[some]
         # Cold rows that stay behind their host's floor need no move: that is most of them.
-        numbers, where = np.unique(rows.host[some], return_inverse=True)
-        hosts = [self._choice.hosts[number] for number in numbers.tolist()]
-        floors = np.array([host.floor >> 32 for host in hosts], np.uint64)[where]
+        hosts = [self._choice.hosts[number] for number in rows.host[some].tolist()]
+        floors = np.array([host.floor >> 32 for host in hosts], np.uint64)
         moves = np.flatnonzero((state == HOT) | ((state == COLD) & (new <= floors)))
-        for row, value in zip(some[moves].tolist(), new[moves].tolist(), strict=True):
-            self._move(row, value << 32 | row)
+        for at, row, value in zip(
+            moves.tolist(), some[moves].tolist(), new[moves].tolist(), strict=True
+        ):
+            self._move(hosts[at], value << 32 | row)
 
     def set_ranks(self, some: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Ranks from the scores as they are, without touching the queues."""
@@ -91,8 +92,7 @@ class Waiting:
         rows.rank[row] = value
         return value << 32 | row
 
-    def _move(self, row: int, code: int) -> None:
-        host = self._host(row)
+    def _move(self, host: Host, code: int) -> None:
         if host.move(code, self._rows):
             self._choice.place(host)
 
