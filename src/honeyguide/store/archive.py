@@ -1,10 +1,10 @@
 """The WARC files of a collection, and how they stay in step with its database.
 
-Records gather in memory. Before the database commits, they are written to the file and handed
-to the system; the file's new length is a row of the same transaction. After a crash a file can
-therefore be longer than its row says, never shorter: the tail belongs to a transaction that did
-not happen, and opening the collection for a crawl cuts it off. A power cut is another matter:
-the file may then be shorter, and we say so.
+Records gather in memory. Before the database commits, they are written to the file and the disk
+is told to keep them; the file's new length is a row of the same transaction. After a crash or a
+power cut a file can therefore be longer than its row says, never shorter: the tail belongs to a
+transaction that did not happen, and opening the collection for a crawl cuts it off. If a file is
+shorter all the same (a disk that lied, or somebody took it away), we say so.
 """
 
 from __future__ import annotations
@@ -175,14 +175,12 @@ class Archive:
         data = memoryview(b"".join(self._buffer))
         with self._db.guard:
             if self._fd < 0:
-                self._folder.mkdir(exist_ok=True)
-                path = place(self._folder, self._name)
-                # A file that held something and is gone must not come back with a hole in it.
-                create = os.O_CREAT if self._committed == 0 else 0
-                self._fd = open_plain(path, os.O_RDWR | create)
+                self._open_file()
             done = 0
             while done < len(data):
                 done += os.pwrite(self._fd, data[done:], self._committed + done)
+            # Whatever the system writes back first: no commit may outlive the bytes it refers to.
+            os.fsync(self._fd)
         self._db.run("UPDATE warcs SET length = ? WHERE id = ?", (self._length, self._file))
 
     def commit(self) -> None:
@@ -199,14 +197,26 @@ class Archive:
     def close(self) -> None:
         self._close_file()
 
+    def _open_file(self) -> None:
+        self._folder.mkdir(exist_ok=True)
+        path = place(self._folder, self._name)
+        # A file that held something and is gone must not come back with a hole in it.
+        new = self._committed == 0
+        self._fd = open_plain(path, os.O_RDWR | (os.O_CREAT if new else 0))
+        if not new:
+            return
+        try:
+            # A name is kept by its folder, and the folder's name by the collection.
+            _sync_folder(self._folder)
+            _sync_folder(self._folder.parent)
+        except OSError:
+            self._close_file()  # so that the next attempt syncs them too
+            raise
+
     def _close_file(self) -> None:
         if self._fd >= 0:
             fd, self._fd = self._fd, -1
-            try:
-                with self._db.guard:
-                    os.fsync(fd)
-            finally:
-                os.close(fd)
+            os.close(fd)
 
 
 def _cut(path: Path, length: int) -> int:
@@ -224,6 +234,14 @@ def _cut(path: Path, length: int) -> int:
     finally:
         os.close(fd)
     return size
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _key(digest: str) -> int:

@@ -98,8 +98,10 @@ class Database:
             if version and size <= _CHECKED_BYTES:
                 self.check()
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        # FULL: a commit is on the disk when it returns, and not only at the next checkpoint. One
+        # sync for 32 visits, or five a second, is less than a hundredth of a page's CPU time.
         connection.execute(
-            "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000;"
+            "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000;"
             "PRAGMA wal_autocheckpoint = 2000;"
             "PRAGMA journal_size_limit = 16000000"
         ).fetchall()

@@ -21,9 +21,9 @@ class Lock:
         self._fd = open_plain(path, os.O_RDWR | os.O_CREAT)
         try:
             _seize(self._fd)
-            if (text := os.pread(self._fd, _LONGEST + 1, 0).strip()) and not (
-                text.isdigit() and len(text) <= _LONGEST
-            ):
+            text = os.pread(self._fd, _LONGEST + 1, 0)
+            # A power cut may leave zeros, or parts of two numbers.
+            if len(text) > _LONGEST or text.strip(b"0123456789\n\0"):
                 raise CollectionCorrupt(
                     f"{path} holds something else than a process's number: it is no lock of ours. "
                     "Look at it, and move it away"
