@@ -311,8 +311,8 @@ def test_strategies_are_compared_from_the_command_line(tmp_path: Path) -> None:
     words = ("lab", "compare", "-t", "full-text-search", "--draws", 1, "-n", 40, "--json")
     done = honeyguide(*words, "-s", "keyword", "-s", "random", "--workers", 1, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    areas = json.loads(done.stdout)
-    assert areas["keyword"]["mean"] > areas["random"]["mean"]
+    lines = json.loads(done.stdout)["all"]
+    assert lines["keyword"]["area"]["mean"] > lines["random"]["area"]["mean"]
     assert (tmp_path / "comparison" / "report.md").exists()
     done = honeyguide("lab", "compare", "-s", "kyword", cwd=tmp_path)
     assert done.returncode == 2

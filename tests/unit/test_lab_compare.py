@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from honeyguide.errors import ConfigError
 from honeyguide.lab.chart import svg, terminal
 from honeyguide.lab.compare import Result, Trial, WebSpec, compare, perform
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.keywords import telling_words
+from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.web import MadeWeb
 from honeyguide.lab.metrics import harvest, sampled
-from honeyguide.lab.report import lines, write
+from honeyguide.lab.packing import pack
+from honeyguide.lab.references import TrueParent
+from honeyguide.lab.report import report, rule, write
 from honeyguide.lab.serving import Desk, Serving
 from honeyguide.lab.statistics import bootstrap, paired
-from honeyguide.lab.web import RecordedWeb
+from honeyguide.lab.web import Recorded, RecordedWeb
+from honeyguide.types import Link, Url
 
 BEES = ("honey", "hive", "nectar", "pollen", "apiary", "swarm")
 OTHER = ("bridge", "engine", "copper", "market", "harbour", "ticket")
@@ -85,13 +93,14 @@ def test_comparisons_are_resumed(web: WebSpec, tmp_path: Path) -> None:
     with (tmp_path / "results.jsonl").open("a") as file:
         file.write('{"key": "cut of')
     assert compare(trials, tmp_path, workers=1) == both
-    text = write(both, tmp_path)
-    assert "| keyword |" in text
-    assert (tmp_path / "small-bees.svg").read_text().startswith("<svg")
-    assert set(json.loads((tmp_path / "summary.json").read_text())["small-bees"]) == {
-        "breadth",
-        "keyword",
-    }
+    write(both, tmp_path, report(both))
+    assert "| keyword |" in (tmp_path / "report.md").read_text()
+    for picture in ("small-bees.svg", "all-topics.svg"):
+        assert (tmp_path / picture).read_text().startswith("<svg")
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    for table in (summary["all"], summary["topics"]["small-bees"]):
+        assert set(table) == {"breadth", "keyword"}
+        assert set(table["keyword"]["recall"]) == {"mean", "low", "high"}
 
 
 def test_trials_run_in_processes(web: WebSpec, tmp_path: Path) -> None:
@@ -104,17 +113,31 @@ def result(strategy: str, topic: str, draw: int, found: list[int]) -> Result:
     return Result(key, "w", topic, strategy, draw, len(found), tuple(found), 5, 4, 3, 1.0)
 
 
-def test_lines_are_ordered_and_paired() -> None:
-    rows = [
-        result(name, topic, draw, [1 + bonus, 2 + bonus, 3 + bonus])
-        for name, bonus in (("good", 1), ("poor", 0))
-        for topic in ("a", "b")
-        for draw in (0, 1)
-    ]
-    good, poor = lines(rows)
-    assert (good.strategy, poor.strategy) == ("good", "poor")
-    assert poor.behind.mean < 0 == good.behind.mean
+ROWS = [
+    result(name, topic, draw, [1 + bonus, 2 + bonus, 3 + bonus])
+    for name, bonus in (("good", 1), ("poor", 0))
+    for topic in ("a", "b")
+    for draw in (0, 1)
+]
+
+
+def test_lines_are_ordered_and_paired_with_the_best() -> None:
+    found = report(ROWS, k=4)
+    good, poor = found.all
+    assert (good.strategy, poor.strategy, found.baseline) == ("good", "poor", "good")
+    assert poor.difference.mean < 0 == good.difference.mean
     assert good.precision == 0.75
+    assert (good.visits_to, poor.visits_to) == (3, math.inf)
+    assert found.plain()["all"]["poor"]["visits_to"] is None
+    assert "area − good" in rule(found.all, found)
+
+
+def test_a_baseline_can_be_chosen_and_a_reference_is_none_by_itself() -> None:
+    good, poor = report(ROWS, baseline="poor").all
+    assert good.difference.low > 0 == poor.difference.mean
+    assert report(ROWS, references=["good"]).baseline == "poor"
+    with pytest.raises(ConfigError, match="is not compared"):
+        report(ROWS, baseline="fair")
 
 
 def test_bootstrap_intervals_hold_the_mean() -> None:
@@ -141,6 +164,43 @@ def test_the_graph_obeys_robots(web: WebSpec) -> None:
     assert len(everything) > 100
     closed = Graph(Desk(recorded, Serving(robots="User-agent: *\nDisallow: /1\n")))
     assert not [key for key in closed.reachable(["http://w.example/0"]) if "/1" in key]
+
+
+def test_the_graph_leaves_out_what_asks_not_to_be_kept() -> None:
+    def page(path: str, html: str) -> Recorded:
+        headers = (("Content-Type", "text/html"),)
+        return Recorded(f"http://w.example/{path}", 200, headers, pack(html.encode()))
+
+    secret = page("b", '<meta name="robots" content="noindex"><a href="/c">c</a>')
+    web = RecordedWeb([page("a", '<a href="/b">b</a>'), secret, page("c", "c")])
+    start = ["http://w.example/a"]
+    assert Graph(Desk(web)).reachable(start) == {"w.example/a", "w.example/c"}
+    bare = Desk(web, Serving(strip=("meta[name=robots]",)))
+    assert Graph(bare).reachable(start) == {"w.example/a", "w.example/b", "w.example/c"}
+
+
+def test_the_true_parent_is_the_first_one() -> None:
+    yardstick = TrueParent(("w.example/good",))
+    link, other = Link(Url("http://w.example/x")), Link(Url("http://w.example/y"))
+    assert yardstick.rank([link._replace(parent=0.0)]) == [0.0]
+    assert yardstick.rank([link, other]) == [0.0, 1.0]
+    assert TrueParent(("w.example/good",)).rank([link]) == [1.0]
+
+
+def test_errors_and_latency_repeat_themselves(web: WebSpec) -> None:
+    shaky = replace(web, error_rate=0.4, latency_s=2.0)
+    calm, one, two = (perform(trial(each, "breadth")) for each in (web, shaky, shaky))
+    assert one.found == two.found
+    assert one.found[-1] < calm.found[-1]
+    assert one.relevant == calm.relevant, "the judge's web never fails"
+
+
+def test_made_webs_are_compared_with_their_traps() -> None:
+    plan = WebSpec("made", made="seed=7,pages=300,hosts=8,traps=0.5")
+    label = MadeWeb(plan_of(plan.made)).topics[0]
+    done = perform(Trial(plan, label, "oracle", 0, 40))
+    assert len(done.found) > 20
+    assert 0 < done.found[-1] <= done.relevant
 
 
 def test_telling_words_name_the_topic_and_its_own_words() -> None:

@@ -242,6 +242,17 @@ def test_sessions_never_end_and_are_no_new_pages() -> None:
     assert web.find("http://www.h3.example/about?sid=00000000") is None
 
 
+def test_what_can_be_reached_has_an_end_in_spite_of_traps() -> None:
+    web = MadeWeb(replace(SMALL, traps=1.0, hosts=10, pages=300))
+    free = MadeWeb(replace(SMALL, traps=0.0, hosts=10, pages=300))
+    start = ["http://www.h0.example/"]
+    good = {without_scheme(url) for topic in web.topics for url in web.labelled(topic)}
+    without, within = (Graph(Desk(each)).reachable(start) & good for each in (free, web))
+    assert len(within) > 0.9 * len(without) > 200
+    assert any(web.endless(link.url) for link in page_at(web, start[0]).links)
+    assert not any(web.endless("http://" + key) for key in within)
+
+
 def test_traps_are_all_that_a_web_without_them_lacks() -> None:
     web, free = MadeWeb(replace(SMALL, traps=1.0)), MadeWeb(replace(SMALL, traps=0.0))
     for url in some(web, 40):

@@ -62,6 +62,7 @@ NAV = b'<div class="a nav"><div>c</div>d</div>'
         ("h3", b"<body>" + NAV + b"<br>e"),
         ("br", b"<body>" + SUB + HEAD + NAV + b"e"),
         ("body", b""),
+        ("h3[class=q]", b"<body>" + HEAD + NAV + b"<br>e"),
         ("p", b"<body>" + SUB + HEAD + NAV + b"<br>e"),
     ],
 )
@@ -75,6 +76,19 @@ def test_elements_can_be_left_out(rule: str, left: bytes) -> None:
 def test_leaving_out_never_fails(text: str) -> None:
     body = desk(recorded("http://a.org/", text.encode()), strip=("div", "a#b", "b.c"))
     assert len(body.answer("a.org/").body) <= len(text)
+
+
+def test_aliases_redirect_where_there_is_no_page() -> None:
+    body = b'<a href="/old">x</a><a href="/none">y</a>'
+    aliases = {"a.org/old": "http://a.org/new", "a.org/": "http://a.org/new"}
+    lab = desk(recorded("http://a.org/", body), aliases=aliases, closed=True)
+    moved = lab.answer("a.org/old")
+    assert moved.status == 301
+    assert b"Location: http://a.org/new\r\n" in moved.head
+    assert desk(aliases={"b.org/": "http://a.org/"}).answer("b.org/robots.txt").status == 404
+    home = lab.answer("a.org/")
+    assert home.status == 200, "a page goes before an alias"
+    assert home.body == b'<a href="/old">x</a><a>y</a>'
 
 
 def test_wrong_options_are_named() -> None:
@@ -119,6 +133,10 @@ def test_errors_come_at_the_rate_asked_for_and_repeat() -> None:
 
     statuses = run()
     assert statuses == run()
+    lab = desk(recorded("http://a.org/"), error_rate=0.3)
+    assert [[d.answer("a.org/").status for _ in range(50)] for d in (lab.anew(), lab.anew())] == [
+        statuses[:50]
+    ] * 2
     assert 100 < statuses.count(503) < 200
     assert statuses.count(200) + statuses.count(503) == 500
 

@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.options import Json
+from honeyguide.cli.webs import Aliases, Disallow, Errors, Open, RobotsFile, Strip, rules
+
 
 def compare(
     web: Annotated[
@@ -42,23 +45,44 @@ def compare(
         list[str] | None,
         typer.Option("--seed", metavar="URL", help="Fixed seeds instead of drawn ones."),
     ] = None,
-    robots: Annotated[
-        str, typer.Option("--disallow", metavar="PATH", help="Close a path to all crawlers.")
+    baseline: Annotated[
+        str,
+        typer.Option(
+            "--baseline",
+            metavar="NAME",
+            help="Whom the others are measured against; otherwise the best.",
+            show_default=False,
+        ),
     ] = "",
-    strip: Annotated[
-        list[str] | None,
-        typer.Option("--strip", metavar="RULE", help="Elements to leave out: tag#id, tag.class."),
-    ] = None,
-    open_: Annotated[
-        bool, typer.Option("--open", help="Keep links to pages that were not recorded.")
-    ] = False,
+    count: Annotated[
+        int, typer.Option("--to", metavar="K", min=1, help="Count the visits to K relevant pages.")
+    ] = 10,
+    disallow: Disallow = None,
+    robots: RobotsFile = None,
+    strip: Strip = None,
+    aliases: Aliases = None,
+    errors: Errors = 0.0,
+    latency: Annotated[
+        float,
+        typer.Option("--latency", metavar="S", min=0, help="Simulated seconds until an answer."),
+    ] = 0.0,
+    delay: Annotated[
+        float,
+        typer.Option(
+            "--delay",
+            metavar="S",
+            min=0,
+            help="Simulated rest of a host; 0: the best candidate always goes first.",
+        ),
+    ] = 0.0,
+    open_: Open = False,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Results.")] = Path(
         "comparison"
     ),
     workers: Annotated[
         int, typer.Option("--workers", metavar="N", min=0, help="0: all cores.")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for machines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Run strategies on the same webs and topics, in simulated time, and compare them.
 
@@ -89,13 +113,23 @@ def compare(
     from honeyguide.lab.compare import compare as run
     from honeyguide.lab.demo_web import demo_files, topics
     from honeyguide.lab.references import REFERENCES
-    from honeyguide.lab.report import lines, markdown, write
-
-    rules = f"User-agent: *\nDisallow: {robots}\n" if robots else ""
+    from honeyguide.lab.report import report, rule, write
+    from honeyguide.lab.variants import variant
 
     def spec(name: str, files: tuple[str, ...] = (), plan: str = "") -> WebSpec:
-        left_out, starts = tuple(strip or ()), tuple(seed or ())
-        return WebSpec(name, files, plan, rules, left_out, not open_, starts)
+        return WebSpec(
+            name,
+            files,
+            plan,
+            rules(robots, disallow),
+            tuple(strip or ()),
+            not open_,
+            tuple(seed or ()),
+            tuple(map(str, aliases or ())),
+            errors,
+            latency,
+            delay,
+        )
 
     webs = [spec(path.name.split(".")[0], (str(path),)) for path in web or []]
     webs += [spec(plan, plan=plan) for plan in made or []]
@@ -108,7 +142,9 @@ def compare(
     names = strategy or ["keyword", "breadth", "oracle"]
     for name in names:
         if name not in REFERENCES:
-            registry.find(name)
+            registry.find(variant(name).name)
+    if baseline and baseline not in names:
+        raise ConfigError(f"--baseline: {baseline!r} is not compared; add --strategy {baseline}")
     trials = [
         Trial(each, label, name, draw, budget, seeds)
         for each in webs
@@ -122,11 +158,10 @@ def compare(
     with Progress(*columns, console=talk, transient=True) as bar:
         task = bar.add_task("crawls", total=len(trials))
         results = run(trials, out, workers=workers, done=lambda n, _: bar.update(task, completed=n))
-    references = tuple(REFERENCES)
-    write(results, out, references)
-    table = lines(results, references)
+    found = report(results, tuple(REFERENCES), baseline, count)
+    write(results, out, found)
     if as_json:
-        typer.echo(json.dumps({line.strategy: line.area._asdict() for line in table}))
+        typer.echo(json.dumps(found.plain()))
     else:
-        typer.echo(markdown(table), nl=False)
+        typer.echo(rule(found.all, found), nl=False)
         talk.print(f"Curves and tables per topic: {out}/report.md")

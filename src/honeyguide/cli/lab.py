@@ -10,6 +10,8 @@ import typer
 
 from honeyguide.cli.compare import compare
 from honeyguide.cli.options import Command, Group
+from honeyguide.cli.overlap import overlap
+from honeyguide.cli.webs import Aliases, Disallow, Errors, RobotsFile, Strip, rules
 from honeyguide.cli.words import count, say
 
 app = typer.Typer(
@@ -25,6 +27,7 @@ def lab() -> None:
 
 
 app.command("compare", cls=Command)(compare)
+app.command("overlap", cls=Command)(overlap)
 
 
 @app.command("serve", cls=Command)
@@ -47,6 +50,14 @@ def serve(
     latency: Annotated[
         float, typer.Option("--latency", metavar="S", help="Seconds before an answer.", min=0)
     ] = 0.0,
+    disallow: Disallow = None,
+    robots: RobotsFile = None,
+    strip: Strip = None,
+    aliases: Aliases = None,
+    errors: Errors = 0.0,
+    closed: Annotated[
+        bool, typer.Option("--closed", help="Take out links to pages that were not recorded.")
+    ] = False,
 ) -> None:
     """Serve a recorded web under its own host names, as a forward proxy for any crawler.
 
@@ -58,7 +69,9 @@ def serve(
 
     `honeyguide lab serve pages.warc.gz --port 9000`
 
-    `honeyguide lab serve --made seed=7,pages=100000`
+    `honeyguide lab serve --made seed=7,pages=100000 --errors 0.05 --latency 0.2`
+
+    `honeyguide lab serve pages.jsonl.gz --disallow /index/ --strip h3#siteSub`
     """
     from honeyguide.errors import ConfigError
     from honeyguide.lab.demo_web import load
@@ -66,17 +79,26 @@ def serve(
     from honeyguide.lab.made.web import MadeWeb
     from honeyguide.lab.serve import run
     from honeyguide.lab.serving import Serving
+    from honeyguide.lab.trials import redirects
     from honeyguide.lab.web import RecordedWeb, Web
 
     if not 0 <= port <= 65535:
         raise ConfigError(f"there is no port {port}; choose one up to 65535, or --port 0")
+    serving = Serving(
+        robots=rules(robots, disallow) or None,
+        latency_s=latency,
+        strip=tuple(strip or ()),
+        aliases=redirects(aliases or ()),
+        error_rate=errors,
+        closed=closed and not made,
+    )
     served: Web = MadeWeb(plan_of(made)) if made else RecordedWeb.load(web) if web else load()
     say(f"{count(len(served), 'page')} on {count(len(served.hosts), 'host')}")
     try:
         run(
             served,
             port=port,
-            serving=Serving(latency_s=latency),
+            serving=serving,
             ready=lambda address: say(
                 f"serving at {address}; crawl it with: honeyguide new NAME --lab {address}, or "
                 "use it as HTTP proxy. Ctrl-C ends it."

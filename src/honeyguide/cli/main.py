@@ -17,9 +17,11 @@ from honeyguide.cli import (
     demo,
     explain,
     export,
+    generations,
     lab,
     label,
     new,
+    ontology,
     settings,
     status,
     version,
@@ -60,9 +62,11 @@ app.command("status", cls=Command)(status.status)
 app.command("explain", cls=Command)(explain.explain)
 app.command("export", cls=Command)(export.export)
 app.command("label", cls=Command)(label.label)
+app.command("generations", cls=Command)(generations.generations)
 app.command("settings", cls=Command)(settings.settings)
 app.command("demo", cls=Command)(demo.demo)
 app.add_typer(lab.app, name="lab")
+app.add_typer(ontology.app, name="ontology")
 app.command("version", cls=Command)(version.version)
 
 

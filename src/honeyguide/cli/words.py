@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COMMANDS = (
-    "new", "crawl", "status", "explain", "export", "label", "settings", "demo", "lab", "version",
+    "new", "crawl", "status", "explain", "export", "label", "generations", "settings", "demo",
+    "lab", "ontology", "version",
 )  # fmt: skip
 _HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
 

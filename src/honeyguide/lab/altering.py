@@ -6,12 +6,16 @@ import re
 from collections.abc import Callable
 from html import unescape
 
+from honeyguide.errors import ConfigError
 from honeyguide.types import Url
 from honeyguide.url import canonical
 
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
 _LINK = re.compile(
     rb"""(<(?:a|area)\b[^<>]*?)\shref\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE
+)
+_RULE = re.compile(
+    r"([a-z][a-z0-9]*)(?:#([\w-]+)|\.([\w-]+)|\[([\w-]+)=([\w-]+)\])?\Z", re.IGNORECASE
 )
 _BASE = re.compile(rb"""<base\b[^<>]*?\shref\s*+=\s*+["']?([^"'\s>]+)""", re.IGNORECASE)
 
@@ -30,14 +34,24 @@ def close_links(html: bytes, url: Url, known: Callable[[str], bool]) -> bytes:
 
 
 class Strip:
-    """Takes one kind of element out of HTML, with everything in it."""
+    """Takes one kind of element out of HTML, with everything in it.
 
-    def __init__(self, tag: str, kind: str, name: str) -> None:
+    The rule is ``tag``, ``tag#id``, ``tag.class`` or ``tag[name=value]``.
+    """
+
+    def __init__(self, rule: str) -> None:
+        match = _RULE.match(rule)
+        if match is None:
+            raise ConfigError(
+                f"strip: {rule!r} is not like tag, tag#id, tag.class or tag[name=value]"
+            )
+        tag, id_, class_, name, value = match.groups(default="")
         attribute = ""
-        if kind == "#":
-            attribute = rf"""(?=[^<>]*?\sid\s*+=\s*+["']?{name}["'\s>])"""
-        elif kind == ".":
-            attribute = rf"""(?=[^<>]*?\sclass\s*+=\s*+["']?+(?:[^"'<>=]*\s)?{name}["'\s>])"""
+        if class_:
+            attribute = rf"""(?=[^<>]*?\sclass\s*+=\s*+["']?+(?:[^"'<>=]*\s)?{class_}["'\s>])"""
+        elif id_ or name:
+            name, value = (name, value) if name else ("id", id_)
+            attribute = rf"""(?=[^<>]*?\s{name}\s*+=\s*+["']?{value}["'\s>])"""
         self._start = re.compile(rf"<{tag}\b{attribute}[^<>]*+>".encode(), re.IGNORECASE)
         self._tag = re.compile(rf"<(/?){tag}\b[^<>]*+>".encode(), re.IGNORECASE)
         self._empty = tag.lower() in _VOID

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-_COLOURS = ("#d97706", "#64748b", "#0f766e", "#7c3aed", "#be123c", "#1d4ed8")
-_WIDTH, _HEIGHT = 760, 420
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 20, 56, 52
+_COLOURS = (
+    "#d97706", "#64748b", "#0f766e", "#7c3aed", "#be123c", "#1d4ed8", "#4d7c0f", "#a16207",
+    "#0e7490", "#9d174d",
+)  # fmt: skip
+_WIDTH, _PLOT = 760, 312
+_LEFT, _RIGHT, _BOTTOM = 64, 20, 52
+_NAMES, _ROW = 4, 18
+"""Names in a row of the legend, and its height."""
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The braille dots of one cell, by row and column."""
 _PENS = ("bold yellow", "bright_black", "cyan", "magenta", "red", "blue")
@@ -19,17 +24,19 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
     """A line chart without any library; text stays text."""
     x_most = max((x for points in curves.values() for x, _ in points), default=1) or 1
     y_most = _round_up(max((y for points in curves.values() for _, y in points), default=1))
+    top = 38 + _ROW * max(1, -(-len(curves) // _NAMES))
+    height = top + _PLOT + _BOTTOM
 
     def place(x: float, y: float) -> str:
         across = _LEFT + x / x_most * (_WIDTH - _LEFT - _RIGHT)
-        down = _HEIGHT - _BOTTOM - y / y_most * (_HEIGHT - _TOP - _BOTTOM)
+        down = top + _PLOT * (1 - y / y_most)
         return f"{across:.1f},{down:.1f}"
 
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
         f'font-family="system-ui, sans-serif" font-size="13" role="img" '
         f"aria-label={quoteattr(title)}>",
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fffdf8"/>',
+        f'<rect width="{_WIDTH}" height="{height}" fill="#fffdf8"/>',
         f'<text x="{_LEFT}" y="26" font-size="17" font-weight="600">{escape(title)}</text>',
     ]
     for y in _ticks(y_most):
@@ -43,23 +50,25 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
     for x in _ticks(x_most):
         across = place(x, 0).split(",")[0]
         out.append(
-            f'<text x="{across}" y="{_HEIGHT - _BOTTOM + 18}" text-anchor="middle" '
+            f'<text x="{across}" y="{top + _PLOT + 18}" text-anchor="middle" '
             f'fill="#57534e">{x:.0f}</text>'
         )
     out.append(
-        f'<text x="{(_WIDTH + _LEFT) / 2:.0f}" y="{_HEIGHT - 12}" text-anchor="middle" '
+        f'<text x="{(_WIDTH + _LEFT) / 2:.0f}" y="{height - 12}" text-anchor="middle" '
         f'fill="#57534e">{escape(x_label)}</text>'
-        f'<text transform="translate(16 {(_HEIGHT - _BOTTOM + _TOP) / 2:.0f}) rotate(-90)" '
+        f'<text transform="translate(16 {top + _PLOT / 2:.0f}) rotate(-90)" '
         f'text-anchor="middle" fill="#57534e">{escape(y_label)}</text>'
     )
     for number, (name, points) in enumerate(curves.items()):
         colour = _COLOURS[number % len(_COLOURS)]
+        across_to = _LEFT + number % _NAMES * 170
+        down_to = 42 + number // _NAMES * _ROW
         line = " ".join(place(x, y) for x, y in points)
         out.append(
             f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5" '
             f'stroke-linejoin="round"/>'
-            f'<rect x="{_LEFT + number * 170}" y="36" width="18" height="4" fill="{colour}"/>'
-            f'<text x="{_LEFT + 24 + number * 170}" y="42">{escape(name)}</text>'
+            f'<rect x="{across_to}" y="{down_to - 6}" width="18" height="4" fill="{colour}"/>'
+            f'<text x="{across_to + 24}" y="{down_to}">{escape(name)}</text>'
         )
     return "\n".join([*out, "</svg>", ""])
 

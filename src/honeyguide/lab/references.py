@@ -19,20 +19,30 @@ from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
 
 @dataclass(frozen=True)
 class TrueParent:
-    """Best-first on the true relevance of the page a link stood on."""
+    """Best-first on the true relevance of the page that a link was first found on.
+
+    A later parent changes nothing, and equals go in order of arrival: plain best-first, as it
+    is done on graphs. It follows relevant pages further than one that lets the best parent
+    count, because links that all pages share are met first on pages that do not matter.
+    """
 
     habits: ClassVar[Habits] = Habits()
     relevant: tuple[str, ...] = ()
     """Addresses without their scheme."""
 
+    def __post_init__(self) -> None:
+        # No strategy should remember; this yardstick must, and it lives for one crawl only.
+        object.__setattr__(self, "_first", {})
+
     def judge(self, page: Page) -> Verdict:
         return Verdict(float(without_scheme(page.url) in _set(self.relevant)))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        return [link.parent for link in links]
+        first: dict[str, float] = vars(self)["_first"]
+        return [first.setdefault(link.url, link.parent) for link in links]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        return (Reason("the parent's true relevance", link.parent),)
+        return (Reason("the first parent's true relevance", self.rank([link])[0]),)
 
     def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - it knows
         return self
@@ -80,11 +90,12 @@ class Chance:
         return self
 
 
-REFERENCES: dict[str, Callable[..., Strategy]] = {
-    "random": Chance,
-    "true-parent": TrueParent,
-    "oracle": Oracle,
+REFERENCES: dict[str, Callable[[tuple[str, ...], int], Strategy]] = {
+    "random": lambda relevant, draw: Chance(relevant, draw + 1),
+    "true-parent": lambda relevant, _: TrueParent(relevant),
+    "oracle": lambda relevant, _: Oracle(relevant),
 }
+"""Name → yardstick, from the relevant addresses and the number of the draw."""
 
 
 @lru_cache(maxsize=4)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from html import escape
 from http import HTTPStatus
@@ -24,7 +25,6 @@ from honeyguide.types import Url
 from honeyguide.url import canonical
 
 _SECURE = re.compile(rb"https://([A-Za-z0-9.\-]+(?::\d+)?)", re.IGNORECASE)
-_RULE = re.compile(r"([a-z][a-z0-9]*)(?:([#.])([\w-]+))?\Z", re.IGNORECASE)
 _UNSAFE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 _OWN_HEADERS = {
@@ -49,7 +49,9 @@ class Serving:
     """robots.txt of single hosts."""
     latency_s: float = 0.0
     strip: tuple[str, ...] = ()
-    """Elements to leave out: ``tag``, ``tag#id`` or ``tag.class``."""
+    """Elements to leave out: ``tag``, ``tag#id``, ``tag.class`` or ``tag[name=value]``."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Addresses without scheme that redirect, and where to; a page of the web goes before one."""
     error_rate: float = 0.0
     """Share of requests for pages that fail with 503."""
     seed: int = 1
@@ -64,8 +66,7 @@ class Serving:
         if not 0 <= self.error_rate <= 1:
             raise ConfigError(f"error_rate must lie between 0 and 1, not {self.error_rate}")
         for rule in self.strip:
-            if not _RULE.match(rule):
-                raise ConfigError(f"strip: {rule!r} is not like tag, tag#id or tag.class")
+            Strip(rule)
 
 
 class Answer(NamedTuple):
@@ -88,14 +89,11 @@ class Desk:
     def __init__(self, web: Web, serving: Serving | None = None) -> None:
         self.web = web
         self.serving = serving or Serving()
-        self._strips = tuple(
-            Strip(*match.groups(default=""))
-            for rule in self.serving.strip
-            if (match := _RULE.match(rule))
-        )
+        moved = {key.partition("/")[0] for key in self.serving.aliases}
+        self._hosts = web.hosts | moved
+        self._strips = tuple(map(Strip, self.serving.strip))
         self._random = Random(self.serving.seed)
-        self._ready: dict[str, Answer] = {}
-        self._room = self.serving.cache_mb << 20
+        self._ready = _Shelf(self.serving.cache_mb << 20)
 
     def answer(self, key: str) -> Answer:
         """The answer for ``host/path?query``, as the client wrote it."""
@@ -115,18 +113,26 @@ class Desk:
         host, _, path = key.partition("/")
         if path == "robots.txt":
             rules = self.serving.host_robots.get(host, self.serving.robots)
-            if rules is not None and host in self.web.hosts:
+            if rules is not None and host in self._hosts:
                 return make(200, (("Content-Type", "text/plain; charset=utf-8"),), rules.encode())
         if record is None:
+            if target := self.serving.aliases.get(key):
+                return make(301, (("Location", target),), b"")
             return self._missing(host, path)
         ready = self._prepare(record)
-        self._keep(key, ready)
+        self._ready.keep(key, ready)
         return ready
+
+    def anew(self) -> Desk:
+        """The same desk as it was at first: its errors come in the same order again."""
+        other = copy(self)  # what was prepared is shared
+        other._random = Random(self.serving.seed)
+        return other
 
     def warm(self) -> None:
         """Prepare every page now, so that a benchmark does not pay for it later."""
         for record in self.web:
-            self._keep(without_scheme(record.url), self._prepare(record))
+            self._ready.keep(without_scheme(record.url), self._prepare(record))
 
     def _fails(self, key: str) -> bool:
         # robots.txt never fails: a crawler would rightly leave the whole host alone.
@@ -154,11 +160,12 @@ class Desk:
         return _answer(record.status, tuple(headers), packed)
 
     def _recorded(self, url: str) -> bool:
-        return self.web.lookup(without_scheme(url)) is not None
+        key = without_scheme(url)
+        return key in self.serving.aliases or self.web.lookup(key) is not None
 
     def _plain_link(self, match: re.Match[bytes]) -> bytes:
         host = match[1].removesuffix(b":443")
-        return b"http://" + host if host.decode().lower() in self.web.hosts else match[0]
+        return b"http://" + host if host.decode().lower() in self._hosts else match[0]
 
     def _plain_text(self, value: str) -> str:
         if "https://" not in value:
@@ -166,21 +173,29 @@ class Desk:
         return _SECURE.sub(self._plain_link, value.encode("latin-1", "replace")).decode("latin-1")
 
     def _missing(self, host: str, path: str) -> Answer:
-        if host in self.web.hosts:
+        if host in self._hosts:
             return note(404, "No such page was recorded.")
         if host == LAB:
             if path:
                 return note(404, f"The lab's own address has one page, http://{LAB}/")
-            facts = {"pages": len(self.web), "hosts": sorted(self.web.hosts)}
+            facts = {"pages": len(self.web), "hosts": sorted(self._hosts)}
             text = json.dumps(facts, indent=1) + "\n"
             return make(200, (("Content-Type", "application/json"),), text.encode())
         return note(502, f"The host {host[:253]} is not in this web, and the lab asks nobody else.")
 
-    def _keep(self, key: str, answer: Answer) -> None:
-        self._ready[key] = answer
+
+class _Shelf(dict[str, Answer]):
+    """Prepared answers; the oldest go when there are too many bytes."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self._room = room
+
+    def keep(self, key: str, answer: Answer) -> None:
+        self[key] = answer
         self._room -= len(answer.packed) + len(answer.head)
-        while self._room < 0 and self._ready:
-            oldest = self._ready.pop(next(iter(self._ready)))
+        while self._room < 0 and self:
+            oldest = self.pop(next(iter(self)))
             self._room += len(oldest.packed) + len(oldest.head)
 
 

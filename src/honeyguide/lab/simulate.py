@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from honeyguide.config import Settings
 from honeyguide.crawl.build import opened
+from honeyguide.crawl.lessons import Answers
 from honeyguide.crawl.progress import Report
 from honeyguide.errors import WrongType
 from honeyguide.fetch.http import READABLE
 from honeyguide.lab.serving import Answer, Desk
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
-from honeyguide.types import Request, Response
+from honeyguide.types import Example, Request, Response
 from honeyguide.url import host
 
 EPOCH = 1_700_000_000.0
@@ -102,8 +103,10 @@ def crawl(
     *,
     strategy: Strategy | None = None,
     latency: Latency = lambda _: 0.0,
+    examples: Sequence[Example] = (),
+    people: Answers | None = None,
 ) -> Report:
-    """Crawl the desk's web into a folder, in simulated time."""
+    """Crawl the desk's web into a folder, in simulated time; ``people`` answer when asked."""
 
     async def main() -> Report:
         loop = asyncio.get_running_loop()
@@ -113,7 +116,13 @@ def crawl(
 
         fetcher = DeskFetcher(desk, latency, clock)
         async with opened(
-            folder, settings, fetcher=fetcher, clock=clock, strategy=strategy
+            folder,
+            settings,
+            fetcher=fetcher,
+            clock=clock,
+            strategy=strategy,
+            examples=examples,
+            people=people,
         ) as ring:
             return await ring.run()
 

@@ -65,6 +65,12 @@ class Web(Protocol):
     def labelled(self, label: str) -> Iterable[str]:
         """Addresses of the pages that carry this label."""
 
+    def urls(self) -> Iterable[str]:
+        """Addresses of all pages."""
+
+    def endless(self, url: str) -> bool:
+        """Whether it is one of addresses without end, such as a calendar's months."""
+
     def __iter__(self) -> Iterator[Recorded]: ...
 
     def __len__(self) -> int: ...
@@ -133,6 +139,12 @@ class RecordedWeb:
     def labelled(self, label: str) -> list[str]:
         """Addresses of the pages that carry this label."""
         return [record.url for record in self if label in record.labels]
+
+    def urls(self) -> list[str]:
+        return [record.url for record in self]
+
+    def endless(self, url: str) -> bool:  # noqa: ARG002 - what was recorded has an end
+        return False
 
     def __iter__(self) -> Iterator[Recorded]:
         """The pages: answers that are not redirects."""

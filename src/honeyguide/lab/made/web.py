@@ -100,6 +100,10 @@ class MadeWeb:
         spot = self._spot(url)
         return "session" if spot and spot.session else spot and spot.what
 
+    def endless(self, url: str) -> bool:
+        """Whether it is one of the traps' addresses: a month, or a page with a session number."""
+        return self.what(url) in ("calendar", "session")
+
     def labels(self, url: str) -> tuple[str, ...]:
         """The topic of a page. Listings, traps, errors and session addresses have none."""
         spot = self._spot(url)
@@ -119,11 +123,14 @@ class MadeWeb:
 
     def __iter__(self) -> Iterator[Recorded]:
         """The pages and bridges of a web that is not too large; no listings, no traps."""
+        return (record for url in self.urls() if (record := self.find(url)))
+
+    def urls(self) -> Iterator[str]:
+        """Addresses of the same."""
         self._countable()
         for host, size in enumerate(self._ground.sizes):
             for page in chain(range(size), self._ground.bridges(host)):
-                if record := self.find(self._url(host, page)):
-                    yield record
+                yield self._url(host, page)
 
     def __len__(self) -> int:
         ground = self._ground

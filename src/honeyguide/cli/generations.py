@@ -1,0 +1,76 @@
+"""``honeyguide generations``"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from honeyguide.cli.options import Json, Name
+from honeyguide.cli.words import count, say
+
+
+def generations(
+    name: Name,
+    compare: Annotated[
+        tuple[int, int] | None,
+        typer.Option("--compare", metavar="A B", help="Judge the same pages by two of them."),
+    ] = None,
+    use: Annotated[
+        int | None,
+        typer.Option("--use", metavar="N", help="Let this one decide from now on: go back to it."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What the strategy learned: list its generations, compare two, or go back to one.
+
+    A new generation decides only if it is not worse than the one before on labels that were held
+    back; the list says why. `--use` overrules that, also while a crawl is running.
+
+    Examples:
+
+    `honeyguide generations birds`
+
+    `honeyguide generations birds --compare 3 7`
+
+    `honeyguide generations birds --use 3`
+    """
+    from honeyguide.crawl.collection import Collection
+
+    collection = Collection(name)
+    if use is not None:
+        collection.use(use)
+        if as_json:
+            typer.echo(json.dumps({"live": use}))
+        else:
+            say(f"Generation {use} decides from now on; labels that come in will teach it further.")
+        return
+    if compare is not None:
+        found = collection.compare(*compare)
+        if as_json:
+            typer.echo(json.dumps(asdict(found)))
+            return
+        typer.echo(f"On {count(found.pages, 'page')}, {found.changed} change sides.")
+        if found.errors:
+            one, other = found.errors
+            typer.echo(
+                f"Mean squared error on {count(found.labels, 'label')}: generation {found.one} "
+                f"{one:.3f}, generation {found.other} {other:.3f} (less is better)."
+            )
+        for moved in found.moved:
+            told = "" if moved.label is None else f"  you: {moved.label:g}"
+            typer.echo(f"  {moved.one:.2f} → {moved.other:.2f}{told}  {moved.url}")
+        return
+    rows = collection.generations()
+    if as_json:
+        typer.echo(json.dumps([asdict(row) for row in rows]))
+        return
+    for row in rows:
+        kept = row.generation
+        mark = "*" if row.live else " "
+        harvest = f"{row.relevant / row.visits:.0%} of {row.visits}" if row.visits else "no pages"
+        gone = "" if kept.size else " (only this note is kept)"
+        typer.echo(f"{mark}{kept.number:4d}  {kept.name}  {harvest}  {kept.note}{gone}")
+    say("* decides now. Percent: relevant among the pages it judged.")

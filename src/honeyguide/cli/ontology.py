@@ -1,0 +1,156 @@
+"""``honeyguide ontology``"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from honeyguide.cli.options import Command, Group, Json
+
+if TYPE_CHECKING:
+    from honeyguide.config import TopicSettings
+    from honeyguide.text.ontology.choose import Found
+
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Look at a topic's ontology.\n\nExample: `honeyguide ontology show mammal`",
+)
+
+
+@app.callback()
+def ontology() -> None:
+    """Look at a topic's ontology."""
+
+
+@app.command("show", cls=Command)
+def show(
+    topic: Annotated[
+        str,
+        typer.Argument(
+            metavar="TOPIC",
+            help="A collection's folder; with --ontology, a concept's name.",
+            show_default=False,
+        ),
+    ],
+    source: Annotated[
+        str,
+        typer.Option("--ontology", "-o", metavar="FILE", help="File or folder, or cell, mammal."),
+    ] = "",
+    distance: Annotated[
+        int | None,
+        typer.Option("--distance", "-d", metavar="N", help="Edges away from the topic.", min=0),
+    ] = None,
+    relation: Annotated[
+        list[str] | None,
+        typer.Option("--relation", "-r", metavar="KIND", help="Only is-a, inst or prop."),
+    ] = None,
+    language: Annotated[
+        str, typer.Option("--language", metavar="CODE", help="Of the names, such as tr.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Draw the concepts that lie near a topic as a tree, each below the one that leads to it.
+
+    Examples:
+
+    `honeyguide ontology show mycells`
+
+    `honeyguide ontology show cell --ontology cell --distance 2`
+
+    `honeyguide ontology show "stem cell" --ontology cl.obo --relation is-a`
+    """
+    from honeyguide.text.ontology.load import near
+
+    asked = _topic(topic, source, distance, relation, language)
+    found = near(asked)
+    if as_json:
+        typer.echo(json.dumps(_facts(found, asked), ensure_ascii=False))
+    else:
+        _draw(found, asked)
+
+
+def _topic(
+    topic: str, source: str, distance: int | None, relation: list[str] | None, language: str
+) -> TopicSettings:
+    """What the collection says, or the options alone; options go before."""
+    from dataclasses import replace
+
+    from honeyguide.config import TopicSettings, load
+    from honeyguide.errors import ConfigError
+    from honeyguide.text.ontology.load import OURS
+
+    file = Path(topic) / "topic.toml"
+    if source:
+        known = TopicSettings(ontology=source, concept=topic)
+    elif file.exists():
+        known = load(file).topic
+        if not known.ontology:
+            raise ConfigError(f"{file} names no ontology: set topic.ontology and topic.concept")
+    elif topic in OURS:
+        known = TopicSettings(ontology=topic, concept=topic)
+    else:
+        raise ConfigError(
+            f"{topic} is no collection; name an ontology with --ontology FILE to look for the "
+            f"concept {topic!r} in it"
+        )
+    return replace(
+        known,
+        distance=known.distance if distance is None else distance,
+        relations=tuple(relation or known.relations),
+        language=language or known.language,
+    )
+
+
+def _facts(found: tuple[Found, ...], topic: TopicSettings) -> dict[str, object]:
+    from honeyguide.text.ontology.lexicon import lexicon
+
+    names = {f.number: f.concept.name for f in found}
+    words = lexicon(tuple(f.concept for f in found), topic.language)
+    return {
+        "concepts": [
+            {
+                "name": f.concept.name,
+                "distance": f.distance,
+                "via": names.get(f.via),
+                "synonyms": list(f.concept.synonyms),
+            }
+            for f in found
+        ],
+        "stems": dict(zip(words.names, words.distances, strict=True)),
+    }
+
+
+def _draw(found: tuple[Found, ...], topic: TopicSettings) -> None:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    from honeyguide.cli.words import console, count, plain, say
+    from honeyguide.text.ontology.choose import MOST
+    from honeyguide.text.ontology.lexicon import lexicon
+
+    trees: dict[int, Tree] = {}
+    roots: list[Tree] = []
+    for f in found:
+        label = Text(plain(f.concept.name))
+        if f.concept.synonyms:
+            label.append(f"  {plain(', '.join(f.concept.synonyms[:3]))}", style="dim")
+        above = trees.get(f.via)
+        if above is None:
+            # The topic itself, or a concept that only one without a name leads to.
+            trees[f.number] = Tree(label)
+            roots.append(trees[f.number])
+        else:
+            trees[f.number] = above.add(label)
+    out = console()
+    for tree in roots:
+        out.print(tree)
+    words = lexicon(tuple(f.concept for f in found), topic.language)
+    more = f"; {MOST} is the most that is taken" if len(found) == MOST else ""
+    say(
+        f"{count(len(found), 'concept')} within {count(topic.distance, 'edge')}, "
+        f"{count(len(words), 'word')} to look for{more}"
+    )

@@ -1,0 +1,124 @@
+"""What is compared: a web, a topic, a strategy and a draw of seeds; and what came of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from honeyguide import __version__
+from honeyguide.lab.graph import Graph
+from honeyguide.lab.jsonl import read_aliases
+from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.web import MadeWeb
+from honeyguide.lab.serving import Desk, Serving
+from honeyguide.lab.web import RecordedWeb, Web, without_scheme
+from honeyguide.url import canonical
+
+
+@dataclass(frozen=True, slots=True)
+class WebSpec:
+    """A web and how it is served; the same for every strategy."""
+
+    name: str
+    files: tuple[str, ...] = ()
+    made: str = ""
+    """Instead of files: a plan such as ``seed=7,pages=20000``."""
+    robots: str = ""
+    """robots.txt of every host; '': its own."""
+    strip: tuple[str, ...] = ()
+    closed: bool = True
+    """Links to pages that were not recorded are taken out."""
+    seeds: tuple[str, ...] = ()
+    """Fixed seeds; none: drawn from the topic's pages."""
+    aliases: tuple[str, ...] = ()
+    """Files of redirects, besides those that lie beside the pages."""
+    error_rate: float = 0.0
+    latency_s: float = 0.0
+    """Simulated seconds until an answer."""
+    delay_s: float = 0.0
+    """Simulated seconds that a host rests; 0: the best candidate always goes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One crawl to be made."""
+
+    web: WebSpec
+    topic: str
+    strategy: str
+    draw: int
+    budget: int
+    """0: as many visits as there are relevant pages."""
+    seeds: int = 3
+    examples: int = 10
+    concurrency: int = 1
+
+    @property
+    def key(self) -> str:
+        """Everything that the result depends on, but for our own code: its version is in it."""
+        return json.dumps([__version__, *astuple(self)], separators=(",", ":"))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a crawl brought in, against the truth."""
+
+    key: str
+    web: str
+    topic: str
+    strategy: str
+    draw: int
+    visits: int
+    found: tuple[int, ...]
+    """Relevant pages found after each visit; seeds and examples do not count."""
+    relevant: int
+    """Relevant pages that can be reached, seeds and examples not counted."""
+    judged: int
+    """Pages the crawler itself called relevant."""
+    right: int
+    """Those of them that truly are."""
+    cpu_ms: float
+    """CPU per visit."""
+
+
+class Opened(NamedTuple):
+    """A web ready to be crawled."""
+
+    desk: Desk
+    graph: Graph
+
+
+@lru_cache(maxsize=4)
+def opened(spec: WebSpec) -> Opened:
+    """The web of a spec, read once in each process."""
+    web: Web = (
+        MadeWeb(plan_of(spec.made))
+        if spec.made
+        else RecordedWeb.load([Path(file) for file in spec.files])
+    )
+    calm = Serving(
+        robots=spec.robots or None,
+        strip=spec.strip,
+        closed=spec.closed and not spec.made,
+        aliases=redirects(spec.aliases),
+    )
+    # The judge's own desk never fails.
+    return Opened(
+        Desk(web, replace(calm, error_rate=spec.error_rate)),
+        Graph(Desk(web, calm)),
+    )
+
+
+def redirects(files: Iterable[str | Path]) -> dict[str, str]:
+    """What the alias files say, for :class:`Serving`."""
+    found: dict[str, str] = {}
+    for file in files:
+        for alias, target in read_aliases(Path(file)).items():
+            source, goal = canonical(alias), canonical(target)
+            if source and goal and without_scheme(source) != without_scheme(goal):
+                found[without_scheme(source)] = goal
+    return found
