@@ -98,6 +98,7 @@ def domain(name: str) -> str:
     return str(_PSL.privatesuffix(name) or name)
 
 
+@lru_cache(maxsize=4_096)
 def is_ip(name: str) -> bool:
     try:
         ip_address(name.strip("[]"))

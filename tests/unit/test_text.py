@@ -47,7 +47,7 @@ def test_terms_find_words_by_stem_and_phrases_in_order() -> None:
     names = {terms.names[number]: n for number, n in counts.items()}
     assert names == {"backup": 2, "full-text search": 2, "point in time recovery": 1}
     assert parts["search"] == 3
-    assert length == 23
+    assert length == 21
 
 
 def test_terms_without_terms_find_nothing() -> None:

@@ -15,7 +15,7 @@ HEADERS: Final = 1000
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
 _STATUS = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})(?![0-9])")
-_HOP = (b"transfer-encoding", b"content-length")
+_HOP = re.compile(rb"\s*(?:transfer-encoding|content-length)\s*(?::|\Z)", re.IGNORECASE).match
 _CONTACT = re.compile(
     r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+|https?://[!#-'*-;=?-~]+"
 ).fullmatch
@@ -31,8 +31,9 @@ class Head:
     headers: tuple[tuple[str, str], ...]
 
     def header(self, name: str) -> str:
+        length = len(name)
         for key, value in self.headers:
-            if key.lower() == name:
+            if len(key) == length and key.lower() == name:
                 return value
         return ""
 
@@ -44,16 +45,13 @@ class Head:
         lines = [_plain(self.lines[0], self.status)]
         chunked = False
         for line in self.lines[1:]:
-            name, _, value = line.partition(b":")
-            word = name.strip().lower()
-            if word in _HOP:
-                if word == b"content-length" and value.strip() == b"%d" % length and not chunked:
-                    lines.append(line)
-                    continue
-                chunked = True
-                lines.append(b"X-Archive-Orig-" + line)
-            else:
-                lines.append(line)
+            if _HOP(line):
+                name, _, value = line.partition(b":")
+                framed = name.strip().lower() == b"content-length" and not chunked
+                if not framed or value.strip() != b"%d" % length:
+                    chunked = True
+                    line = b"X-Archive-Orig-" + line
+            lines.append(line)
         if chunked:
             lines.append(b"Content-Length: %d\r\n" % length)
         lines.append(b"\r\n")
@@ -62,12 +60,12 @@ class Head:
 
 def read(url: str, received: list[bytes]) -> Head:
     """The last head among the header lines that came in; raises FetchError."""
-    start = 0
-    for number, line in enumerate(received):
-        if line.startswith(b"HTTP/"):
-            start = number
+    start = max((n for n, line in enumerate(received) if line[:5] == b"HTTP/"), default=0)
     lines = received[start:]
-    end = next((n for n, line in enumerate(lines) if not line.strip(b"\r\n")), -1)
+    try:
+        end = lines.index(b"\r\n")
+    except ValueError:
+        end = next((n for n, line in enumerate(lines) if not line.strip(b"\r\n")), -1)
     if end < 0:
         raise ConnectError(url, "the answer broke off within its head")
     del lines[end:]

@@ -38,11 +38,15 @@ def read(
     strip_tracking: bool = True,
     outlinks: int = 500,
     html_limit: int = 10_000_000,
+    words: bool = True,
 ) -> Page:
     """The page in a response, and the links on it. Raises ParseError for what is no text.
 
     Only a list (sitemap, feed) may be longer than ``html_limit`` bytes, and only one that was
     announced as such may have more than ``outlinks`` links.
+
+    Without ``words`` it is read for its links: they have an anchor, but no words around it and
+    no tag path, and the page's text is whatever stands in it, not its main part.
     """
     content_type, media_type = response.header("content-type"), response.media_type
     body = _within(response, link, html_limit)
@@ -68,6 +72,7 @@ def read(
         language_tag(response.header("content-language")),
         strip_tracking,
         outlinks,
+        words,
     )
     return _READERS[kind](source)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from honeyguide.parse.source import Source
 from honeyguide.types import Url
@@ -31,30 +32,75 @@ _PLAIN = re.compile(
 ).match
 """A path, perhaps with a query, of which the standard changes no character."""
 _FOLDERS = 16
+_SHORT = 200
+_MEMO = 1_000
+"""Addresses remembered for one folder: pages beside each other share most of their links."""
 
 
 class Resolver:
     """Makes the addresses of one page. ``base`` is what the page declares to be relative to."""
 
-    __slots__ = ("_base", "_folders", "_page", "_root", "_strip", "_targets")
+    __slots__ = ("_base", "_folder", "_page", "_targets")
 
     def __init__(self, source: Source, base: str = "") -> None:
         self._page = source.url
         self._base = (canonical(base.strip(), source.url) if base else None) or source.url
-        root = self._base.index("/", self._base.index("//") + 2)
-        self._root = self._base[: root + 1]
-        self._folders = _folders(self._base, root)
-        self._strip = source.strip_tracking
+        path = self._base.partition("?")[0]
+        self._folder = _folder(path[: path.rindex("/") + 1], source.strip_tracking)
         self._targets: dict[str, Url | None] = {}
 
     def address(self, text: str) -> Url | None:
         """The address that the text means; None: it is none that can be visited."""
+        return self._folder.address(text, self._base)
+
+    def target(self, text: str) -> Url | None:
+        """Where a link leads: not back to its own page, nor to a file without words."""
+        text = text.partition("#")[0]
+        try:
+            return self._targets[text]
+        except KeyError:
+            pass
+        url = self._folder.target(text, self._base)
+        if url == self._page:
+            url = None
+        self._targets[text] = url
+        return url
+
+
+class _Folder:
+    """What the pages of one folder have in common: most of what their links mean."""
+
+    __slots__ = ("_above", "_root", "_strip", "_targets")
+
+    def __init__(self, folder: str, strip: bool) -> None:
+        root = folder.index("/", folder.index("//") + 2)
+        self._root = folder[: root + 1]
+        self._above = _folders(folder, root)
+        self._strip = strip
+        self._targets: dict[str, Url | None] = {}
+
+    def target(self, text: str, base: Url) -> Url | None:
+        try:
+            return self._targets[text]
+        except KeyError:
+            pass
+        url = self.address(text, base)
+        if url and unreadable(url):
+            url = None
+        # A mere query is relative to the page, not to its folder.
+        if text and text[0] != "?" and len(text) <= _SHORT and not text[0].isspace():
+            if len(self._targets) >= _MEMO:
+                self._targets.clear()
+            self._targets[text] = url
+        return url
+
+    def address(self, text: str, base: Url) -> Url | None:
         text = text.strip()
         if len(text) > _LONGEST:
             return None
         url = self._joined(text)
         if url is None and not text[:11].lower().startswith(_SKIPPED):
-            url = canonical(text, self._base)
+            url = canonical(text, base)
         return untracked(url) if url and self._strip and "?" in url else url
 
     def _joined(self, text: str) -> Url | None:
@@ -69,31 +115,22 @@ class Resolver:
             rest, up = text, 0
             while rest.startswith("../"):
                 rest, up = rest[3:], up + 1
-            if not self._folders:
+            if not self._above:
                 return None
-            folder = self._folders[min(up, len(self._folders) - 1)]
+            folder = self._above[min(up, len(self._above) - 1)]
         plain = _PLAIN(rest)
         if plain is None or "./" in plain[1] or plain[1].endswith("."):
             return None
         return Url(folder + rest)
 
-    def target(self, text: str) -> Url | None:
-        """Where a link leads: not back to its own page, nor to a file without words."""
-        text = text.partition("#")[0]
-        try:
-            return self._targets[text]
-        except KeyError:
-            pass
-        url = self.address(text)
-        if url == self._page or (url and unreadable(url)):
-            url = None
-        self._targets[text] = url
-        return url
+
+@lru_cache(maxsize=64)
+def _folder(folder: str, strip: bool) -> _Folder:
+    return _Folder(folder, strip)
 
 
-def _folders(base: Url, root: int) -> list[str]:
-    """The base's folder and all above it, up to the root; none if they are absurdly many."""
-    path = base.partition("?")[0]
+def _folders(path: str, root: int) -> list[str]:
+    """The folder and all above it, up to the root; none if they are absurdly many."""
     if path.count("/", root) > _FOLDERS:
         return []
     folders: list[str] = []

@@ -30,6 +30,8 @@ class Source:
     strip_tracking: bool = True
     outlinks: int = 500
     """Most links taken from it."""
+    words: bool = True
+    """False: only its links are wanted, with their anchors."""
 
 
 def collapse(text: str) -> str:

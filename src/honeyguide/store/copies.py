@@ -39,8 +39,10 @@ class _Waiting:
 class Copies:
     """``find`` before a visit is appended, ``add`` while it is: the text is hashed once."""
 
-    def __init__(self, db: Database, sketcher: Sketcher) -> None:
+    def __init__(self, db: Database, sketcher: Sketcher, near: bool = True) -> None:
         self._db = db
+        self._near = near
+        """Whether similar texts are looked for, or only equal ones."""
         self._sketcher = sketcher
         self._index: Keys | None = None
         self._waiting: dict[Url, _Waiting] = {}
@@ -59,7 +61,7 @@ class Copies:
     def find(self, url: Url, text: str) -> Copy | None:
         """Of which page is this text a copy?"""
         self._forget(url)
-        sketch = self._sketcher.sketch(text)
+        sketch = self._sketcher.sketch(text, self._near)
         if sketch is None:
             return None
         of, exact = self._first(sketch)

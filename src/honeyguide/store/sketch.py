@@ -17,7 +17,7 @@ from xxhash import xxh3_64_intdigest
 
 from honeyguide.store.database import signed
 
-ALGORITHM = f"rensa {RMinHash.ALGORITHM_VERSION}, 3 words, 8 x 9 of 128"
+ALGORITHM = f"rensa {RMinHash.ALGORITHM_VERSION}, 3 words of 16 KiB, 8 x 9 of 128"
 """Signatures made by another algorithm cannot be compared."""
 
 _PERMUTATIONS = 128
@@ -26,7 +26,7 @@ BANDS, _ROWS = 8, 9
 _WORDS = 3
 _FEWEST = 50
 """Texts of fewer words are too short to resemble: only equal ones count."""
-_MOST = 1 << 16
+_MOST = 1 << 14
 """Bytes that a signature looks at."""
 _BLANKS = bytes(range(33))
 _MIX = np.uint64(0xFF51AFD7ED558CCD)
@@ -52,8 +52,11 @@ class Sketcher:
         self._inverse = _powers(pow(_BASE, -1, 1 << 64))
         self._places = np.arange(_MOST)
 
-    def sketch(self, text: str) -> Sketch | None:
-        """None for a text without a word."""
+    def sketch(self, text: str, near: bool = True) -> Sketch | None:
+        """None for a text without a word. Unless ``near``, only equal texts will be found."""
+        if not near:
+            raw = text.strip().encode("utf-8", "replace")
+            return Sketch(signed(xxh3_64_intdigest(raw))) if raw else None
         raw = text.lower().encode("utf-8", "replace")
         solid = raw.translate(None, _BLANKS)
         if not solid:

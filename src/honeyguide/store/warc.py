@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,14 @@ def digest(*parts: bytes) -> str:
 
 def date(at: float) -> str:
     try:
-        return datetime.fromtimestamp(int(at), UTC).isoformat()[:19] + "Z"
+        return _date(int(at))
     except (ValueError, OverflowError, OSError):
         return "1970-01-01T00:00:00Z"
+
+
+@lru_cache(maxsize=64)
+def _date(second: int) -> str:
+    return datetime.fromtimestamp(second, UTC).isoformat()[:19] + "Z"
 
 
 def record(

@@ -24,7 +24,7 @@ class Backlinks:
     and takes the first edge's worth for all.
     """
 
-    habits: ClassVar[Habits] = Habits(merge="any")
+    habits: ClassVar[Habits] = Habits(merge="any", reads="links")
 
     keywords: tuple[str, ...] = ()
     description: str = ""

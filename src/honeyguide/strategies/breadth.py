@@ -18,7 +18,7 @@ class Breadth:
     judgement never influences the order. Without keywords every page is relevant.
     """
 
-    habits: ClassVar[Habits] = Habits(order="breadth")
+    habits: ClassVar[Habits] = Habits(order="breadth", reads="links")
 
     keywords: tuple[str, ...] = ()
     description: str = ""

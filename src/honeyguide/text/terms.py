@@ -11,8 +11,11 @@ from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words, words
 _GAP = 2
 """Words of a phrase may lie so far apart: one stop word fits between them."""
 _BREAK = "\x1f"
+_WORDS = re.compile(r"[^\W_]+").findall
 _TOKENS = re.compile(f"[^\\W_]+|{_BREAK}").findall
 _MEMO = 50_000
+_PIECE = 1 << 16
+"""Words of one piece of text lie so near together that they count as neighbours."""
 
 
 class Count(NamedTuple):
@@ -50,16 +53,20 @@ class Terms:
             for place, stem in enumerate(phrase):
                 self._places.setdefault(stem, []).append((number, place))
         self._known = _Known(self._places, language)
+        self._holds = _Holds(self._known)
 
     def __len__(self) -> int:
         return len(self.phrases)
 
     def count(self, text: str) -> tuple[Count, int]:
-        """What stands in a text, and its length in words."""
-        known = self._known
-        found = words(text, self.language)
-        hits = [(at, stem) for at, word in enumerate(found) if (stem := known[word])]
-        return self._tell(hits), len(found)
+        """What stands in a text, and its length: how many pieces its blanks make."""
+        # Splitting at blanks is three times faster than looking for letters; the few pieces that
+        # hold a term are looked at closely.
+        holds = self._holds
+        pieces = fold(text, self.language).split()
+        found = [(at, stems) for at, piece in enumerate(pieces) if (stems := holds[piece])]
+        hits = [(at + n / _PIECE, stem) for at, stems in found for n, stem in stems]
+        return self._tell(hits), len(pieces)
 
     def count_all(self, texts: Sequence[str]) -> list[Count | None]:
         """The same for many short texts at once, which is several times faster; None: nothing."""
@@ -83,11 +90,11 @@ class Terms:
             found.append(self._tell(hits) if hits else None)
         return found
 
-    def _tell(self, hits: Iterable[tuple[int, str]]) -> Count:
+    def _tell(self, hits: Iterable[tuple[float, str]]) -> Count:
         """Terms and parts from (place, stem) pairs."""
         terms: dict[int, int] = {}
         parts: dict[str, int] = {}
-        progress: dict[int, tuple[int, int]] = {}
+        progress: dict[int, tuple[int, float]] = {}
         """Phrase → how many of its words were seen, and where the last of them stood."""
         for at, stem in hits:
             if stem in self.parts:
@@ -125,4 +132,21 @@ class _Known(dict[str, str]):
         answer = stem if stem in self._places else ""
         if len(word) <= LONGEST:
             self[word] = answer
+        return answer
+
+
+class _Holds(dict[str, tuple[tuple[int, str], ...]]):
+    """Text between two blanks → the terms' stems in it with their places: mostly none."""
+
+    def __init__(self, known: _Known) -> None:
+        super().__init__()
+        self._known = known
+
+    def __missing__(self, piece: str) -> tuple[tuple[int, str], ...]:
+        known = self._known
+        answer = tuple((n, stem) for n, word in enumerate(_WORDS(piece)) if (stem := known[word]))
+        if len(piece) <= LONGEST:
+            if len(self) >= _MEMO:
+                self.clear()
+            self[piece] = answer
         return answer

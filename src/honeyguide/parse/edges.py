@@ -1,0 +1,193 @@
+"""The edges of an HTML page: what its tree says about each link, before the text is rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from turbohtml import Document, Element, Text
+
+from honeyguide.parse.head import language_tag
+from honeyguide.parse.links import Edge
+from honeyguide.parse.resolve import Resolver
+from honeyguide.parse.source import Source, collapse
+from honeyguide.parse.tags import Paths
+from honeyguide.types import Url
+
+ASIDE = ("area", "base", "frame", "iframe", "link", "meta")
+"""Elements besides ``<a>`` that link, or say something about the page."""
+_FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+_WORDS = 500
+
+
+@dataclass(slots=True)
+class Parts:
+    """The elements that matter, sorted by what is done with them; filled once, then read."""
+
+    anchors: list[Element] = field(default_factory=list)
+    frames: list[Element] = field(default_factory=list)
+    relations: list[Element] = field(default_factory=list)
+    metas: list[Element] = field(default_factory=list)
+    blocks: list[Element] = field(default_factory=list)
+    base: str = ""
+
+
+def sort(tree: Document, wanted: tuple[str, ...]) -> Parts:
+    parts = Parts()
+    for element in tree.iter_elements(wanted):
+        match element.tag:
+            case "a":
+                parts.anchors.append(element)
+            case "link":
+                parts.relations.append(element)
+            case "meta":
+                parts.metas.append(element)
+            case "area" | "frame" | "iframe":
+                parts.frames.append(element)
+            case "base":
+                parts.base = parts.base or element.attr("href") or ""
+            case _:
+                parts.blocks.append(element)
+    return parts
+
+
+def edges_of(
+    parts: Parts, resolver: Resolver, source: Source, spoken: list[str] | None
+) -> list[Edge]:
+    edges = _relations(parts.relations, resolver, source.outlinks)
+    if spoken is None:
+        edges += _labelled(parts.anchors, resolver, source)
+    else:
+        edges += _anchors(parts.anchors, resolver, source, spoken)
+    edges += _frames(parts.frames, resolver, source.outlinks)
+    return edges
+
+
+def _anchors(
+    anchors: list[Element], resolver: Resolver, source: Source, spoken: list[str]
+) -> list[Edge]:
+    """The edges of all ``<a>``. The words of each that has some go to ``spoken``.
+
+    An anchor without words is given its label as text, so that it has a place like the others.
+    """
+    edges = []
+    # No anchor stands in another, except where someone means harm.
+    room = 2 * len(source.text)
+    paths = Paths()
+    seen: dict[Url, bool] = {}
+    """Addresses found, and whether they have words yet."""
+    for element in anchors:
+        words = element.text
+        room -= len(words)
+        if room < 0:
+            break
+        url = None
+        if (href := element.attr("href")) and href[0] != "#" and len(seen) < source.outlinks:
+            url = resolver.target(href)
+        span = -1
+        if (words and not words.isspace()) or (
+            url and url not in seen and (words := _label(element))
+        ):
+            span = len(spoken)
+            spoken.append(words)
+        if url is None or (url in seen and (seen[url] or span < 0)):
+            continue
+        rel = element.attr("rel") or ""
+        if rel:
+            rel = collapse(rel[:100].lower())
+            if "nofollow" in rel:
+                continue
+        seen[url] = span >= 0
+        hreflang = element.attr("hreflang") or ""
+        if hreflang:
+            hreflang = language_tag(hreflang)
+        edges.append(Edge(url, "", span, paths.above(element), rel, hreflang))
+    return edges
+
+
+def _labelled(anchors: list[Element], resolver: Resolver, source: Source) -> list[Edge]:
+    """The edges of all ``<a>`` with their own words and nothing else: a third of the work."""
+    edges = []
+    room = 2 * len(source.text)
+    seen: dict[Url, bool] = {}
+    done: set[str] = set()
+    """What ``href`` said where it led to something new, or to nothing."""
+    for element in anchors:
+        href = element.attr("href")
+        if not href or href[0] == "#" or href in done:
+            continue
+        url = resolver.target(href)
+        if url is None or seen.get(url) or (url not in seen and len(seen) >= source.outlinks):
+            done.add(href)
+            continue
+        rel = element.attr("rel") or ""
+        if rel:
+            rel = collapse(rel[:100].lower())
+            if "nofollow" in rel:
+                continue
+        words = element.text
+        room -= len(words)
+        if room < 0:
+            break
+        words = collapse(words[:_WORDS]) or _label(element)
+        seen[url] = bool(words)
+        hreflang = element.attr("hreflang") or ""
+        if hreflang:
+            hreflang = language_tag(hreflang)
+        edges.append(Edge(url, words, rel=rel, hreflang=hreflang))
+    return edges
+
+
+def _label(element: Element) -> str:
+    """What an anchor without text is called, made part of the text."""
+    images = element.find_all("img", limit=5)
+    label = next((alt for image in images if (alt := _words(image, "alt"))), "")
+    label = label or _words(element, "title") or _words(element, "aria-label")
+    if label:
+        element.append(Text(label))
+    return label
+
+
+def _frames(frames: list[Element], resolver: Resolver, most: int) -> list[Edge]:
+    edges: list[Edge] = []
+    paths = Paths()
+    for element in frames:
+        if len(edges) >= most:
+            break
+        area = element.tag == "area"
+        url = resolver.target(element.attr("href" if area else "src") or "")
+        rel = collapse((element.attr("rel") or "")[:100].lower())
+        if url and "nofollow" not in rel:
+            label = (area and _words(element, "alt")) or _words(element, "title")
+            label = label or _words(element, "aria-label")
+            edges.append(Edge(url, label, path=paths.above(element), rel=rel))
+    return edges
+
+
+def _relations(relations: list[Element], resolver: Resolver, most: int) -> list[Edge]:
+    """Feeds, other languages and neighbours of the page, as its head declares them."""
+    edges: list[Edge] = []
+    for element in relations:
+        if len(edges) >= most:
+            break
+        said = (element.attr("rel") or "")[:100].lower()
+        if "alternate" not in said and "next" not in said and "prev" not in said:
+            continue  # most are style sheets
+        rel = collapse(said)
+        kind = (element.attr("type") or "").strip().lower()
+        hreflang = element.attr("hreflang") or ""
+        words = rel.split()
+        channel: Literal["link", "feed"] = "link"
+        if "alternate" in words and kind in _FEEDS:
+            channel = "feed"
+        elif not ("next" in words or "prev" in words or ("alternate" in words and hreflang)):
+            continue
+        if "nofollow" not in words and (url := resolver.target(element.attr("href") or "")):
+            title = _words(element, "title")
+            tongue = language_tag(hreflang)
+            edges.append(Edge(url, title, rel=rel, hreflang=tongue, channel=channel))
+    return edges
+
+
+def _words(element: Element, name: str) -> str:
+    return collapse((element.attr(name) or "")[:_WORDS])
