@@ -7,7 +7,7 @@ key and the nearest right one, before anything is opened or fetched.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -32,10 +32,22 @@ class TopicSettings:
     """Addresses of pages that are what you want."""
     bad: tuple[str, ...] = ()
     """Addresses of pages that are not."""
+    good_files: tuple[str, ...] = ()
+    """Files (HTML or text) that are what you want; patterns, from the collection's folder."""
+    bad_files: tuple[str, ...] = ()
+    """Files that are not."""
     language: str = "en"
     """Language of the keywords: it chooses stemmer and stop words."""
     threshold: float = 0.5
     """A page whose verdict reaches this is relevant."""
+    ontology: str = ""
+    """File or folder of an ontology, looked for beside topic.toml first; ours: cell, mammal."""
+    concept: str = ""
+    """Which concept of the ontology the topic is: its name or identifier."""
+    distance: int = 3
+    """Concepts so many edges away from it belong to the topic."""
+    relations: tuple[str, ...] = ()
+    """Kinds of edges to walk: is-a, inst, prop; none given: all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,9 @@ class StoreSettings:
     """Keep every answer as it came, in WARC files."""
     warc_mb: int = 1000
     """Start a new WARC file at this size."""
+    texts: Literal["read", "all"] = "read"
+    """Keep the words of pages, and look for near copies, where the strategy reads words; or always.
+    A breadth-first crawl only reads links."""
     min_free_mb: int = 200
     """Stop cleanly when the disk has less room than this."""
 
@@ -143,6 +158,8 @@ class LearnSettings:
     """Whose word a strategy that learns believes: people's labels, its own verdicts, or both."""
     every: int = 14
     """Pages between two generations."""
+    eager: bool = True
+    """Learn from people's labels at once, not only when the next generation is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +186,11 @@ def load(path: Path) -> Settings:
         raise ConfigError(f"{path} cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    return parse(raw, str(path))
+    settings = parse(raw, str(path))
+    beside = path.parent / settings.topic.ontology
+    if settings.topic.ontology and beside.exists():
+        return replace(settings, topic=replace(settings.topic, ontology=str(beside)))
+    return settings
 
 
 def parse(raw: dict[str, Any], where: str = "settings") -> Settings:

@@ -26,7 +26,8 @@ class Strategy(Protocol):
     """How one crawler decides. Pure, synchronous, a frozen dataclass, saved without pickle.
 
     A strategy takes what it needs of the topic by naming its fields so: ``keywords``,
-    ``description``, ``language``, ``concepts``; every other field is a parameter with the paper's default.
+    ``description``, ``language``, ``concepts``; every other field is a parameter with the
+    paper's default.
     """
 
     habits: ClassVar[Habits]

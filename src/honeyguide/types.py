@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, NewType
 Url = NewType("Url", str)
 """A canonical address. Only :func:`honeyguide.url.canonical` makes one."""
 
-Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search"]
+Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search", "example"]
 """How a link came to us."""
 
 FailureKind = Literal[
@@ -102,9 +102,9 @@ class Response:
 
     def header(self, name: str) -> str:
         """The first header of that name, or ''."""
-        wanted = name.lower()
+        wanted, length = name.lower(), len(name)
         for key, value in self.headers:
-            if key.lower() == wanted:
+            if len(key) == length and key.lower() == wanted:
                 return value
         return ""
 
@@ -214,6 +214,10 @@ class Habits(NamedTuple):
     """It learns from every visit, with the verdict as the target, besides labels."""
     grows: bool = False
     """It learns whenever its examples grew by a tenth, not every so many pages."""
+    drops: bool = False
+    """A link that scores 0 never waits."""
+    reads: Literal["words", "links"] = "words"
+    """What it looks at: the words of pages and around links, or only where links lead."""
 
 
 @dataclass(frozen=True, slots=True)

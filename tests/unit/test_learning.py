@@ -1,11 +1,20 @@
+"""Teachers, the trainer's schedule, the pool's caps, the gate, and the process that learns."""
+
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 import pytest
 
+from honeyguide.errors import ModelError
+from honeyguide.learning.apart import Apart, Here
+from honeyguide.learning.drift import Drift
+from honeyguide.learning.gate import HeldBack, tried
+from honeyguide.learning.pool import Pool
+from honeyguide.learning.school import School
 from honeyguide.learning.teachers import teacher
 from honeyguide.learning.trainer import Trainer
 from honeyguide.types import Copy, Example, Habits, Link, Page, Url, Verdict, Visit
@@ -28,46 +37,246 @@ def test_the_automatic_teacher_believes_clear_verdicts(score: float, target: flo
 
 
 def test_a_person_goes_before_the_judge() -> None:
-    both = teacher("both", {URL: 0.0}).teach(visit(0.99))
+    both = teacher("both", {URL: (0.0, "user")}).teach(visit(0.99))
     assert both is not None
     assert (both.target, both.by) == (0.0, "user")
 
 
 def test_nothing_is_learned_from_failures_and_copies() -> None:
     for kind in ("automatic", "both", "none", "interactive"):
-        assert teacher(kind, {}).teach(visit(None, None)) is None  # type: ignore[arg-type]
+        assert teacher(kind, {}).teach(visit(None, None)) is None
     assert teacher("automatic", {}).teach(visit(0.9, copy=Copy(URL, True))) is None
-    assert teacher("none", {URL: 1.0}).teach(visit(0.9)) is None
+    assert teacher("none", {URL: (1.0, "user")}).teach(visit(0.9)) is None
 
 
 @dataclass(frozen=True)
-class Learner:
+class Rote:
+    """Knows by heart what it was taught, and says so."""
+
     habits: ClassVar[Habits] = Habits(learns=True)
-    lessons: tuple[Example, ...] = field(default=())
+    known: tuple[tuple[str, float], ...] = ()
+    doubt: float = 0.5
+    fails: bool = False
 
-    def learn(self, examples: tuple[Example, ...]) -> Learner:
-        return replace(self, lessons=tuple(examples))
+    def judge(self, page: Page) -> Verdict:
+        return Verdict(dict(self.known).get(page.text, self.doubt))
+
+    def rank(self, links: Any) -> list[float]:
+        return [0.5 for _ in links]
+
+    def explain(self, link: Link) -> tuple[()]:
+        return ()
+
+    def learn(self, examples: Any) -> Self:
+        if self.fails:
+            raise ZeroDivisionError("no")
+        if not examples:
+            return self
+        return replace(self, known=tuple((e.page.text, e.target) for e in examples))
 
 
-def example(by: str = "judge") -> Example:
-    return Example(Link(URL), PAGE, 1.0, by)  # type: ignore[arg-type]
+def example(n: int = 0, target: float = 1.0, by: Any = "judge", text: str = "") -> Example:
+    url = Url(f"http://e.org/{n}")
+    return Example(Link(url), Page(url, text=text or f"page {n}"), target, by)
 
 
 def test_the_trainer_counts_pages_and_needs_an_example() -> None:
-    trainer = Trainer(every=3)
+    trainer = Trainer(Here(), every=3)
     for _ in range(3):
         trainer.seen()
     assert not trainer.due()
+    trainer.offer(example(by="visit"))
+    assert not trainer.due(), "a mere visit is no news"
     trainer.offer(example())
     assert trainer.due()
-    learned: Any = asyncio.run(trainer.learn(Learner()))  # type: ignore[arg-type]
-    assert len(learned.lessons) == 1
+    lesson = asyncio.run(trainer.learn(Rote()))
+    assert isinstance(lesson.strategy, Rote)
+    assert lesson.live
     assert not trainer.due()
 
 
-def test_people_are_remembered_longest() -> None:
-    trainer = Trainer(every=1, capacity=3)
-    for by in ("user", "judge", "judge", "judge", "user"):
-        trainer.offer(example(by))
-    learned: Any = asyncio.run(trainer.learn(Learner()))  # type: ignore[arg-type]
-    assert [e.by for e in learned.lessons] == ["user", "judge", "user"]
+def test_a_persons_word_is_learned_at_once_unless_told_otherwise() -> None:
+    for eager in (True, False):
+        trainer = Trainer(Here(), every=14, eager=eager)
+        trainer.offer(example(by="user"))
+        assert trainer.due() is eager
+
+
+def test_the_first_lesson_waits_for_the_topics_examples() -> None:
+    trainer = Trainer(Here(), every=14)
+    trainer.expect(2)
+    trainer.offer(example(by="seed"))
+    assert not trainer.due()
+    trainer.expect(0)
+    assert trainer.due()
+
+
+def test_growth_by_a_tenth() -> None:
+    trainer = Trainer(Here(), every=14, grows=True, eager=False)
+    lessons = []
+    for n in range(100):
+        trainer.offer(example(n, by="visit"))
+        if trainer.due():
+            lessons.append(n + 1)
+            asyncio.run(trainer.learn(Rote()))
+    assert lessons[:4] == [5, 6, 7, 8]
+    assert all(b >= 1.1 * a for a, b in pairwise(lessons))
+    assert lessons[-1] >= 90
+
+
+def test_lessons_that_fail_are_told_and_given_up() -> None:
+    trainer = Trainer(Broken(), every=1)
+    for _ in range(3):
+        trainer.offer(example(by="user"))
+        assert trainer.due()
+        assert asyncio.run(trainer.learn(Rote())).strategy is None
+    assert "broke" in trainer.trouble
+    trainer.offer(example(by="user"))
+    assert not trainer.due()
+
+
+class Broken(Here):
+    async def lesson(self, strategy: Any) -> Any:
+        raise ModelError("it broke")
+
+
+def test_a_person_replaces_the_judge_in_the_pool_and_never_the_other_way() -> None:
+    pool = Pool()
+    pool.add(example(1, 1.0, "judge"))
+    pool.add(example(1, 0.0, "user"))
+    pool.add(example(1, 1.0, "judge"))
+    assert [(e.target, e.by) for e in pool.labelled()] == [(0.0, "user")]
+    assert pool.judged(pool.labelled()) == []
+
+
+def test_self_training_is_capped() -> None:
+    pool = Pool()
+    for n in range(10):
+        pool.add(example(n, float(n % 2), "user"))
+    for n in range(100, 1100):
+        pool.add(example(n, float(n % 2)))
+    labelled = pool.labelled()
+    assert len(pool.judged(labelled)) == 20, "at most the basis, in the first lesson"
+    pool.learned(30)
+    assert len(pool.judged(labelled)) == 30, "at most as many as it learned from before"
+    pool.learned(5000)
+    assert len(pool.judged(labelled)) == 200, "at most ten times what people gave"
+
+
+def test_neither_kind_outnumbers_the_other_three_times() -> None:
+    pool = Pool()
+    for n in range(4):
+        pool.add(example(n, float(n % 2), "user"))
+    for n in range(100, 118):
+        pool.add(example(n, 1.0))
+    judged = pool.judged(pool.labelled())
+    assert len(judged) == 4, "two bad, so six good, two of them people's"
+    assert judged[-1].page.url.endswith("117"), "the newest stay"
+
+
+def test_the_pool_forgets_old_visits_and_long_texts() -> None:
+    pool = Pool()
+    for n in range(400):
+        pool.add(example(n, 0.3, "visit", text="word " * 10_000))
+    assert len(pool.visits()) == 300
+    assert len(pool.visits()[0].page.text) == 20_000
+
+
+def test_a_fifth_of_each_kind_is_held_back_always_the_same() -> None:
+    many = [example(n, float(n % 4 == 0), "user") for n in range(200)]
+    back = HeldBack()
+    for one in (*many, *many):
+        back.hear(one)
+    learning, held = back.split(many)
+    assert len(held) == 40
+    assert sum(e.target for e in held) == 10, "a fifth of the fifty good ones"
+    assert len(learning) + len(held) == 200
+    assert back.split(many[:24]) == (many[:24], [])
+
+
+def test_the_gate_stops_a_bad_batch_and_lets_a_good_one_pass() -> None:
+    """Forty right labels, then forty wrong ones for other pages with the same words."""
+    school = School()
+    kinds = {0.0: "soup", 1.0: "birds"}
+    for n in range(40):
+        target = float(n % 2)
+        school.offer(example(n, target, "user", kinds[target]))
+    first = school.lesson(Rote())
+    assert first.live
+    assert first.strategy is not None
+    for n in range(100, 160):
+        target = float(n % 2)
+        school.offer(example(n, target, "user", kinds[1 - target]))
+    bad = school.lesson(first.strategy)
+    assert bad.strategy is not None
+    assert not bad.live
+    assert "held back" in bad.note
+    assert bad.trial is not None
+    assert bad.trial.after > bad.trial.before
+    for n in range(100, 160):
+        target = float(n % 2)
+        school.offer(example(n, 1 - target, "user", kinds[1 - target]))
+    assert school.lesson(first.strategy).live, "put right, it passes"
+
+
+def test_too_few_labels_prove_nothing() -> None:
+    held = [example(n, 1.0, "user") for n in range(10)]
+    trial = tried(Rote(), Rote(doubt=0.0), held, set())
+    assert trial.pages == 0, "pages of one kind only"
+    assert trial.passed
+
+
+def test_good_pages_alone_are_set_against_visits_unlike_them() -> None:
+    school = School()
+    for n in range(3):
+        school.offer(example(n, 1.0, "seed", "finches migrate south with new plumage"))
+    assert school.lesson(Rote()).again, "one kind only: more pages would help"
+    for n in range(10, 40):
+        words = "boil the soup with salt" if n % 2 else "finches and plumage of migrating birds"
+        school.offer(example(n, 0.5, "visit", words))
+    lesson = school.lesson(Rote())
+    assert isinstance(lesson.strategy, Rote)
+    assert "taken for bad" in lesson.note
+    assert {t for t, value in lesson.strategy.known if value == 0.0} == {"boil the soup with salt"}
+
+
+def test_a_school_apart_teaches_the_same() -> None:
+    from tests.unit import test_learning as here  # by its full name, as the other process needs it
+
+    async def both() -> None:
+        apart = Apart()
+        try:
+            for n in range(6):
+                apart.offer(example(n, float(n % 2), "user"))
+            lesson = await apart.lesson(here.Rote())
+            assert isinstance(lesson.strategy, here.Rote)
+            assert len(lesson.strategy.known) == 6
+            apart.offer(example(7, 1.0, "user"))
+            lesson = await apart.lesson(lesson.strategy)
+            assert isinstance(lesson.strategy, here.Rote)
+            assert len(lesson.strategy.known) == 7, "it remembers the first six"
+            with pytest.raises(ModelError, match="ZeroDivisionError"):
+                await apart.lesson(here.Rote(fails=True))
+            process = apart._process
+            assert process is not None
+            process.kill()
+            await process.wait()
+            with pytest.raises(ModelError, match="broke down"):
+                await apart.lesson(here.Rote())
+            lesson = await apart.lesson(here.Rote())
+            assert isinstance(lesson.strategy, here.Rote)
+            assert len(lesson.strategy.known) == 7, "labels are told again to a new process"
+        finally:
+            await apart.aclose()
+
+    asyncio.run(both())
+
+
+def test_the_alarm_when_labels_and_verdicts_part() -> None:
+    drift = Drift(0.5)
+    for _ in range(10):
+        drift.heard(0.9, 1.0)
+    assert not drift.alarm
+    for _ in range(12):
+        drift.heard(0.9, 0.0)
+    assert "12 of the last 20" in drift.alarm

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, fields, replace
 from functools import partial
@@ -13,10 +13,13 @@ from typing import Any, cast
 
 from honeyguide import __version__, registry
 from honeyguide.config import Settings, build
+from honeyguide.crawl.examples import examples_of, judged
+from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.manners import Manners
+from honeyguide.crawl.ranking import rank
 from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.stages import Stages, rank
+from honeyguide.crawl.stages import Stages
 from honeyguide.crawl.turn import Turn
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, user_agent
@@ -24,13 +27,13 @@ from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.hosts import Politeness
 from honeyguide.frontier.order import make
-from honeyguide.learning.teachers import teacher
-from honeyguide.learning.trainer import Trainer
+from honeyguide.learning.apart import Apart, Here
 from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.scope import Fence, Traps, make_scope
 from honeyguide.store.store import Store
+from honeyguide.text.ontology.load import concepts_of
 from honeyguide.text.tokens import check_language
-from honeyguide.types import Candidate, Link, Request, Url
+from honeyguide.types import Candidate, Example, Link, Request, Url
 from honeyguide.url import canonical, domain
 
 _SHARED = ("keywords", "description", "language")
@@ -67,6 +70,8 @@ def strategy_of(settings: Settings) -> Strategy:
     topic = asdict(settings.topic)
     names = {f.name for f in fields(cls)}
     given: dict[str, Any] = {key: topic[key] for key in _SHARED if key in names}
+    if "concepts" in names:
+        given["concepts"] = concepts_of(settings.topic)
     made = build(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
     needs = made.habits.needs
     if needs and not any(topic[need] for need in needs):
@@ -85,17 +90,23 @@ async def opened(
     fetcher: Fetcher | None = None,
     clock: Callable[[], float] = time.time,
     strategy: Strategy | None = None,
+    examples: Sequence[Example] = (),
+    people: Answers | None = None,
 ) -> AsyncIterator[Ring]:
     """A ring on that collection, ready to run; everything is closed again afterwards.
 
-    The lab brings its own fetcher and clock, and strategies that no registry knows.
+    The lab brings its own fetcher and clock, strategies that no registry knows, examples, and
+    people who answer for pages as they come by.
 
     Mistakes in the settings are found before anything is opened or fetched.
     """
     agent = user_agent(settings.fetch.contact, __version__)
     fence, strategy = fence_of(settings), strategy or strategy_of(settings)
     async with AsyncExitStack() as closing:
-        store = closing.enter_context(Store.open(folder, "crawl", settings.store, clock))
+        words = strategy.habits.reads == "words" or settings.store.texts == "all"
+        store = closing.enter_context(
+            Store.open(folder, "crawl", settings.store, clock, words=words)
+        )
         store.hold_to(settings.topic.threshold)
         network = fetcher or CurlFetcher(settings.fetch, user_agent=agent)
         if fetcher is None:
@@ -108,7 +119,12 @@ async def opened(
             # Scores on disk are those of the day a link was found: derived ones are not kept.
             frontier.rerank(partial(rank, strategy))
         manners = _manners(store, settings, clock())
-        stages = Stages(settings, fence, store.find_copy)
+        stages = Stages(settings, fence, store.find_copy, words)
+        # In simulated time a lesson takes none, so that a comparison can be repeated.
+        learner = (Apart if fetcher is None else Here)(strategy.habits.visits)
+        given = (*examples, *examples_of(folder, settings))
+        lessons = Lessons(store, settings, strategy, learner, judged(settings), given, people)
+        closing.push_async_callback(lessons.aclose)
         ring = Ring(
             settings=settings,
             frontier=frontier,
@@ -117,8 +133,7 @@ async def opened(
             store=store,
             strategy=strategy,
             generation=generation,
-            teacher=teacher(settings.learn.teacher, _judged(settings)),
-            trainer=Trainer(settings.learn.every),
+            lessons=lessons,
             breath=Breath(settings.crawl.concurrency, steady=fetcher is not None),
             enough=Enough(
                 pages=settings.crawl.pages,
@@ -129,7 +144,7 @@ async def opened(
             ),
             clock=clock,
         )
-        _sow(ring, seeds_of(settings))
+        _sow(ring, seeds_of(settings), judged(settings))
         yield ring
 
 
@@ -177,12 +192,12 @@ async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
 def _generation(
     store: Store, settings: Settings, made: Strategy, now: float
 ) -> tuple[Strategy, int, bool]:
-    """The newest generation, unless the topic changed since: then what was made is the next."""
-    wish = json.dumps([settings.crawl.strategy, _plain(made)], sort_keys=True)
-    kept = store.generations()
-    if kept and store.meta("strategy") == wish:
-        return store.load_generation(kept[-1].number, registry.find), kept[-1].number, False
-    number = kept[-1].number + 1 if kept else 0
+    """The live generation, unless the topic changed since: then what was made is the next."""
+    wish = json.dumps([settings.crawl.strategy, _plain(made)], sort_keys=True, default=asdict)
+    live = store.live()
+    if live is not None and store.meta("strategy") == wish:
+        return store.load_generation(live, registry.find), live, False
+    number = store.next_generation()
     with store.transaction():
         store.save_generation(number, settings.crawl.strategy, made, "from topic.toml", now)
         store.set_meta("strategy", wish)
@@ -197,27 +212,20 @@ def _plain(strategy: Strategy) -> dict[str, Any]:
     }
 
 
-def _judged(settings: Settings) -> dict[Url, float]:
-    """The user's examples are labels that came before the crawl."""
-    labels: dict[Url, float] = {}
-    for value, texts in ((1.0, settings.topic.good), (0.0, settings.topic.bad)):
-        for text in texts:
-            if url := canonical(text):
-                labels[url] = value
-    return labels
-
-
-def _sow(ring: Ring, seeds: tuple[Url, ...]) -> None:
-    """Push seeds that this collection has not had yet."""
+def _sow(ring: Ring, seeds: tuple[Url, ...], examples: dict[Url, float]) -> None:
+    """Push seeds that this collection has not had yet, and bad examples, if they teach anybody."""
     try:
         known = set(json.loads(ring.store.meta("seeds") or "[]"))
     except (ValueError, TypeError):
         known = set()
-    fresh = [seed for seed in seeds if seed not in known]
-    if not fresh:
+    links = [Link(seed, channel="seed") for seed in seeds]
+    if ring.lessons.learns:
+        links += [Link(url, channel="example") for url in examples if url not in seeds]
+    links = [link for link in links if link.url not in known]
+    if not links:
         return
-    ring.frontier.push(Candidate(Link(seed, channel="seed"), 1.0, 1.0) for seed in fresh)
+    ring.frontier.push(Candidate(link, 1.0, 1.0) for link in links)
     with ring.store.transaction():
         ring.frontier.flush()
-        ring.store.set_meta("seeds", json.dumps(sorted({*known, *fresh})))
+        ring.store.set_meta("seeds", json.dumps(sorted({*known, *(link.url for link in links)})))
     ring.frontier.flushed()

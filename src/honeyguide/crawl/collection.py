@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from honeyguide import registry
 from honeyguide.config import Settings, load, parse
 from honeyguide.crawl import explain as explaining
+from honeyguide.crawl import generations as learning
 from honeyguide.crawl import status as standing
 from honeyguide.crawl import topic_file
 from honeyguide.crawl.addresses import known
@@ -128,6 +129,21 @@ class Collection:
             with store.transaction():
                 store.label(labels.values())
             return Labelled(len(labels), sum(not store.visit(url) for url in labels))
+
+    def generations(self) -> list[learning.Listed]:
+        """What the strategy learned, generation by generation."""
+        with self._open("read") as store:
+            return learning.listed(store)
+
+    def compare(self, one: int, other: int) -> learning.Comparison:
+        """Two generations on the same pages."""
+        with self._open("read") as store:
+            return learning.compare(store, one, other, self.settings.topic.threshold)
+
+    def use(self, generation: int) -> None:
+        """Go back, or forward, to a generation; also while it crawls."""
+        with self._open("write") as store:
+            learning.use(store, generation)
 
     def export(
         self,

@@ -8,7 +8,7 @@ from pathlib import Path
 from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl.build import fence_of
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.lookup import Found, find
 from honeyguide.protocols import Strategy
@@ -51,7 +51,7 @@ def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanat
     with Store.open(folder, "read") as store:
         visits = tuple(store.visit(url))
         waiting = None if visits and _over(visits[-1]) else find(store.log, url)
-        link = _link(visits[-1]) if visits else waiting.link if waiting else None
+        link = visits[-1].link if visits else waiting.link if waiting else None
         generation = visits[-1].generation if visits else None
         label = store.label_of(url)
         return Explanation(
@@ -103,11 +103,15 @@ def _answer(
 
 
 def _reasons(store: Store, link: Link | None, generation: int | None) -> tuple[Reason, ...]:
-    kept = store.generations()
-    if link is None or not kept or link.channel == "seed":
+    live = store.live()
+    if link is None or live is None or link.channel in ("seed", "example"):
         return ()
-    number = kept[-1].number if generation is None else generation
-    strategy: Strategy = store.load_generation(number, registry.find)
+    strategy: Strategy
+    try:
+        strategy = store.load_generation(live if generation is None else generation, registry.find)
+    except ModelError:
+        # Of old generations only the note is kept: the present one says what it would say.
+        strategy = store.load_generation(live, registry.find)
     reasons = list(strategy.explain(link))
     source = store.visit(link.source) if link.source else []
     if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < link.parent:
@@ -120,11 +124,6 @@ def _over(row: VisitRow) -> bool:
     return row.failure is None or bool(row.final)
 
 
-def _link(row: VisitRow) -> Link:
-    """The link that led to a visit, as the strategy saw it."""
-    return Link(**{name: getattr(row, name) for name in Link._fields})
-
-
 def _way(store: Store, link: Link | None) -> tuple[Step, ...]:
     steps: list[Step] = []
     while link is not None and link.source is not None and len(steps) < _STEPS:
@@ -132,5 +131,5 @@ def _way(store: Store, link: Link | None) -> tuple[Step, ...]:
         if not rows:
             break
         steps.append(Step(link.source, link.anchor, rows[-1].verdict))
-        link = _link(rows[-1])
+        link = rows[-1].link
     return tuple(reversed(steps))

@@ -6,8 +6,11 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Self
 
+from honeyguide.config import Settings
 from honeyguide.store.counts import Counts
 from honeyguide.types import Url, Visit
+
+_SOON_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +87,10 @@ class Tally:
             self._last.append(f"{visit.link.url}: {visit.failure.kind} {visit.failure.detail}")
         return relevant
 
-    def hopeless(self, waiting: int) -> bool:
-        """Whether no page was ever seen and all that waits has failed before."""
-        return not self.pages and bool(self._failing) and waiting <= len(self._failing)
+    def patience(self, waiting: int, settings: Settings) -> float:
+        """How long to wait for a host: a crawl whose seeds are all out of reach says so soon."""
+        hopeless = not self.pages and self._failing and waiting <= len(self._failing)
+        return _SOON_S if hopeless else settings.crawl.patience_s
 
     def trouble(self) -> str:
         """The last failures, if nothing but failures was seen; else ''."""

@@ -16,16 +16,19 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 
+from honeyguide import registry
 from honeyguide.config import Settings
+from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.progress import Progress, Report, Tally, span
-from honeyguide.crawl.stages import Outcome, rank
+from honeyguide.crawl.ranking import rank
+from honeyguide.crawl.stages import Outcome
 from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
-from honeyguide.learning.trainer import Trainer
-from honeyguide.protocols import Frontier, Strategy, Teacher
+from honeyguide.learning.school import Lesson
+from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Visit
+from honeyguide.types import Candidate, Link, Visit
 from honeyguide.url import domain, host
 
 _GROUP = 32
@@ -36,7 +39,8 @@ _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
-_SOON_S = 5.0
+_LISTEN_S = 1.0
+"""How often people's labels are looked for."""
 
 
 @dataclass
@@ -50,8 +54,7 @@ class Ring:
     store: Store
     strategy: Strategy
     generation: int
-    teacher: Teacher
-    trainer: Trainer
+    lessons: Lessons
     breath: Breath
     enough: Enough
     clock: Callable[[], float]
@@ -64,7 +67,8 @@ class Ring:
         """What robots.txt files said since the last commit."""
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._learning: asyncio.Task[Strategy] | None = None
+        self._learning: asyncio.Task[Lesson] | None = None
+        self._listened = 0.0
         self._trouble: BaseException | None = None
 
     def stop(self) -> None:
@@ -112,7 +116,7 @@ class Ring:
             self.clock() - began,
             self.progress().next_at,
             self.tally.trouble(),
-            tuple(self.store.warnings),
+            (*self.store.warnings, *self.lessons.warnings),
         )
 
     async def _abandon(self, watcher: asyncio.Task[None]) -> None:
@@ -137,6 +141,9 @@ class Ring:
                 return reason
             self._woken.clear()
             now = self.clock()
+            if now - self._listened >= _LISTEN_S:
+                self._listened = now
+                self._listen()
             self._start(now)
             if not self._tasks and self._pending:
                 self._commit()
@@ -147,7 +154,7 @@ class Ring:
                     return "no link is left to follow"
                 if wake == inf:
                     return "every link that is left waits for a host that must not be asked"
-                if wake - now > self._patience():
+                if wake - now > self.tally.patience(len(self.frontier), self.settings):
                     return f"no host is ready for the next {span(wake - now)}"
             full = self._busy() >= self.breath.limit or not self.enough.room(
                 self.tally.visits + len(self._tasks)
@@ -178,26 +185,17 @@ class Ring:
     def _busy(self) -> int:
         return len(self._tasks) + len(self._pending)
 
-    def _patience(self) -> float:
-        """A crawl whose seeds are all out of reach says so soon."""
-        hopeless = self.tally.hopeless(len(self.frontier))
-        return _SOON_S if hopeless else self.settings.crawl.patience_s
-
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._trouble = self._trouble or error
         self._woken.set()
 
-    # -- one visit ---------------------------------------------------------------------------
-
     async def _visit(self, candidate: Candidate) -> None:
         step = await self.turn.fetch(candidate, self.generation)
         if isinstance(step, Arrived):
             step = self.turn.read(candidate, step, self.strategy, self.generation)
         self._apply(candidate, step)
-
-    # -- links in ----------------------------------------------------------------------------
 
     def _apply(self, candidate: Candidate, step: Step) -> None:
         """Take a step in: links to the frontier, the visit to the store, all or nothing.
@@ -230,7 +228,8 @@ class Ring:
             self._commit()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LINGER_S, self._commit)
-        self._teach(visit)
+        self.lessons.visited(visit)
+        self._learn()
 
     def _commit(self) -> None:
         """One transaction: finished visits, their links, and what robots.txt files said.
@@ -259,30 +258,41 @@ class Ring:
 
     # -- generation in -----------------------------------------------------------------------
 
-    def _teach(self, visit: Visit) -> None:
-        if not self.strategy.habits.learns or visit.page is None:
-            return
-        self.trainer.seen()
-        if example := self.teacher.teach(visit):
-            self.trainer.offer(example)
-        if self._learning is None and self.trainer.due():
-            self._learning = asyncio.create_task(self.trainer.learn(self.strategy))
+    def _listen(self) -> None:
+        """Other processes speak through the store: labels, and a generation chosen by hand."""
+        wanted = self.lessons.listen()
+        self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
+        chosen = self.store.live()
+        if chosen is not None and chosen != self.generation:
+            self._swap(self.store.load_generation(chosen, registry.find), chosen)
+        self._learn()
+
+    def _learn(self) -> None:
+        if self._learning is None and self.lessons.due():
+            self._learning = asyncio.create_task(self.lessons.learn(self.strategy))
             self._learning.add_done_callback(self._learned)
 
-    def _learned(self, task: asyncio.Task[Strategy]) -> None:
-        """A new generation is swapped in whole, and what waits is ranked anew."""
+    def _learned(self, task: asyncio.Task[Lesson]) -> None:
+        """A new generation is swapped in whole, unless the gate held it back."""
         self._learning = None
         if task.cancelled() or self._trouble is not None:
             return
         try:
-            learned = task.result()
-            if learned is self.strategy:
+            lesson = task.result()
+            if lesson.strategy is None:
                 return
-            name, number = self.settings.crawl.strategy, self.generation + 1
+            name, number = self.settings.crawl.strategy, self.store.next_generation()
             with self.store.transaction():
-                self.store.save_generation(number, name, learned, "learned", self.clock())
-            self.strategy, self.generation = learned, number
-            self.frontier.rerank(partial(rank, learned))
+                self.store.save_generation(
+                    number, name, lesson.strategy, lesson.note, self.clock(), live=lesson.live
+                )
+            if lesson.live:
+                self._swap(lesson.strategy, number)
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._trouble = error
             self._woken.set()
+
+    def _swap(self, strategy: Strategy, number: int) -> None:
+        """From now on it decides, also about what waits."""
+        self.strategy, self.generation = strategy, number
+        self.frontier.rerank(partial(rank, strategy))

@@ -5,11 +5,12 @@ Nothing here waits, fetches or stores. Each function says what should happen nex
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from honeyguide.config import Settings
+from honeyguide.crawl.ranking import is_sitemap
 from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch.retry import decide
 from honeyguide.parse.read import read
@@ -37,8 +38,7 @@ _PATIENCE = 3
 _TRUST = 0.7
 """What a link on a seed may count on, whatever the verdict on the seed itself."""
 
-SITEMAP = 0.9
-"""A sitemap goes before most pages of its site."""
+_MEMO = 50_000
 
 _FADE = 0.7
 """What remains of the finder's verdict for links that a list names."""
@@ -66,6 +66,10 @@ class Stages:
     settings: Settings
     fence: Fence
     find_copy: Callable[[Url, str], Copy | None]
+    words: bool = True
+    """Whether anybody wants the words of pages, or only their links."""
+    _outside: dict[Url, bool] = field(default_factory=dict)
+    """Addresses that the fence was asked about: the same links stand on page after page."""
 
     def refuse(
         self, candidate: Candidate, now: float, kind: FailureKind, detail: str, generation: int
@@ -102,7 +106,7 @@ class Stages:
         generation: int,
     ) -> Outcome:
         """An answer came: a page, a redirect, or a refusal."""
-        visit = replace(_visit(candidate, now, generation), response=response)
+        visit = _visit(candidate, now, generation, response=response)
         if response.status in (301, 302, 303, 307, 308):
             return self._redirect(candidate, response, visit)
         if response.status != 200 and response.status != 203:
@@ -114,6 +118,7 @@ class Stages:
                 strip_tracking=self.settings.scope.strip_tracking,
                 outlinks=self.settings.scope.outlinks,
                 html_limit=int(self.settings.fetch.html_mb * 1_000_000),
+                words=self.words,
             )
         except ParseError as error:
             return Outcome(replace(visit, failure=Failure("parse", str(error))))
@@ -173,6 +178,9 @@ class Stages:
         if copy is not None and copy.exact and _same_path(copy.of, page.url):
             # The same words under one path with many queries: a session-id trap.
             return Outcome(visit, candidates=candidates)
+        if candidate.link.channel == "example":
+            # Fetched to learn from: nobody wants what it links to.
+            return Outcome(visit)
         parent = verdict.score
         if candidate.link.depth == 0:
             # A seed is often a mere list, but somebody chose it: its links deserve a look.
@@ -223,7 +231,12 @@ class Stages:
             return False
         if is_sitemap(link) and link.source and not _same_site(link.url, link.source):
             return False
-        return self.fence.refuses(link) is None
+        outside = self._outside.get(link.url)
+        if outside is None:
+            if len(self._outside) >= _MEMO:
+                self._outside.clear()
+            outside = self._outside[link.url] = self.fence.refuses(link) is not None
+        return not outside
 
 
 def _utf8(header: str) -> str:
@@ -232,11 +245,6 @@ def _utf8(header: str) -> str:
         return header.encode("latin-1").decode("utf-8")
     except UnicodeError:
         return header
-
-
-def is_sitemap(link: Link) -> bool:
-    """Whether it leads to a sitemap, which comes under any media type."""
-    return link.channel == "sitemap" and link.rel == "sitemap"
 
 
 def _refused(
@@ -255,7 +263,11 @@ def _refused(
 
 
 def _visit(
-    candidate: Candidate, now: float, generation: int, failure: Failure | None = None
+    candidate: Candidate,
+    now: float,
+    generation: int,
+    failure: Failure | None = None,
+    response: Response | None = None,
 ) -> Visit:
     return Visit(
         candidate.link,
@@ -264,16 +276,9 @@ def _visit(
         candidate.queued,
         candidate.score,
         candidate.tries + 1,
+        response,
         failure=failure,
     )
-
-
-def rank(strategy: Strategy, links: Sequence[Link]) -> list[float]:
-    """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody."""
-    return [
-        1.0 if link.channel == "seed" else SITEMAP * link.parent if is_sitemap(link) else score
-        for link, score in zip(links, strategy.rank(links), strict=True)
-    ]
 
 
 def _same_path(one: str, other: str) -> bool:

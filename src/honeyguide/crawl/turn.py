@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from honeyguide.crawl.manners import Manners, Permit
-from honeyguide.crawl.stages import SITEMAP, Outcome, Stages, is_sitemap, rank
+from honeyguide.crawl.ranking import SITEMAP, is_sitemap, rank
+from honeyguide.crawl.stages import Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
@@ -105,7 +106,7 @@ class Turn:
             detail = f"our own fault: {type(error).__name__}: {error}"
             outcome = self.stages.refuse(candidate, now, "bug", detail, generation)
             ranked = ()
-        return self._rested(Step(outcome, ranked, rules), name, response.elapsed)
+        return self._rested(outcome, name, response.elapsed, rules, ranked)
 
     def _ranked(self, outcome: Outcome, strategy: Strategy) -> tuple[Candidate, ...]:
         """Rank only what would still be visited: most links on a page are old acquaintances."""
@@ -117,7 +118,10 @@ class Turn:
             if wants and self.stages.admits(link)
         ]
         scores = rank(strategy, fresh)
-        return tuple(map(Candidate, fresh, scores, scores))
+        candidates = map(Candidate, fresh, scores, scores)
+        if strategy.habits.drops:
+            return tuple(candidate for candidate in candidates if candidate.score > 0)
+        return tuple(candidates)
 
     def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:
         """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""
@@ -132,17 +136,24 @@ class Turn:
         scores = [SITEMAP * link.parent for link in links]
         return list(map(Candidate, links, scores, scores))
 
-    def _rested(self, step: Step, name: str, elapsed: float) -> Step:
+    def _rested(
+        self,
+        outcome: Outcome,
+        name: str,
+        elapsed: float,
+        rules: Rules,
+        ranked: tuple[Candidate, ...] = (),
+    ) -> Step:
         """How long the host rests after this; a long back-off must outlive this process."""
-        extra = step.outcome.rest if step.outcome else 0.0
-        rest = self.manners.rest(name, elapsed, step.rules) + extra
-        return replace(step, rest=rest, parked=self.clock() + rest if extra else step.parked)
+        rest = self.manners.rest(name, elapsed, rules) + outcome.rest
+        parked = self.clock() + rest if outcome.rest else 0.0
+        return Step(outcome, ranked, rules, rest, parked=parked)
 
     def _fail(self, candidate: Candidate, error: FetchError, rules: Rules, generation: int) -> Step:
         name = host(candidate.link.url)
         streak = self.manners.streaks.fail(name, error.kind)
         outcome = self.stages.fail(candidate, error, self.clock(), streak, generation)
-        return self._rested(Step(outcome, rules=rules), name, 0.0)
+        return self._rested(outcome, name, 0.0, rules)
 
     def _hold(self, candidate: Candidate, permit: Permit, generation: int) -> Step:
         """Not now, or never: nothing was asked of the host, so it need not rest."""

@@ -1,4 +1,4 @@
-"""Teachers turn visits into examples: by a person's labels, or by the strategy's own verdicts.
+"""Teachers turn visits into examples: by people's labels, or by the strategy's own verdicts.
 
 The two modes of Iliou et al. 2017, section 3: *interactive*, where people answer, and
 *automatic*, where verdicts of at least ``high`` or at most ``low`` are believed.
@@ -13,21 +13,23 @@ from typing import Literal
 from honeyguide.protocols import Teacher
 from honeyguide.types import Example, Url, Visit
 
+By = Literal["seed", "user"]
+
 
 @dataclass(frozen=True)
 class Interactive:
-    """People's labels, as far as they are known when the page comes by.
+    """People's labels, as far as they are known when the page comes by; the mapping may grow.
 
-    Labels that arrive later reach the trainer from the store, not through here.
+    Labels of pages that were visited before reach the trainer through crawl/lessons.py.
     """
 
-    labels: Mapping[Url, float]
+    labels: Mapping[Url, tuple[float, By]]
 
     def teach(self, visit: Visit) -> Example | None:
-        target = self.labels.get(visit.link.url)
-        if target is None or visit.page is None:
+        found = self.labels.get(visit.link.url)
+        if found is None or visit.page is None:
             return None
-        return Example(visit.link, visit.page, target, "user")
+        return Example(visit.link, visit.page, *found, _elapsed(visit))
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,10 @@ class Automatic:
     def teach(self, visit: Visit) -> Example | None:
         if visit.page is None or visit.verdict is None or visit.copy is not None:
             return None
-        if visit.verdict.score >= self.high:
-            return Example(visit.link, visit.page, 1.0, "judge")
-        if visit.verdict.score <= self.low:
-            return Example(visit.link, visit.page, 0.0, "judge")
-        return None
+        score = visit.verdict.score
+        if self.low < score < self.high:
+            return None
+        return Example(visit.link, visit.page, float(score >= self.high), "judge", _elapsed(visit))
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,20 @@ class Nobody:
         return None
 
 
+@dataclass(frozen=True)
+class Everything:
+    """Every page as it was judged: for strategies that learn from all visits, and as a background
+    against which good pages stand out."""
+
+    def teach(self, visit: Visit) -> Example | None:
+        if visit.page is None or visit.verdict is None or visit.copy is not None:
+            return None
+        return Example(visit.link, visit.page, visit.verdict.score, "visit", _elapsed(visit))
+
+
 def teacher(
-    kind: Literal["none", "interactive", "automatic", "both"], labels: Mapping[Url, float]
+    kind: Literal["none", "interactive", "automatic", "both"],
+    labels: Mapping[Url, tuple[float, By]],
 ) -> Teacher:
     match kind:
         case "none":
@@ -74,3 +87,7 @@ def teacher(
             return Automatic()
         case "both":
             return Both(Interactive(labels), Automatic())
+
+
+def _elapsed(visit: Visit) -> float:
+    return visit.response.elapsed if visit.response is not None else 0.0

@@ -20,11 +20,14 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from honeyguide.errors import ModelError
+from honeyguide.store.codec import clean
 from honeyguide.store.database import Database
 
 _HEAD = struct.Struct("<4sII")
 _MAGIC = b"HGS1"
 _DEEPEST = 50
+_KEPT = 50
+"""Generations kept whole, besides the first and the live one."""
 _MOST = 512_000_000
 """Bytes of all arrays together: a small file can unpack to a huge one."""
 _DAMAGE = (
@@ -50,18 +53,54 @@ class Generations:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def save(self, number: int, name: str, strategy: Any, note: str, at: float) -> None:
+    def save(
+        self, number: int, name: str, strategy: Any, note: str, at: float, live: bool = True
+    ) -> None:
+        """Keep a generation, and let it decide from now on if it is ``live``.
+
+        Of those before the last :data:`_KEPT` only the note stays: a crawl makes thousands.
+        """
         data = pack(name, strategy)
         with self._db.joined():
             self._db.run(
                 "INSERT OR REPLACE INTO generations VALUES(?, ?, ?, ?, ?)",
-                (number, name, note, at, data),
+                (number, name, clean(note), at, data),
             )
+            if live:
+                self.use(number)
+            self._db.run(
+                "UPDATE generations SET data = x'' WHERE number BETWEEN 1 AND ? AND number != ?",
+                (number - _KEPT, self.live() or 0),
+            )
+
+    def use(self, number: int) -> None:
+        """This generation decides from now on; a crawl that runs will notice."""
+        row = self._db.one("SELECT length(data) FROM generations WHERE number = ?", (number,))
+        if row is None:
+            raise ModelError(f"there is no generation {number}")
+        if not row[0]:
+            raise ModelError(f"of generation {number} only the note was kept: it is too long ago")
+        with self._db.joined():
+            self._db.run("INSERT OR REPLACE INTO meta VALUES('live', ?)", (str(number),))
+
+    def live(self) -> int | None:
+        """The generation that decides; None: there is none yet."""
+        row = self._db.one("SELECT value FROM meta WHERE key = 'live'")
+        if row is not None and str(row[0]).isdecimal():
+            return int(row[0])
+        row = self._db.one("SELECT max(number) FROM generations")
+        return None if row is None or row[0] is None else int(row[0])
+
+    def next(self) -> int:
+        row = self._db.one("SELECT coalesce(max(number) + 1, 0) FROM generations")
+        return int(row[0]) if row else 0
 
     def load(self, number: int, find: Find) -> Any:
         row = self._db.one("SELECT data FROM generations WHERE number = ?", (number,))
         if row is None:
             raise ModelError(f"there is no generation {number}")
+        if not row[0]:
+            raise ModelError(f"of generation {number} only the note was kept: it is too long ago")
         return unpack(row[0], find)
 
     def all(self) -> list[Generation]:

@@ -43,6 +43,7 @@ class Store:
         settings: StoreSettings,
         clock: Callable[[], float],
         closing: ExitStack,
+        words: bool = True,
     ) -> None:
         codec = Codec()
         self.folder = folder
@@ -50,9 +51,9 @@ class Store:
         self._db = db
         self._closing = closing
         self._crawling = False
-        self._visits = Visits(db, codec)
+        self._visits = Visits(db, codec, words)
         self._tally = Tally(db)
-        self._copies = Copies(db, Sketcher())
+        self._copies = Copies(db, Sketcher(), near=words)
         self._archive = Archive(db, folder / "warc", settings, clock)
         self._labels = Labels(db)
         self._robots = RobotsTable(db, codec)
@@ -65,8 +66,13 @@ class Store:
         mode: Mode,
         settings: StoreSettings | None = None,
         clock: Callable[[], float] = time.time,
+        *,
+        words: bool = True,
     ) -> Self:
-        """Open a collection to crawl (one process at a time), to label, or to read."""
+        """Open a collection to crawl (one process at a time), to label, or to read.
+
+        Without ``words`` no texts are kept, and only equal ones are found to be copies.
+        """
         with ExitStack() as closing:
             with Guard(folder):
                 files.check(folder)
@@ -80,7 +86,7 @@ class Store:
             # Only the process that holds the lock may touch WARC files.
             settings = settings or StoreSettings()
             chosen = settings if mode == "crawl" else replace(settings, warc=False)
-            store = cls(folder, db, chosen, clock, closing)
+            store = cls(folder, db, chosen, clock, closing, words)
             store._crawling = mode == "crawl"
             if store._crawling:
                 closing.callback(store._archive.close)
@@ -232,9 +238,31 @@ class Store:
         return self._labels.history(url)
 
     def save_generation(
-        self, number: int, name: str, strategy: Any, note: str = "", at: float = 0.0
+        self,
+        number: int,
+        name: str,
+        strategy: Any,
+        note: str = "",
+        at: float = 0.0,
+        *,
+        live: bool = True,
     ) -> None:
-        self._generations.save(number, name, strategy, note, at)
+        self._generations.save(number, name, strategy, note, at, live)
+
+    def use_generation(self, number: int) -> None:
+        """Let this generation decide from now on; a crawl that runs will notice."""
+        self._generations.use(number)
+
+    def live(self) -> int | None:
+        """The number of the generation that decides."""
+        return self._generations.live()
+
+    def decided(self) -> dict[int, tuple[int, int]]:
+        """Generation → pages it judged, and how many of them were relevant."""
+        return self._visits.decided()
+
+    def next_generation(self) -> int:
+        return self._generations.next()
 
     def load_generation(self, number: int, find: Find) -> Any:
         return self._generations.load(number, find)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from honeyguide.store.archive import Place
 from honeyguide.store.codec import Codec, clean, pack_reasons, unpack_reasons
 from honeyguide.store.database import Database, Row, signed
-from honeyguide.types import Page, Reason, Response, Url, Visit
+from honeyguide.types import Link, Page, Reason, Response, Url, Visit
 from honeyguide.url import fingerprint
 
 _LONG = 4096
@@ -81,6 +81,11 @@ class VisitRow(NamedTuple):
     def why(self) -> tuple[Reason, ...]:
         return unpack_reasons(self.reasons)
 
+    @property
+    def link(self) -> Link:
+        """The link that led to the visit, as the strategy saw it."""
+        return Link(**{name: getattr(self, name) for name in Link._fields})
+
 
 _FIELDS = VisitRow._fields[1:-1]
 _INSERT = (
@@ -96,9 +101,11 @@ _SELECT = (
 class Visits:
     """Writes and reads the tables ``visits`` and ``texts``."""
 
-    def __init__(self, db: Database, codec: Codec) -> None:
+    def __init__(self, db: Database, codec: Codec, words: bool = True) -> None:
         self._db = db
         self._codec = codec
+        self._words = words
+        """Whether texts are kept."""
 
     def add(self, visit: Visit, host: int, relevant: bool, text: int | None, place: Place) -> int:
         """Append one visit; ``text`` is its text's digest. The id of its row."""
@@ -116,7 +123,7 @@ class Visits:
                 connection.execute(_INSERT, [clean(v) if isinstance(v, str) else v for v in row])
             number = int(connection.last_insert_rowid())
             page = visit.page
-            if page is not None and (page.text or page.headings):
+            if self._words and page is not None and (page.text or page.headings):
                 data = self._codec.pack_text(page.headings, page.text)
                 connection.execute("INSERT INTO texts VALUES(?, ?)", (number, data))
         return number
@@ -167,6 +174,14 @@ class Visits:
             "WHERE moved IS NOT NULL OR failure = 'status' GROUP BY status ORDER BY status"
         )
         return sum(row[1] for row in rows), {row[0]: row[2] for row in rows if row[0] and row[2]}
+
+    def decided(self) -> dict[int, tuple[int, int]]:
+        """Generation → pages it judged, and how many of them were relevant; a whole scan."""
+        rows = self._db.all(
+            "SELECT generation, count(*), sum(relevant) FROM visits "
+            "WHERE verdict IS NOT NULL GROUP BY generation"
+        )
+        return {row[0]: (row[1], row[2]) for row in rows}
 
     def text(self, number: int) -> tuple[tuple[str, ...], str]:
         """Headings and main text; both empty where nothing was kept."""

@@ -1,0 +1,110 @@
+"""A collection's generations from outside: list them, compare two, go back to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from honeyguide import registry
+from honeyguide.errors import ConfigError
+from honeyguide.learning.gate import errors
+from honeyguide.protocols import Strategy
+from honeyguide.store.generations import Generation
+from honeyguide.store.store import Store
+from honeyguide.types import Example
+
+_PAGES = 500
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    generation: Generation
+    live: bool
+    visits: int
+    """Pages it decided about."""
+    relevant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A page that two generations judge differently."""
+
+    url: str
+    one: float
+    other: float
+    label: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two generations on the same pages: the labelled ones, and the newest visits."""
+
+    one: int
+    other: int
+    labels: int
+    errors: tuple[float, float] | None
+    """Mean squared errors on labelled pages; None without labels."""
+    pages: int
+    changed: int
+    """Pages that one calls relevant and the other does not."""
+    moved: tuple[Moved, ...]
+    """Where they differ most."""
+
+
+def listed(store: Store) -> list[Listed]:
+    live, decided = store.live(), store.decided()
+    return [
+        Listed(g, g.number == live, *decided.get(g.number, (0, 0))) for g in store.generations()
+    ]
+
+
+def compare(store: Store, one: int, other: int, threshold: float) -> Comparison:
+    """Judge the same pages by two generations, here and now."""
+    first, second = (_load(store, number) for number in (one, other))
+    labels = {label.url: label.value for _, label in store.labels()}
+    labelled: list[Example] = []
+    moved: list[Moved] = []
+    changed = pages = 0
+    newest = store.counts().visits
+    rows = [row for url in labels for row in store.visit(url)[-1:] if row.has_page]
+    rows += [
+        row
+        for row in store.visits(page=True, since=max(0, newest - _PAGES))
+        if row.url not in labels
+    ]
+    for row in rows:
+        page = store.page(row.url)
+        if page is None or row.verdict is None:
+            continue
+        label = labels.get(row.url)
+        if label is not None:
+            labelled.append(Example(row.link, page, label, "user"))
+        a, b = first.judge(page).score, second.judge(page).score
+        pages += 1
+        changed += (a >= threshold) != (b >= threshold)
+        moved.append(Moved(row.url, a, b, label))
+    moved.sort(key=lambda m: -abs(m.one - m.other))
+    told = (fmean(errors(first, labelled)), fmean(errors(second, labelled))) if labelled else None
+    return Comparison(
+        one, other, len(labelled), told, pages, changed, tuple(m for m in moved[:_SHOWN])
+    )
+
+
+def use(store: Store, number: int) -> None:
+    """Go back, or forward, to this generation; a crawl that runs takes it up at once."""
+    _load(store, number)
+    with store.transaction():
+        store.use_generation(number)
+
+
+def _load(store: Store, number: int) -> Strategy:
+    known = [generation.number for generation in store.generations()]
+    if number not in known:
+        raise ConfigError(
+            f"there is no generation {number}; known: {known[0]} to {known[-1]}"
+            if known
+            else "there are no generations yet; crawl first"
+        )
+    strategy: Strategy = store.load_generation(number, registry.find)
+    return strategy

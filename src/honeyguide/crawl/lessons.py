@@ -1,0 +1,162 @@
+"""What a crawl learns from: its visits, and people's labels as they arrive in the store.
+
+The ring tells of every visit and asks now and then; everything else about learning is in
+``learning/``. Labels come from other processes at any time, also for pages visited long ago.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from honeyguide.config import Settings
+from honeyguide.crawl.reread import reread
+from honeyguide.learning.drift import Drift
+from honeyguide.learning.school import Lesson
+from honeyguide.learning.teachers import By, Everything, teacher
+from honeyguide.learning.trainer import Learner, Trainer
+from honeyguide.protocols import Strategy
+from honeyguide.store.store import Store
+from honeyguide.store.visits import VisitRow
+from honeyguide.types import Example, Label, Page, Url, Verdict, Visit
+
+Answers = Mapping[Url, tuple[float, By]]
+"""What people say of pages."""
+
+_RECALLED = 2_000
+"""Newest visits that a resumed crawl remembers having judged."""
+
+
+class Lessons:
+    """Only for strategies that learn; of others the ring asks nothing."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        strategy: Strategy,
+        learner: Learner,
+        given: dict[Url, float],
+        files: Sequence[Example] = (),
+        people: Answers | None = None,
+    ) -> None:
+        """``given``: the topic's own examples by address; ``files``: those that lie on disk.
+
+        ``people`` may be asked about any page; without them, labels come from the store.
+        """
+        habits = strategy.habits
+        self.learns = habits.learns
+        self._asked = people
+        self._people = settings.learn.teacher in ("interactive", "both")
+        self._store = store
+        self._links = habits.visits
+        """Who learns from every visit may read the links on it, too."""
+        self._known: dict[Url, tuple[float, By]] = {u: (v, "seed") for u, v in given.items()}
+        self._awaited = set(given)
+        self._heard = 0
+        """Number of the newest label that was heard."""
+        # Without a teacher it still learns from the topic's own examples.
+        kind = settings.learn.teacher
+        self._alone = kind == "none"
+        self._teacher = teacher("interactive" if self._alone else kind, self._known)
+        self._trainer = Trainer(
+            learner, settings.learn.every, grows=habits.grows, eager=settings.learn.eager
+        )
+        self._drift = Drift(settings.topic.threshold)
+        if self.learns:
+            for example in files:
+                self._trainer.offer(example)
+            self._recall()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return tuple(text for text in (self._drift.alarm, self._trainer.trouble) if text)
+
+    def visited(self, visit: Visit) -> None:
+        """Take what can be learned from a visit that was just made."""
+        if self.learns:
+            self._settle(visit)
+            self._take(visit)
+            if visit.page is not None:
+                self._trainer.seen()
+
+    def listen(self) -> list[Url]:
+        """Hear labels that arrived since; which good pages were never visited?"""
+        if not self.learns or not self._people:
+            return []
+        unvisited = []
+        for number, label in self._store.labels(self._heard):
+            self._heard = max(self._heard, number)
+            self._known[label.url] = (label.value, "user")
+            if not self._hear(label) and label.value >= 0.5:
+                unvisited.append(label.url)
+        return unvisited
+
+    def due(self) -> bool:
+        return self.learns and self._trainer.due()
+
+    async def learn(self, strategy: Strategy) -> Lesson:
+        lesson = await self._trainer.learn(strategy)
+        if lesson.strategy is not None and lesson.live:
+            self._drift.forget()
+        return lesson
+
+    async def aclose(self) -> None:
+        await self._trainer.aclose()
+
+    def _take(self, visit: Visit) -> None:
+        url = visit.link.url
+        if self._asked is not None and visit.page is not None and url in self._asked:
+            self._known[url] = self._asked[url]
+        lessons = [self._teacher.teach(visit)]
+        if not self._alone:
+            lessons.append(_EVERYTHING.teach(visit))
+        for example in lessons:
+            if example is not None:
+                self._trainer.offer(example)
+
+    def _settle(self, visit: Visit) -> None:
+        """The first lesson waits for the topic's own examples, as long as they may still come."""
+        if visit.link.url in self._awaited and (visit.failure is None or visit.failure.final):
+            self._awaited.discard(visit.link.url)
+            self._trainer.expect(len(self._awaited))
+
+    def _hear(self, label: Label) -> bool:
+        """Whether the labelled page is here to learn from."""
+        rows = [row for row in self._store.visit(label.url) if row.has_page]
+        page = self._page(rows[-1]) if rows else None
+        if page is None:
+            return False
+        row = rows[-1]
+        if row.verdict is not None:
+            self._drift.heard(row.verdict, label.value)
+        self._trainer.offer(Example(row.link, page, label.value, "user", row.elapsed or 0.0))
+        return True
+
+    def _page(self, row: VisitRow) -> Page | None:
+        return reread(self._store, row) if self._links else self._store.page(row.url)
+
+    def _recall(self) -> None:
+        """What earlier runs saw: their newest visits, and every label."""
+        for visit in self._earlier():
+            self._take(visit)
+        for url, (value, by) in list(self._known.items()):
+            rows = [row for row in self._store.visit(url) if row.has_page or row.final]
+            if rows:
+                self._awaited.discard(url)
+            page = self._page(rows[-1]) if rows and rows[-1].has_page else None
+            if page is not None:
+                self._trainer.offer(Example(rows[-1].link, page, value, by))
+        self._trainer.expect(len(self._awaited))
+        self.listen()
+        self._drift.forget()  # that was long ago
+
+    def _earlier(self) -> Iterator[Visit]:
+        newest = self._store.counts().visits
+        for row in self._store.visits(page=True, since=max(0, newest - _RECALLED)):
+            if row.verdict is not None and row.copy_of is None:
+                page = self._page(row)
+                if page is not None:
+                    yield Visit(row.link, row.at, page=page, verdict=Verdict(row.verdict))
+
+
+_EVERYTHING = Everything()

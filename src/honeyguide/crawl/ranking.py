@@ -1,0 +1,27 @@
+"""What a link is worth: the strategy says, except of links that are worth the same to everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from honeyguide.protocols import Strategy
+from honeyguide.types import Link
+
+SITEMAP = 0.9
+"""A sitemap goes before most pages of its site."""
+
+_CHOSEN = frozenset({"seed", "example"})
+"""Links that a person gave us."""
+
+
+def rank(strategy: Strategy, links: Sequence[Link]) -> list[float]:
+    """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody."""
+    return [
+        1.0 if link.channel in _CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
+        for link, score in zip(links, strategy.rank(links), strict=True)
+    ]
+
+
+def is_sitemap(link: Link) -> bool:
+    """Whether it leads to a sitemap, which comes under any media type."""
+    return link.channel == "sitemap" and link.rel == "sitemap"

@@ -1,0 +1,89 @@
+"""The gate: a new generation goes live only if it is not worse than the one it would replace.
+
+Both judge labelled pages that neither has learned from. A fifth of all labels is held back for
+this, of good and of bad ones alike, the same ones every time. A batch of bad labels would speak
+for itself, so the pages asked are, if there are enough of them, those that were labelled before
+the present generation was learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+from honeyguide.protocols import Strategy
+from honeyguide.types import Example, Url
+
+SHARE = 5
+"""One label in so many is held back …"""
+_FIRST = 3
+FEWEST = 25
+"""… if there are so many; a smaller set is needed whole."""
+_TRIAL = 4
+"""Fewer pages than this, or pages of one kind only, prove nothing."""
+TOLERANCE = 0.005
+"""Mean squared error that a new generation may lose in any case; beyond it, no more than chance
+explains: the standard error of the pages' differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How two generations did on the same labelled pages: mean squared errors of their verdicts."""
+
+    pages: int
+    before: float = 0.0
+    after: float = 0.0
+    chance: float = 0.0
+    """Standard error of the difference."""
+
+    @property
+    def passed(self) -> bool:
+        return not self.pages or self.after - self.before <= max(TOLERANCE, self.chance)
+
+    def __str__(self) -> str:
+        if not self.pages:
+            return "too few labels to try it on some of them"
+        return f"error {self.after:.3f}, before {self.before:.3f}, on {self.pages} held-back labels"
+
+
+class HeldBack:
+    """Which labels are never learned from: every fifth of each kind, in order of arrival."""
+
+    def __init__(self) -> None:
+        self._held: dict[Url, bool] = {}
+        self._counts = {True: 0, False: 0}
+
+    def hear(self, example: Example) -> None:
+        if (url := example.page.url) not in self._held:
+            kind = example.target >= 0.5
+            self._counts[kind] += 1
+            self._held[url] = self._counts[kind] % SHARE == _FIRST
+
+    def split(self, labelled: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+        """(to learn from, to try on); all to learn from where labels are few."""
+        if len(labelled) < FEWEST:
+            return list(labelled), []
+        held = [example for example in labelled if self._held.get(example.page.url)]
+        return [example for example in labelled if not self._held.get(example.page.url)], held
+
+
+def tried(old: Strategy, new: Strategy, held: Sequence[Example], known: set[Url]) -> Trial:
+    """``known``: pages whose labels the old generation could have learned from."""
+    earlier = [example for example in held if example.page.url in known]
+    pages = earlier if _telling(earlier) else held
+    if not _telling(pages):
+        return Trial(0)
+    before, after = errors(old, pages), errors(new, pages)
+    differences = [b - a for a, b in zip(before, after, strict=True)]
+    chance = stdev(differences) / len(pages) ** 0.5
+    return Trial(len(pages), fmean(before), fmean(after), chance)
+
+
+def errors(strategy: Strategy, examples: Sequence[Example]) -> list[float]:
+    """Brier 1950: the squares of verdict less label."""
+    return [(strategy.judge(e.page).score - e.target) ** 2 for e in examples]
+
+
+def _telling(examples: Sequence[Example]) -> bool:
+    return len(examples) >= _TRIAL and len({e.target >= 0.5 for e in examples}) == 2

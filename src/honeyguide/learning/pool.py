@@ -1,0 +1,97 @@
+"""The examples that a strategy learns from, with the caps that keep self-training from drifting.
+
+The caps are ours (Iliou et al. 2017 have none): verdicts that a strategy believed of itself may
+at most double what it learns from in one lesson, may never be more than ten times what people
+gave, and are thinned until neither kind of page outnumbers the other more than three times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from honeyguide.types import Example, Page, Url
+
+TEXT = 20_000
+"""Characters of a page that are remembered."""
+BACKGROUND = 300
+"""Visits remembered for a strategy that does not learn from every visit."""
+VISITS = 3_000
+_BASIS = 20
+"""Without people's examples, self-training may begin with so many."""
+_TIMES = 10
+_RATIO = 3
+LINKS = 100
+
+
+class Pool:
+    """One example per page: a person's word replaces the strategy's own, never the other way."""
+
+    def __init__(self, visits: bool = False) -> None:
+        self._most = VISITS if visits else BACKGROUND
+        self._links = LINKS if visits else 0
+        self._labelled: dict[Url, Example] = {}
+        self._judged: dict[Url, Example] = {}
+        self._visits: dict[Url, Example] = {}
+        self._learned = 0
+        """Examples in the last lesson."""
+
+    def add(self, example: Example) -> None:
+        url = example.page.url
+        if example.by in ("seed", "user"):
+            self._labelled[url] = small(example, self._links)
+            self._judged.pop(url, None)
+        elif example.by == "judge":
+            if url not in self._labelled:
+                self._judged.pop(url, None)  # the newest last
+                self._judged[url] = small(example, self._links)
+        else:
+            self._visits.pop(url, None)
+            self._visits[url] = small(example, self._links)
+            if len(self._visits) > self._most:
+                del self._visits[next(iter(self._visits))]
+
+    def labelled(self) -> list[Example]:
+        """People's examples."""
+        return list(self._labelled.values())
+
+    def visits(self) -> list[Example]:
+        """Visits that nobody labelled."""
+        return [e for url, e in self._visits.items() if url not in self._labelled]
+
+    def judged(self, labelled: list[Example]) -> list[Example]:
+        """The strategy's own, as many as the caps allow beside these; the newest go first."""
+        basis = max(len(labelled), _BASIS)
+        room = min(_TIMES * basis, max(self._learned, basis))
+        chosen = list(self._judged.values())[-room:]
+        good = sum(e.target >= 0.5 for e in labelled)
+        bad = len(labelled) - good
+        return list(_balanced(chosen, good, bad))
+
+    def learned(self, examples: int) -> None:
+        self._learned = examples
+
+
+def _balanced(judged: list[Example], good: int, bad: int) -> Iterator[Example]:
+    """Leave out the oldest of the larger kind, until it is at most three times the smaller."""
+    mine_good = sum(e.target >= 0.5 for e in judged)
+    mine_bad = len(judged) - mine_good
+    spare = {
+        True: good + mine_good - _RATIO * max(1, bad + mine_bad),
+        False: bad + mine_bad - _RATIO * max(1, good + mine_good),
+    }
+    for example in judged:
+        kind = example.target >= 0.5
+        if spare[kind] > 0:
+            spare[kind] -= 1
+        else:
+            yield example
+
+
+def small(example: Example, links: int) -> Example:
+    """What is worth remembering of it; few strategies read the links of a page."""
+    page: Page = example.page
+    if len(page.text) > TEXT or len(page.links) > links:
+        page = replace(page, text=page.text[:TEXT], links=page.links[:links])
+        return replace(example, page=page)
+    return example

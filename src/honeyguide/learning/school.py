@@ -1,0 +1,99 @@
+"""A school: examples come in, lessons go out. Knows nothing of processes, stores or rings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from honeyguide.learning.gate import HeldBack, Trial, tried
+from honeyguide.learning.pool import Pool
+from honeyguide.learning.unlike import unlike
+from honeyguide.protocols import Strategy
+from honeyguide.types import Example, Url
+
+_PER_GOOD = 3
+"""Pages taken for bad, for each good example, where nobody gave bad ones."""
+_BACKGROUND = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What came of learning."""
+
+    strategy: Strategy | None
+    """The new generation; None: nothing changed."""
+    live: bool = True
+    """False: the gate held it back."""
+    note: str = ""
+    """In words, for the list of generations."""
+    trial: Trial | None = None
+    labels: int = 0
+    judged: int = 0
+    again: bool = False
+    """More pages would help, though no example came: try again when some went by."""
+
+
+class School:
+    def __init__(self, visits: bool = False) -> None:
+        self._visits = visits
+        self._pool = Pool(visits)
+        self._held = HeldBack()
+        self._known: set[Url] = set()
+        """Pages whose labels the live generation was learned with."""
+
+    def offer(self, example: Example) -> None:
+        if example.by in ("seed", "user"):
+            self._held.hear(example)
+        self._pool.add(example)
+
+    def lesson(self, strategy: Strategy) -> Lesson:
+        """The next generation of this strategy, tried at the gate."""
+        labelled = self._pool.labelled()
+        learning, held = self._held.split(labelled)
+        judged = self._pool.judged(labelled)
+        assumed = self._assumed(learning) if not judged else []
+        again = len({e.target >= 0.5 for e in (*learning, *judged, *assumed)}) < 2
+        background = self._pool.visits() if self._visits else []
+        examples = (*learning, *judged, *assumed, *background)
+        if not examples:
+            return Lesson(None, note="nothing to learn from yet")
+        learned = strategy.learn(examples)
+        note = _told(learning, judged, assumed, background)
+        if said := getattr(learned, "note", ""):
+            note = f"{note} ({said})"
+        if learned is strategy:
+            return Lesson(None, note=f"learned nothing new from {note}", again=again)
+        trial = tried(strategy, learned, held, self._known)
+        if trial.passed:
+            self._known = {example.page.url for example in labelled}
+            self._pool.learned(len(learning) + len(judged))
+            note = f"{note}; {trial}"
+            return Lesson(learned, True, note, trial, len(labelled), len(judged), again)
+        note = f"held back: {note}; {trial}"
+        return Lesson(learned, False, note, trial, len(labelled), len(judged), again)
+
+    def _assumed(self, labelled: Sequence[Example]) -> list[Example]:
+        """Where people gave only good pages: visited pages unlike them, taken for bad."""
+        if not labelled or any(example.target < 0.5 for example in labelled):
+            return []
+        visits = self._pool.visits()
+        if len(visits) < _BACKGROUND:
+            return []
+        return unlike(labelled, visits, min(len(visits) // 3, _PER_GOOD * len(labelled)))
+
+
+def _told(
+    labelled: Sequence[Example],
+    judged: Sequence[Example],
+    assumed: Sequence[Example],
+    visits: Sequence[Example],
+) -> str:
+    good = sum(example.target >= 0.5 for example in labelled)
+    said = [f"{good} good and {len(labelled) - good} bad examples"]
+    if judged:
+        said.append(f"{len(judged)} of its own verdicts")
+    if assumed:
+        said.append(f"{len(assumed)} visited pages unlike the good ones, taken for bad")
+    if visits:
+        said.append(f"{len(visits)} visits")
+    return ", ".join(said)

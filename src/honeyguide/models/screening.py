@@ -1,0 +1,104 @@
+"""Which features may count: ranked by odds, admitted one by one while they help.
+
+Xu, Yoon & Tourassi, feature screening. The paper admits features in order of the odds ratio,
+asks a 10-fold cross-validation after each, stops when the score fell by more than 5 % of the best
+and discards what came after the best. It leaves the score open: we take the area under the ROC
+curve for labels that are 0 or 1 and Pearson's r for others. We do not stop before ten features,
+where a single one sways the score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.models.boosting import boosted_out_of_fold
+from honeyguide.models.regressors import Floats, Ints
+
+Score = Callable[[int], float]
+"""The cross-validated score of the first so many features."""
+
+
+def tally(found: Sequence[Sequence[int]], side: NDArray[np.bool_], size: int) -> Floats:
+    """How many of the rows on one side have each of so many features."""
+    columns = [c for here, some in zip(side, found, strict=True) if here for c in some]
+    return np.bincount(np.array(columns, np.int64), minlength=size).astype(np.float64)
+
+
+def table(found: Sequence[Sequence[int]], features: Ints) -> Floats:
+    """Rows of 0 and 1 with these features only: of all there may be a hundred thousand."""
+    column = {int(feature): place for place, feature in enumerate(features)}
+    rows = np.zeros((len(found), len(features)))
+    for row, some in zip(rows, found, strict=True):
+        row[[column[feature] for feature in some if feature in column]] = 1.0
+    return rows
+
+
+def ranked(odds: Floats, support: Floats, least: int, *, both: bool = False) -> Ints:
+    """Features with enough support, the highest odds first; equals: the more frequent first.
+
+    The paper's order keeps evidence for a page only. ``both`` orders by \\|ln ψ\\|, so that what
+    speaks against a page counts as well.
+    """
+    worth = np.abs(np.log(odds)) if both else odds
+    order = np.lexsort((-support, -np.round(worth, 9)))
+    return np.asarray(order[support[order] >= least], np.int32)
+
+
+def admitted(score: Score, total: int, *, drop: float = 0.05, least: int = 10) -> int:
+    """How many features to keep, asking after each one."""
+    best, peak = -np.inf, 0
+    for count in range(1, total + 1):
+        now = score(count)
+        if now > best:
+            best, peak = now, count
+        elif count > least and best - now > drop * abs(best):
+            break
+    return peak
+
+
+def admitted_fast(score: Score, total: int, *, drop: float = 0.05, least: int = 10) -> int:
+    """The same in steps of a quarter, and then each count around the peak, at most a dozen."""
+    known: dict[int, float] = {}
+    count, best = 1, -np.inf
+    while count <= total:
+        known[count] = score(count)
+        best = max(best, known[count])
+        if count > least and best - known[count] > drop * abs(best):
+            break
+        count = max(count + 1, int(count * 1.25))
+    if not known:
+        return 0
+    peak = max(known, key=lambda n: (known[n], -n))
+    asked = sorted(known)
+    place = asked.index(peak)
+    low = asked[place - 1] if place else peak
+    high = asked[place + 1] if place + 1 < len(asked) else min(total, int(peak * 1.25))
+    for n in range(low, high + 1, max(1, (high - low) // 12)):
+        known.setdefault(n, score(n))
+    return max(known, key=lambda n: (known[n], -n))
+
+
+def scorer(rows: Floats, target: Floats, fold: Ints) -> Score:
+    """Cross-validation of additive regression on the first so many columns."""
+    measure = auc if set(np.unique(target)) <= {0.0, 1.0} else pearson
+    return lambda count: measure(target, boosted_out_of_fold(rows[:, :count], target, fold))
+
+
+def auc(target: Floats, said: Floats) -> float:
+    """The chance that a good one is said to be better than a bad one; a tie counts half."""
+    good = target >= 0.5
+    _, place, count = np.unique(np.round(said, 9), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
+    goods, bads = int(good.sum()), int((~good).sum())
+    if not goods or not bads:
+        return 0.5
+    return float((ranks[good].sum() - goods * (goods + 1) / 2) / (goods * bads))
+
+
+def pearson(target: Floats, said: Floats) -> float:
+    a, b = target - target.mean(), said - said.mean()
+    size = float(np.sqrt((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / size if size > 1e-12 else 0.0

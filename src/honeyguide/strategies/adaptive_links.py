@@ -1,0 +1,173 @@
+"""Learn which links pay off from the crawl itself.
+
+Barbosa & Freire 2007, "An adaptive crawler for locating hidden-web entry points", sections 3 and
+4: a critic judges what every visited link led to, and a link classifier over the words of
+address, anchor and surroundings is learned anew from that, in one class or in levels of
+distance. Where we depart is told in docs/strategies/adaptive_links.md.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from honeyguide.models.examples import settled
+from honeyguide.models.svm import Linear, Rbf, learn
+from honeyguide.text.link_words import Field, LinkWords, choose
+from honeyguide.text.relevance import relevance
+from honeyguide.text.vectors import Lexicon, fit, page_text
+from honeyguide.types import Example, Habits, Link, Page, Reason, Url, Verdict
+
+_LEVELS = 3
+"""Levels 0, 1, 2: the target is relevant, or leads to a relevant page in one step, or in two."""
+_FAR = ("at once", "in two steps", "in three steps")
+_NOWHERE = _LEVELS
+_DIGITS = 9
+"""Scores are rounded, so that a link's score never depends on its neighbours' in the batch."""
+
+
+@dataclass(frozen=True)
+class AdaptiveLinks:
+    """Rank a link by what links with such words led to so far."""
+
+    habits: ClassVar[Habits] = Habits(
+        learns=True, visits=True, needs=("keywords", "description", "good")
+    )
+
+    keywords: tuple[str, ...] = ()
+    description: str = ""
+    language: str = "en"
+    fields: tuple[Field, ...] = ("url", "anchor", "around")
+    """Which words of a link are read."""
+    classes: Literal["binary", "levels"] = "binary"
+    """Relevant or not; or how many steps before a relevant page."""
+    url_words: int = 150
+    anchor_words: int = 150
+    around_words: int = 100
+    """The most frequent words of each field."""
+    most: int = 5_000
+    """Links of one class that are learned from; a draw, if there are more."""
+    seed: int = 1
+    """Where the draw starts from."""
+    page_words: Lexicon | None = None
+    page_machine: Linear | Rbf | None = None
+    """Learned, not set: the critic, once there are labels of both kinds."""
+    link_words: LinkWords | None = None
+    link_machines: tuple[Linear, ...] = ()
+    link_levels: tuple[int, ...] = ()
+    """Learned, not set: one machine a class, and the level each stands for."""
+
+    def judge(self, page: Page) -> Verdict:
+        if self.page_words is not None and self.page_machine is not None:
+            rows = self.page_words.rows((page_text(page),))
+            values, places = rows.row()
+            if len(places):
+                score = round(self.page_machine.scores(rows)[0], _DIGITS)
+                shares = values * self.page_machine.weights[places]
+                return Verdict(score, self.page_words.telling(places, shares))
+        if self.keywords or self.description:
+            return relevance(self.keywords, self.description, self.language).judge(page)
+        return Verdict(0.5 if self.page_machine is None else 0.0)
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        if self.link_words is None:
+            return [link.parent for link in links]
+        rows = self.link_words.rows(links)
+        each = [machine.scores(rows) for machine in self.link_machines]
+        return [
+            1.0 if link.source is None else round(self._score(chances)[1], _DIGITS)
+            for link, chances in zip(links, zip(*each, strict=True), strict=True)
+        ]
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        if link.source is None:
+            return (Reason("a seed", self.rank((link,))[0]),)
+        if self.link_words is None:
+            return (Reason(f"on a page with verdict {link.parent:.2f}", link.parent),)
+        rows = self.link_words.rows((link,))
+        chances = [machine.scores(rows)[0] for machine in self.link_machines]
+        best, score = self._score(chances)
+        level = self.link_levels[best]
+        where = "nowhere" if level == _NOWHERE else f"to a relevant page {_FAR[level]}"
+        _, places = rows.row()
+        shares = self.link_machines[best].weights[places]
+        return (
+            Reason(f"leads {where} with probability {chances[best]:.2f}", round(score, 4)),
+            *self.link_words.telling(places, shares),
+        )
+
+    def learn(self, examples: Sequence[Example]) -> Self:
+        known = settled(examples)
+        taught = self._criticised(known)
+        found = [e for e in known.values() if e.link.source is not None]
+        level = self._levels(known)
+        classes = [level.get(e.page.url, _NOWHERE) for e in found]
+        drawn = self._drawn(classes)
+        links = [found[place].link for place in drawn]
+        told = np.array([classes[place] for place in drawn])
+        sizes: dict[Field, int] = {
+            "url": self.url_words, "anchor": self.anchor_words, "around": self.around_words,
+        }  # fmt: skip
+        words = choose(links, self.fields, sizes, self.language)
+        rows = words.rows(links)
+        # With two classes one machine says it all; its level is 0.
+        wanted = (0,) if self.classes == "binary" else range(_LEVELS + 1)
+        machines = {one: learn(rows, len(words), told == one) for one in wanted}
+        kept = {one: m for one, m in machines.items() if isinstance(m, Linear)}
+        if not any(one < _LEVELS for one in kept):
+            return taught
+        return replace(
+            taught,
+            link_words=words,
+            link_machines=tuple(kept.values()),
+            link_levels=tuple(kept),
+        )
+
+    def _criticised(self, known: Mapping[Url, Example]) -> Self:
+        """With a critic from people's labels, if there are some of both kinds."""
+        labels = [e for e in known.values() if e.by in ("user", "seed")]
+        good = np.array([e.target >= 0.5 for e in labels], dtype=bool)
+        if good.all() or not good.any():
+            return self
+        words, rows = fit([page_text(e.page) for e in labels], self.language)
+        machine = learn(rows, len(words), good)
+        return replace(self, page_words=words, page_machine=machine) if machine else self
+
+    def _levels(self, known: Mapping[Url, Example]) -> dict[Url, int]:
+        """Pages by their distance from a relevant one, along the links that were followed."""
+        level = {url: 0 for url, e in known.items() if e.target >= 0.5}
+        for step in range(1, _LEVELS if self.classes == "levels" else 1):
+            for url in [url for url, before in level.items() if before == step - 1]:
+                source = known[url].link.source
+                if source is not None and source in known:
+                    # Nearest first: what has a level keeps it.
+                    level.setdefault(source, step)
+        return level
+
+    def _drawn(self, classes: Sequence[int]) -> list[int]:
+        """Places of the links to learn from: so many a class, and no more bad ones than good."""
+        dice = random.Random(self.seed)
+        places: list[int] = []
+        for one in range(_LEVELS):
+            places += self._some([p for p, c in enumerate(classes) if c == one], self.most, dice)
+        bad = [p for p, c in enumerate(classes) if c == _NOWHERE]
+        places += self._some(bad, min(self.most, len(places)), dice)
+        return sorted(places)
+
+    def _some(self, places: list[int], most: int, dice: random.Random) -> list[int]:
+        return places if len(places) <= most else dice.sample(places, most)
+
+    def _score(self, chances: Sequence[float]) -> tuple[int, float]:
+        """Which class it is, and the score: the nearer level first, within a level the surer."""
+        best = max(range(len(chances)), key=chances.__getitem__)
+        if self.classes == "binary":
+            return best, chances[best]
+        levels = [place for place, level in enumerate(self.link_levels) if level != _NOWHERE]
+        near = best if best in levels else max(levels, key=chances.__getitem__)
+        # What leads nowhere stands among the last, by its best chance.
+        level = self.link_levels[near] if near == best else _LEVELS - 1
+        return best, (_LEVELS - 1 - level + min(chances[near], 0.99)) / _LEVELS

@@ -1,0 +1,165 @@
+"""Two support vector machines: one reads pages, one reads the words around links.
+
+Iliou et al. 2017, "Hybrid focused crawling": a link's score is w1·(page classifier on the page it
+stood on) + w2·(link classifier on anchor and surroundings), equation 1; parameters from their
+experiments. Where we depart is told in docs/strategies/hybrid_svm.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from honeyguide.models.examples import settled
+from honeyguide.models.svm import Linear, Rbf, learn
+from honeyguide.text.relevance import Relevance, relevance
+from honeyguide.text.vectors import Lexicon, fit, page_text
+from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.url import path
+
+_DIGITS = 9
+"""Scores are rounded, so that a link's score never depends on its neighbours' in the batch."""
+_ORIGINAL = 2.0
+"""Weight of an example given with the topic: later ones may be wrong, and must not drown it."""
+_CONTEXT = 1_000
+"""Characters of a link's context that are read."""
+
+
+@dataclass(frozen=True)
+class HybridSvm:
+    """Rank a link by its own words and by the page it stood on, both learned from examples."""
+
+    habits: ClassVar[Habits] = Habits(learns=True, drops=True)
+
+    keywords: tuple[str, ...] = ()
+    description: str = ""
+    language: str = "en"
+    kernel: Literal["rbf", "linear"] = "rbf"
+    page_weight: float = 0.1
+    """w1: what the page that a link stood on counts."""
+    link_weight: float = 0.9
+    """w2: what the words of the link count."""
+    threshold: float = 0.5
+    """t: a link must score more than this to be followed."""
+    gate: bool = True
+    """False: links at or below the threshold keep their score and their order."""
+    use_url_terms: bool = False
+    """Read the words of the address as well."""
+    page_words: Lexicon | None = None
+    page_machine: Linear | Rbf | None = None
+    link_words: Lexicon | None = None
+    link_machine: Linear | Rbf | None = None
+    """Learned, not set: the page classifier and the link classifier."""
+
+    def judge(self, page: Page) -> Verdict:
+        if self.page_words is None or self.page_machine is None:
+            topic = self._topic()
+            return topic.judge(page) if topic else Verdict(0.5)
+        rows = self.page_words.rows((page_text(page),))
+        values, places = rows.row()
+        if not len(places):
+            # The machine has never seen the like: what it says of nothing is no evidence.
+            topic = self._topic()
+            return topic.judge(page) if topic else Verdict(0.0)
+        score = round(self.page_machine.scores(rows)[0], _DIGITS)
+        shares = values * self.page_machine.weights[places]
+        return Verdict(score, self.page_words.telling(places, shares))
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        scores = [
+            self._joined(link, words) for link, words in zip(links, self._local(links), strict=True)
+        ]
+        if self.gate and self.page_machine is not None:
+            # Nothing can be kept out of the frontier from here; at 0 it is served last.
+            return [score if score > self.threshold else 0.0 for score in scores]
+        return scores
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        if link.source is None:
+            return (Reason("a seed", 1.0),)
+        topic = self._topic()
+        if self.page_machine is None and not topic:
+            return (Reason(f"on a page with verdict {link.parent:.2f}", link.parent),)
+        parent, local = self.page_weight * link.parent, self.link_weight * self._local((link,))[0]
+        reasons = [
+            Reason("the words of the link", round(local, 4)),
+            Reason(f"on a page with verdict {link.parent:.2f}", round(parent, 4)),
+        ]
+        if self.page_machine is not None and self.gate and parent + local <= self.threshold:
+            reasons.append(Reason(f"at most {self.threshold:g}: not to be followed", 0.0))
+        return (*reasons, *self._telling(link))
+
+    def learn(self, examples: Sequence[Example]) -> Self:
+        """A new one from all examples but mere visits; itself while one class is missing."""
+        known = settled(example for example in examples if example.by != "visit")
+        page_words, rows = fit([page_text(e.page) for e in known.values()], self.language)
+        good = np.array([e.target >= 0.5 for e in known.values()], dtype=bool)
+        weights = np.array([_weight(e) for e in known.values()])
+        page_machine = learn(rows, len(page_words), good, weights, self.kernel)
+        if page_machine is None:
+            return self
+        # A seed was found by nobody's link; every other example has one, with its page's target.
+        found = [e for e in examples if e.by != "visit" and e.link.source is not None]
+        link_words, rows = fit([self._context(e.link) for e in found], self.language)
+        good = np.array([known[e.page.url].target >= 0.5 for e in found], dtype=bool)
+        weights = np.array([_weight(e) for e in found])
+        link_machine = learn(rows, len(link_words), good, weights, self.kernel)
+        return replace(
+            self,
+            page_words=page_words,
+            page_machine=page_machine,
+            link_words=link_words if link_machine else None,
+            link_machine=link_machine,
+        )
+
+    def _joined(self, link: Link, words: float) -> float:
+        if link.source is None:
+            return 1.0
+        if self.page_machine is None and not self._topic():
+            return link.parent
+        score = self.page_weight * link.parent + self.link_weight * words
+        return round(min(max(score, 0.0), 1.0), _DIGITS)
+
+    def _local(self, links: Sequence[Link]) -> list[float]:
+        """What the words of each link say."""
+        texts = [self._context(link) for link in links]
+        words, machine = self._reader()
+        if words is not None and machine is not None:
+            return machine.scores(words.rows(texts))
+        topic = self._topic()
+        return topic.of_each(texts) if topic else [0.0] * len(links)
+
+    def _telling(self, link: Link) -> tuple[Reason, ...]:
+        """Words of the link and what they counted: log-odds, or what the score loses without."""
+        words, machine = self._reader()
+        if words is None or machine is None:
+            return ()
+        rows = words.rows((self._context(link),))
+        values, places = rows.row()
+        if isinstance(machine, Linear):
+            return words.telling(places, values * machine.weights[places])
+        without = machine.scores(rows.without_each())
+        shares = machine.scores(rows)[0] - np.array(without)
+        return words.telling(places[: len(without)], shares)
+
+    def _reader(self) -> tuple[Lexicon | None, Linear | Rbf | None]:
+        """Who reads links: until a link was learned from, the page classifier."""
+        if self.link_machine is not None:
+            return self.link_words, self.link_machine
+        return self.page_words, self.page_machine
+
+    def _context(self, link: Link) -> str:
+        address = path(link.url) if self.use_url_terms else ""
+        return f"{link.anchor} {link.before} {link.after} {address}"[:_CONTEXT]
+
+    def _topic(self) -> Relevance | None:
+        if self.keywords or self.description:
+            return relevance(self.keywords, self.description, self.language)
+        return None
+
+
+def _weight(example: Example) -> float:
+    return _ORIGINAL if example.by == "seed" else 1.0

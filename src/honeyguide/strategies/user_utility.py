@@ -1,0 +1,291 @@
+"""Two learners: what a page is worth to this user, and what a link promises of it.
+
+Xu, Yoon & Tourassi, the user-oriented crawler with a two-tier utility learner. The first tier, Φ,
+learns a page's utility from pages that people rated; the second, Υ, learns from every visit to
+tell Φ before the page is fetched, by the words of its link. Links are drawn by chance, in
+proportion to Υ and to how far it can be trusted. What we decided where the paper is silent, and
+where we depart from it: docs/strategies/user_utility.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.errors import ConfigError
+from honeyguide.models.fits import FITS, choose, folds
+from honeyguide.models.haste import Haste, haste
+from honeyguide.models.promise import Promise, promise
+from honeyguide.models.regressors import Floats, Model, clipped, contributions
+from honeyguide.models.screening import admitted, admitted_fast, ranked, scorer, table, tally
+from honeyguide.text.keywords import least_support, odds, vocabulary
+from honeyguide.text.relevance import relevance
+from honeyguide.text.snippets import lexicon, snippet, spelled
+from honeyguide.text.zones import ZONES, Feature, Zoned, zoned, zones
+from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.url import fingerprint, host, path
+
+_EACH, _LABELS, _VISITS, _WORDS = 2, 1500, 3000, 1000
+"""Least good and bad labels; most labels, visits and words of links that are learned from."""
+_REASONS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phi:
+    """The first tier: phrases that count, and what they are worth."""
+
+    features: tuple[Feature, ...]
+    model: Model
+    learner: str
+    error: float
+    """Root of the mean squared error of the cross-validation that chose the learner.
+
+    Rosier than the truth: all labels had a say in which phrases were admitted.
+    """
+
+    def row(self, page: Page, finder: Zoned) -> Floats:
+        row = np.zeros(len(self.features))
+        row[finder.find(zones(page))] = 1.0
+        return row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Upsilon:
+    """The second tier: words of links, and what they promise."""
+
+    words: tuple[str, ...]
+    promise: Promise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """All that :meth:`UserUtility.learn` adds."""
+
+    phi: Phi | None = None
+    upsilon: Upsilon | None = None
+    labels: str = ""
+    """Stands for the labels that Φ was fitted to; the same labels need no new Φ."""
+    visits: int = 0
+    read: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    utilities: NDArray[np.float32] = field(default_factory=lambda: np.zeros(0, np.float32))
+    """What this Φ said of the pages that it has read."""
+    hosts: Haste = field(default_factory=Haste)
+    note: str = "nothing learned yet"
+
+
+@dataclass(frozen=True)
+class UserUtility:
+    """Learn the user's utility from rated pages, and draw links by what they promise of it.
+
+    Until pages were rated good and bad, the topic's keywords stand in for Φ.
+    """
+
+    habits: ClassVar[Habits] = Habits(order="proportional", learns=True, visits=True, grows=True)
+
+    keywords: tuple[str, ...] = ()
+    description: str = ""
+    language: str = "en"
+    warmup: int = 1000
+    """While fewer pages than this were visited, every link has the same chance."""
+    confidence: Literal["binned", "global", "knn"] = "binned"
+    """Whose errors say how far a promise is trusted: of promises alike, of all, of the nearest."""
+    temperature: float = 1.0
+    """β: links are drawn in proportion to q^β."""
+    haste: float = 0.0
+    """ρ: q is divided by (seconds the host takes)^ρ; 1 is utility per second."""
+    threshold: float = 0.5
+    """τ: a label of at least this much is a good one, for the odds of a phrase."""
+    against: bool = False
+    """Rank phrases by \\|ln ψ\\|, so that what speaks against a page counts too."""
+    share: float = 1 / 3
+    """The share of a zone's phrases that are key phrases."""
+    features: int = 200
+    """Most phrases that are considered."""
+    blanks: float = 3.0
+    """Bad pages for each good one; where fewer were rated, blank pages stand in. 0: never."""
+    fast: bool = False
+    """Admit phrases in growing steps, not one by one."""
+    learners: tuple[str, ...] = ("additive", "stumps", "ridge", "bagging", "kernel")
+    """Candidates for Φ; cross-validation chooses, the first wins a tie."""
+    link_learner: Literal["ridge", "additive"] = "ridge"
+    prefixes: bool = False
+    """Tell a word of the address from the same word in the anchor."""
+    learned: Learned = field(default_factory=Learned, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in self.learners or ("",):
+            if name not in FITS:
+                raise ConfigError(f"strategy.learners: {name!r} is none of {', '.join(FITS)}")
+        if not 0 < self.share <= 1 or not 0 <= self.temperature <= 100:
+            raise ConfigError("strategy.share must lie in 0..1, strategy.temperature in 0..100")
+        if not 0 <= self.haste <= 10 or not 0 <= self.blanks <= 100 or self.features < 1:
+            raise ConfigError(
+                "strategy.haste must lie in 0..10, strategy.blanks in 0..100, "
+                "strategy.features be at least 1"
+            )
+
+    @property
+    def note(self) -> str:
+        """What the last lesson came to, in words."""
+        return self.learned.note
+
+    def judge(self, page: Page) -> Verdict:
+        phi = self.learned.phi
+        if phi is None:
+            return self._evidence(page)
+        row = phi.row(page, zoned(phi.features, self.language))
+        parts = sorted(contributions(phi.model, row), key=lambda part: -abs(part[1]))
+        reasons = tuple(
+            Reason(f"{ZONES[phi.features[f][0]]}: “{phi.features[f][2]}”", round(weight, 3))
+            for f, weight in parts[:_REASONS]
+        )
+        return Verdict(float(clipped(phi.model, row[None, :])[0]), reasons)
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        if self.learned.visits < self.warmup:
+            return [0.5] * len(links)
+        upsilon = self.learned.upsilon
+        if upsilon is None or not links:
+            return self._guess(links)
+        rows, familiar = spelled(upsilon.words, [self._words(link) for link in links])
+        q = upsilon.promise.weigh(upsilon.promise.said(rows), familiar) ** self.temperature
+        return [float(worth) * self._quick(link) for worth, link in zip(q, links, strict=True)]
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        score = self.rank((link,))[0]
+        if self.learned.visits < self.warmup:
+            return (Reason(f"every link has the same chance for {self.warmup} pages", score),)
+        upsilon = self.learned.upsilon
+        if upsilon is None:
+            return (Reason(f"found on a page with verdict {link.parent:.2f}; untrained", score),)
+        rows, familiar = spelled(upsilon.words, [self._words(link)])
+        said = upsilon.promise.said(rows)
+        trust = float(upsilon.promise.confidence.of(said, familiar)[0])
+        parts = sorted(contributions(upsilon.promise.model, rows[0]), key=lambda p: -abs(p[1]))
+        reasons = [Reason(f"promises {said[0]:.2f}, trusted by {trust:.2f}", score)]
+        reasons += [Reason(f"“{upsilon.words[w]}”", round(n, 3)) for w, n in parts[:_REASONS]]
+        if self.haste:
+            reasons.append(Reason("how soon its host answers", self._quick(link)))
+        return tuple(reasons)
+
+    def learn(self, examples: Sequence[Example]) -> Self:
+        """A new Φ if the labels changed; its word on every visit; and a new Υ."""
+        if not examples:
+            return self
+        labels = _labels(examples)
+        mark = _mark(labels)
+        learned = self.learned
+        if mark != learned.labels:
+            phi, note = self._phi(labels)
+            learned = Learned(phi, labels=mark, note=note)
+        pairs = list({example.link.url: example for example in examples}.values())
+        if learned is self.learned and len(pairs) < self.warmup:
+            # No new Φ, and links are drawn blindly: a new generation would say the same.
+            return self
+        learned = self._reread(learned, pairs[-_VISITS:], labels)
+        learned = replace(
+            learned,
+            visits=len(pairs),
+            hosts=haste((host(e.link.url), e.elapsed) for e in examples if self.haste),
+            upsilon=None if len(pairs) < self.warmup else self._upsilon(learned, pairs[-_VISITS:]),
+        )
+        return replace(self, learned=learned)
+
+    def _phi(self, labels: Sequence[Example]) -> tuple[Phi | None, str]:
+        """Φ, or None and why."""
+        target = np.array([min(1.0, max(0.0, label.target)) for label in labels])
+        good = target >= self.threshold
+        if min(good.sum(), (~good).sum()) < _EACH:
+            return None, (
+                f"{good.sum()} good and {(~good).sum()} bad labels: at least {_EACH} of each are "
+                "needed; the topic's keywords judge until then"
+            )
+        texts = [zones(label.page) for label in labels]
+        features = [
+            (zone, key, name)
+            for zone in range(len(ZONES))
+            for key, name in vocabulary(
+                [text[zone] for text in texts], self.language, share=self.share, most=100
+            ).items()
+        ]
+        finder = Zoned(features, self.language)
+        found = [finder.find(text) for text in texts]
+        with_good, with_bad = (tally(found, side, len(features)) for side in (good, ~good))
+        psi = odds(with_good, with_bad, int(good.sum()), int((~good).sum()))
+        least = least_support(len(labels))
+        order = ranked(psi, with_good + with_bad, least, both=self.against)[: self.features]
+        rows = table(found, order)
+        admit = admitted_fast if self.fast else admitted
+        count = admit(scorer(rows, target, folds(target)), len(order))
+        if not count:
+            return None, "the labelled pages have no phrase in common; the keywords judge"
+        # Few labels are mostly good ones, and would call every page good that says nothing.
+        blanks = max(0, round(self.blanks * good.sum() - (~good).sum()))
+        padded = np.vstack((rows[:, :count], np.zeros((blanks, count))))
+        choice = choose(self.learners, padded, np.append(target, np.zeros(blanks)))
+        kept = tuple(features[f] for f in order[:count])
+        note = f"{choice.name} on {count} phrases of {len(labels)} labelled pages"
+        return Phi(kept, choice.model, choice.name, choice.error), note
+
+    def _reread(self, learned: Learned, pairs: list[Example], labels: list[Example]) -> Learned:
+        """What Φ says of the visits; those it has read already are not read again."""
+        rated = {label.link.url: label.target for label in labels}
+        known = dict(zip(learned.read.tolist(), learned.utilities.tolist(), strict=True))
+        marks = [fingerprint(pair.link.url) for pair in pairs]
+        phi = learned.phi
+        # Not the finder that judge uses: learning runs beside it, and finders remember words.
+        finder = Zoned(phi.features if phi else (), self.language)
+        said = []
+        for mark, pair in zip(marks, pairs, strict=True):
+            utility = rated.get(pair.link.url, known.get(mark))
+            if utility is None and phi and (pair.page.text or pair.page.headings):
+                utility = float(phi.model.predict(phi.row(pair.page, finder)[None, :])[0])
+            said.append(min(1.0, max(0.0, pair.target if utility is None else utility)))
+        utilities = np.array(said, np.float32)
+        return replace(learned, read=np.array(marks, np.uint64), utilities=utilities)
+
+    def _upsilon(self, learned: Learned, pairs: Sequence[Example]) -> Upsilon | None:
+        target = learned.utilities.astype(np.float64)
+        if len(pairs) < 5 or float(np.ptp(target)) < 1e-6:
+            return None
+        snippets = [self._words(pair.link) for pair in pairs]
+        words = lexicon(snippets, _WORDS)
+        if not words:
+            return None
+        rows, familiar = spelled(words, snippets)
+        learner, trust = self.link_learner, self.confidence
+        return Upsilon(words, promise(rows, target, familiar, learner=learner, confidence=trust))
+
+    def _evidence(self, page: Page) -> Verdict:
+        if not self.keywords and not self.description:
+            return Verdict(0.5, (Reason("nothing is known of the topic yet", 0.5),))
+        return relevance(self.keywords, self.description, self.language).judge(page)
+
+    def _guess(self, links: Sequence[Link]) -> list[float]:
+        parents = [min(1.0, max(0.0, link.parent)) for link in links]
+        if not self.keywords and not self.description:
+            return parents
+        texts = [f"{k.anchor} {k.before} {k.after} {path(k.url)[:300]}" for k in links]
+        found = relevance(self.keywords, self.description, self.language).of_each(texts)
+        return [1 - (1 - 0.7 * e) * (1 - 0.3 * p) for e, p in zip(found, parents, strict=True)]
+
+    def _words(self, link: Link) -> tuple[str, ...]:
+        return snippet(link, self.language, prefixes=self.prefixes)
+
+    def _quick(self, link: Link) -> float:
+        return self.learned.hosts.of(host(link.url)) ** self.haste if self.haste else 1.0
+
+
+def _labels(examples: Sequence[Example]) -> list[Example]:
+    """People's ratings: the last word on each page, a user's before a seed's."""
+    ordered = sorted((e for e in examples if e.by in ("seed", "user")), key=lambda e: e.by)
+    return list({example.link.url: example for example in ordered}.values())[-_LABELS:]
+
+
+def _mark(labels: Sequence[Example]) -> str:
+    told = sorted(f"{e.link.url} {e.target} {len(e.page.text)}" for e in labels)
+    return f"{fingerprint(chr(10).join(told)):016x}"

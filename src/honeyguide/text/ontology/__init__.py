@@ -1,0 +1,1 @@
+"""Ontologies: read from the usual formats, and cut down to what lies near a topic."""

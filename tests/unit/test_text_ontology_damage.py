@@ -1,0 +1,84 @@
+"""Damaged, endless and meaningless files end in a ConfigError, with the line where there is one."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honeyguide.errors import ConfigError
+from honeyguide.text.ontology import lines
+from honeyguide.text.ontology.load import load
+
+Written = Callable[[str, str], str]
+OBO = "[Term]\nid: T:1\nname: bird\nis_a: T:2\n\n[Term]\nid: T:2\nname: animal\n"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    def write(name: str, text: str) -> str:
+        (tmp_path / name).write_text(text, "utf-8")
+        return str(tmp_path / name)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("x.obo", "[Term]\nid: A\nname: a\nnonsense\n", "line 4"),
+        ("x.obo", "[Term]\nname: a\n", "line 2"),
+        ("x.obo", "[Ter\n", "line 1"),
+        ("x.bin", "Body;A01\nHead\n", "line 2"),
+        ("x.csv", "a,is-a,b\na,b,c,d\n", "line 2"),
+        ("x.csv", "a,is-a,b\n\na,likes,b\n", r"line 3: 'likes' is none of"),
+        ("x.json", '{"edges": [\n["a", "b"],\n[', "line 3"),
+        ("x.json", '[["a", 7]]', "edge 1"),
+        ("x.json", '{"a": 1}', "list of edges"),
+        ("x.json", "[" * 100_000, "JSON"),
+        ("MRCONSO.RRF", "C1|ENG|P\n", "line 1: 3 columns"),
+        ("x.ttl", "@prefix e: <http://e.org/> .\ne:a e:b .\n", "line 2"),
+        ("x.txt", "", "empty"),
+        ("x.dat", "abc\0def", "no text"),
+        ("x.obo", "format-version: 1.2\n", "no concept"),
+        ("x.ofn", "Prefix(:=<http://e.org/>)", "functional syntax"),
+    ],
+)
+def test_damage_is_told_with_its_line(written: Written, name: str, text: str, line: str) -> None:
+    if name.endswith(".ttl"):
+        pytest.importorskip("pyoxigraph")
+    with pytest.raises(ConfigError, match=line):
+        load(written(name, text))
+
+
+def test_what_is_no_file_at_all(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="does not exist"):
+        load(str(tmp_path / "none.obo"))
+    with pytest.raises(ConfigError, match="neither MRCONSO"):
+        load(str(tmp_path))
+    (tmp_path / "x.obo.gz").write_bytes(gzip.compress(OBO.encode())[:-20])
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(str(tmp_path / "x.obo.gz"))
+
+
+def test_a_line_without_end_is_cut_short(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "_LONGEST", 1000)
+    monkeypatch.setattr(lines, "_CHUNK", 64)
+    assert len(load(written("ok.obo", OBO))) == 2, "lines across chunks are whole"
+    with pytest.raises(ConfigError, match="line 2: longer"):
+        load(written("bad.obo", "[Term]\nid: " + "x" * 5000))
+
+
+@given(st.binary(max_size=300), st.sampled_from(("obo", "bin", "csv", "json", "txt", "ttl", "owl")))
+def test_any_bytes_give_an_ontology_or_a_config_error(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, ending: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"any.{ending}"
+    path.write_bytes(data)
+    with suppress(ConfigError):
+        assert len(load(str(path))) > 0
