@@ -214,8 +214,6 @@ class Habits(NamedTuple):
     """It learns from every visit, with the verdict as the target, besides labels."""
     grows: bool = False
     """It learns whenever its examples grew by a tenth, not every so many pages."""
-    drops: bool = False
-    """A link that scores 0 never waits."""
     reads: Literal["words", "links"] = "words"
     """What it looks at: the words of pages and around links, or only where links lead."""
 

@@ -135,7 +135,7 @@ def test_one_class_teaches_nothing() -> None:
 
 def test_seeds_teach_the_page_classifier_only() -> None:
     seeds = [example(n, n % 2 == 0, "seed") for n in range(12)]
-    learned = HybridSvm(gate=False).learn(seeds)
+    learned = HybridSvm(gate=False, fewest_links=1).learn(seeds)
     assert learned.page_machine is not None
     assert learned.link_machine is None
     link = Link(Url("http://e.org/x"), START, anchor="plumage migration finch")
@@ -195,9 +195,9 @@ def test_words_of_the_address_if_asked_for() -> None:
     links = [
         Link(Url("http://e.org/birds/99"), START), Link(Url("http://e.org/kitchen/99"), START)
     ]  # fmt: skip
-    high, low = HybridSvm(use_url_terms=True, gate=False).learn(examples).rank(links)
+    high, low = HybridSvm(use_url_terms=True, gate=False, fewest_links=2).learn(examples).rank(links)
     assert high > low + 0.3
-    same, as_this = HybridSvm(gate=False).learn(examples).rank(links)
+    same, as_this = HybridSvm(gate=False, fewest_links=2).learn(examples).rank(links)
     assert same == as_this
 
 
@@ -219,7 +219,7 @@ def test_bad_examples_do_no_harm(kernel: Literal["rbf", "linear"]) -> None:
 
 @pytest.mark.parametrize(("kernel", "kind"), [("rbf", Rbf), ("linear", Linear)])
 def test_a_learned_one_is_saved_whole(kernel: Literal["rbf", "linear"], kind: type) -> None:
-    learned = HybridSvm(kernel=kernel).learn(some(12, 12))
+    learned = HybridSvm(kernel=kernel, fewest_links=5).learn(some(12, 12))
     assert isinstance(learned.link_machine, kind)
     again = unpack(pack("hybrid_svm", learned), lambda _: HybridSvm)
     test = some(5, 5, first=500)

@@ -24,6 +24,7 @@ from honeyguide.cli import (
     ontology,
     settings,
     status,
+    strategies,
     version,
 )
 from honeyguide.cli.options import Command, Group
@@ -62,6 +63,7 @@ app.command("status", cls=Command)(status.status)
 app.command("explain", cls=Command)(explain.explain)
 app.command("export", cls=Command)(export.export)
 app.command("label", cls=Command)(label.label)
+app.command("strategies", cls=Command)(strategies.strategies)
 app.command("generations", cls=Command)(generations.generations)
 app.command("settings", cls=Command)(settings.settings)
 app.command("demo", cls=Command)(demo.demo)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NO_WORDS = (
     "No keywords: every page will count as relevant and links are followed in order. "
-    "Add --keyword or --description."
+    "Add --keyword, --description, or examples with --good and --bad."
 )
 
 
@@ -47,6 +47,19 @@ def new(
     bad: Annotated[
         list[str] | None, typer.Option("--bad", "-b", metavar="URL", help="A page that is not.")
     ] = None,
+    good_file: Annotated[
+        list[str] | None,
+        typer.Option("--good-file", metavar="FILE", help="The same as a file, HTML or text."),
+    ] = None,
+    bad_file: Annotated[
+        list[str] | None, typer.Option("--bad-file", metavar="FILE", help="A file that is not.")
+    ] = None,
+    ontology: Annotated[
+        str, typer.Option("--ontology", metavar="FILE", help="An ontology; or cell, mammal.")
+    ] = "",
+    concept: Annotated[
+        str, typer.Option("--concept", metavar="NAME", help="The topic's concept in it.")
+    ] = "",
     contact: Annotated[
         str,
         typer.Option(
@@ -97,7 +110,7 @@ def new(
     if asking:
         from honeyguide.cli.prompts import ask_contact, ask_keywords, ask_seeds
 
-        if not words and not description.strip() and not strategy:
+        if not (words or description.strip() or strategy or examples or good_file or ontology):
             words = ask_keywords()
         if not starts and not examples:
             starts = ask_seeds(lab=bool(lab))
@@ -118,12 +131,16 @@ def new(
         description=description,
         good=examples,
         bad=[str(starting(text, lab=bool(lab))) for text in bad or []],
+        good_files=[str(Path(file).resolve()) for file in good_file or []],
+        bad_files=[str(Path(file).resolve()) for file in bad_file or []],
+        ontology=_placed(ontology),
+        concept=concept,
         language=language,
         strategy=strategy,
         pages=pages,
         **tables,
     )
-    if not words and not description.strip() and not strategy:
+    if collection.settings.crawl.strategy == "breadth" and not strategy:
         say(NO_WORDS)
     _note_language(language)
     if as_json:
@@ -133,6 +150,12 @@ def new(
         _show(collection)
     typer.echo(f"Made {collection.folder}/topic.toml.")
     say(f"Next: honeyguide crawl {quoted(folder)}")
+
+
+def _placed(ontology: str) -> str:
+    """A file is meant from where we are, not from where the collection will be."""
+    path = Path(ontology)
+    return str(path.resolve()) if ontology and path.exists() else ontology
 
 
 def _local(lab: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "new", "crawl", "status", "explain", "export", "label", "generations", "settings", "demo",
-    "lab", "ontology", "version",
+    "lab", "ontology", "strategies", "version",
 )  # fmt: skip
 _HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
 

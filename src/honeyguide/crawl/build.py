@@ -20,6 +20,7 @@ from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.ranking import rank
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.stages import Stages
+from honeyguide.crawl.start import has
 from honeyguide.crawl.turn import Turn
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, user_agent
@@ -74,7 +75,7 @@ def strategy_of(settings: Settings) -> Strategy:
         given["concepts"] = concepts_of(settings.topic)
     made = build(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
     needs = made.habits.needs
-    if needs and not any(topic[need] for need in needs):
+    if needs and not any(has(topic, need) for need in needs):
         raise ConfigError(
             f"the strategy {settings.crawl.strategy!r} needs {' or '.join(needs)}: "
             f"add topic.{needs[0]} to topic.toml"

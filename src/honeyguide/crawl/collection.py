@@ -24,6 +24,7 @@ from honeyguide.crawl.build import fence_of, strategy_of
 from honeyguide.crawl.explain import Explanation
 from honeyguide.crawl.progress import Report
 from honeyguide.crawl.run import Observer, run
+from honeyguide.crawl.start import suited
 from honeyguide.crawl.status import Status
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import user_agent
@@ -176,6 +177,10 @@ def create(
     description: str = "",
     good: str | Iterable[str] = (),
     bad: str | Iterable[str] = (),
+    good_files: str | Iterable[str] = (),
+    bad_files: str | Iterable[str] = (),
+    ontology: str = "",
+    concept: str = "",
     language: str = "en",
     strategy: str = "",
     pages: int = 1000,
@@ -191,9 +196,13 @@ def create(
         "seeds": _several(seeds),
         "good": _several(good),
         "bad": _several(bad),
+        "good_files": _several(good_files),
+        "bad_files": _several(bad_files),
+        "ontology": ontology.strip(),
+        "concept": concept.strip(),
         "language": language,
     }
-    strategy = strategy or ("keyword" if topic["keywords"] or topic["description"] else "breadth")
+    strategy = strategy or suited(topic)
     chosen: dict[str, dict[str, Any]] = {
         "topic": {key: value for key, value in topic.items() if value},
         "crawl": {"strategy": strategy, "pages": pages},

@@ -52,6 +52,7 @@ class Lessons:
         """Who learns from every visit may read the links on it, too."""
         self._known: dict[Url, tuple[float, By]] = {u: (v, "seed") for u, v in given.items()}
         self._awaited = set(given)
+        self._unvisited: list[Url] = []
         self._heard = 0
         """Number of the newest label that was heard."""
         # Without a teacher it still learns from the topic's own examples.
@@ -83,7 +84,7 @@ class Lessons:
         """Hear labels that arrived since; which good pages were never visited?"""
         if not self.learns or not self._people:
             return []
-        unvisited = []
+        unvisited, self._unvisited = self._unvisited, []
         for number, label in self._store.labels(self._heard):
             self._heard = max(self._heard, number)
             self._known[label.url] = (label.value, "user")
@@ -147,7 +148,7 @@ class Lessons:
             if page is not None:
                 self._trainer.offer(Example(rows[-1].link, page, value, by))
         self._trainer.expect(len(self._awaited))
-        self.listen()
+        self._unvisited = self.listen()
         self._drift.forget()  # that was long ago
 
     def _earlier(self) -> Iterator[Visit]:

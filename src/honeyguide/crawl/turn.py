@@ -118,10 +118,7 @@ class Turn:
             if wants and self.stages.admits(link)
         ]
         scores = rank(strategy, fresh)
-        candidates = map(Candidate, fresh, scores, scores)
-        if strategy.habits.drops:
-            return tuple(candidate for candidate in candidates if candidate.score > 0)
-        return tuple(candidates)
+        return tuple(map(Candidate, fresh, scores, scores))
 
     def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:
         """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""

@@ -32,7 +32,7 @@ _CONTEXT = 1_000
 class HybridSvm:
     """Rank a link by its own words and by the page it stood on, both learned from examples."""
 
-    habits: ClassVar[Habits] = Habits(learns=True, drops=True)
+    habits: ClassVar[Habits] = Habits(learns=True)
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -46,6 +46,9 @@ class HybridSvm:
     """t: a link must score more than this to be followed."""
     gate: bool = True
     """False: links at or below the threshold keep their score and their order."""
+    fewest_links: int = 20
+    """The link classifier takes over from the page classifier, which reads the words of links
+    until then, when it has so many links of either kind to learn from (ours: the paper's had 58)."""
     use_url_terms: bool = False
     """Read the words of the address as well."""
     page_words: Lexicon | None = None
@@ -103,10 +106,12 @@ class HybridSvm:
             return self
         # A seed was found by nobody's link; every other example has one, with its page's target.
         found = [e for e in examples if e.by != "visit" and e.link.source is not None]
-        link_words, rows = fit([self._context(e.link) for e in found], self.language)
         good = np.array([known[e.page.url].target >= 0.5 for e in found], dtype=bool)
-        weights = np.array([_weight(e) for e in found])
-        link_machine = learn(rows, len(link_words), good, weights, self.kernel)
+        link_words, link_machine = None, None
+        if min(good.sum(), (~good).sum()) >= self.fewest_links:
+            link_words, rows = fit([self._context(e.link) for e in found], self.language)
+            weights = np.array([_weight(e) for e in found])
+            link_machine = learn(rows, len(link_words), good, weights, self.kernel)
         return replace(
             self,
             page_words=page_words,

@@ -1,0 +1,156 @@
+"""What a crawl learns from, in simulated time: examples, labels, its own verdicts, resumes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from honeyguide.config import parse
+from honeyguide.crawl.examples import examples_of, judged
+from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.start import choices, suited
+from honeyguide.errors import ConfigError
+from honeyguide.store.store import Store
+from honeyguide.types import Label, Url
+from tests.unit.crawling import FakeWeb, crawl, rows
+
+FINCH = "finch plumage migration nest feather seed beak wing song flock "
+SOUP = "soup kettle onion salt boil pepper broth ladle carrot simmer "
+PAGES = 120
+
+
+def html(n: int, *targets: int) -> str:
+    words = FINCH if n % 2 == 0 else SOUP
+    links = " · ".join(
+        f'<a href="/p{m}">{(FINCH if m % 2 == 0 else SOUP).split()[m % 10]} {m}</a>'
+        for m in targets
+    )
+    # Words around a link count: keep those of the page away from the first one.
+    rest = "Everything else that stands here leads to one of these further pages:"
+    return f"<title>page {n}</title><p>{words * 6} number {n}<p>{rest} {links}"
+
+
+def birds() -> FakeWeb:
+    """Even pages are about finches, odd ones about soup; each links to the next eight."""
+    pages: dict[str, Any] = {
+        address(n): html(n, *range(n + 1, min(n + 9, PAGES))) for n in range(PAGES)
+    }
+    return FakeWeb(pages)
+
+
+def address(n: int) -> str:
+    return f"http://a.test/p{n}"
+
+
+def is_finch(url: str) -> bool:
+    return int(url.rpartition("p")[2]) % 2 == 0
+
+
+LEARNING: dict[str, Any] = {
+    "crawl": {"strategy": "hybrid_svm", "pages": 40, "concurrency": 1},
+    "topic": {"keywords": []},
+}
+
+
+def test_examples_of_the_topic_are_fetched_first_and_learned_from(tmp_path: Path) -> None:
+    web = birds()
+    topic = {
+        "keywords": [],
+        "good": [address(n) for n in (40, 42, 44)],
+        "bad": [address(n) for n in (41, 43, 45)],
+    }
+    report = crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
+    assert set(web.paths()[:7]) == {address(n) for n in (0, *range(40, 46))}
+    visited = [url for url in web.paths()[7:] if int(url.rpartition("p")[2]) not in range(40, 46)]
+    assert visited
+    assert all(map(is_finch, visited[:8])), "the first lesson came before the first choice"
+    assert report.progress.generation >= 1
+    found = rows(tmp_path)
+    assert found[address(41)].channel == "example"
+    sources = {row.source for row in found.values()}
+    assert address(41) not in sources, "nobody wants what a bad example links to"
+
+
+def test_files_are_examples_too(tmp_path: Path) -> None:
+    (tmp_path / "good").mkdir()
+    (tmp_path / "bad").mkdir()
+    for n in range(4):
+        (tmp_path / "good" / f"{n}.html").write_text(f"<p>{FINCH * 5} {n}")
+        (tmp_path / "bad" / f"{n}.txt").write_text(f"{SOUP * 5} {n}")
+    topic = {"keywords": [], "good_files": ["good/*.html"], "bad_files": ["bad/*.txt"]}
+    web = birds()
+    crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
+    assert all(map(is_finch, web.paths()[:8]))
+    gone = parse({"topic": {"good_files": ["gone/*.html"]}})
+    with pytest.raises(ConfigError, match="no file 'gone/"):
+        examples_of(tmp_path, gone)
+    (tmp_path / "good" / "x.html").write_bytes(b"\x00\x01\x02" * 400)
+    with pytest.raises(ConfigError, match="no text"):
+        examples_of(tmp_path, parse({"topic": {"good_files": ["good/x.html"]}}))
+
+
+def test_labels_of_earlier_runs_and_of_pages_never_seen(tmp_path: Path) -> None:
+    web = birds()
+    crawl(tmp_path, web, [address(0)], **LEARNING)
+    assert 0.3 < sum(map(is_finch, web.paths())) / 40 < 0.7, "untaught, it takes what comes"
+    with Store.open(tmp_path, "write") as store, store.transaction():
+        known = [Label(Url(url), float(is_finch(url))) for url in web.paths()[:20]]
+        store.label([*known, Label(Url(address(60)), 1.0), Label(Url(address(61)), 0.0)])
+    before = len(web.paths())
+    crawl(tmp_path, web, [address(0)], **{**LEARNING, "crawl": LEARNING["crawl"] | {"pages": 60}})
+    later = web.paths()[before:]
+    assert address(60) in later[:3], "a good page that was never seen is visited next"
+    assert sum(map(is_finch, later)) / len(later) > 0.8
+
+
+def test_a_generation_chosen_by_hand_is_taken_up(tmp_path: Path) -> None:
+    web = birds()
+    topic = {
+        "keywords": [],
+        "good": [address(n) for n in (40, 42, 44)],
+        "bad": [address(n) for n in (41, 43, 45)],
+    }
+    crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
+    with Store.open(tmp_path, "write") as store:
+        assert (store.live() or 0) >= 1
+        store.use_generation(0)
+
+    def see(ring: Ring) -> None:
+        assert ring.generation == 0
+
+    more = LEARNING["crawl"] | {"pages": 41}
+    settings: dict[str, Any] = {"learn": {"teacher": "none"}, "topic": topic, "crawl": more}
+    crawl(tmp_path, web, [address(0)], meanwhile=see, **settings)
+
+
+def test_good_and_bad_at_once_is_a_mistake() -> None:
+    with pytest.raises(ConfigError, match="both in"):
+        judged(parse({"topic": {"good": ["http://a.test/"], "bad": ["http://a.test/"]}}))
+    with pytest.raises(ConfigError, match="good_files"):
+        judged(parse({"topic": {"good": ["examples/one.html"]}}))
+
+
+@pytest.mark.parametrize(
+    ("topic", "strategy"),
+    [
+        ({}, "breadth"),
+        ({"keywords": ["finch"]}, "keyword"),
+        ({"description": "finches"}, "keyword"),
+        ({"keywords": ["finch"], "good": ["http://a.test/"]}, "hybrid_svm"),
+        ({"good_files": ["*.html"]}, "hybrid_svm"),
+        ({"ontology": "cell"}, "breadth"),
+        ({"ontology": "cell", "concept": "cell"}, "ontology_weights"),
+        ({"ontology": "cell", "concept": "cell", "good": ["http://a.test/"]}, "ontology_ann"),
+    ],
+)
+def test_what_suits_a_topic(topic: dict[str, Any], strategy: str) -> None:
+    assert suited(topic) == strategy
+    assert not next(c for c in choices(topic) if c.name == strategy).missing
+
+
+def test_what_a_topic_lacks() -> None:
+    lacking = {choice.name: choice.missing for choice in choices({})}
+    assert lacking["keyword"] == ("keywords", "description")
+    assert lacking["breadth"] == ()
