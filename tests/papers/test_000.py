@@ -195,7 +195,9 @@ def test_words_of_the_address_if_asked_for() -> None:
     links = [
         Link(Url("http://e.org/birds/99"), START), Link(Url("http://e.org/kitchen/99"), START)
     ]  # fmt: skip
-    high, low = HybridSvm(use_url_terms=True, gate=False, fewest_links=2).learn(examples).rank(links)
+    high, low = (
+        HybridSvm(use_url_terms=True, gate=False, fewest_links=2).learn(examples).rank(links)
+    )
     assert high > low + 0.3
     same, as_this = HybridSvm(gate=False, fewest_links=2).learn(examples).rank(links)
     assert same == as_this

@@ -48,7 +48,7 @@ class HybridSvm:
     """False: links at or below the threshold keep their score and their order."""
     fewest_links: int = 20
     """The link classifier takes over from the page classifier, which reads the words of links
-    until then, when it has so many links of either kind to learn from (ours: the paper's had 58)."""
+    until then, once it has so many links of either kind to learn from (ours; the paper had 58)."""
     use_url_terms: bool = False
     """Read the words of the address as well."""
     page_words: Lexicon | None = None
