@@ -50,13 +50,13 @@ def link(anchor: str, url: str = "http://new.net/q") -> Link:
 
 
 def test_before_it_learned_a_link_is_worth_its_page() -> None:
-    fresh = AdaptiveLinks(keywords=("article",))
+    fresh = AdaptiveLinks(fewest_links=2, keywords=("article",))
     assert fresh.rank([link("article"), link("x")._replace(parent=0.8)]) == [0.3, 0.8]
     assert fresh.explain(link("article"))[0].weight == 0.3
 
 
 def test_it_learns_from_visits_which_words_pay() -> None:
-    learned = AdaptiveLinks(keywords=("article",)).learn(crawl())
+    learned = AdaptiveLinks(fewest_links=2, keywords=("article",)).learn(crawl())
     high, low = learned.rank([link("another article"), link("the shop")])
     assert high > 0.6
     assert low < 0.4
@@ -67,14 +67,14 @@ def test_it_learns_from_visits_which_words_pay() -> None:
 
 
 def test_no_more_bad_links_than_good_ones() -> None:
-    learned = AdaptiveLinks(keywords=("article",)).learn(crawl(good=8, bad=400))
+    learned = AdaptiveLinks(fewest_links=2, keywords=("article",)).learn(crawl(good=8, bad=400))
     high, undecided = learned.rank([link("article"), link("unheard")])
     assert high > 0.6
     assert undecided == pytest.approx(0.5, abs=0.25), "400 against 8 would say 0.02"
 
 
 def test_a_draw_of_each_class_always_the_same() -> None:
-    some = AdaptiveLinks(keywords=("article",), most=6)
+    some = AdaptiveLinks(fewest_links=2, keywords=("article",), most=6)
     test = [link("article"), link("shop"), link("here")]
     once, again = (some.learn(crawl(60, 60)).rank(test) for _ in range(2))
     assert once == again
@@ -82,13 +82,13 @@ def test_a_draw_of_each_class_always_the_same() -> None:
 
 
 def test_one_class_teaches_nothing() -> None:
-    fresh = AdaptiveLinks(keywords=("article",))
+    fresh = AdaptiveLinks(fewest_links=2, keywords=("article",))
     for examples in ([], crawl(5, 0), crawl(0, 5)):
         assert fresh.learn(examples) is fresh
 
 
 def test_levels_are_steps_to_a_relevant_page() -> None:
-    learned = AdaptiveLinks(keywords=("article",), classes="levels").learn(chains())
+    learned = AdaptiveLinks(fewest_links=2, keywords=("article",), classes="levels").learn(chains())
     assert learned.link_levels == (0, 1, 2, 3)
     test = [link(word) for word in ("article text", "archive year", "index list", "shop cart")]
     first, second, third, last = learned.rank(test)
@@ -106,7 +106,7 @@ def test_a_relevant_page_is_at_no_deeper_level() -> None:
         first, then = f"http://e{n}.org/a", f"http://e{n}.org/b"
         examples += [visit(first, 0.9, "article"), visit(then, 0.9, "article", first)]
         examples += [visit(f"http://e{n}.org/s", 0.0, "shop")]
-    learned = AdaptiveLinks(keywords=("x",), classes="levels").learn(examples)
+    learned = AdaptiveLinks(fewest_links=2, keywords=("x",), classes="levels").learn(examples)
     assert learned.link_levels == (0, 3)
 
 
@@ -116,7 +116,7 @@ def test_links_in_circles_do_not_confuse_the_levels() -> None:
         visit("http://e.org/b", 0.9, "article", "http://e.org/a"),
         visit("http://e.org/c", 0.0, "shop", "http://e.org/c"),
     ]
-    learned = AdaptiveLinks(keywords=("x",), classes="levels").learn(circle)
+    learned = AdaptiveLinks(fewest_links=2, keywords=("x",), classes="levels").learn(circle)
     assert all(0 <= score <= 1 for score in learned.rank([link("list"), link("shop")]))
 
 
@@ -126,14 +126,14 @@ def test_the_address_alone_if_asked_for() -> None:
         for n, e in enumerate(crawl())
         for word in ["news" if e.target > 0.5 else "store"]
     ]
-    learned = AdaptiveLinks(keywords=("x",), fields=("url",)).learn(examples)
+    learned = AdaptiveLinks(fewest_links=2, keywords=("x",), fields=("url",)).learn(examples)
     high, low = (learned.rank([link("", f"http://h.org/{w}/z")])[0] for w in ("news", "store"))
     assert high > low + 0.3
     assert learned.rank([link("article")]) == learned.rank([link("shop")])
 
 
 def test_labels_make_a_better_critic_than_keywords() -> None:
-    told = AdaptiveLinks(keywords=("plumage",))
+    told = AdaptiveLinks(fewest_links=2, keywords=("plumage",))
     page = Page(Url("http://e.org/p"), text="finch migration " * 10)
     assert told.judge(page).score == 0
     labels: list[Example] = []
@@ -152,7 +152,7 @@ def test_labels_make_a_better_critic_than_keywords() -> None:
 def test_a_label_overrules_the_verdict() -> None:
     examples = crawl()
     labels = [replace(e, target=1 - e.target, by="user") for e in examples]
-    learned = AdaptiveLinks(keywords=("x",)).learn([*labels, *examples])
+    learned = AdaptiveLinks(fewest_links=2, keywords=("x",)).learn([*labels, *examples])
     high, low = learned.rank([link("shop here"), link("article here")])
     assert high > low
 
@@ -192,9 +192,15 @@ def test_rows_are_ones_and_address_words_find_the_stem_within() -> None:
 
 @pytest.mark.parametrize("classes", ["binary", "levels"])
 def test_a_learned_one_is_saved_whole(classes: Literal["binary", "levels"]) -> None:
-    learned = AdaptiveLinks(keywords=("article",), classes=classes).learn(chains())
+    learned = AdaptiveLinks(fewest_links=2, keywords=("article",), classes=classes).learn(chains())
     again = unpack(pack("adaptive_links", learned), lambda _: AdaptiveLinks)
     test = [link("article"), link("shop"), link("archive index")]
     assert again.rank(test) == learned.rank(test)
     assert again.explain(test[0]) == learned.explain(test[0])
     assert len(again.link_machines) == (1 if classes == "binary" else 4)
+
+
+def test_a_handful_of_links_teaches_nothing_about_links() -> None:
+    fresh = AdaptiveLinks(keywords=("article",))
+    assert fresh.learn(crawl(good=19, bad=60)).link_machines == ()
+    assert fresh.learn(crawl(good=20, bad=60)).link_machines

@@ -49,6 +49,9 @@ class AdaptiveLinks:
     anchor_words: int = 150
     around_words: int = 100
     """The most frequent words of each field."""
+    fewest_links: int = 20
+    """Links to relevant pages before links are learned from (ours: the public code waits for 500
+    pages, of whatever kind)."""
     most: int = 5_000
     """Links of one class that are learned from; a draw, if there are more."""
     seed: int = 1
@@ -106,6 +109,8 @@ class AdaptiveLinks:
         found = [e for e in known.values() if e.link.source is not None]
         level = self._levels(known)
         classes = [level.get(e.page.url, _NOWHERE) for e in found]
+        if sum(one != _NOWHERE for one in classes) < self.fewest_links:
+            return taught
         drawn = self._drawn(classes)
         links = [found[place].link for place in drawn]
         told = np.array([classes[place] for place in drawn])
