@@ -38,7 +38,20 @@ SCHOOLS = (
 )
 """Sizes from 161 pages to 33, eight branches of the tree; chosen before anything was measured."""
 DEPARTMENTS = ("course", "student")
-STRATEGIES = ("breadth", "backlinks", "keyword", *REFERENCES)
+STRATEGIES = (
+    "breadth",
+    "backlinks",
+    "keyword",
+    *(f"hybrid_svm:teacher={who}" for who in ("none", "automatic", "labels", "both")),
+    *(f"adaptive_links:teacher={who}" for who in ("none", "automatic", "both")),
+    "user_utility:teacher=both",
+    "user_utility:teacher=both,warmup=20",
+    "ontology_weights:teacher=both",
+    "ontology_ann:teacher=none,house=true",
+    "ontology_ann:teacher=both,house=true",
+    *REFERENCES,
+)
+"""Strategies that learn, each static (``none``) and adaptive; see lab/variants.py."""
 ROBOTS = "User-agent: *\nDisallow: /wp/index/\n"
 NOTED = {
     SCHOOLS[0]: (0.23, 0.41, 0.66),
@@ -109,6 +122,11 @@ def page(
         "(bootstrap over topics and draws). The last column is the difference in area to",
         f"`{found.baseline}` on the same topics and seeds; an interval without 0 is a difference.",
         "`random`, `true-parent` and `oracle` are references: they know nothing, or the truth.",
+        "Strategies that learn are given 10 good pages and up to 20 bad ones (any pages of the web that",
+        "are not relevant) to begin with; all others get the keywords that these pages tell. After the",
+        "colon: `teacher=none` never learns again, `automatic` learns from its own clear verdicts,",
+        "`labels` from a person who answers truthfully for one visited page in five, 50 times at most,",
+        "`both` from both. Ontology strategies have no ontology here: their concepts are the keywords.",
         "",
         "- **schools**: an encyclopedia of 2007 for schools, 4,654 articles on one host; a topic is a",
         "  subject. The index pages are closed by robots.txt and the line that prints an article's",

@@ -67,13 +67,14 @@ class Choice:
         return found
 
     def _newcomer(self, link: Link) -> Host | None:
-        if self.room(link.url) or link.channel == "seed":
-            return self.host(host_name(link.url))
-        return None
+        name = host_name(link.url)
+        return self.host(name) if self._has_room(name) or link.channel == "seed" else None
 
     def room(self, url: Url) -> bool:
         """Whether the site of this address may have one more link."""
-        name = host_name(url)
+        return self._has_room(host_name(url))
+
+    def _has_room(self, name: str) -> bool:
         host = self._by_name.get(name)
         return self._sites.opens(name) if host is None else host.site.rows < self._sites.links
 

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from honeyguide.frontier.rows import COLD, HOT, LAST, ROW, Index, Rows
 from honeyguide.frontier.sites import Site
 
-FEW = 32
-"""A hot part that gives away keeps at least so many."""
+FEW = 8
+"""A hot part that gives away keeps at least so many. A hot link takes 60 bytes and a cold one 4,
+and most hosts have few links: what is hot for no good reason is most of a small frontier."""
 LIMIT = 2 * FEW
 """A hot part of this size gives nothing away."""
 
 
 def share(count: int) -> int:
     """How many of so many links should be hot: refilling them then costs little per link."""
-    return max(FEW, 4 * isqrt(count))
+    return max(FEW, 2 * isqrt(count))
 
 
 class Host:

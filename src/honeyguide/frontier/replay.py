@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.frontier.choice import Choice
 from honeyguide.frontier.codec import Codec, Entry, size
 from honeyguide.frontier.queue import LIMIT, share
-from honeyguide.frontier.rows import COLD, DEFERRED, DONE, HOT, LAST, MOST, Rows, bounded
+from honeyguide.frontier.rows import (
+    COLD,
+    DEFERRED,
+    DONE,
+    HOT,
+    LAST,
+    MOST,
+    ROW,
+    Index,
+    Ranks,
+    Rows,
+    bounded,
+)
 from honeyguide.frontier.seen import Seen
 from honeyguide.frontier.texts import Texts
 from honeyguide.protocols import Log
+
+Places = NDArray[np.intp]
 
 BATCH = 32 << 20
 """Bytes of unpacked indexes that are held together."""
@@ -40,11 +55,12 @@ def replay(
 ) -> dict[int, float]:
     """Rebuild everything but the queues. Returns when rows are to be tried again."""
     due: dict[int, float] = {}
+    prints: list[NDArray[np.uint64]] = []
     for numbers, indexes in batches(log):
         entry, counts = codec.unpack_indexes(indexes, rows.count)
         for number, count in zip(numbers, counts, strict=True):
             texts.wrote(number, count)
-        seen.load(entry.prints, rows.count)
+        prints.append(entry.prints)
         for name in entry.names:
             choice.host(name)
         rows.extend(entry.hosts, bounded(entry.scores), entry.depths, COLD)
@@ -59,6 +75,8 @@ def replay(
         due.update(zip(entry.tried.tolist(), entry.due.tolist(), strict=True))
         for number, until in zip(entry.parked.tolist(), entry.until.tolist(), strict=True):
             choice.hosts[number].parked = until
+    if prints:
+        seen.load(np.concatenate(prints))
     texts.found = texts.written
     return due
 
@@ -98,25 +116,52 @@ def fill(rows: Rows, choice: Choice) -> None:
     waiting = np.flatnonzero(rows.state[: rows.count] == COLD)
     if not len(waiting):
         return
-    by_rank = waiting[np.argsort(rows.rank[waiting], kind="stable")]
-    order = by_rank[np.argsort(rows.host[by_rank], kind="stable")].astype(np.uint32)
+    order = waiting[_by_rank(rows.rank[waiting])].astype(np.uint32)
+    order = order[_places(rows.host[order])]
     numbers, starts = np.unique(rows.host[order], return_index=True)
-    stops = np.append(starts[1:], len(order)).tolist()
-    hot = np.ones(len(order), bool)
-    for number, start, stop in zip(numbers.tolist(), starts.tolist(), stops, strict=True):
-        keep = stop - start
-        if keep > LIMIT:
-            keep = min(keep, share(keep))
-        cut = start + keep
-        hot[cut:stop] = False
-        codes = [
-            rank << 32 | row
-            for rank, row in zip(
-                rows.rank[order[start:cut]].tolist(), order[start:cut].tolist(), strict=True
-            )
-        ]
-        floor = LAST if cut == stop else int(rows.rank[order[cut]]) << 32 | int(order[cut])
-        choice.hosts[number].fill(codes, order[cut:stop], floor)
+    stops = np.append(starts[1:], len(order))
+    cuts = np.array(
+        [start + share(n) if (n := stop - start) > LIMIT else stop
+         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+    )  # fmt: skip
+    cuts = np.minimum(cuts, stops)
+    hot = np.repeat(np.tile([True, False], len(numbers)), _lengths(starts, cuts, stops))
     rows.state[order[hot]] = HOT
-    for number in numbers.tolist():
-        choice.place(choice.hosts[number])
+    best = order[hot]
+    codes = [r << 32 | row for r, row in zip(rows.rank[best].tolist(), best.tolist(), strict=True)]
+    behind = order[np.minimum(cuts, len(order) - 1)]
+    at = 0
+    for number, start, cut, stop, row, bar in zip(
+        numbers.tolist(), starts.tolist(), cuts.tolist(), stops.tolist(),
+        behind.tolist(), rows.rank[behind].tolist(), strict=True,
+    ):  # fmt: skip
+        host = choice.hosts[number]
+        floor = LAST if cut == stop else bar << 32 | row
+        host.fill(codes[at : (at := at + cut - start)], order[cut:stop], floor)
+        choice.place(host)
+
+
+def _lengths(starts: Places, cuts: Places, stops: Places) -> Places:
+    """How many are hot and how many cold, of one host after the other."""
+    return np.column_stack((cuts - starts, stops - cuts)).ravel()
+
+
+def _by_rank(ranks: Ranks) -> Places:
+    """The places of ranks in order; equal ones as they stand."""
+    rough = np.argsort(ranks)
+    ranks = ranks[rough]
+    steps = np.zeros(len(ranks), np.uint64)
+    np.cumsum(ranks[1:] != ranks[:-1], out=steps[1:])
+    return _low(steps << np.uint64(32) | rough.astype(np.uint64))
+
+
+def _places(numbers: Index) -> Places:
+    """A stable argsort of 32-bit numbers: numpy sorts values several times as fast as places."""
+    return _low(
+        numbers.astype(np.uint64) << np.uint64(32) | np.arange(len(numbers), dtype=np.uint64)
+    )
+
+
+def _low(pairs: NDArray[np.uint64]) -> Places:
+    pairs.sort()
+    return (pairs & np.uint64(ROW)).astype(np.intp)

@@ -54,10 +54,11 @@ class Seen:
             )
             self._newest = {}
 
-    def load(self, prints: Prints, first: int) -> None:
-        """The same for many at once, when a frontier opens."""
+    def load(self, prints: Prints) -> None:
+        """All there are, when a frontier opens, their rows counted up from 0."""
         if len(prints):
-            self._add_run(prints, np.arange(first, first + len(prints), dtype=np.uint32))
+            order = np.argsort(prints)
+            self._runs = [(prints[order], order.astype(np.uint32))]
 
     def _add_run(self, keys: Prints, numbers: Numbers) -> None:
         order = np.argsort(keys)

@@ -40,7 +40,8 @@ class Sites:
         name = domain(host) if self.limited else ""
         site = self._sites.get(name)
         if site is None:
-            site = self._sites[name] = Site()
+            # Most sites have one host: the same name twice would be as large as the site.
+            site = self._sites[host if name == host else name] = Site()
         site.hosts += 1
         return site
 
