@@ -14,6 +14,7 @@ from honeyguide.crawl.ranking import is_sitemap
 from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch.retry import decide
 from honeyguide.parse.read import read
+from honeyguide.parse.source import Wanted, all_wanted
 from honeyguide.protocols import Strategy
 from honeyguide.scope import Fence
 from honeyguide.types import (
@@ -104,6 +105,7 @@ class Stages:
         now: float,
         streak: int,
         generation: int,
+        wanted: Wanted = all_wanted,
     ) -> Outcome:
         """An answer came: a page, a redirect, or a refusal."""
         visit = _visit(candidate, now, generation, response=response)
@@ -119,6 +121,7 @@ class Stages:
                 outlinks=self.settings.scope.outlinks,
                 html_limit=int(self.settings.fetch.html_mb * 1_000_000),
                 words=self.words,
+                wanted=wanted,
             )
         except ParseError as error:
             return Outcome(replace(visit, failure=Failure("parse", str(error))))

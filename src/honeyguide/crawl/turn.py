@@ -7,7 +7,7 @@ A turn may also go to the host's robots.txt, or come to nothing. Whatever it was
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from honeyguide.crawl.manners import Manners, Permit
@@ -16,7 +16,7 @@ from honeyguide.crawl.stages import Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
-from honeyguide.types import Candidate, Request, Response, Visit
+from honeyguide.types import Candidate, Request, Response, Url, Visit
 from honeyguide.url import domain, host, origin
 
 _log = logging.getLogger(__name__)
@@ -56,6 +56,22 @@ class Arrived:
     rules: Rules
 
 
+class _Wishes:
+    """Which links of one page would still be visited. The frontier is asked once of each."""
+
+    __slots__ = ("_frontier", "_known")
+
+    def __init__(self, frontier: Frontier) -> None:
+        self._frontier = frontier
+        self._known: dict[Url, bool] = {}
+
+    def __call__(self, urls: Sequence[Url]) -> list[bool]:
+        known = self._known
+        if new := [url for url in urls if url not in known]:
+            known.update(zip(new, self._frontier.wanted(new), strict=True))
+        return [known[url] for url in urls]
+
+
 @dataclass
 class Turn:
     manners: Manners
@@ -91,8 +107,14 @@ class Turn:
         name, now = host(candidate.link.url), self.clock()
         streak = self.manners.streaks.after(name, response.status)
         try:
-            outcome = self.stages.answer(candidate, response, strategy, now, streak, generation)
-            ranked = (*self._ranked(outcome, strategy), *self._sitemaps(outcome.visit, rules))
+            wishes = _Wishes(self.frontier)
+            outcome = self.stages.answer(
+                candidate, response, strategy, now, streak, generation, wishes
+            )
+            ranked = (
+                *self._ranked(outcome, strategy, wishes),
+                *self._sitemaps(outcome.visit, rules),
+            )
             self._bugs = 0
         except HoneyguideError:
             raise  # the store, not the page
@@ -108,10 +130,12 @@ class Turn:
             ranked = ()
         return self._rested(outcome, name, response.elapsed, rules, ranked)
 
-    def _ranked(self, outcome: Outcome, strategy: Strategy) -> tuple[Candidate, ...]:
+    def _ranked(
+        self, outcome: Outcome, strategy: Strategy, wishes: _Wishes
+    ) -> tuple[Candidate, ...]:
         """Rank only what would still be visited: most links on a page are old acquaintances."""
         links = outcome.links
-        wanted = self.frontier.wanted([link.url for link in links])
+        wanted = wishes([link.url for link in links])
         fresh = [
             link._replace(parent=outcome.parent)
             for link, wants in zip(links, wanted, strict=True)

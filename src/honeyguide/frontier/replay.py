@@ -30,7 +30,7 @@ from honeyguide.protocols import Log
 
 Places = NDArray[np.intp]
 
-BATCH = 32 << 20
+BATCH = 4 << 20
 """Bytes of unpacked indexes that are held together."""
 
 

@@ -18,6 +18,7 @@ ASIDE = ("area", "base", "frame", "iframe", "link", "meta")
 """Elements besides ``<a>`` that link, or say something about the page."""
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
 _WORDS = 500
+_REL = 100
 
 
 @dataclass(slots=True)
@@ -70,10 +71,9 @@ def _anchors(
 
     An anchor without words is given its label as text, so that it has a place like the others.
     """
-    edges = []
+    found: list[tuple[Element, Url, int]] = []
     # No anchor stands in another, except where someone means harm.
     room = 2 * len(source.text)
-    paths = Paths()
     seen: dict[Url, bool] = {}
     """Addresses found, and whether they have words yet."""
     for element in anchors:
@@ -90,52 +90,57 @@ def _anchors(
         ):
             span = len(spoken)
             spoken.append(words)
-        if url is None or (url in seen and (seen[url] or span < 0)):
+        if url is None or (url in seen and (seen[url] or span < 0)) or _dissuaded(element):
             continue
-        rel = element.attr("rel") or ""
-        if rel:
-            rel = collapse(rel[:100].lower())
-            if "nofollow" in rel:
-                continue
         seen[url] = span >= 0
-        hreflang = element.attr("hreflang") or ""
-        if hreflang:
-            hreflang = language_tag(hreflang)
-        edges.append(Edge(url, "", span, paths.above(element), rel, hreflang))
-    return edges
+        found.append((element, url, span))
+    wanted = dict(zip(seen, source.wanted(list(seen)), strict=True))
+    paths = Paths()
+    return [
+        Edge(url, "", span, paths.above(element), *_said(element))
+        if wanted[url]
+        else Edge(url, "", span, wanted=False)
+        for element, url, span in found
+    ]
 
 
 def _labelled(anchors: list[Element], resolver: Resolver, source: Source) -> list[Edge]:
-    """The edges of all ``<a>`` with their own words and nothing else: a third of the work."""
-    edges = []
-    room = 2 * len(source.text)
-    seen: dict[Url, bool] = {}
-    done: set[str] = set()
-    """What ``href`` said where it led to something new, or to nothing."""
+    """The edges of all ``<a>`` that are wanted, with their own words: a third of the work."""
+    places: dict[Url, list[Element]] = {}
+    """Addresses found, and where."""
     for element in anchors:
         href = element.attr("href")
-        if not href or href[0] == "#" or href in done:
-            continue
-        url = resolver.target(href)
-        if url is None or seen.get(url) or (url not in seen and len(seen) >= source.outlinks):
-            done.add(href)
-            continue
-        rel = element.attr("rel") or ""
-        if rel:
-            rel = collapse(rel[:100].lower())
-            if "nofollow" in rel:
+        if href and href[0] != "#" and (url := resolver.target(href)):
+            if url in places:
+                places[url].append(element)
+            elif len(places) < source.outlinks:
+                places[url] = [element]
+    edges = []
+    room = 2 * len(source.text)
+    for (url, elements), wants in zip(places.items(), source.wanted(list(places)), strict=True):
+        for element in elements if wants else ():
+            if _dissuaded(element):
                 continue
-        words = element.text
-        room -= len(words)
-        if room < 0:
-            break
-        words = collapse(words[:_WORDS]) or _label(element)
-        seen[url] = bool(words)
-        hreflang = element.attr("hreflang") or ""
-        if hreflang:
-            hreflang = language_tag(hreflang)
-        edges.append(Edge(url, words, rel=rel, hreflang=hreflang))
+            words = element.text
+            room -= len(words)
+            if room < 0:
+                return edges
+            words = collapse(words[:_WORDS]) or _label(element)
+            edges.append(Edge(url, words, -1, "", *_said(element)))
+            if words:
+                break
     return edges
+
+
+def _dissuaded(element: Element) -> bool:
+    rel = element.attr("rel")
+    return rel is not None and "nofollow" in rel[:_REL].lower()
+
+
+def _said(element: Element) -> tuple[str, str]:
+    """What a link says of itself: its relation to the page, and its language."""
+    rel, tongue = element.attr("rel"), element.attr("hreflang")
+    return collapse(rel[:_REL].lower()) if rel else "", language_tag(tongue) if tongue else ""
 
 
 def _label(element: Element) -> str:
@@ -156,7 +161,7 @@ def _frames(frames: list[Element], resolver: Resolver, most: int) -> list[Edge]:
             break
         area = element.tag == "area"
         url = resolver.target(element.attr("href" if area else "src") or "")
-        rel = collapse((element.attr("rel") or "")[:100].lower())
+        rel = collapse((element.attr("rel") or "")[:_REL].lower())
         if url and "nofollow" not in rel:
             label = (area and _words(element, "alt")) or _words(element, "title")
             label = label or _words(element, "aria-label")
@@ -170,7 +175,7 @@ def _relations(relations: list[Element], resolver: Resolver, most: int) -> list[
     for element in relations:
         if len(edges) >= most:
             break
-        said = (element.attr("rel") or "")[:100].lower()
+        said = (element.attr("rel") or "")[:_REL].lower()
         if "alternate" not in said and "next" not in said and "prev" not in said:
             continue  # most are style sheets
         rel = collapse(said)

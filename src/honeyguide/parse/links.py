@@ -31,6 +31,8 @@ class Edge(NamedTuple):
     rel: str = ""
     hreflang: str = ""
     channel: Channel = "link"
+    wanted: bool = True
+    """Whether the words around it are worth finding."""
 
 
 def make_links(
@@ -38,7 +40,7 @@ def make_links(
 ) -> tuple[Link, ...]:
     """One link per address, in the order of the page: the first, unless it has no words."""
     found: dict[Url, Link] = {}
-    for url, label, span, path, rel, hreflang, channel in edges:
+    for url, label, span, path, rel, hreflang, channel, wanted in edges:
         if url in found:
             if found[url].anchor:
                 continue
@@ -48,9 +50,10 @@ def make_links(
         if span >= 0:
             start, end = spans[span]
             anchor = collapse(text[start : min(end, start + 2 * _ANCHOR)])[:_ANCHOR]
-            left = spans[span - 1][1] if span else 0
-            right = spans[span + 1][0] if span + 1 < len(spans) else len(text)
-            before, after = window_before(text, left, start), window_after(text, end, right)
+            if wanted:
+                left = spans[span - 1][1] if span else 0
+                right = spans[span + 1][0] if span + 1 < len(spans) else len(text)
+                before, after = window_before(text, left, start), window_after(text, end, right)
         if anchor or url not in found:
             found[url] = Link(
                 url, source, anchor, before, after, path, rel, hreflang, channel, depth

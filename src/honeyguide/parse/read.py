@@ -12,7 +12,7 @@ from honeyguide.parse.head import language_tag, linked_canonical
 from honeyguide.parse.html import read_html
 from honeyguide.parse.markup import as_html
 from honeyguide.parse.sitemap import read_address_list, read_sitemap
-from honeyguide.parse.source import TEXT_LIMIT, Source
+from honeyguide.parse.source import TEXT_LIMIT, Source, Wanted, all_wanted
 from honeyguide.parse.unzip import MAGIC, inflate
 from honeyguide.types import Link, Page, Response
 from honeyguide.url import host
@@ -39,6 +39,7 @@ def read(
     outlinks: int = 500,
     html_limit: int = 10_000_000,
     words: bool = True,
+    wanted: Wanted = all_wanted,
 ) -> Page:
     """The page in a response, and the links on it. Raises ParseError for what is no text.
 
@@ -47,6 +48,9 @@ def read(
 
     Without ``words`` it is read for its links: they have an anchor, but no words around it and
     no tag path, and the page's text is whatever stands in it, not its main part.
+
+    Of links that are not ``wanted`` only the address and the anchor are found out; without
+    ``words`` they are left out.
     """
     content_type, media_type = response.header("content-type"), response.media_type
     body = _within(response, link, html_limit)
@@ -73,6 +77,7 @@ def read(
         strip_tracking,
         outlinks,
         words,
+        wanted,
     )
     return _READERS[kind](source)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from honeyguide.parse.directives import Directives
@@ -9,6 +10,13 @@ from honeyguide.types import Url
 
 TEXT_LIMIT = 200_000
 """Most characters of text kept of one page."""
+
+Wanted = Callable[[Sequence[Url]], Sequence[bool]]
+"""Which of these addresses would still be visited: on most pages half of them no longer."""
+
+
+def all_wanted(urls: Sequence[Url]) -> Sequence[bool]:
+    return [True] * len(urls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,8 @@ class Source:
     """Most links taken from it."""
     words: bool = True
     """False: only its links are wanted, with their anchors."""
+    wanted: Wanted = all_wanted
+    """Asked before more than its address is found out about a link."""
 
 
 def collapse(text: str) -> str:
