@@ -48,7 +48,6 @@ STRATEGIES = (
     "user_utility:teacher=both,warmup=20",
     "ontology_weights:teacher=both",
     "ontology_ann:teacher=none,house=true",
-    "ontology_ann:teacher=both,house=true",
     *REFERENCES,
 )
 """Strategies that learn, each static (``none``) and adaptive; see lab/variants.py."""

@@ -30,7 +30,7 @@ from honeyguide.protocols import Log
 
 Places = NDArray[np.intp]
 
-BATCH = 4 << 20
+BATCH = 2 << 20
 """Bytes of unpacked indexes that are held together."""
 
 
