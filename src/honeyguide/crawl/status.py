@@ -34,7 +34,6 @@ class Status(Counts):
 
 def status(store: Store, settings: Settings, hosts: int) -> Status:
     counts = store.counts()
-    generations = store.generations()
     waiting = store.meta("waiting") or ""
     redirects, statuses = store.answers()
     return Status(
@@ -45,7 +44,7 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
         statuses=statuses,
         rate=_rate(counts, store.meta("run")),
         strategy=settings.crawl.strategy,
-        generation=generations[-1].number if generations else None,
+        generation=store.live(),
         crawler_pid=holder(store.folder / "lock"),
         per_host=tuple(store.hosts(limit=hosts)),
     )
