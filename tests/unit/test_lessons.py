@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from honeyguide.config import parse
@@ -154,3 +155,17 @@ def test_what_a_topic_lacks() -> None:
     lacking = {choice.name: choice.missing for choice in choices({})}
     assert lacking["keyword"] == ("keywords", "description")
     assert lacking["breadth"] == ()
+
+
+def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(tmp_path: Path) -> None:
+    web = birds()
+    topic = {"keywords": [], "good": [address(40), address(42)], "bad": [address(41), address(43)]}
+    settings = {**LEARNING, "topic": topic}
+    crawl(tmp_path, web, [address(0)], **settings)
+    with apsw.Connection(str(tmp_path / "collection.db")) as db:
+        db.execute("UPDATE generations SET data = x'00112233' WHERE number >= 1")
+    more = LEARNING["crawl"] | {"pages": 45}
+    report = crawl(tmp_path, web, [address(0)], **{**settings, "crawl": more})
+    assert any("could not be read" in warning for warning in report.warnings)
+    assert report.progress.visits == 45
+    assert {row.generation for row in list(rows(tmp_path).values())[-4:]} != {1}

@@ -22,7 +22,7 @@ from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.stages import Stages
 from honeyguide.crawl.start import has
 from honeyguide.crawl.turn import Turn
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.frontier import LinkFrontier
@@ -114,7 +114,7 @@ async def opened(
             closing.push_async_callback(network.aclose)
         if settings.fetch.lab:
             fence = replace(fence, hosts=await _hosts_of_lab(network))
-        strategy, generation, fresh = _generation(store, settings, strategy, clock())
+        strategy, generation, fresh, warning = _generation(store, settings, strategy, clock())
         frontier = _frontier(store, settings, strategy, clock())
         if (fresh or generation) and len(frontier):
             # Scores on disk are those of the day a link was found: derived ones are not kept.
@@ -125,6 +125,8 @@ async def opened(
         learner = (Apart if fetcher is None else Here)(strategy.habits.visits)
         given = (*examples, *examples_of(folder, settings))
         lessons = Lessons(store, settings, strategy, learner, judged(settings), given, people)
+        if warning:
+            lessons.told.append(warning)
         closing.push_async_callback(lessons.aclose)
         ring = Ring(
             settings=settings,
@@ -192,17 +194,30 @@ async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
 
 def _generation(
     store: Store, settings: Settings, made: Strategy, now: float
-) -> tuple[Strategy, int, bool]:
-    """The live generation, unless the topic changed since: then what was made is the next."""
+) -> tuple[Strategy, int, bool, str]:
+    """The live generation, unless the topic changed since: then what was made is the next.
+
+    (strategy, its number, whether it is new, a warning.) A generation that cannot be read any
+    more is replaced by the newest before it that can.
+    """
     wish = json.dumps([settings.crawl.strategy, _plain(made)], sort_keys=True, default=asdict)
-    live = store.live()
+    live, warning = store.live(), ""
     if live is not None and store.meta("strategy") == wish:
-        return store.load_generation(live, registry.find), live, False
+        for number in sorted((g.number for g in store.generations() if g.size), reverse=True):
+            if number > live:
+                continue
+            try:
+                return store.load_generation(number, registry.find), number, False, warning
+            except ModelError as error:
+                warning = warning or (
+                    f"generation {number} could not be read ({error}); an earlier one decides. "
+                    "Labels are kept, and will be learned from anew"
+                )
     number = store.next_generation()
     with store.transaction():
         store.save_generation(number, settings.crawl.strategy, made, "from topic.toml", now)
         store.set_meta("strategy", wish)
-    return made, number, True
+    return made, number, True, warning
 
 
 def _plain(strategy: Strategy) -> dict[str, Any]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl.reread import reread
+from honeyguide.errors import ModelError
 from honeyguide.learning.drift import Drift
 from honeyguide.learning.school import Lesson
 from honeyguide.learning.teachers import By, Everything, teacher
@@ -63,6 +65,10 @@ class Lessons:
             learner, settings.learn.every, grows=habits.grows, eager=settings.learn.eager
         )
         self._drift = Drift(settings.topic.threshold)
+        self._refused = -1
+        """A generation chosen by hand that could not be read."""
+        self.told: list[str] = []
+        """Warnings for the report."""
         if self.learns:
             for example in files:
                 self._trainer.offer(example)
@@ -70,7 +76,8 @@ class Lessons:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return tuple(text for text in (self._drift.alarm, self._trainer.trouble) if text)
+        found = (*self.told, self._drift.alarm, self._trainer.trouble)
+        return tuple(text for text in found if text)
 
     def visited(self, visit: Visit) -> None:
         """Take what can be learned from a visit that was just made."""
@@ -91,6 +98,18 @@ class Lessons:
             if not self._hear(label) and label.value >= 0.5:
                 unvisited.append(label.url)
         return unvisited
+
+    def chosen(self, present: int) -> tuple[Strategy, int] | None:
+        """Another generation that somebody chose by hand since, if it can be read."""
+        live = self._store.live()
+        if live is None or live in (present, self._refused):
+            return None
+        try:
+            return self._store.load_generation(live, registry.find), live
+        except ModelError as error:
+            self._refused = live
+            self.told.append(f"generation {live} could not be taken up: {error}")
+            return None
 
     def due(self) -> bool:
         return self.learns and self._trainer.due()

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from functools import partial
 from math import inf
 
-from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Breath, Enough
@@ -262,9 +261,8 @@ class Ring:
         """Other processes speak through the store: labels, and a generation chosen by hand."""
         wanted = self.lessons.listen()
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
-        chosen = self.store.live()
-        if chosen is not None and chosen != self.generation:
-            self._swap(self.store.load_generation(chosen, registry.find), chosen)
+        if chosen := self.lessons.chosen(self.generation):
+            self._swap(*chosen)
         self._learn()
 
     def _learn(self) -> None:
