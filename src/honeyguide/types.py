@@ -142,6 +142,10 @@ class Reason(NamedTuple):
     weight: float
 
 
+UNKNOWN = 0.49
+"""What a strategy says of a page when it knows nothing of the topic: not enough to be relevant."""
+
+
 class Verdict(NamedTuple):
     """The relevance of a page, 0..1, with reasons."""
 

@@ -30,7 +30,10 @@ def weave(site: Site) -> dict[str, bool]:
             for m in range(n + 1, min(n + 9, PAGES))
         )
         words = FINCH if finch else SOUP
-        html = f"<title>page {n}</title><p>{' '.join([words] * 8)} number {n}</p><p>{links}</p>"
+        # Words around a link count: keep those of the page away from the first one.
+        rest = "Everything else that stands here leads to one of these further pages:"
+        text = " ".join([words] * 8)
+        html = f"<title>page {n}</title><p>{text} number {n}</p><p>{rest} {links}</p>"
         site.pages(host, {path: html})
     return {site.url(host, path): finch for path, finch in kinds.items()}
 

@@ -27,7 +27,7 @@ from honeyguide.models.screening import admitted, admitted_fast, auc, pearson, r
 from honeyguide.store.generations import pack, unpack
 from honeyguide.strategies.user_utility import UserUtility
 from honeyguide.text.keywords import odds
-from honeyguide.types import Example, Link, Page, Url
+from honeyguide.types import UNKNOWN, Example, Link, Page, Url
 
 GOOD = ("breast cancer survivor", "my story", "chemotherapy diary", "support group", "diagnosis")
 BAD = ("stock market", "football results", "side effects leaflet", "privacy policy", "recipes")
@@ -344,7 +344,7 @@ def test_a_page_that_says_nothing_is_not_good_because_most_labels_are() -> None:
 
 def test_untrained_without_a_topic_everything_is_possible() -> None:
     made = UserUtility(warmup=0)
-    assert made.judge(LABELS[0].page).score == 0.5
+    assert made.judge(LABELS[0].page).score == UNKNOWN
     assert made.rank([links()[0]._replace(parent=0.3)]) == [0.3]
 
 

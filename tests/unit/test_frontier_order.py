@@ -84,4 +84,4 @@ def test_a_score_of_nothing_still_has_a_chance() -> None:
     assert order.key(0.0, 0) > -inf
     order.served(-5.0)
     order.served(-3.0)
-    assert order.key(1.0, 0) < -5.0, "the clock never runs back"
+    assert order.key(0.9, 0) < -5.0, "the clock never runs back"

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import count, say
+from honeyguide.cli.words import count, plain, say
 
 
 def generations(
@@ -38,14 +38,20 @@ def generations(
     `honeyguide generations birds --use 3`
     """
     from honeyguide.crawl.collection import Collection
+    from honeyguide.errors import ConfigError
 
     collection = Collection(name)
+    if use is not None and compare is not None:
+        raise ConfigError("--use and --compare are two things: one at a time")
     if use is not None:
         collection.use(use)
         if as_json:
             typer.echo(json.dumps({"live": use}))
         else:
-            say(f"Generation {use} decides from now on; labels that come in will teach it further.")
+            say(
+                f"Generation {use} decides from now on, and goes on learning from there; set "
+                'learn.teacher = "none" in topic.toml to keep it as it is.'
+            )
         return
     if compare is not None:
         found = collection.compare(*compare)
@@ -67,10 +73,11 @@ def generations(
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows]))
         return
+    typer.echo("  no.  strategy    relevant, of pages it judged    what it learned from")
     for row in rows:
         kept = row.generation
         mark = "*" if row.live else " "
         harvest = f"{row.relevant / row.visits:.0%} of {row.visits}" if row.visits else "no pages"
         gone = "" if kept.size else " (only this note is kept)"
-        typer.echo(f"{mark}{kept.number:4d}  {kept.name}  {harvest}  {kept.note}{gone}")
-    say("* decides now. Percent: relevant among the pages it judged.")
+        typer.echo(f"{mark}{kept.number:4d}  {kept.name}  {harvest:>14}  {plain(kept.note)}{gone}")
+    say("* decides now.")

@@ -42,13 +42,18 @@ def strategies(
         typer.echo(json.dumps(rows))
         return
     chosen = collection.settings.crawl.strategy if collection is not None else ""
+    starts = {c.name: _start(c.habits.needs, c.missing, collection is not None) for c in found}
+    width = max(map(len, starts.values()))
     for choice in found:
         mark = "*" if choice.name == chosen else " "
         learns = "learns" if choice.habits.learns else ""
-        if collection is not None and choice.missing:
-            start = f"add {' or '.join(choice.missing)}"
-        else:
-            start = f"from {' or '.join(choice.habits.needs)}" if choice.habits.needs else ""
-        typer.echo(f"{mark} {choice.name:17} {learns:7} {start:28} {choice.about}")
+        start = starts[choice.name]
+        typer.echo(f"{mark} {choice.name:17} {learns:7} {start:{width}}  {choice.about}")
     if collection is not None:
         say("* is used now; change crawl.strategy in topic.toml to use another.")
+
+
+def _start(needs: tuple[str, ...], missing: tuple[str, ...], asked: bool) -> str:
+    if asked and missing:
+        return f"add {' or '.join(missing)}"
+    return f"from {' or '.join(needs)}" if needs else ""

@@ -203,9 +203,9 @@ def _generation(
     wish = json.dumps([settings.crawl.strategy, _plain(made)], sort_keys=True, default=asdict)
     live, warning = store.live(), ""
     if live is not None and store.meta("strategy") == wish:
-        for number in sorted((g.number for g in store.generations() if g.size), reverse=True):
-            if number > live:
-                continue
+        name = settings.crawl.strategy
+        whole = [g.number for g in store.generations() if g.size and g.name == name]
+        for number in sorted((n for n in whole if n <= live), reverse=True):
             try:
                 return store.load_generation(number, registry.find), number, False, warning
             except ModelError as error:
@@ -217,6 +217,7 @@ def _generation(
     with store.transaction():
         store.save_generation(number, settings.crawl.strategy, made, "from topic.toml", now)
         store.set_meta("strategy", wish)
+        store.set_meta("taught", "")
     return made, number, True, warning
 
 

@@ -144,7 +144,7 @@ class Collection:
     def use(self, generation: int) -> None:
         """Go back, or forward, to a generation; also while it crawls."""
         with self._open("write") as store:
-            learning.use(store, generation)
+            learning.use(store, generation, self.settings.crawl.strategy)
 
     def export(
         self,

@@ -91,9 +91,15 @@ def compare(store: Store, one: int, other: int, threshold: float) -> Comparison:
     )
 
 
-def use(store: Store, number: int) -> None:
+def use(store: Store, number: int, strategy: str) -> None:
     """Go back, or forward, to this generation; a crawl that runs takes it up at once."""
     _load(store, number)
+    name = next(g.name for g in store.generations() if g.number == number)
+    if name != strategy:
+        raise ConfigError(
+            f"generation {number} is one of the strategy {name!r}, but this topic uses "
+            f"{strategy!r}; set crawl.strategy in topic.toml to go back to it"
+        )
     with store.transaction():
         store.use_generation(number)
 

@@ -24,6 +24,8 @@ from honeyguide.types import Example, Label, Page, Url, Verdict, Visit
 Answers = Mapping[Url, tuple[float, By]]
 """What people say of pages."""
 
+_PATIENCE = 50
+"""Pages that may go by while the topic's own examples are still on their way."""
 _RECALLED = 2_000
 """Newest visits that a resumed crawl remembers having judged."""
 
@@ -47,6 +49,7 @@ class Lessons:
         """
         habits = strategy.habits
         self.learns = habits.learns
+        self._kind = type(strategy)
         self._asked = people
         self._people = settings.learn.teacher in ("interactive", "both")
         self._store = store
@@ -54,7 +57,10 @@ class Lessons:
         """Who learns from every visit may read the links on it, too."""
         self._known: dict[Url, tuple[float, By]] = {u: (v, "seed") for u, v in given.items()}
         self._awaited = set(given)
+        self._patience = _PATIENCE + len(given)
         self._unvisited: list[Url] = []
+        self.taught = 0
+        """Number of the newest label that the last lesson knew."""
         self._heard = 0
         """Number of the newest label that was heard."""
         # Without a teacher it still learns from the topic's own examples.
@@ -105,7 +111,10 @@ class Lessons:
         if live is None or live in (present, self._refused):
             return None
         try:
-            return self._store.load_generation(live, registry.find), live
+            found: Strategy = self._store.load_generation(live, registry.find)
+            if type(found) is not self._kind:
+                raise ModelError("it is one of another strategy")
+            return found, live
         except ModelError as error:
             self._refused = live
             self.told.append(f"generation {live} could not be taken up: {error}")
@@ -115,6 +124,7 @@ class Lessons:
         return self.learns and self._trainer.due()
 
     async def learn(self, strategy: Strategy) -> Lesson:
+        self.taught = self._heard
         lesson = await self._trainer.learn(strategy)
         if lesson.strategy is not None and lesson.live:
             self._drift.forget()
@@ -136,9 +146,19 @@ class Lessons:
 
     def _settle(self, visit: Visit) -> None:
         """The first lesson waits for the topic's own examples, as long as they may still come."""
-        if visit.link.url in self._awaited and (visit.failure is None or visit.failure.final):
-            self._awaited.discard(visit.link.url)
-            self._trainer.expect(len(self._awaited))
+        url = visit.link.url
+        if visit.moved is not None and url in self._known:
+            # What was said of an address holds for where it leads.
+            self._known.setdefault(visit.moved, self._known[url])
+            if url in self._awaited:
+                self._awaited.add(visit.moved)
+        if url in self._awaited and (visit.failure is None or visit.failure.final):
+            self._awaited.discard(url)
+        if self._awaited and visit.page is not None:
+            self._patience -= 1
+            if not self._patience:
+                self._awaited.clear()
+        self._trainer.expect(len(self._awaited))
 
     def _hear(self, label: Label) -> bool:
         """Whether the labelled page is here to learn from."""
@@ -167,8 +187,15 @@ class Lessons:
             if page is not None:
                 self._trainer.offer(Example(rows[-1].link, page, value, by))
         self._trainer.expect(len(self._awaited))
+        # Labels that the live generation was learned with are old news, to the gate as well.
+        taught = self._store.meta("taught") or ""
+        self.taught = int(taught) if taught.isdecimal() else 0
+        old = {label.url for number, label in self._store.labels() if number <= self.taught}
+        self._trainer.remember(old | set(self._known))
         self._unvisited = self.listen()
-        self._drift.forget()  # that was long ago
+        if taught and self._heard <= self.taught:
+            self._drift.forget()
+            self._trainer.settle()
 
     def _earlier(self) -> Iterator[Visit]:
         newest = self._store.counts().visits

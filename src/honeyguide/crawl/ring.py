@@ -284,6 +284,8 @@ class Ring:
                 self.store.save_generation(
                     number, name, lesson.strategy, lesson.note, self.clock(), live=lesson.live
                 )
+                if lesson.live:
+                    self.store.set_meta("taught", str(self.lessons.taught))
             if lesson.live:
                 self._swap(lesson.strategy, number)
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there

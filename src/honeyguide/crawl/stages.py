@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import cast
+from functools import partial
+from typing import NamedTuple, cast
 
 from honeyguide.config import Settings
 from honeyguide.crawl.ranking import is_sitemap
@@ -16,7 +17,7 @@ from honeyguide.fetch.retry import decide
 from honeyguide.parse.read import read
 from honeyguide.parse.source import Wanted, all_wanted
 from honeyguide.protocols import Strategy
-from honeyguide.scope import Fence
+from honeyguide.scope import Fence, Refusal
 from honeyguide.types import (
     Candidate,
     Copy,
@@ -45,8 +46,7 @@ _FADE = 0.7
 """What remains of the finder's verdict for links that a list names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What one visit came to, and what should happen next."""
 
     visit: Visit
@@ -76,7 +76,7 @@ class Stages:
         self, candidate: Candidate, now: float, kind: FailureKind, detail: str, generation: int
     ) -> Outcome:
         """Not fetched at all, and for good."""
-        return Outcome(_visit(candidate, now, generation, failure=Failure(kind, detail)))
+        return Outcome(_visit(candidate, now, generation)(failure=Failure(kind, detail)))
 
     def fail(
         self, candidate: Candidate, error: FetchError, now: float, streak: int, generation: int
@@ -85,7 +85,7 @@ class Stages:
         kind = cast("FailureKind", error.kind)
         plan = decide(kind, tries=candidate.tries + 1, streak=streak, now=now)
         failure = Failure(kind, error.detail, final=plan.again is None)
-        visit = _visit(candidate, now, generation, failure=failure)
+        visit = _visit(candidate, now, generation)(failure=failure)
         return Outcome(visit, rest=plan.rest, again=plan.again)
 
     def unavailable(
@@ -94,7 +94,7 @@ class Stages:
         """The host's robots.txt cannot be had: three times, then we leave it alone."""
         final = candidate.tries + 1 >= _PATIENCE
         failure = Failure("robots", why, final)
-        visit = _visit(candidate, now, generation, failure=failure)
+        visit = _visit(candidate, now, generation)(failure=failure)
         return Outcome(visit, again=None if final else wait)
 
     def answer(
@@ -108,7 +108,7 @@ class Stages:
         wanted: Wanted = all_wanted,
     ) -> Outcome:
         """An answer came: a page, a redirect, or a refusal."""
-        visit = _visit(candidate, now, generation, response=response)
+        visit = _visit(candidate, now, generation, response)
         if response.status in (301, 302, 303, 307, 308):
             return self._redirect(candidate, response, visit)
         if response.status != 200 and response.status != 203:
@@ -124,71 +124,73 @@ class Stages:
                 wanted=wanted,
             )
         except ParseError as error:
-            return Outcome(replace(visit, failure=Failure("parse", str(error))))
+            return Outcome(visit(failure=Failure("parse", str(error))))
         if page.media_type in LISTS:
             return self._list(candidate, page, visit)
         return self._page(candidate, page, visit, strategy)
 
-    def _redirect(self, candidate: Candidate, response: Response, visit: Visit) -> Outcome:
+    def _redirect(self, candidate: Candidate, response: Response, visit: partial[Visit]) -> Outcome:
         """The target goes to the frontier, so that its host, robots and scope count as ever."""
         link = candidate.link
         location = _utf8(response.header("location"))
         target = canonical(location, link.url)
         if target is None:
             detail = f"it points to {location[:200]!a}"
-            return Outcome(replace(visit, failure=Failure("protocol", detail)))
-        visit = replace(visit, moved=target)
+            return Outcome(visit(failure=Failure("protocol", detail)))
+        visit = partial(visit, moved=target)
         if target == link.url:
             # A page that sends to itself wants its cookie back; three tries are enough.
             if candidate.tries < 2 and response.header("set-cookie"):
                 failure = Failure("too_many_redirects", "sends to itself", final=False)
-                return Outcome(replace(visit, failure=failure), again=0.0)
+                return Outcome(visit(failure=failure), again=0.0)
             failure = Failure("too_many_redirects", "it points to itself")
-            return Outcome(replace(visit, failure=failure))
+            return Outcome(visit(failure=failure))
         if link.hops >= self.settings.fetch.redirects:
             failure = Failure("too_many_redirects", f"more than {link.hops} hops, to {target}")
-            return Outcome(replace(visit, failure=failure))
-        channel = link.channel if link.channel in ("sitemap", "feed") else "redirect"
+            return Outcome(visit(failure=failure))
+        channel = link.channel if link.channel in ("sitemap", "feed", "example") else "redirect"
         onward = link._replace(
             url=target, source=link.url, channel=channel, hops=link.hops + 1, inlinks=1
         )
         if refusal := self.fence.refuses(onward):
             kind, why = refusal
             failure = Failure(kind, f"it points to {target}: {why}")
-            return Outcome(replace(visit, failure=failure))
-        return Outcome(visit, candidates=(Candidate(onward, candidate.score, candidate.score),))
+            return Outcome(visit(failure=failure))
+        return Outcome(visit(), candidates=(Candidate(onward, candidate.score, candidate.score),))
 
-    def _list(self, candidate: Candidate, page: Page, visit: Visit) -> Outcome:
+    def _list(self, candidate: Candidate, page: Page, visit: partial[Visit]) -> Outcome:
         wanted = self.settings.scope
         if (page.media_type == "application/x-feed" and not wanted.feeds) or (
             page.media_type == "application/x-sitemap" and wanted.sitemaps == "never"
         ):
-            return Outcome(replace(visit, page=replace(page, links=())))
+            return Outcome(visit(page=replace(page, links=())))
         parent = candidate.link.parent * _FADE
-        return Outcome(replace(visit, page=page), links=page.links, parent=parent)
+        return Outcome(visit(page=page), links=page.links, parent=parent)
 
-    def _page(self, candidate: Candidate, page: Page, visit: Visit, strategy: Strategy) -> Outcome:
+    def _page(
+        self, candidate: Candidate, page: Page, visit: partial[Visit], strategy: Strategy
+    ) -> Outcome:
         verdict = strategy.judge(page)
         if not page.index:
             # It asks not to be kept: its links count, its words do not.
             failure = Failure("noindex", "the page asks not to be indexed")
-            visit = replace(visit, response=None, failure=failure)
+            done = visit(response=None, failure=failure)
             copy = None
         else:
             copy = self.find_copy(page.url, page.text)
-            visit = replace(visit, page=page, verdict=verdict, copy=copy)
+            done = visit(page=page, verdict=verdict, copy=copy)
         candidates = self._canonical(candidate, page)
         if copy is not None and copy.exact and _same_path(copy.of, page.url):
             # The same words under one path with many queries: a session-id trap.
-            return Outcome(visit, candidates=candidates)
+            return Outcome(done, candidates=candidates)
         if candidate.link.channel == "example":
             # Fetched to learn from: nobody wants what it links to.
-            return Outcome(visit)
+            return Outcome(done)
         parent = verdict.score
         if candidate.link.depth == 0:
             # A seed is often a mere list, but somebody chose it: its links deserve a look.
             parent = max(parent, _TRUST)
-        return Outcome(visit, links=page.links, candidates=candidates, parent=parent)
+        return Outcome(done, links=page.links, candidates=candidates, parent=parent)
 
     def _canonical(self, candidate: Candidate, page: Page) -> tuple[Candidate, ...]:
         """The address that the page itself prefers, if it is on the same site.
@@ -234,12 +236,20 @@ class Stages:
             return False
         if is_sitemap(link) and link.source and not _same_site(link.url, link.source):
             return False
-        outside = self._outside.get(link.url)
+        return self.inside(link.url)
+
+    def inside(self, url: Url) -> bool:
+        """Whether an address lies within the fence."""
+        outside = self._outside.get(url)
         if outside is None:
             if len(self._outside) >= _MEMO:
                 self._outside.clear()
-            outside = self._outside[link.url] = self.fence.refuses(link) is not None
+            outside = self._outside[url] = self.fence.refuses(Link(url)) is not None
         return not outside
+
+    def refusal(self, link: Link) -> Refusal | None:
+        """Why a link may not be visited."""
+        return None if self.inside(link.url) else self.fence.refuses(link)
 
 
 def _utf8(header: str) -> str:
@@ -251,7 +261,7 @@ def _utf8(header: str) -> str:
 
 
 def _refused(
-    candidate: Candidate, response: Response, visit: Visit, now: float, streak: int
+    candidate: Candidate, response: Response, visit: partial[Visit], now: float, streak: int
 ) -> Outcome:
     """Any other status: the table in fetch/retry.py knows whether to come again."""
     plan = decide(
@@ -262,25 +272,22 @@ def _refused(
         now=now,
     )
     failure = Failure("status", f"HTTP {response.status}", final=plan.again is None)
-    return Outcome(replace(visit, failure=failure), rest=plan.rest, again=plan.again)
+    return Outcome(visit(failure=failure), rest=plan.rest, again=plan.again)
 
 
 def _visit(
-    candidate: Candidate,
-    now: float,
-    generation: int,
-    failure: Failure | None = None,
-    response: Response | None = None,
-) -> Visit:
-    return Visit(
-        candidate.link,
-        now,
-        generation,
-        candidate.queued,
-        candidate.score,
-        candidate.tries + 1,
-        response,
-        failure=failure,
+    candidate: Candidate, now: float, generation: int, response: Response | None = None
+) -> partial[Visit]:
+    """A visit of which only the end is missing: what it brought, or why it brought nothing."""
+    return partial(
+        Visit,
+        link=candidate.link,
+        at=now,
+        generation=generation,
+        queued=candidate.queued,
+        score=candidate.score,
+        tries=candidate.tries + 1,
+        response=response,
     )
 
 

@@ -54,7 +54,8 @@ class Proportional:
 
     Each link waits an exponential time with rate score^beta, counted from the virtual time at
     which it entered. The first to ring is a proportional draw (p_i ∝ q_i), and as the
-    exponential has no memory, so is every later one.
+    exponential has no memory, so is every later one. What a person gave, which scores 1, is not
+    left to chance: it goes first.
     """
 
     def __init__(self, seed: int, beta: float = 1.0) -> None:
@@ -63,12 +64,15 @@ class Proportional:
         self._time = 0.0
 
     def key(self, score: float, depth: int) -> float:  # noqa: ARG002
+        if score >= 1:
+            return -self._time
         rate = float(max(score, 1e-6) ** self._beta)
         return -(self._time + float(self._random.standard_exponential()) / rate)
 
     def keys(self, scores: Scores, depths: Depths) -> Keys:  # noqa: ARG002
         rates: Keys = np.maximum(scores, 1e-6).astype(np.float64) ** self._beta
         drawn: Keys = self._random.standard_exponential(len(scores))
+        drawn[scores >= 1] = 0.0
         return -(self._time + drawn / rates)
 
     def served(self, key: float) -> None:

@@ -25,7 +25,7 @@ from honeyguide.learning.pool import BACKGROUND, LINKS, VISITS, small
 from honeyguide.learning.school import Lesson, School
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import pack, unpack
-from honeyguide.types import Example
+from honeyguide.types import Example, Url
 
 _SIZE = struct.Struct("<Q")
 _MOST = 1 << 32
@@ -44,6 +44,7 @@ class Apart:
         """What waits for the next lesson; it may be long in coming."""
         self._sent: list[Example] = []
         """Labels only: what a new process must hear again if the old one died."""
+        self._known: set[Url] = set()
         self._process: asyncio.subprocess.Process | None = None
 
     def offer(self, example: Example) -> None:
@@ -53,6 +54,9 @@ class Apart:
         else:
             (self._seen if example.by == "visit" else self._judged).append(example)
 
+    def remember(self, known: set[Url]) -> None:
+        self._known |= known
+
     async def lesson(self, strategy: Strategy) -> Lesson:
         """Raises ModelError if learning failed; the next lesson gets a new process then."""
         try:
@@ -60,7 +64,15 @@ class Apart:
             examples = [*self._seen, *self._judged, *self._labels]
             kind = type(strategy)
             writer.write(
-                _packed((examples, kind.__module__, kind.__qualname__, pack("it", strategy)))
+                _packed(
+                    (
+                        self._known,
+                        examples,
+                        kind.__module__,
+                        kind.__qualname__,
+                        pack("it", strategy),
+                    )
+                )
             )
             self._sent += self._labels
             self._labels = []
@@ -113,6 +125,9 @@ class Here:
     def offer(self, example: Example) -> None:
         self._school.offer(example)
 
+    def remember(self, known: set[Url]) -> None:
+        self._school.remember(known)
+
     async def lesson(self, strategy: Strategy) -> Lesson:
         return self._school.lesson(strategy)
 
@@ -137,9 +152,10 @@ def _main(visits: bool, asked: BinaryIO, answers: BinaryIO) -> None:
         if size > _MOST:
             return
         # From our own parent: pickle is safe.
-        examples, module, name, packed = pickle.loads(asked.read(size))  # noqa: S301
+        known, examples, module, name, packed = pickle.loads(asked.read(size))  # noqa: S301
         answer: tuple[Lesson, bytes] | str
         try:
+            school.remember(known)
             for example in examples:
                 school.offer(example)
             kind = getattr(import_module(module), name)

@@ -43,7 +43,7 @@ class Trial:
 
     def __str__(self) -> str:
         if not self.pages:
-            return "too few labels to try it on some of them"
+            return "untried"
         return f"error {self.after:.3f}, before {self.before:.3f}, on {self.pages} held-back labels"
 
 

@@ -1,8 +1,8 @@
 """The examples that a strategy learns from, with the caps that keep self-training from drifting.
 
-The caps are ours (Iliou et al. 2017 have none): verdicts that a strategy believed of itself may
-at most double what it learns from in one lesson, may never be more than ten times what people
-gave, and are thinned until neither kind of page outnumbers the other more than three times.
+The caps are ours (Iliou et al. 2017 have none): with each lesson a strategy may believe as many
+more of its own verdicts as people gave examples, never more than ten times as many, and they are
+thinned until neither kind of page outnumbers the other more than three times.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Pool:
         self._judged: dict[Url, Example] = {}
         self._visits: dict[Url, Example] = {}
         self._learned = 0
-        """Examples in the last lesson."""
+        """Of its own verdicts, those in the last lesson."""
 
     def add(self, example: Example) -> None:
         url = example.page.url
@@ -61,15 +61,15 @@ class Pool:
 
     def judged(self, labelled: list[Example]) -> list[Example]:
         """The strategy's own, as many as the caps allow beside these; the newest go first."""
-        basis = max(len(labelled), _BASIS)
-        room = min(_TIMES * basis, max(self._learned, basis))
+        basis = len(labelled) or _BASIS
+        room = min(_TIMES * basis, self._learned + basis)
         chosen = list(self._judged.values())[-room:]
         good = sum(e.target >= 0.5 for e in labelled)
         bad = len(labelled) - good
         return list(_balanced(chosen, good, bad))
 
-    def learned(self, examples: int) -> None:
-        self._learned = examples
+    def learned(self, judged: int) -> None:
+        self._learned = judged
 
 
 def _balanced(judged: list[Example], good: int, bad: int) -> Iterator[Example]:

@@ -46,6 +46,9 @@ class School:
             self._held.hear(example)
         self._pool.add(example)
 
+    def remember(self, known: set[Url]) -> None:
+        self._known |= known
+
     def lesson(self, strategy: Strategy) -> Lesson:
         """The next generation of this strategy, tried at the gate."""
         labelled = self._pool.labelled()
@@ -66,7 +69,7 @@ class School:
         trial = tried(strategy, learned, held, self._known)
         if trial.passed:
             self._known = {example.page.url for example in labelled}
-            self._pool.learned(len(learning) + len(judged))
+            self._pool.learned(len(judged))
             note = f"{note}; {trial}"
             return Lesson(learned, True, note, trial, len(labelled), len(judged), again)
         note = f"held back: {note}; {trial}"

@@ -8,7 +8,7 @@ from typing import Protocol
 from honeyguide.errors import ModelError
 from honeyguide.learning.school import Lesson
 from honeyguide.protocols import Strategy
-from honeyguide.types import Example
+from honeyguide.types import Example, Url
 
 _log = logging.getLogger(__name__)
 
@@ -23,6 +23,9 @@ class Learner(Protocol):
     """Where examples go and generations come from, in this process or in another."""
 
     def offer(self, example: Example) -> None: ...
+
+    def remember(self, known: set[Url]) -> None:
+        """Pages whose labels the live generation was learned with, in an earlier run."""
 
     async def lesson(self, strategy: Strategy) -> Lesson:
         """The next generation. Raises ModelError."""
@@ -64,6 +67,13 @@ class Trainer:
         if example.by != "visit" or self._grows:
             self._fresh += 1
         self._labels += example.by in ("seed", "user")
+
+    def remember(self, known: set[Url]) -> None:
+        self._learner.remember(known)
+
+    def settle(self) -> None:
+        """What was offered so far was learned in an earlier run."""
+        self._fresh = self._labels = 0
 
     def due(self) -> bool:
         if not self._fresh or self._expected > 0 or self._failures >= _FAILURES:

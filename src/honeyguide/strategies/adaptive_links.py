@@ -20,7 +20,7 @@ from honeyguide.models.svm import Linear, Rbf, learn
 from honeyguide.text.link_words import Field, LinkWords, choose
 from honeyguide.text.relevance import relevance
 from honeyguide.text.vectors import Lexicon, fit, page_text
-from honeyguide.types import Example, Habits, Link, Page, Reason, Url, Verdict
+from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Url, Verdict
 
 _LEVELS = 3
 """Levels 0, 1, 2: the target is relevant, or leads to a relevant page in one step, or in two."""
@@ -74,7 +74,7 @@ class AdaptiveLinks:
                 return Verdict(score, self.page_words.telling(places, shares))
         if self.keywords or self.description:
             return relevance(self.keywords, self.description, self.language).judge(page)
-        return Verdict(0.5 if self.page_machine is None else 0.0)
+        return Verdict(UNKNOWN if self.page_machine is None else 0.0)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         if self.link_words is None:

@@ -17,7 +17,7 @@ from honeyguide.models.examples import settled
 from honeyguide.models.svm import Linear, Rbf, learn
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.vectors import Lexicon, fit, page_text
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import path
 
 _DIGITS = 9
@@ -60,7 +60,7 @@ class HybridSvm:
     def judge(self, page: Page) -> Verdict:
         if self.page_words is None or self.page_machine is None:
             topic = self._topic()
-            return topic.judge(page) if topic else Verdict(0.5)
+            return topic.judge(page) if topic else Verdict(UNKNOWN)
         rows = self.page_words.rows((page_text(page),))
         values, places = rows.row()
         if not len(places):

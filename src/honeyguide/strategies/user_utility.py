@@ -26,7 +26,7 @@ from honeyguide.text.keywords import least_support, odds, vocabulary
 from honeyguide.text.relevance import relevance
 from honeyguide.text.snippets import lexicon, snippet, spelled
 from honeyguide.text.zones import ZONES, Feature, Zoned, zoned, zones
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import fingerprint, host, path
 
 _EACH, _LABELS, _VISITS, _WORDS = 2, 1500, 3000, 1000
@@ -262,7 +262,7 @@ class UserUtility:
 
     def _evidence(self, page: Page) -> Verdict:
         if not self.keywords and not self.description:
-            return Verdict(0.5, (Reason("nothing is known of the topic yet", 0.5),))
+            return Verdict(UNKNOWN, (Reason("nothing is known of the topic yet", UNKNOWN),))
         return relevance(self.keywords, self.description, self.language).judge(page)
 
     def _guess(self, links: Sequence[Link]) -> list[float]:
