@@ -9,7 +9,9 @@ import apsw
 import pytest
 
 from honeyguide.config import parse
+from honeyguide.crawl.build import strategy_of
 from honeyguide.crawl.examples import examples_of, judged
+from honeyguide.crawl.judging import judge
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.start import choices, suited
 from honeyguide.errors import ConfigError
@@ -169,3 +171,46 @@ def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(tmp_path: 
     assert any("could not be read" in warning for warning in report.warnings)
     assert report.progress.visits == 45
     assert {row.generation for row in list(rows(tmp_path).values())[-4:]} != {1}
+
+
+def test_pages_found_early_are_judged_anew(tmp_path: Path) -> None:
+    web = birds()
+    topic = {"keywords": [], "seeds": [address(0)]}
+    crawl(tmp_path, web, [address(0)], **LEARNING)
+    assert not any(row.relevant for row in rows(tmp_path).values()), "it knows nothing yet"
+    with Store.open(tmp_path, "write") as store, store.transaction():
+        store.label([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
+    crawl(tmp_path, web, [address(0)], **{**LEARNING, "crawl": LEARNING["crawl"] | {"pages": 41}})
+    settings = parse({"topic": topic, **{k: v for k, v in LEARNING.items() if k != "topic"}})
+    done = judge(tmp_path, settings)
+    found = rows(tmp_path)
+    assert done.pages == 41
+    assert done.after == sum(row.relevant for row in found.values()) > 15
+    assert all(bool(row.relevant) == is_finch(url) for url, row in found.items())
+    with Store.open(tmp_path, "read") as store:
+        assert store.counts().relevant == done.after
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
+def test_numbers_of_a_strategy_make_sense(value: float) -> None:
+    topic = {"seeds": [address(0)]}
+    settings = parse(
+        {"topic": topic, "crawl": {"strategy": "hybrid_svm"}, "strategy": {"page_weight": value}}
+    )
+    with pytest.raises(ConfigError, match=r"strategy\.page_weight"):
+        strategy_of(settings)
+
+
+def test_an_example_that_moved_teaches_where_it_moved_to(tmp_path: Path) -> None:
+    web = birds()
+    for n, target in ((200, 42), (201, 43)):
+        web.answers[address(n)] = (301, {"Location": address(target)}, "")
+    topic = {
+        "keywords": [],
+        "good": [address(40), address(200)],
+        "bad": [address(41), address(201)],
+    }
+    crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
+    with Store.open(tmp_path, "read") as store:
+        notes = [generation.note for generation in store.generations()]
+    assert any("2 good and 2 bad examples" in note for note in notes)

@@ -61,6 +61,8 @@ def label(
     if not collection.learns:
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+    if done.overruled:
+        say(f"{done.overruled} of them overrule topic.good or topic.bad; the label counts.")
     if done.unfetched:
         pages = "is for a page that was" if done.unfetched == 1 else "are for pages that were"
         say(f"{done.unfetched} of them {pages} not fetched (yet).")

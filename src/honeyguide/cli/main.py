@@ -18,6 +18,7 @@ from honeyguide.cli import (
     explain,
     export,
     generations,
+    judge,
     lab,
     label,
     new,
@@ -63,6 +64,7 @@ app.command("status", cls=Command)(status.status)
 app.command("explain", cls=Command)(explain.explain)
 app.command("export", cls=Command)(export.export)
 app.command("label", cls=Command)(label.label)
+app.command("judge", cls=Command)(judge.judge)
 app.command("strategies", cls=Command)(strategies.strategies)
 app.command("generations", cls=Command)(generations.generations)
 app.command("settings", cls=Command)(settings.settings)

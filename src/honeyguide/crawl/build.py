@@ -37,6 +37,7 @@ from honeyguide.text.tokens import check_language
 from honeyguide.types import Candidate, Example, Link, Request, Url
 from honeyguide.url import canonical, domain
 
+_LARGE = 1e12
 _SHARED = ("keywords", "description", "language")
 """What a strategy takes from the topic by naming a field so."""
 
@@ -74,6 +75,10 @@ def strategy_of(settings: Settings) -> Strategy:
     if "concepts" in names:
         given["concepts"] = concepts_of(settings.topic)
     made = build(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
+    for key in settings.strategy:
+        value = getattr(made, key)
+        if type(value) in (int, float) and not 0 <= value < _LARGE:
+            raise ConfigError(f"topic.toml: strategy.{key} must not be {value}")
     needs = made.habits.needs
     if needs and not any(has(topic, need) for need in needs):
         raise ConfigError(

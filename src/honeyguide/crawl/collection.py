@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from honeyguide import registry
 from honeyguide.config import Settings, load, parse
+from honeyguide.crawl import examples, judging, topic_file
 from honeyguide.crawl import explain as explaining
 from honeyguide.crawl import generations as learning
 from honeyguide.crawl import status as standing
-from honeyguide.crawl import topic_file
 from honeyguide.crawl.addresses import known
 from honeyguide.crawl.build import fence_of, strategy_of
 from honeyguide.crawl.explain import Explanation
@@ -43,6 +43,8 @@ class Labelled(NamedTuple):
     kept: int
     unfetched: int
     """Of them, for pages that were not fetched (yet)."""
+    overruled: int = 0
+    """Of them, those that say the opposite of topic.good and topic.bad."""
 
 
 class Collection:
@@ -129,7 +131,10 @@ class Collection:
                     raise ConfigError(f"{url} is labelled both ways; say which it is")
             with store.transaction():
                 store.label(labels.values())
-            return Labelled(len(labels), sum(not store.visit(url) for url in labels))
+            given = examples.judged(self.settings)
+            opposed = sum(abs(one.value - given.get(url, 0.5)) > 0.5 for url, one in labels.items())
+            missing = sum(not store.visit(url) for url in labels)
+            return Labelled(len(labels), missing, opposed)
 
     def generations(self) -> list[learning.Listed]:
         """What the strategy learned, generation by generation."""
@@ -140,6 +145,10 @@ class Collection:
         """Two generations on the same pages."""
         with self._open("read") as store:
             return learning.compare(store, one, other, self.settings.topic.threshold)
+
+    def judge(self, told: judging.Told = lambda _done, _of: None) -> judging.Judged:
+        """Judge all pages anew by the generation that decides now."""
+        return judging.judge(self.folder, self.settings, told)
 
     def use(self, generation: int) -> None:
         """Go back, or forward, to a generation; also while it crawls."""
@@ -215,6 +224,9 @@ def create(
     user_agent(settings.fetch.contact, "0")
     fence_of(settings)
     strategy_of(settings)
+    examples.judged(settings)
+    if all(Path(name).is_absolute() for name in (*topic["good_files"], *topic["bad_files"])):
+        examples.examples_of(folder, settings)
     topic_file.write(folder, chosen)
     return Collection(folder)
 

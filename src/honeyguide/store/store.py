@@ -30,7 +30,7 @@ from honeyguide.store.log import DiskLog
 from honeyguide.store.robots import RobotsRow, RobotsTable
 from honeyguide.store.sketch import Sketcher
 from honeyguide.store.visits import VisitRow, Visits
-from honeyguide.types import Copy, Label, Page, Url, Visit
+from honeyguide.types import Copy, Label, Page, Url, Verdict, Visit
 
 
 class Store:
@@ -210,6 +210,18 @@ class Store:
     def text(self, number: int) -> tuple[tuple[str, ...], str]:
         """Headings and main text of a visit's page."""
         return self._visits.text(number)
+
+    def page_of(self, row: VisitRow) -> Page:
+        """The page of one visit, without its links."""
+        return self._visits.rebuilt(row)
+
+    def rejudge(self, number: int, verdict: Verdict) -> None:
+        """Another verdict on a visit's page; :meth:`recount` when all are given."""
+        self._visits.rejudge(number, verdict)
+
+    def recount(self, threshold: float) -> None:
+        """Count anew what is relevant."""
+        self._tally.rejudge(threshold)
 
     def page(self, url: str) -> Page | None:
         """The newest page of this address, without its links."""

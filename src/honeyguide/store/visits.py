@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from honeyguide.store.archive import Place
 from honeyguide.store.codec import Codec, clean, pack_reasons, unpack_reasons
 from honeyguide.store.database import Database, Row, signed
-from honeyguide.types import Link, Page, Reason, Response, Url, Visit
+from honeyguide.types import Link, Page, Reason, Response, Url, Verdict, Visit
 from honeyguide.url import fingerprint
 
 _LONG = 4096
@@ -174,6 +174,12 @@ class Visits:
             "WHERE moved IS NOT NULL OR failure = 'status' GROUP BY status ORDER BY status"
         )
         return sum(row[1] for row in rows), {row[0]: row[2] for row in rows if row[0] and row[2]}
+
+    def rejudge(self, number: int, verdict: Verdict) -> None:
+        self._db.run(
+            "UPDATE visits SET verdict = ?, reasons = ? WHERE id = ?",
+            (verdict.score, pack_reasons(verdict.reasons), number),
+        )
 
     def decided(self) -> dict[int, tuple[int, int]]:
         """Generation → pages it judged, and how many of them were relevant; a whole scan."""

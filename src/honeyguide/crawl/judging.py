@@ -1,0 +1,56 @@
+"""Judge a collection's pages anew: what was learned late holds for what was found early, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from honeyguide import registry
+from honeyguide.config import Settings
+from honeyguide.errors import ConfigError
+from honeyguide.protocols import Strategy
+from honeyguide.store.store import Store
+
+_BATCH = 200
+
+Told = Callable[[int, int], None]
+"""Pages done, of how many."""
+
+
+class Judged(NamedTuple):
+    generation: int
+    pages: int
+    before: int
+    """Relevant pages before …"""
+    after: int
+    """… and now."""
+
+
+def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None) -> Judged:
+    """Replace the stored verdicts by those of the live generation; labels stay as they are.
+
+    Nobody may crawl meanwhile. Interrupted, it leaves whole batches, old or new.
+    """
+    threshold = settings.topic.threshold
+    with Store.open(folder, "crawl", settings.store) as store:
+        live = store.live()
+        if live is None:
+            raise ConfigError(f"{folder} has no generation yet; crawl it first")
+        strategy: Strategy = store.load_generation(live, registry.find)
+        counts = store.counts()
+        before, of, pages, last = counts.relevant, counts.pages, 0, 0
+        try:
+            while batch := list(store.visits(page=True, since=last, limit=_BATCH)):
+                last = batch[-1].id
+                with store.transaction():
+                    for row in batch:
+                        page = store.page_of(row)
+                        if row.verdict is not None and (page.text or page.headings):
+                            store.rejudge(row.id, strategy.judge(page))
+                            pages += 1
+                told(min(pages, of), of)
+        finally:
+            with store.transaction():
+                store.recount(threshold)
+        return Judged(live, pages, before, store.counts().relevant)
