@@ -33,7 +33,7 @@ class TopicSettings:
     bad: tuple[str, ...] = ()
     """Addresses of pages that are not."""
     good_files: tuple[str, ...] = ()
-    """Files (HTML or text) that are what you want; patterns, from the collection's folder."""
+    """Files (HTML or text) in the collection's folder that are what you want; patterns."""
     bad_files: tuple[str, ...] = ()
     """Files that are not."""
     language: str = "en"

@@ -203,6 +203,7 @@ def test_generations_are_learned_while_it_crawls(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.OURS, "pupil", f"{__name__}:Pupil")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     weave(site, site.addresses[:2], pages=30)
     folder = tmp_path / "c"
     collection(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import pytest
@@ -76,7 +77,7 @@ class Rote:
 
 
 def example(n: int = 0, target: float = 1.0, by: Any = "judge", text: str = "") -> Example:
-    url = Url(f"http://e.org/{n}")
+    url = Url(f"http://e{n}.org/{n}")
     return Example(Link(url), Page(url, text=text or f"page {n}"), target, by)
 
 
@@ -241,8 +242,11 @@ def test_good_pages_alone_are_set_against_visits_unlike_them() -> None:
     assert {t for t, value in lesson.strategy.known if value == 0.0} == {"boil the soup with salt"}
 
 
-def test_a_school_apart_teaches_the_same() -> None:
+def test_a_school_apart_teaches_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.unit import test_learning as here  # by its full name, as the other process needs it
+
+    # The other process does not look into the folder it is started from.
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
 
     async def both() -> None:
         apart = Apart()
@@ -281,3 +285,35 @@ def test_the_alarm_when_labels_and_verdicts_part() -> None:
     for _ in range(12):
         drift.heard(0.9, 0.0)
     assert "12 of the last 20" in drift.alarm
+
+
+def test_one_site_cannot_teach_what_the_topic_is() -> None:
+    pool = Pool()
+    for n in range(20):
+        pool.add(example(n, float(n % 2), "user"))
+    for n in range(300):
+        url = Url(f"http://{n}.casino.org/")
+        pool.add(Example(Link(url), Page(url, text="casino"), 1.0, "judge"))
+    for n in range(400, 420):
+        pool.add(example(n, 1.0))
+    pool.learned(5000)
+    judged = pool.judged(pool.labelled())
+    assert sum("casino" in e.page.url for e in judged) <= 20
+
+
+def test_the_process_that_learns_imports_nothing_from_where_it_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "numpy.py").write_text("open('ran', 'w').close(); raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+
+    async def lesson() -> None:
+        apart = Apart()
+        try:
+            with pytest.raises(ModelError, match="could not learn"):
+                await apart.lesson(Rote())  # it cannot find the class, and says so
+        finally:
+            await apart.aclose()
+
+    asyncio.run(lesson())
+    assert not (tmp_path / "ran").exists()

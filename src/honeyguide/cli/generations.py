@@ -67,7 +67,7 @@ def generations(
             )
         for moved in found.moved:
             told = "" if moved.label is None else f"  you: {moved.label:g}"
-            typer.echo(f"  {moved.one:.2f} → {moved.other:.2f}{told}  {moved.url}")
+            typer.echo(f"  {moved.one:.2f} → {moved.other:.2f}{told}  {plain(moved.url)}")
         return
     rows = collection.generations()
     if as_json:
@@ -79,5 +79,7 @@ def generations(
         mark = "*" if row.live else " "
         harvest = f"{row.relevant / row.visits:.0%} of {row.visits}" if row.visits else "no pages"
         gone = "" if kept.size else " (only this note is kept)"
-        typer.echo(f"{mark}{kept.number:4d}  {kept.name}  {harvest:>14}  {plain(kept.note)}{gone}")
+        typer.echo(
+            f"{mark}{kept.number:4d}  {plain(kept.name)}  {harvest:>14}  {plain(kept.note)}{gone}"
+        )
     say("* decides now.")

@@ -195,9 +195,16 @@ def create(
     pages: int = 1000,
     **tables: dict[str, Any],
 ) -> Collection:
-    """A new collection with its topic.toml; further tables (``scope={…}``) as in the file."""
+    """A new collection with its topic.toml; further tables (``scope={…}``) as in the file.
+
+    Files given as examples are copied into it.
+    """
     folder = Path(folder)
     vacant(folder)
+    brought = {
+        "good": examples.checked(_several(good_files), "good_files"),
+        "bad": examples.checked(_several(bad_files), "bad_files"),
+    }
     topic: dict[str, Any] = {
         "name": folder.resolve().name,
         "description": description.strip(),
@@ -205,8 +212,8 @@ def create(
         "seeds": _several(seeds),
         "good": _several(good),
         "bad": _several(bad),
-        "good_files": _several(good_files),
-        "bad_files": _several(bad_files),
+        "good_files": [examples.pattern("good")] if brought["good"] else [],
+        "bad_files": [examples.pattern("bad")] if brought["bad"] else [],
         "ontology": ontology.strip(),
         "concept": concept.strip(),
         "language": language,
@@ -225,9 +232,9 @@ def create(
     fence_of(settings)
     strategy_of(settings)
     examples.judged(settings)
-    if all(Path(name).is_absolute() for name in (*topic["good_files"], *topic["bad_files"])):
-        examples.examples_of(folder, settings)
     topic_file.write(folder, chosen)
+    for kind, files in brought.items():
+        examples.bring(folder, files, kind)
     return Collection(folder)
 
 

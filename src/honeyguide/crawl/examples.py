@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mimetypes
+import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from honeyguide.config import Settings
@@ -36,27 +38,55 @@ def examples_of(folder: Path, settings: Settings) -> list[Example]:
     """The files the user gave as examples, read as if they had been fetched."""
     found: list[Example] = []
     for value, key in ((1.0, "good_files"), (0.0, "bad_files")):
-        for pattern in getattr(settings.topic, key):
-            paths = _matching(folder, pattern)
+        for wanted in getattr(settings.topic, key):
+            paths = _matching(folder, wanted, key)
             if not paths:
-                raise ConfigError(f"topic.{key}: there is no file {pattern!r} in {folder}")
+                raise ConfigError(f"topic.{key}: there is no file {wanted!r} in {folder}")
             if len(paths) > _MOST:
-                raise ConfigError(f"topic.{key}: {pattern!r} means more than {_MOST} files")
+                raise ConfigError(f"topic.{key}: {wanted!r} means more than {_MOST} files")
             for path in paths:
                 page = _read(path, f"topic.{key}")
                 found.append(Example(Link(page.url, channel="example"), page, value, "seed"))
     return found
 
 
-def _matching(folder: Path, pattern: str) -> list[Path]:
-    given = Path(pattern).expanduser()
-    base, rest = (Path(given.anchor), str(given)[len(given.anchor) :]) if given.anchor else (
-        folder, pattern,
-    )  # fmt: skip
+def checked(files: Iterable[str], key: str) -> list[Path]:
+    """The user's own files, each of which can be read as a page."""
+    paths = [Path(file).expanduser() for file in files]
+    for path in paths:
+        _read(path, key)
+    return paths
+
+
+def bring(folder: Path, files: Sequence[Path], kind: str) -> None:
+    """Copy them to where :func:`pattern` looks for them."""
+    place = folder / "examples" / kind
     try:
-        return sorted(path for path in base.glob(rest) if path.is_file())
+        place.mkdir(parents=True, exist_ok=True)
+        for number, path in enumerate(files, 1):
+            shutil.copyfile(path, place / f"{number:03d}-{path.name}")
+    except OSError as error:
+        raise ConfigError(f"the examples cannot be copied to {place}: {error}") from error
+
+
+def pattern(kind: str) -> str:
+    return f"examples/{kind}/*"
+
+
+def _matching(folder: Path, wanted: str, key: str) -> list[Path]:
+    """Files inside the collection only: a topic.toml may come from a stranger, and what is learned
+    from a file is kept where others may read it."""
+    try:
+        found = sorted(path for path in folder.glob(wanted) if path.is_file())
     except (ValueError, OSError, NotImplementedError) as error:
-        raise ConfigError(f"{pattern!r} is no pattern for files: {error}") from error
+        raise ConfigError(f"topic.{key}: {wanted!r} is no pattern for files: {error}") from error
+    home = folder.resolve()
+    if any(home not in path.resolve().parents for path in found):
+        raise ConfigError(
+            f"topic.{key}: {wanted!r} leads out of {folder}; copy the files into it, as "
+            "honeyguide new --good-file does"
+        )
+    return found
 
 
 def _read(path: Path, key: str) -> Page:

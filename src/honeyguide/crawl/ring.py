@@ -277,8 +277,8 @@ class Ring:
             return
         try:
             lesson = task.result()
-            if lesson.strategy is None:
-                return
+            if lesson.strategy is None or self.store.live() != self.generation:
+                return  # nothing new; or somebody chose another generation meanwhile
             name, number = self.settings.crawl.strategy, self.store.next_generation()
             with self.store.transaction():
                 self.store.save_generation(

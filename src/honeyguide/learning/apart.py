@@ -15,6 +15,8 @@ import pickle
 import signal
 import struct
 import sys
+import threading
+import time
 from collections import deque
 from dataclasses import replace
 from importlib import import_module
@@ -29,6 +31,8 @@ from honeyguide.types import Example, Url
 
 _SIZE = struct.Struct("<Q")
 _MOST = 1 << 32
+_LONGEST_S = 600.0
+"""A lesson that takes longer is given up, and its process with it."""
 _NICE = 5
 """The ring goes first where there is one processor for both."""
 
@@ -79,8 +83,12 @@ class Apart:
             self._judged.clear()
             self._seen.clear()
             await writer.drain()
-            (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
-            answer = pickle.loads(await reader.readexactly(size))  # noqa: S301 - our own process
+            async with asyncio.timeout(_LONGEST_S):
+                (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
+                answer = pickle.loads(await reader.readexactly(size))  # noqa: S301 - our own
+        except TimeoutError as error:
+            await self.aclose()
+            raise ModelError(f"a lesson took longer than {_LONGEST_S:g} s") from error
         except (OSError, EOFError, pickle.PicklingError, AttributeError, TypeError) as error:
             await self.aclose()
             raise ModelError(f"the process that learns broke down: {error!r}") from error
@@ -106,7 +114,7 @@ class Apart:
     async def _pipes(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", __name__, str(int(self._visits)),
+                sys.executable, "-P", "-m", __name__, str(int(self._visits)),
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=1 << 20,
                 start_new_session=True,
             )  # fmt: skip
@@ -168,6 +176,13 @@ def _main(visits: bool, asked: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
 
+def _leave_with(parent: int) -> None:
+    """End when the parent does, also in the middle of a lesson: it may have been killed."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
     with contextlib.suppress(OSError):
@@ -175,4 +190,5 @@ if __name__ == "__main__":
     # What a library prints must not end up among the answers.
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
     _main(sys.argv[1:] == ["1"], sys.stdin.buffer, pipe)

@@ -7,10 +7,12 @@ thinned until neither kind of page outnumbers the other more than three times.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
 from honeyguide.types import Example, Page, Url
+from honeyguide.url import domain, host
 
 TEXT = 20_000
 """Characters of a page that are remembered."""
@@ -20,6 +22,12 @@ VISITS = 3_000
 _BASIS = 20
 """Without people's examples, self-training may begin with so many."""
 _TIMES = 10
+_JUDGED = 2_000
+_HEADINGS = 20
+_DOMAIN = 0.1
+_LEAST = 2
+"""Own verdicts on one registrable domain: a tenth of all, and two in any case. A single site must
+not be able to teach what the topic is."""
 _RATIO = 3
 LINKS = 100
 
@@ -45,6 +53,8 @@ class Pool:
             if url not in self._labelled:
                 self._judged.pop(url, None)  # the newest last
                 self._judged[url] = small(example, self._links)
+                if len(self._judged) > _JUDGED:
+                    del self._judged[next(iter(self._judged))]
         else:
             self._visits.pop(url, None)
             self._visits[url] = small(example, self._links)
@@ -63,13 +73,26 @@ class Pool:
         """The strategy's own, as many as the caps allow beside these; the newest go first."""
         basis = len(labelled) or _BASIS
         room = min(_TIMES * basis, self._learned + basis)
-        chosen = list(self._judged.values())[-room:]
+        chosen = _spread(list(self._judged.values()), room)
         good = sum(e.target >= 0.5 for e in labelled)
         bad = len(labelled) - good
         return list(_balanced(chosen, good, bad))
 
     def learned(self, judged: int) -> None:
         self._learned = judged
+
+
+def _spread(judged: list[Example], room: int) -> list[Example]:
+    """The newest, but few of any one domain; in the order in which they came."""
+    most = max(_LEAST, int(_DOMAIN * room))
+    seen: Counter[str] = Counter()
+    kept: list[Example] = []
+    for example in reversed(judged):
+        place = domain(host(example.page.url)) if "://" in example.page.url else ""
+        if len(kept) < room and seen[place] < most:
+            seen[place] += 1
+            kept.append(example)
+    return kept[::-1]
 
 
 def _balanced(judged: list[Example], good: int, bad: int) -> Iterator[Example]:
@@ -91,7 +114,12 @@ def _balanced(judged: list[Example], good: int, bad: int) -> Iterator[Example]:
 def small(example: Example, links: int) -> Example:
     """What is worth remembering of it; few strategies read the links of a page."""
     page: Page = example.page
-    if len(page.text) > TEXT or len(page.links) > links:
-        page = replace(page, text=page.text[:TEXT], links=page.links[:links])
+    if len(page.text) > TEXT or len(page.links) > links or len(page.headings) > _HEADINGS:
+        page = replace(
+            page,
+            text=page.text[:TEXT],
+            links=page.links[:links],
+            headings=page.headings[:_HEADINGS],
+        )
         return replace(example, page=page)
     return example

@@ -33,6 +33,9 @@ _PLAIN = re.compile(
 """A path, perhaps with a query, of which the standard changes no character."""
 _FOLDERS = 16
 _SHORT = 200
+_SHORT_BASE = 2_000
+"""A base is put before every link of its page: an endless one would fill the memory."""
+_FOLDERS_OWN = re.compile(r"(?:https?://|/|[A-Za-z0-9_.~-]+(?:[/?]|\Z))").match
 _MEMO = 1_000
 """Addresses remembered for one folder: pages beside each other share most of their links."""
 
@@ -44,7 +47,9 @@ class Resolver:
 
     def __init__(self, source: Source, base: str = "") -> None:
         self._page = source.url
-        self._base = (canonical(base.strip(), source.url) if base else None) or source.url
+        self._base = source.url
+        if base and len(base) <= _SHORT_BASE:
+            self._base = canonical(base.strip(), source.url) or source.url
         path = self._base.partition("?")[0]
         self._folder = _folder(path[: path.rindex("/") + 1], source.strip_tracking)
         self._targets: dict[str, Url | None] = {}
@@ -87,8 +92,9 @@ class _Folder:
         url = self.address(text, base)
         if url and unreadable(url):
             url = None
-        # A mere query is relative to the page, not to its folder.
-        if text and text[0] != "?" and len(text) <= _SHORT and not text[0].isspace():
+        # Only what means the same on every page of the folder: a mere query does not, nor does
+        # "https:" without slashes.
+        if len(text) <= _SHORT and _FOLDERS_OWN(text):
             if len(self._targets) >= _MEMO:
                 self._targets.clear()
             self._targets[text] = url

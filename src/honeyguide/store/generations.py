@@ -96,12 +96,12 @@ class Generations:
         return int(row[0]) if row else 0
 
     def load(self, number: int, find: Find) -> Any:
-        row = self._db.one("SELECT data FROM generations WHERE number = ?", (number,))
+        row = self._db.one("SELECT data, name FROM generations WHERE number = ?", (number,))
         if row is None:
             raise ModelError(f"there is no generation {number}")
         if not row[0]:
             raise ModelError(f"of generation {number} only the note was kept: it is too long ago")
-        return unpack(row[0], find)
+        return unpack(row[0], find, str(row[1]))
 
     def all(self) -> list[Generation]:
         rows = self._db.all(
@@ -124,7 +124,7 @@ def pack(name: str, strategy: Any) -> bytes:
     return _HEAD.pack(_MAGIC, len(header), zlib.crc32(rest)) + rest
 
 
-def unpack(data: bytes, find: Find) -> Any:
+def unpack(data: bytes, find: Find, expected: str = "") -> Any:
     """The strategy that was packed; ``find`` knows the class of a name."""
     try:
         magic, size, checksum = _HEAD.unpack_from(data)
@@ -138,6 +138,8 @@ def unpack(data: bytes, find: Find) -> Any:
         raise ModelError(f"a saved strategy is damaged: {error}") from error
     if not isinstance(name, str):
         raise ModelError("a saved strategy is damaged: it has no name")
+    if expected and name != expected:
+        raise ModelError(f"what was saved is {name[:40]!a} and not {expected[:40]!a}")
     cls = find(name)
     try:
         made = _made(tree, cls, arrays, name)
