@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from honeyguide.errors import ModelError
 from honeyguide.models import svm
 from honeyguide.models.platt import platt
 from honeyguide.models.svm import Linear, Rbf, Sparse, learn
@@ -179,3 +180,30 @@ def test_any_examples_give_scores_between_0_and_1(
         assert good.all() or not good.any()
     else:
         assert all(0 <= score <= 1 for score in machine.scores(rows))
+
+
+@pytest.mark.parametrize("wrong", [5, 100_000, -1])
+def test_a_strangers_machine_cannot_point_beyond_its_end(wrong: int) -> None:
+    good = {
+        "values": np.ones(2),
+        "places": np.array([0, 1]),
+        "starts": np.array([0, 1, 2]),
+        "multipliers": np.array([0.5, -0.5]),
+        "size": 3,
+        "gamma": 0.1,
+        "slope": 1.0,
+        "offset": 0.0,
+    }
+    rows = (np.ones(1), np.array([2]), np.array([0, 1]))
+    assert len(Rbf(**good).scores(rows)) == 1  # type: ignore[arg-type]
+    for damage in (
+        {"places": np.array([0, wrong])},
+        {"starts": np.array([0, 2, 1])},
+        {"starts": np.array([0, 2])},
+        {"multipliers": np.array([0.5, np.nan])},
+        {"values": np.array(["a", "b"])},
+    ):
+        with pytest.raises(ModelError, match="damaged"):
+            Rbf(**(good | damage))  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="do not fit"):
+        Rbf(**good).scores((np.ones(1), np.array([wrong]), np.array([0, 1])))  # type: ignore[arg-type]

@@ -82,3 +82,19 @@ def test_any_bytes_give_an_ontology_or_a_config_error(
     path.write_bytes(data)
     with suppress(ConfigError):
         assert len(load(str(path))) > 0
+
+
+@pytest.mark.parametrize(
+    "entities",
+    [
+        '<!ENTITY a "xxxxxxxx"> <!ENTITY b "&a;&a;&a;&a;&a;">',
+        f'<!ENTITY a "{"x" * 2000}">',
+        '<!ENTITY a SYSTEM "file:///etc/passwd">',
+    ],
+)
+def test_entities_that_grow_or_lie_elsewhere_are_refused(tmp_path: Path, entities: str) -> None:
+    file = tmp_path / "bomb.owl"
+    rdf = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"></rdf:RDF>'
+    file.write_text(f'<?xml version="1.0"?><!DOCTYPE rdf:RDF [ {entities} ]>{rdf}')
+    with pytest.raises(ConfigError, match="entities"):
+        load(file)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
+from honeyguide.models import sound
 from honeyguide.models.platt import platt
 
 Floats = NDArray[np.floating[Any]]
@@ -29,6 +30,7 @@ Ints = NDArray[np.signedinteger[Any]]
 Sparse = tuple[Floats, Ints, Ints]
 """Rows as values, places and starts; row i is what stands from starts[i] to starts[i+1]."""
 
+_NAME = "a saved support vector machine"
 LARGEST = 5_000
 """Most rows for the RBF kernel: its matrix has n² numbers. Beyond, the machine is linear."""
 _FOLDS = 5
@@ -45,6 +47,9 @@ class Linear:
     weights: Floats
     """Log-odds of each feature."""
     offset: float
+
+    def __post_init__(self) -> None:
+        sound.numbers(_NAME, self.weights)
 
     def scores(self, rows: Sparse) -> list[float]:
         values, places, starts = rows
@@ -67,6 +72,12 @@ class Rbf:
     gamma: float
     slope: float
     offset: float
+
+    def __post_init__(self) -> None:
+        sound.numbers(_NAME, self.values, self.multipliers)
+        sound.places(_NAME, self.places, self.size)
+        sound.equal(_NAME, len(self.values), len(self.places))
+        sound.starts(_NAME, self.starts, len(self.multipliers), len(self.places))
 
     def scores(self, rows: Sparse) -> list[float]:
         values, _, starts = rows
@@ -221,6 +232,9 @@ def numbers_of(starts: Ints) -> Ints:
 def _matrix(rows: Sparse, size: int) -> Any:
     from scipy.sparse import csr_array
 
+    if len(rows[1]) and not 0 <= int(rows[1].min()) <= int(rows[1].max()) < size:
+        # It would be believed, and memory written that is not ours.
+        raise ModelError("a support vector machine and its lexicon do not fit together")
     return csr_array(rows, shape=(len(rows[2]) - 1, size))
 
 

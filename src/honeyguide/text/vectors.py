@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.errors import ModelError
 from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words
 from honeyguide.types import Page, Reason
 
@@ -67,6 +68,10 @@ class Lexicon:
     rarity: Floats
     """ln(N/df) of each term."""
     language: str = "en"
+
+    def __post_init__(self) -> None:
+        if len(self.rarity) != (self.terms.count(" ") + 1 if self.terms else 0):
+            raise ModelError("a saved lexicon is damaged: its parts are not equally long")
 
     def __len__(self) -> int:
         return len(self.rarity)

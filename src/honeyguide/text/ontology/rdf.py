@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,11 @@ _SYNONYMS = frozenset(
 _TOLD = _LABELS | _SYNONYMS | {
     _TYPE, _SUB, _SOME, _DOMAIN, _RANGE, _BROADER, _NARROWER, _RELATED,
 }  # fmt: skip
+_ENDS = 300
+_ENTITIES = re.compile(rb"<!ENTITY[^\"'>]*[\"']([^>]*)").findall
+_XML = frozenset({".owl", ".rdf", ".xml"})
+_HEAD = 1 << 20
+_ENTITY = 1_000
 _MOST = 200_000_000
 """Triples: twice what the largest published ontologies have."""
 _LOCAL = re.compile(r"[#/:]([^\W\d_][^\W\d]{2,60})$").search
@@ -60,8 +66,8 @@ class _Reading:
         self._worth: dict[str, int] = {}
         """How good the name is that a concept has: by its language."""
         self._no_concepts: set[str] = set()
-        self._domains: dict[str, list[str]] = {}
-        self._ranges: dict[str, list[str]] = {}
+        self._domains: dict[str, dict[str, None]] = {}
+        self._ranges: dict[str, dict[str, None]] = {}
         self._restricted: list[tuple[str, str]] = []
         self._fillers: dict[str, str] = {}
 
@@ -73,8 +79,9 @@ class _Reading:
             if blank in self._fillers:
                 draft.edge("prop", concept, self._fillers[blank])
         for prop, domains in self._domains.items():
-            for domain in domains:
-                for target in self._ranges.get(prop, ()):
+            # A property with hundreds of domains and ranges says nothing of any of them.
+            for domain in islice(domains, _ENDS):
+                for target in islice(self._ranges.get(prop, ()), _ENDS):
                     draft.edge("prop", domain, target)
         for concept in draft.nameless():
             if local := _LOCAL(concept):
@@ -112,7 +119,7 @@ class _Reading:
             draft.edge("prop", subject, target)
         elif predicate in (_DOMAIN, _RANGE) and target[0] != "_":
             side = self._domains if predicate == _DOMAIN else self._ranges
-            side.setdefault(subject, []).append(target)
+            side.setdefault(subject, {})[target] = None
 
     def _label(self, concept: str, said: str, language: str) -> None:
         worth = self._worth_of(language)
@@ -139,6 +146,8 @@ def _triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str | Non
     form: Any = getattr(ox.RdfFormat, _FORMATS[suffix])
     literal, named = ox.Literal, ox.NamedNode
     base = path.absolute().as_uri()
+    if suffix in _XML:
+        _refuse_bombs(path)
     with opened(path) as file:
         try:
             for number, quad in enumerate(ox.parse(file, form, base_iri=base, lenient=True)):
@@ -154,7 +163,30 @@ def _triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str | Non
                 else:
                     other = target.value if isinstance(target, named) else str(target)
                     yield subject, predicate, other, None
+        except (IndexError, MemoryError) as error:
+            raise ConfigError(f"the ontology {path} cannot be read: {error!r}") from error
         except SyntaxError as error:
             raise damaged(path, error.lineno or 0, error.msg or str(error)) from error
         except ValueError as error:
             raise ConfigError(f"the ontology {path} cannot be read: {error}") from error
+
+
+def _refuse_bombs(path: Path) -> None:
+    """No entity of an XML file may hold another, or much text: expanded, they fill any memory.
+
+    Honest ontologies use them for the addresses of their vocabularies.
+    """
+    with opened(path) as file:
+        head = file.read(_HEAD)
+    begin = head.find(b"<!DOCTYPE")
+    if begin < 0:
+        return
+    end = head.find(b"]>", begin)
+    subset = head[begin : end if end > 0 else len(head)]
+    if end < 0 and b"[" in subset:
+        raise ConfigError(f"the ontology {path} cannot be read: its document type has no end")
+    for value in _ENTITIES(subset):
+        if b"&" in value or b"%" in value or len(value) > _ENTITY:
+            raise ConfigError(f"the ontology {path} cannot be read: its XML entities are too much")
+    if b"SYSTEM" in subset or b"PUBLIC" in subset.partition(b"[")[2]:
+        raise ConfigError(f"the ontology {path} cannot be read: its entities lie elsewhere")
