@@ -72,7 +72,8 @@ class Stage:
         frontier, begun = self._frontier, self.links
         pushing = flushing = 0.0
         pages = 0
-        while self.links < goal:
+        # A page at least: what the last stage pushed to learn may have passed this goal.
+        while self.links < goal or self.links == begun:
             page = next(self._pages)
             pushing += self._push(page)
             pages += 1

@@ -24,7 +24,11 @@ _TRACKING = re.compile(
     r"|mc_[ce]id|_hs(?:enc|mi)|vero_id|wickedid|oly_(?:anon|enc)_id)\Z"
 ).match
 
-_PSL = PublicSuffixList()
+
+@lru_cache(maxsize=1)
+def _suffixes() -> PublicSuffixList:
+    """Read when first asked: it takes as long as a hundred pages."""
+    return PublicSuffixList()
 
 
 def canonical(text: str, base: Url | None = None) -> Url | None:
@@ -95,11 +99,14 @@ def domain(name: str) -> str:
     """
     if is_ip(name):
         return name
-    return str(_PSL.privatesuffix(name) or name)
+    return str(_suffixes().privatesuffix(name) or name)
 
 
 @lru_cache(maxsize=4_096)
 def is_ip(name: str) -> bool:
+    # Few names end like an address; asking the library costs more than all the rest of a lookup.
+    if not (name[-1:].isdigit() or name.endswith("]") or ":" in name):
+        return False
     try:
         ip_address(name.strip("[]"))
     except ValueError:

@@ -355,7 +355,7 @@ def test_rerank_step_by_step(frontier: LinkFrontier, monkeypatch: pytest.MonkeyP
     assert head.score == 1.0, "the leading links are reranked at once"
     assert 0 < len(first) < 3000
     frontier.rerank(rank(second, 0.75))
-    for _ in range(10):
+    for _ in range(20):
         frontier.push(())
     assert len(second) == 2999
     assert {candidate.score for candidate in drain(frontier)} == {0.75}
@@ -374,7 +374,7 @@ def test_a_new_rerank_goes_on_where_the_last_one_was(
         met.update(one.url for one in links)
         return [0.5] * len(links)
 
-    for _ in range(6):
+    for _ in range(15):
         frontier.rerank(rank)
         frontier.push(())
     assert len(met) == 3000

@@ -20,8 +20,8 @@ def test_it_remembers_what_a_dictionary_would(batches: list[list[int]], others: 
         tested = Seen()
         for number, batch in enumerate(batches):
             new = [p for p in dict.fromkeys(batch) if p not in known]
-            if number % 5 == 4:
-                tested.load(np.array(new, np.uint64), len(known))
+            if number == 0:
+                tested.load(np.array(new, np.uint64))
             else:
                 tested.add(new, len(known))
             known.update(zip(new, range(len(known), len(known) + len(new)), strict=True))
@@ -29,10 +29,10 @@ def test_it_remembers_what_a_dictionary_would(batches: list[list[int]], others: 
         assert tested.find(asked) == [known.get(p, -1) for p in asked]
 
 
-def test_runs_stay_few() -> None:
+def test_runs_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seen, "NEWEST", 5000)
     tested = Seen()
-    for at in range(40):
-        first = at * 5000
-        tested.load(np.arange(first, first + 5000, dtype=np.uint64) * np.uint64(7919), first)
+    for first in range(0, 200_000, 5000):
+        tested.add([number * 7919 for number in range(first, first + 5000)], first)
     assert len(tested._runs) <= 3
     assert tested.find([199_999 * 7919, 1]) == [199_999, -1]

@@ -56,8 +56,8 @@ def test_turns_earn_what_is_ranked_at_once() -> None:
     assert sweep.begin(rank, rows.count) == 0
     for _ in range(14):
         sweep.next(rows)
-    assert sweep.begin(rank, rows.count) == 14 * 32
-    for _ in range(500):
+    assert sweep.begin(rank, rows.count) == 14 * 5
+    for _ in range(800):
         sweep.next(rows)
     assert not sweep
     assert sweep.begin(rank, rows.count) == 1024, "and no more"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.memory import MemoryLog
 from honeyguide.frontier.order import Best
+from honeyguide.frontier.queue import FEW
 from honeyguide.frontier.rows import COLD
 from honeyguide.types import Candidate, Link, Url
 
@@ -20,7 +21,7 @@ def test_a_batch_that_makes_a_host_tidy_up_loses_nothing() -> None:
 
     frontier.push([link(n, 0.1) for n in range(pushed)])
     for _ in range(4000):
-        if host.stale > 32 + (len(host.cold or ()) + 60) // 2:
+        if host.stale > FEW + (len(host.cold or ()) + 60) // 2:
             break
         if len(host.hot) >= 2 * host._share():  # just before a spill, a visit makes room
             visited += _visit(frontier)

@@ -149,7 +149,7 @@ class Choice:
 
     def leading(self, most: int) -> list[int]:
         """Rows at the head of the queues of the best rested hosts and of those next to wake."""
-        some = most // 16
+        some = most // 6
         heads = {int(self._rows.host[code & ROW]) for code in first(self._ready, some)}
         heads.update(number for _, number in first(self._resting, some))
         each = most // max(len(heads), 1)

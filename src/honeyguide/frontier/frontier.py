@@ -172,7 +172,7 @@ class LinkFrontier:
         self._scribe.changes.parked[known.number] = known.parked
 
     def rerank(self, rank: Rank) -> None:
-        """Some links in front now, the others step by step: one at every push."""
+        """Some links in front now, the others step by step as links are pushed."""
         most = self._rerank.begin(rank, self._rows.count)
         if self._count > most:
             front = np.unique(np.array(self._choice.leading(most), np.intp))
@@ -230,8 +230,9 @@ class LinkFrontier:
         self._scribe.changes.prints += prints
         self._texts.fresh += links
         self._count += len(links)
-        known = ((row, link.inlinks) for row, link in enumerate(links, new.start))
-        self._scribe.changes.again.update((row, count - 1) for row, count in known if count > 1)
+        for row, link in enumerate(links, new.start):
+            if link.inlinks > 1:
+                self._scribe.changes.again[row] = link.inlinks - 1
         self._waiting.enter(new.start, hosts)
 
     def _meet(self, again: list[tuple[int, float]]) -> None:

@@ -19,7 +19,6 @@ from honeyguide.frontier.rows import (
     LAST,
     MOST,
     ROW,
-    Index,
     Ranks,
     Rows,
     bounded,
@@ -30,7 +29,7 @@ from honeyguide.protocols import Log
 
 Places = NDArray[np.intp]
 
-BATCH = 2 << 20
+BATCH = 4 << 20
 """Bytes of unpacked indexes that are held together."""
 
 
@@ -117,33 +116,27 @@ def fill(rows: Rows, choice: Choice) -> None:
     if not len(waiting):
         return
     order = waiting[_by_rank(rows.rank[waiting])].astype(np.uint32)
-    order = order[_places(rows.host[order])]
-    numbers, starts = np.unique(rows.host[order], return_index=True)
+    order = order[_places(rows.host[order].astype(np.uint64), np.arange(len(order)))]
+    hosts = rows.host[order]
+    starts = np.append(0, np.flatnonzero(hosts[1:] != hosts[:-1]) + 1)
     stops = np.append(starts[1:], len(order))
-    cuts = np.array(
-        [start + share(n) if (n := stop - start) > LIMIT else stop
-         for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
-    )  # fmt: skip
-    cuts = np.minimum(cuts, stops)
-    hot = np.repeat(np.tile([True, False], len(numbers)), _lengths(starts, cuts, stops))
-    rows.state[order[hot]] = HOT
-    best = order[hot]
+    cuts = [_cut(start, stop) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+    best = order[np.arange(len(order)) < np.repeat(cuts, stops - starts)]
+    rows.state[best] = HOT
     codes = [r << 32 | row for r, row in zip(rows.rank[best].tolist(), best.tolist(), strict=True)]
-    behind = order[np.minimum(cuts, len(order) - 1)]
     at = 0
-    for number, start, cut, stop, row, bar in zip(
-        numbers.tolist(), starts.tolist(), cuts.tolist(), stops.tolist(),
-        behind.tolist(), rows.rank[behind].tolist(), strict=True,
-    ):  # fmt: skip
-        host = choice.hosts[number]
-        floor = LAST if cut == stop else bar << 32 | row
-        host.fill(codes[at : (at := at + cut - start)], order[cut:stop], floor)
-        choice.place(host)
+    for number, start, cut, stop in zip(
+        hosts[starts].tolist(), starts.tolist(), cuts, stops.tolist(), strict=True
+    ):
+        floor = LAST if cut == stop else int(rows.rank[order[cut]]) << 32 | int(order[cut])
+        choice.hosts[number].fill(codes[at : (at := at + cut - start)], order[cut:stop], floor)
+        choice.place(choice.hosts[number])
 
 
-def _lengths(starts: Places, cuts: Places, stops: Places) -> Places:
-    """How many are hot and how many cold, of one host after the other."""
-    return np.column_stack((cuts - starts, stops - cuts)).ravel()
+def _cut(start: int, stop: int) -> int:
+    """Where a host's hot rows end, of those from start to stop."""
+    count = stop - start
+    return stop if count <= LIMIT else start + min(share(count), count)
 
 
 def _by_rank(ranks: Ranks) -> Places:
@@ -152,16 +145,16 @@ def _by_rank(ranks: Ranks) -> Places:
     ranks = ranks[rough]
     steps = np.zeros(len(ranks), np.uint64)
     np.cumsum(ranks[1:] != ranks[:-1], out=steps[1:])
-    return _low(steps << np.uint64(32) | rough.astype(np.uint64))
+    return _places(steps, rough)
 
 
-def _places(numbers: Index) -> Places:
-    """A stable argsort of 32-bit numbers: numpy sorts values several times as fast as places."""
-    return _low(
-        numbers.astype(np.uint64) << np.uint64(32) | np.arange(len(numbers), dtype=np.uint64)
-    )
+def _places(numbers: NDArray[np.uint64], places: Places) -> Places:
+    """Places by their numbers (32 bits), then as they are; both arrays are used up.
 
-
-def _low(pairs: NDArray[np.uint64]) -> Places:
-    pairs.sort()
-    return (pairs & np.uint64(ROW)).astype(np.intp)
+    Sorting values is several times as fast as argsort, and new memory costs as much as the sort.
+    """
+    numbers <<= np.uint64(32)
+    numbers |= places.view(np.uint64)
+    numbers.sort()
+    numbers &= np.uint64(ROW)
+    return numbers.view(np.intp)

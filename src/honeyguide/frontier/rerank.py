@@ -5,9 +5,10 @@ the sweep over the rows goes on where it was, with the newer ranking, up to wher
 when it set out; only then does it begin again. Links that came later were scored lately, and an
 end that ran away as links come in would never let the first ones have their turn.
 
-What it costs is bounded by the turns of the ring: every other one scores a slice and earns another
-one for the links in front, which the next ranking scores at once. So a strategy that learns all
-the time scores about as many links again as a page brings.
+What it costs is bounded by the turns of the ring: every fifth scores a slice, and each earns a few
+of the links in front, which the next ranking scores at once: as a turn takes one link out, a few
+times as many as can leave before the ranking after that. So a strategy that learns all the time
+scores some twenty links more for every page.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from honeyguide.types import Link
 
 AT_ONCE = 1024
 """Most links in front that are scored at once, when a ranking begins."""
+EARNED = 5
+"""Of these, what one turn of the ring earns."""
 SLICE = 64
 """Most links that are scored in one step: any fewer, and they cost more each."""
-TURNS = 2
+TURNS = 5
 """A step is taken every so many turns of the ring."""
 WINDOW = 1 << 16
 """Rows that are looked through at once where waiting links are rare."""
@@ -68,9 +71,9 @@ class Rerank:
     def next(self, rows: Rows) -> NDArray[np.intp]:
         """The ring has turned: the next waiting rows, if it is time for a step."""
         self._turns += 1
+        self._earned = min(self._earned + EARNED, AT_ONCE)
         if self._turns % TURNS:
             return _NONE
-        self._earned = min(self._earned + SLICE, AT_ONCE)
         window = 2 * SLICE
         while self._ahead:
             at, stop = self._ahead[0]
