@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest
+.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -56,3 +56,10 @@ bench-crash: $(READY) ## kill -9 and simulated power cuts at random instants (st
 bench-harvest: $(READY) ## strategies on recorded webs: make bench-harvest FOLDER=… (some 10 minutes)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-harvest FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/harvest.py "$(FOLDER)"
+
+bench-ring: $(READY) ## CPU per page by station of the ring and by strategy (a minute)
+	@$(BIN)/python bench/ring.py
+
+bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FOLDER=… (half an hour)
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-papers FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/papers.py "$(FOLDER)"

@@ -11,6 +11,7 @@ import typer
 from honeyguide.cli.compare import compare
 from honeyguide.cli.options import Command, Group
 from honeyguide.cli.overlap import overlap
+from honeyguide.cli.paper import paper
 from honeyguide.cli.webs import Aliases, Disallow, Errors, RobotsFile, Strip, rules
 from honeyguide.cli.words import count, say
 
@@ -28,6 +29,7 @@ def lab() -> None:
 
 app.command("compare", cls=Command)(compare)
 app.command("overlap", cls=Command)(overlap)
+app.command("paper", cls=Command)(paper)
 
 
 @app.command("serve", cls=Command)

@@ -81,9 +81,14 @@ class AdaptiveLinks:
             return [link.parent for link in links]
         rows = self.link_words.rows(links)
         each = [machine.scores(rows) for machine in self.link_machines]
+        scores = (
+            each[0]
+            if self.classes == "binary"  # one machine, and its chance is the score
+            else [self._score(chances)[1] for chances in zip(*each, strict=True)]
+        )
         return [
-            1.0 if link.source is None else round(self._score(chances)[1], _DIGITS)
-            for link, chances in zip(links, zip(*each, strict=True), strict=True)
+            1.0 if link.source is None else round(score, _DIGITS)
+            for link, score in zip(links, scores, strict=True)
         ]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:

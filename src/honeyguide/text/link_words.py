@@ -54,11 +54,12 @@ class LinkWords:
     @cached_property
     def _lookups(self) -> tuple[tuple[Field, Places], ...]:
         anchor, around = len(self.url), len(self.url) + len(self.anchor)
-        return (
+        lookups: tuple[tuple[Field, Places], ...] = (
             ("url", _Containing(_numbered(self.url, 0), self.language)),
             ("anchor", Places(_numbered(self.anchor, anchor), self.language)),
             ("around", Places(_numbered(self.around, around), self.language)),
         )
+        return tuple((field, places) for field, places in lookups if getattr(self, field))
 
     @cached_property
     def _tlds(self) -> dict[str, int]:
@@ -66,7 +67,7 @@ class LinkWords:
 
     def rows(self, links: Sequence[Link]) -> Rows:
         """A row of ones for each link."""
-        ends = np.array([self._tlds.get(tld_of(link), UNKNOWN) for link in links], dtype=np.int64)
+        ends = np.array(self._ends(links), dtype=np.int64)
         numbers, places = [np.flatnonzero(ends >= 0)], [ends[ends >= 0]]
         for field, lookup in self._lookups:
             texts = [text_of(link, field) for link in links]
@@ -78,6 +79,17 @@ class LinkWords:
         starts = np.zeros(len(links) + 1, dtype=np.int32)
         np.cumsum(np.bincount(number, minlength=len(links)), out=starts[1:])
         return Rows(np.ones(len(number)), np.concatenate(places)[order].astype(np.int32), starts)
+
+    def _ends(self, links: Sequence[Link]) -> list[int]:
+        """The place of each link's top-level domain; most links of a page share a few hosts."""
+        known: dict[str, int] = {}
+        ends = []
+        for link in links:
+            name = link.url.partition("//")[2].partition("/")[0]
+            if (end := known.get(name)) is None:
+                end = known[name] = self._tlds.get(tld_of(link), UNKNOWN)
+            ends.append(end)
+        return ends
 
     def telling(self, places: Ints, shares: Floats) -> tuple[Reason, ...]:
         """The features that count most, for or against."""

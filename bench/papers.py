@@ -1,0 +1,124 @@
+"""The experiments of three founding papers on recorded webs: writes docs/reference/papers.md.
+
+    python bench/papers.py FOLDER
+
+FOLDER holds the encyclopedia for schools (see docs/how-to/compare.md), which is not part of this
+project. Interrupted, it goes on where it ended. The same on the screen: honeyguide lab paper.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from honeyguide.lab.papers.study import carry_out, markdown, study
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "papers.md"
+DRAWS = {"000": 5, "001": 3, "004": 1}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "papers")
+    parser.add_argument("--workers", type=int, default=0)
+    for paper, draws in DRAWS.items():
+        parser.add_argument(f"--draws-{paper}", type=int, default=draws)
+    chosen = parser.parse_args()
+    parts = [HEAD]
+    for paper in DRAWS:
+        it = study(paper)
+        jobs = it.jobs(chosen.folder, getattr(chosen, f"draws_{paper}"))
+        outcomes = carry_out(paper, jobs, chosen.results, workers=chosen.workers, done=_tell)
+        parts.append(markdown(it, it.tables(outcomes)))
+        parts.append(f"### What we make of it\n\n{FOUND[paper]}")
+    PAGE.write_text("\n".join(parts), "utf-8")
+    sys.stdout.write(f"{PAGE}\n")
+
+
+def _tell(done: int, of: int) -> None:
+    sys.stderr.write(f"{done} of {of}\n")
+
+
+HEAD = """\
+# The papers' experiments, done again
+
+Made by `python bench/papers.py FOLDER` (`make bench-papers FOLDER=…`); the same on the screen, or
+without a folder on the embedded web: `honeyguide lab paper 000`, `001`, `004`. All on an
+encyclopedia of 2007 for schools, 4,654 articles, with its index closed by robots.txt and the line
+that prints an article's subject left out. An interval is a 95 % bootstrap over topics and draws;
+with three draws, or four topics and one draw, it is little more than their range. What we make of
+the figures is written by hand, for those that stand here. The code was still changing while they
+were measured: all crawls of one draw ran on the same code, but not all draws did.
+"""
+
+FOUND = {
+    "000": """\
+**Reached, but not by adapting.** The final F of the interactive mode is the paper's (0.92 with its
+kernel, 0.93 linear; 0.93), and the automatic one is above the paper's (0.91 and 0.92; 0.86). But our
+classifier is there from the first stage on (0.91), where the paper's was hardly better than
+accepting every page. What 28 more pages add cannot be told from nothing: every interval of the
+gain in F holds 0. So the paper's climb from 0.76 to 0.93 is not found again, neither with people's
+labels nor without. A likely reason is the first stage: with vectors of length 1 the kernel's own
+sign accepts the larger class, and a sigmoid fitted apart, as here, is what makes 110 pages
+enough. We have not run the paper's own program to see.
+
+**The automatic mode does no harm, and no good.** It believes itself about four pages of five, far
+more than the paper's (5 and 2 of 14), and rightly in 96 of 100. Pages that it is sure about
+teach it little.
+
+**Before the page is fetched, little can be told.** Equation 1, nine parts of which are a link's own
+words, reaches the F of accepting every page (0.72) and no more: it is more exact (0.63 against
+0.56) and loses a sixth of the good ones. Links of an encyclopedia are names, and names seldom
+come twice. Nearly all the harvest of such a crawler must come from the tenth that is the parent.
+""",
+    "001": """\
+**Mammals: the order of the paper, with other distances.** The network finds a third more than
+weighted concepts (+36 % to the end; the paper +19 %), a quarter more than keyword spotting (+27 %;
++46 %) and twice as much as breadth-first (+110 %; +153 %). The same holds for pages that it was
+not trained on, with wider intervals.
+
+**Cell: not found again.** The network is level with weighted concepts (−6 %, where the paper has
++42 %) and with keyword spotting (+1 %; +87 %), and every one of these intervals holds 0. Against
+breadth-first it gains 62 %, not 514 %. Our subject is general biology, of which cells are a part,
+39 good pages are few to learn from, and breadth-first finds more in a small encyclopedia than on
+the web; we cannot tell which of these it is.
+
+**Is it the ontology?** Here it is not. The same network over words chosen by χ² from the same pages
+harvests as much on both topics: no interval is without 0. What the network adds over weighted
+concepts on mammals is learning, not the ontology. Training it gently (`house`) is level too; on
+mammals to the end it is 5 % better.
+
+**The limit is the inheritance.** A crawler that knows the truth about each parent (`true parent`)
+is at best a sixth better than the network (mammals, to 500 visits) and level at the end; `keyword`, which reads the links themselves but knows one
+word and no examples, is level with it. Better verdicts on pages would not help much; reading
+links would.
+""",
+    "004": """\
+**Not found again: twice the peer's precision.** With many examples both are exact (0.94 and 0.90), and
+the ratio is 1.0 where the paper has 2.0 to 2.3. With half of the examples ours falls (0.67, from
+0.30 to 1.00 on single topics) as the paper's did, and the peer's falls little (0.86): the ratio is
+then 0.8. The peer's precision is its critic's, and a linear machine on 300 rated pages is a good
+critic. The paper does not say what its peer judged with; a precision of 0.24 to 0.37 looks like
+output that no critic had seen. Against all that the peer fetched (its harvest, 0.13), our output is
+seven times as exact, but that compares a sieve with no sieve.
+
+**Not found again: as much volume.** The paper's crawler had slightly more gross volume than its
+peer. Ours has a fifth: 10 pages against 53, and of all relevant pages that it fetched (3.6 % of its
+visits; the peer's 13 %) it recognised about half. On health, with few examples, it called
+nothing relevant at all. Two causes are likely, and neither was tried apart: links drawn in
+proportion to a promise, from a pool of thousands with small promises, and key phrases that must
+be shared by several of at most 40 good pages. The paper's pool came from a search engine.
+
+**The peer was stronger than they had it.** Reading anchors and surroundings besides addresses
+brings a fifth more (58 net against 48; with few examples 70 against 57), in the mean of four topics.
+
+**Overlap.** Most of what ours finds the peer finds too (88 % of documents with many examples), and
+not the other way (16 %). One site is the whole web here, so shares of sites say nothing.
+""",
+}
+
+if __name__ == "__main__":
+    main()
