@@ -1,6 +1,6 @@
 """CPU per page of Honeyguide and its peers, on the same pages, in the same run, interleaved.
 
-    python bench/throughput/run.py [--rounds 3] [--only NAME …] [--folder DIR]
+    python bench/throughput/run.py [--rounds 3] [--only NAME …] [--folder DIR] [--port N]
 
 Installs what it needs: nginx and documentation packages from Debian, the peers from PyPI into an
 environment of their own.
@@ -83,9 +83,9 @@ def copy(source: Path, target: Path) -> None:
             shutil.copyfile(real, place)
 
 
-def nginx(web: Path, folder: Path) -> subprocess.Popen[bytes]:
+def nginx(web: Path, folder: Path, port: int) -> subprocess.Popen[bytes]:
     servers = "".join(
-        f"server {{ listen {host.name}:{PORT}; root {host}; index index.html; }}\n"
+        f"server {{ listen {host.name}:{port}; root {host}; index index.html; }}\n"
         for host in sorted(web.iterdir())
         if host.is_dir()
     )
@@ -152,12 +152,13 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, default=Path(tempfile.gettempdir()) / "honeyguide-bench"
     )
+    parser.add_argument("--port", type=int, default=PORT)
     chosen = parser.parse_args()
     chosen.folder.mkdir(parents=True, exist_ok=True)
     web, peers = install(chosen.folder)
-    server = nginx(web, chosen.folder)
+    server = nginx(web, chosen.folder, chosen.port)
     starts = [
-        f"http://{host.name}:{PORT}/" + _first(host)
+        f"http://{host.name}:{chosen.port}/" + _first(host)
         for host in sorted(web.iterdir())
         if host.is_dir()
     ]
@@ -194,7 +195,10 @@ def _first(host: Path) -> str:
 
 
 def report(found: dict[str, list[tuple[float, int, float]]]) -> None:
-    table = {
+    out = ROOT / "bench" / "results" / "throughput.json"
+    # Whoever was left out this time keeps the figures of the last.
+    table = json.loads(out.read_text()) if out.exists() else {}
+    table |= {
         name: {
             "cpu_ms_per_page": round(
                 statistics.median(c / max(1, n) * 1000 for c, n, _ in runs), 3
@@ -205,9 +209,8 @@ def report(found: dict[str, list[tuple[float, int, float]]]) -> None:
         }
         for name, runs in found.items()
     }
-    out = ROOT / "bench" / "results"
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "throughput.json").write_text(json.dumps(table, indent=1) + "\n")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(json.dumps(table, indent=1) + "\n")
     base = table.get("scrapy, strongest", {}).get("cpu_ms_per_page")
     for name, row in table.items():
         ratio = f"{base / row['cpu_ms_per_page']:.1f}" if base else "-"

@@ -12,6 +12,8 @@ from honeyguide.types import Link, Url
 from honeyguide.url import authority, domain, host, path
 
 Rule = Literal["everything", "domain", "host", "prefix"]
+Refusal = tuple[Literal["scope", "trap"], str]
+"""Of which kind it is, and why, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class Fence:
     hosts: frozenset[str] = frozenset()
     """All the hosts there are, in a lab; empty: the whole web."""
 
-    def refuses(self, link: Link) -> tuple[Literal["scope", "trap"], str] | None:
+    def refuses(self, link: Link) -> Refusal | None:
         if reason := self.traps.refuses(link.url):
             return "trap", reason
         if self.hosts and host(link.url) not in self.hosts:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from honeyguide.crawl.manners import Manners, Permit
 from honeyguide.crawl.ranking import SITEMAP, is_sitemap, rank
@@ -16,7 +17,7 @@ from honeyguide.crawl.stages import Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
-from honeyguide.types import Candidate, Request, Response, Url, Visit
+from honeyguide.types import Candidate, Link, Request, Response, Url, Visit
 from honeyguide.url import domain, host, origin
 
 _log = logging.getLogger(__name__)
@@ -25,17 +26,18 @@ _ROBOTS_BYTES = 512 * 1024
 _BUGS = 10
 """So many pages in a row that our own code fails on end the run."""
 
+_NO_RULES = Rules()
+
 RobotsEntry = tuple[str, float, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """What a turn came to."""
 
     outcome: Outcome | None = None
     """None: the candidate goes back as it was."""
     ranked: tuple[Candidate, ...] = ()
-    rules: Rules = field(default_factory=Rules)
+    rules: Rules = _NO_RULES
     rest: float = 0.0
     """Seconds the candidate's host rests."""
     at: float = 0.0
@@ -48,8 +50,7 @@ class Step:
     """Another host that was claimed for it, and how long that one rests."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     """An answer, not yet read: the strategy may have changed while it was under way."""
 
     response: Response
@@ -57,18 +58,21 @@ class Arrived:
 
 
 class _Wishes:
-    """Which links of one page would still be visited. The frontier is asked once of each."""
+    """Which links of one page would still be visited. Fence and frontier are asked once of each."""
 
-    __slots__ = ("_frontier", "_known")
+    __slots__ = ("_frontier", "_inside", "_known")
 
-    def __init__(self, frontier: Frontier) -> None:
+    def __init__(self, frontier: Frontier, inside: Callable[[Url], bool]) -> None:
         self._frontier = frontier
+        self._inside = inside
         self._known: dict[Url, bool] = {}
 
     def __call__(self, urls: Sequence[Url]) -> list[bool]:
         known = self._known
         if new := [url for url in urls if url not in known]:
-            known.update(zip(new, self._frontier.wanted(new), strict=True))
+            known.update(dict.fromkeys(new, False))
+            inside = list(filter(self._inside, new))
+            known.update(zip(inside, self._frontier.wanted(inside), strict=True))
         return [known[url] for url in urls]
 
 
@@ -86,7 +90,7 @@ class Turn:
 
     async def fetch(self, candidate: Candidate, generation: int) -> Step | Arrived:
         link = candidate.link
-        if refusal := self.stages.fence.refuses(link):
+        if refusal := self.stages.refusal(link):
             # The user may have moved the fence since this link was found.
             return Step(self.stages.refuse(candidate, self.clock(), *refusal, generation))
         permit = self.manners.permit(link.url, self.clock())
@@ -107,7 +111,7 @@ class Turn:
         name, now = host(candidate.link.url), self.clock()
         streak = self.manners.streaks.after(name, response.status)
         try:
-            wishes = _Wishes(self.frontier)
+            wishes = _Wishes(self.frontier, self.stages.inside)
             outcome = self.stages.answer(
                 candidate, response, strategy, now, streak, generation, wishes
             )
@@ -136,8 +140,9 @@ class Turn:
         """Rank only what would still be visited: most links on a page are old acquaintances."""
         links = outcome.links
         wanted = wishes([link.url for link in links])
+        parent = outcome.parent
         fresh = [
-            link._replace(parent=outcome.parent)
+            link if link.parent == parent else Link(*link[:-2], parent, link.inlinks)
             for link, wants in zip(links, wanted, strict=True)
             if wants and self.stages.admits(link)
         ]
@@ -206,7 +211,7 @@ class Turn:
         except FetchError as error:
             # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
             step = self._fail(candidate, error, Rules(), generation)
-            return step if other == name else replace(step, other=self._released(other, 0.0))
+            return step if other == name else step._replace(other=self._released(other, 0.0))
         except BaseException:  # cancelled, or our own bug: the other host must not stay claimed
             if other != name:
                 self.frontier.release(other, self.clock(), 0.0)

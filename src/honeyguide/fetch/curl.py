@@ -1,4 +1,4 @@
-"""libcurl on asyncio: one GET in, bytes and head out. Nothing else in the house sees pycurl."""
+"""libcurl: one GET in, bytes and head out. Only ``drive`` sees pycurl besides."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pycurl
 
 from honeyguide.errors import FetchError, FetchTimeout, Forbidden, ProtocolError, TooLarge
 from honeyguide.fetch.codes import translate
+from honeyguide.fetch.drive import Drive
 from honeyguide.fetch.heads import Head, read
 from honeyguide.fetch.silence import Silence
 
@@ -44,6 +45,7 @@ class Room(NamedTuple):
 class Arrived(NamedTuple):
     head: Head
     payload: bytes
+    room: Room
     ip: str
     elapsed: float
 
@@ -64,8 +66,7 @@ class Wire:
 
     def __init__(self, options: Options) -> None:
         self._options = options._replace(authorities=options.authorities or bundle())
-        self._multi: Any = pycurl.AsyncCurlMulti()
-        self._multi.setopt(pycurl.M_MAXCONNECTS, CONNECTIONS)
+        self._drive = Drive(CONNECTIONS)
         self._idle: list[Transfer] = []
 
     async def get(self, url: str, lines: list[str], resolve: list[str], admit: Admit) -> Arrived:
@@ -79,16 +80,15 @@ class Wire:
             return transfer.fail(*error.args)
         finally:
             transfer.end()
-            if len(self._idle) < _IDLE and not self._multi.closed:
+            if len(self._idle) < _IDLE and not self._drive.closed:
                 self._idle.append(transfer)
             else:
                 transfer.curl.close()
 
     async def _arrival(self, url: str, transfer: Transfer) -> None:
-        future = self._multi.add_handle(transfer.curl)
+        future = self._drive.start(transfer.curl)
         silence = Silence(self._options.read_s, future, transfer.heard)
         try:
-            # Cancelling the future takes the handle out before this coroutine goes on.
             await future
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -97,10 +97,11 @@ class Wire:
             detail = f"nothing came for {self._options.read_s:g} s"
             raise FetchTimeout(url, detail) from None
         finally:
+            self._drive.stop(transfer.curl)
             silence.stop()
 
     async def aclose(self) -> None:
-        await self._multi.aclose()
+        self._drive.close()
         while self._idle:
             self._idle.pop().curl.close()
 
@@ -159,7 +160,8 @@ class Transfer:
         chunks = self._chunks
         payload = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         info = self.curl.getinfo
-        return Arrived(self._head, payload, info(pycurl.PRIMARY_IP), info(pycurl.TOTAL_TIME))
+        ip, elapsed = info(pycurl.PRIMARY_IP), info(pycurl.TOTAL_TIME)
+        return Arrived(self._head, payload, self._room, ip, elapsed)
 
     def fail(self, code: int, message: str = "") -> Arrived:
         """Curl gave up: say why in our words, unless it was we who stopped it."""

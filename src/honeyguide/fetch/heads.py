@@ -60,8 +60,8 @@ class Head:
 
 def read(url: str, received: list[bytes]) -> Head:
     """The last head among the header lines that came in; raises FetchError."""
-    start = max((n for n, line in enumerate(received) if line[:5] == b"HTTP/"), default=0)
-    lines = received[start:]
+    starts = [n for n, line in enumerate(received) if line.startswith(b"HTTP/")]
+    lines = received[starts[-1] :] if starts else received[:]
     try:
         end = lines.index(b"\r\n")
     except ValueError:
@@ -75,8 +75,8 @@ def read(url: str, received: list[bytes]) -> Head:
         raise ProtocolError(url, "the answer's head is too large")
     headers: list[tuple[str, str]] = []
     for line in lines[1:]:
-        text = line.decode("latin-1").rstrip("\r\n")
-        if text[:1] in (" ", "\t"):  # an old way to continue the line before
+        text = line.decode("latin-1")
+        if text.startswith((" ", "\t")):  # an old way to continue the line before
             if headers:
                 headers[-1] = (headers[-1][0], f"{headers[-1][1]} {text.strip()}")
             continue

@@ -128,8 +128,7 @@ class CurlFetcher:
 
     def _body(self, request: Request, arrived: Arrived) -> bytes:
         """The payload decoded. Of an answer that brings no page, whatever can be read."""
-        head = arrived.head
-        room = self._room(request, head)
+        head, room = arrived.head, arrived.room
         try:
             return decode(
                 request.url,

@@ -115,7 +115,7 @@ def _labelled(anchors: list[Element], resolver: Resolver, source: Source) -> lis
                 places[url].append(element)
             elif len(places) < source.outlinks:
                 places[url] = [element]
-    edges = []
+    edges: list[Edge] = []
     room = 2 * len(source.text)
     for (url, elements), wants in zip(places.items(), source.wanted(list(places)), strict=True):
         for element in elements if wants else ():

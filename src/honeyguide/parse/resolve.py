@@ -43,7 +43,7 @@ _MEMO = 1_000
 class Resolver:
     """Makes the addresses of one page. ``base`` is what the page declares to be relative to."""
 
-    __slots__ = ("_base", "_folder", "_page", "_targets")
+    __slots__ = ("_base", "_folder", "_known", "_page")
 
     def __init__(self, source: Source, base: str = "") -> None:
         self._page = source.url
@@ -52,7 +52,7 @@ class Resolver:
             self._base = canonical(base.strip(), source.url) or source.url
         path = self._base.partition("?")[0]
         self._folder = _folder(path[: path.rindex("/") + 1], source.strip_tracking)
-        self._targets: dict[str, Url | None] = {}
+        self._known = self._folder.targets
 
     def address(self, text: str) -> Url | None:
         """The address that the text means; None: it is none that can be visited."""
@@ -60,44 +60,38 @@ class Resolver:
 
     def target(self, text: str) -> Url | None:
         """Where a link leads: not back to its own page, nor to a file without words."""
-        text = text.partition("#")[0]
+        if "#" in text:
+            text = text.partition("#")[0]
         try:
-            return self._targets[text]
+            url = self._known[text]
         except KeyError:
-            pass
-        url = self._folder.target(text, self._base)
-        if url == self._page:
-            url = None
-        self._targets[text] = url
-        return url
+            url = self._folder.target(text, self._base)
+        return None if url == self._page else url
 
 
 class _Folder:
     """What the pages of one folder have in common: most of what their links mean."""
 
-    __slots__ = ("_above", "_root", "_strip", "_targets")
+    __slots__ = ("_above", "_root", "_strip", "targets")
 
     def __init__(self, folder: str, strip: bool) -> None:
         root = folder.index("/", folder.index("//") + 2)
         self._root = folder[: root + 1]
         self._above = _folders(folder, root)
         self._strip = strip
-        self._targets: dict[str, Url | None] = {}
+        self.targets: dict[str, Url | None] = {}
+        """What was asked before, and does not depend on the page."""
 
     def target(self, text: str, base: Url) -> Url | None:
-        try:
-            return self._targets[text]
-        except KeyError:
-            pass
         url = self.address(text, base)
         if url and unreadable(url):
             url = None
         # Only what means the same on every page of the folder: a mere query does not, nor does
         # "https:" without slashes.
         if len(text) <= _SHORT and _FOLDERS_OWN(text):
-            if len(self._targets) >= _MEMO:
-                self._targets.clear()
-            self._targets[text] = url
+            if len(self.targets) >= _MEMO:
+                self.targets.clear()
+            self.targets[text] = url
         return url
 
     def address(self, text: str, base: Url) -> Url | None:

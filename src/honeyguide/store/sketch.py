@@ -65,6 +65,8 @@ class Sketcher:
         if len(raw) > _MOST:
             raw = raw[:_MOST]
             solid = raw.translate(None, _BLANKS)
+        if len(raw) - len(solid) < _FEWEST - 1 and raw.isascii():
+            return Sketch(digest)  # there are no more words than blanks, and one
         hashes = self._shingles(raw, solid)
         if len(hashes) < _FEWEST - _WORDS + 1:
             return Sketch(digest)
@@ -82,7 +84,9 @@ class Sketcher:
     def _shingles(self, raw: bytes, solid: bytes) -> Hashes:
         """A hash for every run of three words; blanks between and around words do not count."""
         letters = np.frombuffer(solid, np.uint8)
-        blanks = np.flatnonzero(np.frombuffer(raw, np.uint8) < 33)
+        # Methods and ufuncs: on a page's few thousand bytes numpy's functions take longer to be
+        # called than to run.
+        (blanks,) = (np.frombuffer(raw, np.uint8) < 33).nonzero()
         # Word borders as places in `solid`: a blank's place less the blanks before it.
         borders = np.empty(len(blanks) + 2, np.intp)
         borders[0], borders[-1] = 0, len(letters)
@@ -90,13 +94,12 @@ class Sketcher:
         # Scripts of three bytes and more are mostly written without spaces: each sign is a
         # word. 0xE2 is left out, because quotation marks and dashes begin so.
         if not raw.isascii():
-            signs = np.flatnonzero((letters >= 0xE0) & (letters != 0xE2))
+            (signs,) = ((letters >= 0xE0) & (letters != 0xE2)).nonzero()
             borders = np.sort(np.concatenate((borders, signs)))
-        if len(doubles := np.flatnonzero(borders[1:] == borders[:-1])):
-            borders = np.delete(borders, doubles)
+        borders = borders[np.append(borders[1:] != borders[:-1], True)]
         running = np.empty(len(letters) + 1, np.uint64)
         running[0] = 0
-        np.cumsum(letters * self._powers[: len(letters)], out=running[1:])
+        np.add.accumulate(letters * self._powers[: len(letters)], out=running[1:])
         starts = borders[:-_WORDS]
         hashes: Hashes = running[borders[_WORDS:]] - running[starts]
         hashes *= self._inverse[starts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words, words
@@ -12,8 +12,14 @@ _GAP = 2
 """Words of a phrase may lie so far apart: one stop word fits between them."""
 _BREAK = "\x1f"
 _WORDS = re.compile(r"[^\W_]+").findall
+_WORD = re.compile(r"[^\W_]+").match
 _TOKENS = re.compile(f"[^\\W_]+|{_BREAK}").findall
 _MEMO = 50_000
+_FEW = 24
+"""So few beginnings of words are sooner searched for than every word is looked up."""
+_ENDS = {"en": 2}
+"""By language, at most so many of a stem's last letters are not the word's own: ``hope`` of
+``hoping``, ``abl`` of ``ability``, ``die`` of ``dying``. Others may change a word's beginning."""
 _PIECE = 1 << 16
 """Words of one piece of text lie so near together that they count as neighbours."""
 
@@ -54,6 +60,7 @@ class Terms:
                 self._places.setdefault(stem, []).append((number, place))
         self._known = _Known(self._places, language)
         self._holds = _Holds(self._known)
+        self._starts = _starts(self._places, language)
 
     def __len__(self) -> int:
         return len(self.phrases)
@@ -62,24 +69,53 @@ class Terms:
         """What stands in a text, and its length: how many pieces its blanks make."""
         # Splitting at blanks is three times faster than looking for letters; the few pieces that
         # hold a term are looked at closely.
-        holds = self._holds
         pieces = fold(text, self.language).split()
-        found = [(at, stems) for at, piece in enumerate(pieces) if (stems := holds[piece])]
-        hits = [(at + n / _PIECE, stem) for at, stems in found for n, stem in stems]
+        if self._starts:
+            text = " ".join(pieces)
+            places = self._search(text, " ")
+            return self._tell((at + n / _PIECE, stem) for at, n, stem in places), len(pieces)
+        holds = self._holds
+        held = [(at, stems) for at, piece in enumerate(pieces) if (stems := holds[piece])]
+        hits = [(at + n / _PIECE, stem) for at, stems in held for n, stem in stems]
         return self._tell(hits), len(pieces)
+
+    def _search(self, text: str, mark: str) -> Iterator[tuple[int, int, str]]:
+        """Stems of terms in the parts that a mark makes: the part, the words before it in that
+        part, and the stem. For a few terms this is four times faster than going by words."""
+        known = self._known
+        found: list[tuple[int, str]] = []
+        for start in self._starts:
+            at = text.find(start)
+            while at >= 0:
+                inside = at and text[at - 1].isalnum()
+                if not inside and (word := _WORD(text, at)) and (stem := known[word[0]]):
+                    found.append((at, stem))
+                at = text.find(start, at + 1)
+        part = before = last = 0
+        for at, stem in sorted(found):
+            if marks := text.count(mark, last, at):
+                part, before = part + marks, 0
+                last = text.rfind(mark, last, at)
+            before += len(_WORDS(text, last, at))
+            last = at
+            yield part, before, stem
 
     def count_all(self, texts: Sequence[str]) -> list[Count | None]:
         """The same for many short texts at once, which is several times faster; None: nothing."""
         joined = _BREAK.join(texts)
         if joined.count(_BREAK) != len(texts) - 1:
             joined = _BREAK.join(text.replace(_BREAK, " ") for text in texts)
+        joined = fold(joined, self.language)
+        if self._starts:
+            parts: dict[int, list[tuple[int, str]]] = {}
+            for part, at, stem in self._search(joined, _BREAK):
+                parts.setdefault(part, []).append((at, stem))
+            return [self._tell(parts[n]) if n in parts else None for n in range(len(texts))]
         known = self._known
         found: list[Count | None] = []
         hits: list[tuple[int, str]] = []
         for at, stem in [
-            (at, stem)
-            for at, word in enumerate(_TOKENS(fold(joined, self.language)))
-            if (stem := known[word])
+            (at, stem) for at, word in enumerate(_TOKENS(joined)) if (stem := known[word])
         ]:
             if stem == _BREAK:
                 found.append(self._tell(hits) if hits else None)
@@ -113,6 +149,18 @@ class Terms:
                     if done + 1 == length:
                         terms[number] = terms.get(number, 0) + 1
         return Count(terms, parts)
+
+
+def _starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
+    """How every word of these stems begins; () if that is no help, or nobody can tell."""
+    if language not in _ENDS:
+        return ()
+    found: list[str] = []
+    for start in sorted(stem[: max(1, len(stem) - _ENDS[language])] for stem in stems):
+        if not (found and start.startswith(found[-1])):
+            found.append(start)
+    useful = len(found) <= _FEW and all(len(start) > 1 for start in found)
+    return tuple(found) if useful else ()
 
 
 class _Known(dict[str, str]):

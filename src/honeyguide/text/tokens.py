@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 
 import Stemmer
-import stopwordsiso
 
 from honeyguide.errors import ConfigError
 
@@ -46,7 +45,8 @@ class Stems(dict[str, str]):
     def __init__(self, language: str) -> None:
         super().__init__()
         name = _SNOWBALL.get(language)
-        self._stem = Stemmer.Stemmer(name).stemWord if name else str
+        # Its own memory of words is slower than stemming them anew.
+        self._stem = Stemmer.Stemmer(name, 0).stemWord if name else str
 
     def __missing__(self, word: str) -> str:
         if len(word) > LONGEST:
@@ -65,11 +65,11 @@ def stems_of(language: str) -> Stems:
 @lru_cache(maxsize=8)
 def stop_words(language: str) -> frozenset[str]:
     """The language's stop words; none for a language without a list."""
-    return (
-        frozenset(stopwordsiso.stopwords(language))
-        if stopwordsiso.has_lang(language)
-        else (frozenset())
-    )
+    import stopwordsiso  # not every crawl needs it, and it takes as long to load as ten pages
+
+    if not stopwordsiso.has_lang(language):
+        return frozenset()
+    return frozenset(stopwordsiso.stopwords(language))
 
 
 def check_language(code: str) -> None:
