@@ -18,7 +18,7 @@ from honeyguide.text.ontology.lines import damaged, lines, opened
 from honeyguide.text.ontology.ontology import KINDS, Draft, Kind, Ontology
 
 _HEADERS = frozenset({"child", "source", "from", "concept"})
-_MOST = 500_000_000
+_MOST = 100_000_000
 """Bytes of a JSON file: it is read whole."""
 
 
