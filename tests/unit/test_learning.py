@@ -317,3 +317,10 @@ def test_the_process_that_learns_imports_nothing_from_where_it_is_started(
 
     asyncio.run(lesson())
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_pool_forgets_old_verdicts_of_its_own() -> None:
+    pool = Pool()
+    for n in range(2_500):
+        pool.add(example(n, 1.0))
+    assert len(pool._judged) == 2_000

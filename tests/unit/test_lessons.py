@@ -214,3 +214,15 @@ def test_an_example_that_moved_teaches_where_it_moved_to(tmp_path: Path) -> None
     with Store.open(tmp_path, "read") as store:
         notes = [generation.note for generation in store.generations()]
     assert any("2 good and 2 bad examples" in note for note in notes)
+
+
+def test_files_outside_the_collection_are_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    folder.mkdir()
+    (tmp_path / "secret.html").write_text("<p>hunter2")
+    (folder / "link.html").symlink_to(tmp_path / "secret.html")
+    for pattern in ("../secret.html", "link.html"):
+        with pytest.raises(ConfigError, match="leads out"):
+            examples_of(folder, parse({"topic": {"good_files": [pattern]}}))
+    with pytest.raises(ConfigError):
+        examples_of(folder, parse({"topic": {"good_files": [str(tmp_path / "secret.html")]}}))

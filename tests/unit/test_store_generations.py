@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from honeyguide import registry
 from honeyguide.errors import ModelError
 from honeyguide.store import Store, pack, unpack
 
@@ -137,3 +138,10 @@ def test_generations_in_a_collection(tmp_path: Path) -> None:
         ]
         with pytest.raises(ModelError, match="no generation 3"):
             store.load_generation(3, find)
+
+
+def test_a_blob_must_be_what_its_row_says() -> None:
+    data = pack("breadth", registry.find("breadth")())
+    assert unpack(data, registry.find, "breadth")
+    with pytest.raises(ModelError, match="and not"):
+        unpack(data, registry.find, "hybrid_svm")

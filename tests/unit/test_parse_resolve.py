@@ -1,0 +1,30 @@
+"""Addresses are remembered by folder: no page may change what another one's links mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from honeyguide.parse.read import read
+from honeyguide.types import Link, Page, Response, Url
+
+
+def page(url: str, html: str) -> Page:
+    body = html.encode()
+    headers = (("Content-Type", "text/html; charset=utf-8"),)
+    return read(Response(Url(url), 200, headers, body, body, b"", b"", "", 0, 0), Link(Url(url)))
+
+
+@pytest.mark.parametrize("odd", ["https:", "https:?page=2", "\x01?page=2", "?page=2"])
+def test_what_depends_on_the_page_is_not_remembered(odd: str) -> None:
+    html = f'<a href="{odd}">on</a>'
+    alone = [link.url for link in page("https://victim.org/quiet/article", html).links]
+    base = '<base href="https://victim.org/loud/OTHER?x=1">'
+    page("https://evil.example/", base + html)
+    after = [link.url for link in page("https://victim.org/loud/article", html).links]
+    assert [url.replace("/loud/", "/quiet/") for url in after] == alone
+
+
+def test_an_endless_base_counts_for_nothing() -> None:
+    base = f'<base href="https://e.org/{"x" * 3000}/">'
+    (link,) = page("https://e.org/d/", base + '<a href="on.html">on</a>').links
+    assert link.url == "https://e.org/d/on.html"
