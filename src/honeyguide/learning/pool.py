@@ -24,10 +24,10 @@ _BASIS = 20
 _TIMES = 10
 _JUDGED = 2_000
 _HEADINGS = 20
-_DOMAIN = 0.1
+_DOMAINS = 10
 _LEAST = 2
-"""Own verdicts on one registrable domain: a tenth of all, and two in any case. A single site must
-not be able to teach what the topic is."""
+"""Own verdicts on one registrable domain: an equal share, down to a tenth of all where there are
+many, and two in any case. A single site must not be able to teach what the topic is."""
 _RATIO = 3
 LINKS = 100
 
@@ -84,11 +84,11 @@ class Pool:
 
 def _spread(judged: list[Example], room: int) -> list[Example]:
     """The newest, but few of any one domain; in the order in which they came."""
-    most = max(_LEAST, int(_DOMAIN * room))
+    places = [domain(host(e.page.url)) for e in judged]
+    most = max(_LEAST, room // min(_DOMAINS, len(set(places)) or 1))
     seen: Counter[str] = Counter()
     kept: list[Example] = []
-    for example in reversed(judged):
-        place = domain(host(example.page.url)) if "://" in example.page.url else ""
+    for place, example in zip(reversed(places), reversed(judged), strict=True):
         if len(kept) < room and seen[place] < most:
             seen[place] += 1
             kept.append(example)
