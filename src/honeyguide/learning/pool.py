@@ -26,8 +26,8 @@ _JUDGED = 2_000
 _HEADINGS = 20
 _DOMAINS = 10
 _LEAST = 2
-"""Own verdicts on one registrable domain: an equal share, down to a tenth of all where there are
-many, and two in any case. A single site must not be able to teach what the topic is."""
+"""Own verdicts on one registrable domain: a tenth of all, and two in any case, also where there
+is no other. A single site must not be able to teach what the topic is."""
 _RATIO = 3
 LINKS = 100
 
@@ -85,7 +85,7 @@ class Pool:
 def _spread(judged: list[Example], room: int) -> list[Example]:
     """The newest, but few of any one domain; in the order in which they came."""
     places = [domain(host(e.page.url)) for e in judged]
-    most = max(_LEAST, room // min(_DOMAINS, len(set(places)) or 1))
+    most = max(_LEAST, room // _DOMAINS)
     seen: Counter[str] = Counter()
     kept: list[Example] = []
     for place, example in zip(reversed(places), reversed(judged), strict=True):
