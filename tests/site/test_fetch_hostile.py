@@ -234,6 +234,7 @@ def test_the_site_sees_us_leave(wild: Site) -> None:
     for path in ("/wire/endless-body", "/content/huge-image", "/wire/slow-body"):
         fetch_one(wild.url("127.0.0.9", path))
         until(lambda: wild.hits("127.0.0.9")[-1].finished < inf)
+        assert wild.hits("127.0.0.9")[-1].path == path
 
 
 def test_an_abort_ends_before_the_next_begins(wild: Site) -> None:

@@ -76,12 +76,13 @@ def pattern(kind: str) -> str:
 def _matching(folder: Path, wanted: str, key: str) -> list[Path]:
     """Files inside the collection only: a topic.toml may come from a stranger, and what is learned
     from a file is kept where others may read it."""
+    inside = not Path(wanted).anchor
     try:
-        found = sorted(path for path in folder.glob(wanted) if path.is_file())
-    except (ValueError, OSError, NotImplementedError) as error:
+        found = sorted(p for p in folder.glob(wanted) if p.is_file()) if inside else []
+    except (ValueError, OSError) as error:
         raise ConfigError(f"topic.{key}: {wanted!r} is no pattern for files: {error}") from error
     home = folder.resolve()
-    if any(home not in path.resolve().parents for path in found):
+    if not inside or any(home not in path.resolve().parents for path in found):
         raise ConfigError(
             f"topic.{key}: {wanted!r} leads out of {folder}; copy the files into it, as "
             "honeyguide new --good-file does"

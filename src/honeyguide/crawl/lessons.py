@@ -76,15 +76,22 @@ class Lessons:
         self.told: list[str] = []
         """Warnings for the report."""
         if self.learns:
+            for example in files:
+                self._trainer.offer(example)
+            self._recall()
             topic = settings.topic
-            if not (topic.keywords or topic.description or topic.ontology or given or files):
+            if not (
+                topic.keywords
+                or topic.description
+                or topic.ontology
+                or given
+                or files
+                or self._heard
+            ):
                 self.told.append(
                     "there is nothing to judge by before the first labels: add keywords, a "
                     "description or good and bad pages to topic.toml, or label pages"
                 )
-            for example in files:
-                self._trainer.offer(example)
-            self._recall()
 
     @property
     def warnings(self) -> tuple[str, ...]:

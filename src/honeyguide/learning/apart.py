@@ -2,8 +2,8 @@
 
 Run as ``python -m honeyguide.learning.apart``: a program of its own rather than a fork of ours,
 which would run the user's script a second time or inherit our sockets. What goes through the two
-pipes was made by us at either end, so pickle is safe there. Strategies go as they are saved, so
-that the other process has what they learned and not what they happen to remember.
+pipes are typed values in msgpack, never pickles. Strategies go as they are saved, so that the other
+process has what they learned and not what they happen to remember.
 """
 
 from __future__ import annotations
@@ -11,21 +11,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import pickle
 import signal
 import struct
 import sys
 import threading
 import time
 from collections import deque
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
 
 from honeyguide.errors import ModelError
+from honeyguide.learning.gate import Trial
 from honeyguide.learning.pool import BACKGROUND, LINKS, VISITS, small
 from honeyguide.learning.school import Lesson, School
 from honeyguide.protocols import Strategy
+from honeyguide.store.codec import clean
 from honeyguide.store.generations import pack, unpack
 from honeyguide.types import Example, Url
 
@@ -35,6 +38,28 @@ _LONGEST_S = 600.0
 """A lesson that takes longer is given up, and its process with it."""
 _NICE = 5
 """The ring goes first where there is one processor for both."""
+
+
+class Asked(NamedTuple):
+    """What the other process is to learn, and from what."""
+
+    known: set[Url]
+    examples: list[Example]
+    module: str
+    name: str
+    strategy: bytes
+
+
+class Answer(NamedTuple):
+    """A lesson on its way back."""
+
+    strategy: bytes = b""
+    live: bool = True
+    note: str = ""
+    trial: Trial | None = None
+    again: bool = False
+    failure: str = ""
+    """Why there is none."""
 
 
 class Apart:
@@ -67,17 +92,9 @@ class Apart:
             reader, writer = await self._pipes()
             examples = [*self._seen, *self._judged, *self._labels]
             kind = type(strategy)
-            writer.write(
-                _packed(
-                    (
-                        self._known,
-                        examples,
-                        kind.__module__,
-                        kind.__qualname__,
-                        pack("it", strategy),
-                    )
-                )
-            )
+            packed = pack("it", strategy)
+            asked = Asked(self._known, examples, kind.__module__, kind.__qualname__, packed)
+            writer.write(_framed(asked))
             self._sent += self._labels
             self._labels = []
             self._judged.clear()
@@ -85,22 +102,20 @@ class Apart:
             await writer.drain()
             async with asyncio.timeout(_LONGEST_S):
                 (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
-                answer = pickle.loads(await reader.readexactly(size))  # noqa: S301 - our own
+                answer = _ANSWER.decode(await reader.readexactly(size))
         except TimeoutError as error:
             await self.aclose()
             raise ModelError(f"a lesson took longer than {_LONGEST_S:g} s") from error
-        except (OSError, EOFError, pickle.PicklingError, AttributeError, TypeError) as error:
+        except (OSError, EOFError, msgspec.MsgspecError) as error:
             await self.aclose()
             raise ModelError(f"the process that learns broke down: {error!r}") from error
         except asyncio.CancelledError:
             await self.aclose()
             raise
-        if isinstance(answer, str):
-            raise ModelError(answer)
-        lesson, packed = answer
-        assert isinstance(lesson, Lesson)
-        learned = _unpacked(packed, kind) if packed else None
-        return replace(lesson, strategy=learned)
+        if answer.failure:
+            raise ModelError(answer.failure)
+        learned = _unpacked(answer.strategy, kind) if answer.strategy else None
+        return Lesson(learned, answer.live, answer.note, answer.trial, answer.again)
 
     async def aclose(self) -> None:
         process, self._process = self._process, None
@@ -143,9 +158,28 @@ class Here:
         pass
 
 
-def _packed(value: Any) -> bytes:
-    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+_ASKED = msgspec.msgpack.Decoder(Asked)
+_ANSWER = msgspec.msgpack.Decoder(Answer)
+
+
+def _framed(value: Asked | Answer) -> bytes:
+    try:
+        data = msgspec.msgpack.encode(value)
+    except UnicodeEncodeError:
+        data = msgspec.msgpack.encode(_clean(value))
     return _SIZE.pack(len(data)) + data
+
+
+def _clean(value: Any) -> Any:
+    """The same without lone surrogates, which no encoding knows."""
+    if isinstance(value, str):
+        return clean(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _clean(getattr(value, f.name)) for f in fields(value)})
+    if isinstance(value, tuple | list | set):
+        parts = [_clean(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
 
 
 def _unpacked(data: bytes, kind: type[Any]) -> Strategy:
@@ -159,20 +193,19 @@ def _main(visits: bool, asked: BinaryIO, answers: BinaryIO) -> None:
         (size,) = _SIZE.unpack(head)
         if size > _MOST:
             return
-        # From our own parent: pickle is safe.
-        known, examples, module, name, packed = pickle.loads(asked.read(size))  # noqa: S301
-        answer: tuple[Lesson, bytes] | str
+        request = _ASKED.decode(asked.read(size))
         try:
-            school.remember(known)
-            for example in examples:
+            school.remember(request.known)
+            for example in request.examples:
                 school.offer(example)
-            kind = getattr(import_module(module), name)
-            lesson = school.lesson(_unpacked(packed, kind))
+            kind = getattr(import_module(request.module), request.name)
+            lesson = school.lesson(_unpacked(request.strategy, kind))
             learned = pack("it", lesson.strategy) if lesson.strategy is not None else b""
-            answer = replace(lesson, strategy=None), learned
+            answer = Answer(learned, lesson.live, lesson.note, lesson.trial, lesson.again)
         except Exception as error:  # noqa: BLE001 - told to the parent, which goes on crawling
-            answer = f"{name} could not learn: {type(error).__name__}: {error}"
-        answers.write(_packed(answer))
+            why = f"{request.name} could not learn: {type(error).__name__}: {error}"
+            answer = Answer(failure=why)
+        answers.write(_framed(answer))
         answers.flush()
 
 

@@ -27,8 +27,6 @@ class Lesson:
     note: str = ""
     """In words, for the list of generations."""
     trial: Trial | None = None
-    labels: int = 0
-    judged: int = 0
     again: bool = False
     """More pages would help, though no example came: try again when some went by."""
 
@@ -70,10 +68,8 @@ class School:
         if trial.passed:
             self._known = {example.page.url for example in labelled}
             self._pool.learned(len(judged))
-            note = f"{note}; {trial}"
-            return Lesson(learned, True, note, trial, len(labelled), len(judged), again)
-        note = f"held back: {note}; {trial}"
-        return Lesson(learned, False, note, trial, len(labelled), len(judged), again)
+            return Lesson(learned, True, f"{note}; {trial}", trial, again)
+        return Lesson(learned, False, f"held back: {note}; {trial}", trial, again)
 
     def _assumed(self, labelled: Sequence[Example]) -> list[Example]:
         """Where people gave only good pages: visited pages unlike them, taken for bad."""

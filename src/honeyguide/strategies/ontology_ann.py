@@ -18,7 +18,8 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from honeyguide.models.chi2 import strongest
-from honeyguide.models.lessons import both_kinds, settled
+from honeyguide.models.examples import both_kinds, chosen
+from honeyguide.models.focus import inheritance, inherited
 from honeyguide.models.neural import Array, Lesson, Network, train
 from honeyguide.text.ontology.lexicon import (
     Counts,
@@ -78,16 +79,14 @@ class OntologyAnn:
         return Verdict(min(1.0, max(0.0, score)), words.reasons(counts, weights))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        least = 0.5 if self.hard_focus else 0.0
-        return [min(1.0, link.parent) if link.parent >= least else 0.0 for link in links]
+        return inherited(links, self.hard_focus)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        (worth,) = self.rank([link])
-        return (Reason(f"on a page with verdict {link.parent:.2f}", worth),)
+        return inheritance(link, self.hard_focus)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """A network for these pages, from the beginning; itself if they are of one kind only."""
-        lessons = settled(examples, 1000)
+        lessons = chosen(examples, 1000)
         if not both_kinds(lessons):
             return self
         terms = self._strongest(lessons) if self.inputs == "terms" else ()

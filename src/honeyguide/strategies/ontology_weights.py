@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from honeyguide.models.lessons import both_kinds, settled
+from honeyguide.models.examples import both_kinds, chosen
+from honeyguide.models.focus import inheritance, inherited
 from honeyguide.models.threshold import best_f1
 from honeyguide.text.ontology.lexicon import Lexicon, lexicon
 from honeyguide.types import Concept, Example, Habits, Link, Page, Reason, Verdict
@@ -41,16 +42,14 @@ class OntologyWeights:
         return words.verdict(words.count(page), self.decay, self.theta, self.per_words)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        least = 0.5 if self.hard_focus else 0.0
-        return [min(1.0, link.parent) if link.parent >= least else 0.0 for link in links]
+        return inherited(links, self.hard_focus)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        (worth,) = self.rank([link])
-        return (Reason(f"on a page with verdict {link.parent:.2f}", worth),)
+        return inheritance(link, self.hard_focus)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """θ anew, if there are pages of both kinds."""
-        lessons = settled(examples, 1000)
+        lessons = chosen(examples, 1000)
         if not both_kinds(lessons):
             return self
         words = self._words()
