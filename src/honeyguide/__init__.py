@@ -8,7 +8,12 @@ for page in birds.pages(relevant=True): …
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+
+# numpy's linear algebra starts a thread for every core when it is loaded, which then spins for a
+# while. A crawl multiplies no matrices worth sharing, and whoever wants the threads may say so.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 __version__ = "0.1.0"
 

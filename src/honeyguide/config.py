@@ -160,6 +160,20 @@ class LearnSettings:
     """Pages between two generations."""
     eager: bool = True
     """Learn from people's labels at once, not only when the next generation is due."""
+    budget: int = 0
+    """Most labels that ``honeyguide ask`` asks for, those given otherwise counted; 0: no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopSettings:
+    """When the topic is exhausted, as far as that can be told; the budget is ``crawl.pages``."""
+
+    precision: float = 0.0
+    """Stop when less than this share of the last 200 visits was relevant, say 0.02; 0: never."""
+    coverage: float = 0.0
+    """Stop when about this share of the relevant pages in reach is found, say 0.9; 0: never."""
+    after: int = 200
+    """Least visits before either may stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +185,7 @@ class Settings:
     politeness: PolitenessSettings = field(default_factory=PolitenessSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
+    stop: StopSettings = field(default_factory=StopSettings)
     strategy: dict[str, Any] = field(default_factory=dict)
     """Parameters of the chosen strategy, checked against its own fields."""
 
@@ -261,6 +276,9 @@ def _check(settings: Settings, where: str) -> None:
         raise ConfigError(f"{where}: crawl.concurrency must be at least 1")
     if not 0 < settings.topic.threshold <= 1:
         raise ConfigError(f"{where}: topic.threshold must lie between 0 and 1")
+    for key in ("precision", "coverage"):
+        if getattr(settings.stop, key) > 1:
+            raise ConfigError(f"{where}: stop.{key} is a share and must not be more than 1")
     if settings.fetch.lab and settings.fetch.proxy:
         raise ConfigError(f"{where}: fetch.lab and fetch.proxy exclude each other")
     for key in ("connect_s", "read_s", "total_s", "html_mb", "document_mb", "inflate_ratio"):

@@ -87,6 +87,9 @@ class Frontier(Protocol):
     def rerank(self, rank: Rank) -> None:
         """Score what waits anew; may happen step by step as the ring turns."""
 
+    def revise(self, rank: Rank, urls: Sequence[Url], ahead: int) -> None:
+        """Score these anew, as far as they wait, and about so many of those in front."""
+
     def wake_at(self) -> float | None:
         """When pop may next have something: a time, or None if nothing is waiting."""
 

@@ -22,6 +22,7 @@ OURS = {
     "hybrid_svm": "honeyguide.strategies.hybrid_svm:HybridSvm",
     "adaptive_links": "honeyguide.strategies.adaptive_links:AdaptiveLinks",
     "user_utility": "honeyguide.strategies.user_utility:UserUtility",
+    "honeyguide": "honeyguide.strategies.honeyguide:Honeyguide",
 }
 
 

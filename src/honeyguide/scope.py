@@ -9,7 +9,7 @@ from typing import Literal
 
 from honeyguide.errors import ConfigError
 from honeyguide.types import Link, Url
-from honeyguide.url import authority, domain, host, path
+from honeyguide.url import domain, host, path
 
 Rule = Literal["everything", "domain", "host", "prefix"]
 Refusal = tuple[Literal["scope", "trap"], str]
@@ -70,13 +70,14 @@ class Traps:
     def refuses(self, url: Url) -> str:
         if len(url) > self.length:
             return f"longer than {self.length} characters"
-        if "@" in authority(url):
+        # Scheme, nothing, authority, and the steps of the path.
+        steps = url.partition("?")[0].split("/")
+        if "@" in steps[2]:
             return "carries a user name or password"
-        steps = path(url).partition("?")[0].split("/")
-        if len(steps) > self.segments + 1:
+        if len(steps) > self.segments + 3:
             return f"more than {self.segments} path segments"
         if len(steps) - len(set(steps)) >= self.repeats:
-            counts = Counter(step for step in steps if step)
+            counts = Counter(step for step in steps[3:] if step)
             if counts and max(counts.values()) > self.repeats:
                 return f"a path segment stands more than {self.repeats} times"
         return ""

@@ -26,6 +26,33 @@ UNASKED: frozenset[FailureKind] = frozenset({"robots", "forbidden", "scope", "tr
 """Failures, without an answer, of links that nobody was asked for: told, but no visits."""
 
 
+class Yields(NamedTuple):
+    """What came of links like this one, as far as the crawl knew when it was ranked.
+
+    Yields are mean verdicts, 0..1, drawn towards those of the wider circle while few are known.
+    """
+
+    host: float
+    """Of the links to its host …"""
+    hosted: float
+    """… and how many were followed, old ones counting less."""
+    group: float
+    """Of the links to its host that stood in the same place of a page (tag path) …"""
+    grouped: float
+    siblings: float
+    """Of the other links on the pages that it stands on."""
+    parents: float
+    """Mean verdict of the pages that it stands on."""
+    best: float
+    """The best of them."""
+    relevant: int
+    """How many of them are relevant."""
+    barren: int
+    """Steps since the last relevant page on the way to it; 0: it stands on one."""
+    visits: int
+    """Visits made so far."""
+
+
 class Link(NamedTuple):
     """An edge seen on a page. A named tuple, because a page has a hundred of them."""
 
@@ -47,6 +74,8 @@ class Link(NamedTuple):
     parent: float = 1.0
     """The verdict's score of the page it stood on."""
     inlinks: int = 1
+    yields: Yields | None = None
+    """Told to strategies that ask for it (:attr:`Habits.yields`), while they rank."""
 
 
 class Candidate(NamedTuple):
@@ -220,6 +249,8 @@ class Habits(NamedTuple):
     """It learns whenever its examples grew by a tenth, not every so many pages."""
     reads: Literal["words", "links"] = "words"
     """What it looks at: the words of pages and around links, or only where links lead."""
+    yields: bool = False
+    """It wants to know what came of similar links, and ranks anew those that are touched by it."""
 
 
 @dataclass(frozen=True, slots=True)

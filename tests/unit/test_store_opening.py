@@ -70,7 +70,7 @@ def test_an_older_collection_is_brought_up_to_date(
 ) -> None:
     with Store.open(tmp_path, "crawl") as store:
         store.set_meta("kept", "yes")
-    monkeypatch.setattr(database, "VERSION", 2)
+    monkeypatch.setattr(database, "VERSION", len(database.STEPS) + 1)
     steps = (*database.STEPS, "CREATE TABLE added(x); INSERT INTO added VALUES(1)")
     monkeypatch.setattr(database, "STEPS", steps)
     with pytest.raises(StoreError, match="older Honeyguide"):

@@ -23,7 +23,16 @@ class _Asked:
 
 def test_the_frontier_is_asked_once_and_only_of_what_lies_within_the_fence() -> None:
     frontier = _Asked()
-    wishes = _Wishes(cast("Frontier", frontier), lambda url: url != _OUTSIDE)
-    assert wishes([_NEW, _OUTSIDE, _DONE]) == [True, False, False]
-    assert wishes([_DONE, _NEW]) == [False, True]
+    settled: set[Url] = set()
+    wishes = _Wishes(cast("Frontier", frontier), lambda url: url != _OUTSIDE, settled)
+    assert set(wishes([_NEW, _OUTSIDE, _DONE])) == {_NEW}
+    assert set(wishes([_DONE, _NEW])) == {_NEW}
     assert frontier.urls == [_NEW, _DONE]
+    assert settled == {_OUTSIDE}
+
+
+def test_of_what_is_settled_nobody_is_asked_again() -> None:
+    frontier = _Asked()
+    wishes = _Wishes(cast("Frontier", frontier), lambda _: not frontier.urls, {_NEW})
+    assert not wishes([_NEW, _NEW])
+    assert not frontier.urls

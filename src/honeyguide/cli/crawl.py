@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from honeyguide.cli.options import Json, Name
+from honeyguide.cli.status import coverage
 from honeyguide.cli.words import count, plain, quoted, say
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def crawl(
             "reason": report.reason,
             "seconds": round(report.seconds, 3),
             "next_at": report.next_at,
+            "estimate": asdict(report.estimate),
         }
         typer.echo(json.dumps(facts))
     else:
@@ -63,6 +65,8 @@ def crawl(
             f"(harvest rate {progress.harvest:.0%}), {count(progress.failures, 'failure')}, "
             f"{count(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
         )
+        if report.estimate.covered:
+            typer.echo(f"The topic: {coverage(report.estimate)}.")
         if not report.failed:
             say(hint(quoted(collection.folder), budget, report))
     if report.failed:
@@ -77,6 +81,8 @@ def hint(name: str, budget: int, report: Report) -> str:
         return f"Next: {look} · honeyguide crawl {name} --pages {2 * budget}"
     if not progress.waiting:
         return f"Next: {look}"
+    if "(stop." in report.reason:
+        return f"Next: {look}. To crawl on, change [stop] in topic.toml"
     if next_at is not None and 60 < next_at - time.time() < 1e9:
         when = time.strftime("%H:%M on %d %b", time.localtime(next_at))
         return f"Hosts that rest are ready from {when}: honeyguide crawl {name} goes on then."

@@ -14,6 +14,7 @@ from honeyguide.cli.words import console, count, plain, when
 
 if TYPE_CHECKING:
     from honeyguide.crawl.status import Status
+    from honeyguide.learning.coverage import Estimate
 
 
 def status(
@@ -34,13 +35,16 @@ def status(
     from rich.table import Table
 
     from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.labelling import contested
 
     collection = Collection(name)
     found = collection.status(hosts=hosts)
+    disputed = contested(collection) if found.labels else 0
     if as_json:
         facts = asdict(found) | {
             "harvest": found.harvest,
             "per_host": [row._asdict() for row in found.per_host],
+            "contested": disputed,
         }
         typer.echo(json.dumps(facts))
         return
@@ -50,6 +54,8 @@ def status(
     out.print(f"{plain(collection.name)}: {state}", style="bold")
     for line in lines(found):
         out.print(line)
+    if disputed:
+        out.print(f"people differ about {count(disputed, 'page')}; the newest label counts")
     if found.per_host:
         table = Table(box=None, header_style="dim", pad_edge=False)
         for title in ("host", "visits", "relevant", "failures"):
@@ -76,6 +82,8 @@ def lines(found: Status) -> Iterator[str]:
         f"{found.bytes / 1e6:.1f} MB",
     ]
     yield " · ".join(parts)
+    if found.estimate:
+        yield coverage(found.estimate)
     yield f"strategy {plain(found.strategy)}, generation {found.generation or 0}"
     if found.first and found.last:
         rate = "" if found.rate is None else f" · {found.rate:.1f} visits/s in the last run"
@@ -84,3 +92,17 @@ def lines(found: Status) -> Iterator[str]:
         codes = {str(code): number for code, number in (found.statuses or {}).items()}
         kinds = {kind: n for kind, n in sorted(found.failures.items()) if kind != "status"}
         yield "failures: " + ", ".join(f"{what} ×{n}" for what, n in (codes | kinds).items())
+
+
+def coverage(found: Estimate) -> str:
+    """How much of the topic is found, and why we think so."""
+    if not found.covered:
+        return f"how much of the topic is found: {found.why}"
+    sure = max(found.falling, 1 - found.falling)
+    way = "falls" if found.falling > 0.5 else "rises"
+    trend = f", and {way} ({sure:.0%} sure)" if sure >= 0.9 else ""
+    return (
+        f"about {found.covered:.0%} of {found.total:.0f} relevant pages in reach found "
+        f"(of {found.low:.0f} to {found.high:.0f}): {found.why} · "
+        f"recent harvest rate {found.recent:.0%}{trend}"
+    )

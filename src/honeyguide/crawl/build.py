@@ -14,6 +14,8 @@ from typing import Any, cast
 from honeyguide import __version__, registry
 from honeyguide.config import Settings, build
 from honeyguide.crawl.examples import examples_of, judged
+from honeyguide.crawl.exhausted import Exhausted, recall
+from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.manners import Manners
@@ -34,10 +36,22 @@ from honeyguide.scope import Fence, Traps, make_scope
 from honeyguide.store.store import Store
 from honeyguide.text.ontology.load import concepts_of
 from honeyguide.text.tokens import check_language
-from honeyguide.types import Candidate, Example, Link, Request, Url
+from honeyguide.types import (
+    UNASKED,
+    Candidate,
+    Copy,
+    Example,
+    Link,
+    Request,
+    Url,
+    Verdict,
+    Visit,
+)
 from honeyguide.url import canonical, domain
 
 _LARGE = 1e12
+_RECALLED = 20_000
+"""Newest visits that a resumed crawl counts again."""
 _SHARED = ("keywords", "description", "language")
 """What a strategy takes from the topic by naming a field so."""
 
@@ -121,10 +135,11 @@ async def opened(
             fence = replace(fence, hosts=await _hosts_of_lab(network))
         strategy, generation, fresh, warning = _generation(store, settings, strategy, clock())
         frontier = _frontier(store, settings, strategy, clock())
+        ledger = _ledger(store, settings) if strategy.habits.yields else None
         if (fresh or generation) and len(frontier):
             # Scores on disk are those of the day a link was found: derived ones are not kept.
-            frontier.rerank(partial(rank, strategy))
-        manners = _manners(store, settings, clock())
+            frontier.rerank(partial(rank, strategy, ledger))
+        manners, coverage = _manners(store, settings, clock()), recall(store)
         stages = Stages(settings, fence, store.find_copy, words)
         # In simulated time a lesson takes none, so that a comparison can be repeated.
         learner = (Apart if fetcher is None else Here)(strategy.habits.visits)
@@ -137,11 +152,12 @@ async def opened(
             settings=settings,
             frontier=frontier,
             manners=manners,
-            turn=Turn(manners, stages, network, frontier, clock),
+            turn=Turn(manners, stages, network, frontier, clock, ledger),
             store=store,
             strategy=strategy,
             generation=generation,
             lessons=lessons,
+            ledger=ledger,
             breath=Breath(settings.crawl.concurrency, steady=fetcher is not None),
             enough=Enough(
                 pages=settings.crawl.pages,
@@ -149,7 +165,9 @@ async def opened(
                 free_mb=store.free_mb,
                 min_free_mb=settings.store.min_free_mb,
                 clock=clock,
+                exhausted=Exhausted(settings.stop, coverage, frontier.__len__).reason,
             ),
+            coverage=coverage,
             clock=clock,
         )
         _sow(ring, seeds_of(settings), judged(settings))
@@ -168,6 +186,19 @@ def _frontier(store: Store, settings: Settings, strategy: Strategy, now: float) 
         site_hosts=settings.scope.hosts_per_domain,
         site_busy=polite.domain_hosts,
     )
+
+
+def _ledger(store: Store, settings: Settings) -> Ledger:
+    """What earlier runs found out about links, as far as the journal tells."""
+    ledger = Ledger(settings.topic.threshold)
+    newest = store.counts().visits
+    for row in store.visits(since=max(0, newest - _RECALLED)):
+        if row.status is not None or row.failure not in UNASKED:
+            verdict = None if row.verdict is None else Verdict(row.verdict)
+            copy = None if row.copy_of is None else Copy(row.copy_of, bool(row.copy_exact))
+            ledger.followed(Visit(row.link, row.at, verdict=verdict, copy=copy))
+            ledger.found(row.link, row.verdict or 0.0, ())
+    return ledger
 
 
 def _manners(store: Store, settings: Settings, now: float) -> Manners:

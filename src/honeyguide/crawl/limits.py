@@ -104,7 +104,7 @@ class Streaks:
 
 
 class Enough:
-    """The reasons to stop that the user chose: pages, hours, a full disk, or Ctrl-C."""
+    """The reasons to stop that the user chose: pages, hours, the topic, a full disk, or Ctrl-C."""
 
     def __init__(
         self,
@@ -114,12 +114,15 @@ class Enough:
         free_mb: Callable[[], float],
         min_free_mb: float,
         clock: Callable[[], float] = time.monotonic,
+        exhausted: Callable[[], str] = str,
     ) -> None:
+        """``exhausted`` says why nothing more is to be found, or ''."""
         self._pages = pages
         self._clock = clock
         self._until = clock() + hours * 3600 if hours else float("inf")
         self._free_mb = free_mb
         self._min_free_mb = min_free_mb
+        self._exhausted = exhausted
         self._looked = float("-inf")
         self.asked = False
         """Set by a signal handler: finish what is under way."""
@@ -137,6 +140,8 @@ class Enough:
         now = self._clock()
         if now >= self._until:
             return "the time is up (crawl.hours)"
+        if reason := self._exhausted():
+            return reason
         if now - self._looked > 5:
             self._looked = now
             free = self._free_mb()

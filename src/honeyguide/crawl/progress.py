@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from honeyguide.config import Settings
+from honeyguide.learning.coverage import Estimate
 from honeyguide.store.counts import Counts
 from honeyguide.types import Url, Visit
 
@@ -49,6 +50,8 @@ class Report:
     failed: str = ""
     """Not a single page was fetched: the last failures, in words."""
     warnings: tuple[str, ...] = ()
+    estimate: Estimate = field(default_factory=Estimate)
+    """How much of the topic is found."""
 
 
 @dataclass

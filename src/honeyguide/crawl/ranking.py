@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from honeyguide.crawl.ledger import Ledger
 from honeyguide.protocols import Strategy
 from honeyguide.types import Link
 
@@ -14,8 +15,13 @@ _CHOSEN = frozenset({"seed", "example"})
 """Links that a person gave us."""
 
 
-def rank(strategy: Strategy, links: Sequence[Link]) -> list[float]:
-    """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody."""
+def rank(strategy: Strategy, ledger: Ledger | None, links: Sequence[Link]) -> list[float]:
+    """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody.
+
+    With a ledger, each link is told what came of its like before.
+    """
+    if ledger is not None:
+        links = ledger.told(links)
     return [
         1.0 if link.channel in _CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
         for link, score in zip(links, strategy.rank(links), strict=True)

@@ -17,6 +17,8 @@ from functools import partial
 from math import inf
 
 from honeyguide.config import Settings
+from honeyguide.crawl import exhausted
+from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners
@@ -24,6 +26,7 @@ from honeyguide.crawl.progress import Progress, Report, Tally, span
 from honeyguide.crawl.ranking import rank
 from honeyguide.crawl.stages import Outcome
 from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
+from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.school import Lesson
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
@@ -38,6 +41,10 @@ _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
+_REVISED = 4
+"""Every so many visits, links are ranked anew about which more is known now, and …"""
+_AHEAD = 200
+"""… about so many of those in front."""
 _LISTEN_S = 1.0
 """How often people's labels are looked for."""
 
@@ -54,8 +61,10 @@ class Ring:
     strategy: Strategy
     generation: int
     lessons: Lessons
+    ledger: Ledger | None
     breath: Breath
     enough: Enough
+    coverage: Coverage
     clock: Callable[[], float]
 
     def __post_init__(self) -> None:
@@ -116,6 +125,7 @@ class Ring:
             self.progress().next_at,
             self.tally.trouble(),
             (*self.store.warnings, *self.lessons.warnings),
+            self.coverage.estimate(len(self.frontier)),
         )
 
     async def _abandon(self, watcher: asyncio.Task[None]) -> None:
@@ -177,6 +187,9 @@ class Ring:
             candidate = self.frontier.pop(now)
             if candidate is None:
                 return
+            if self.ledger is not None:
+                (link,) = self.ledger.told((candidate.link,))
+                candidate = candidate._replace(link=link)
             task = asyncio.create_task(self._visit(candidate))
             self._tasks[task] = candidate
             task.add_done_callback(self._ended)
@@ -220,8 +233,14 @@ class Ring:
     def _keep(self, step: Step, outcome: Outcome, site: str) -> None:
         visit = outcome.visit
         relevant = self.tally.count(visit)
+        self.coverage.visited(visit, relevant)
         self.manners.quota.count(site, int(visit.asked), int(relevant))
         self.frontier.push([*outcome.candidates, *step.ranked])
+        if self.ledger is not None and visit.asked:
+            self.ledger.followed(visit)
+            if self.ledger.visits % _REVISED == 0:
+                ranked = partial(rank, self.strategy, self.ledger)
+                self.frontier.revise(ranked, self.ledger.touched(), _AHEAD)
         self._pending.append(visit)
         if len(self._pending) >= _GROUP:
             self._commit()
@@ -250,6 +269,7 @@ class Ring:
                 for entry in robots:
                     self.store.save_robots(*entry)
                 self.store.set_meta("waiting", str(len(self.frontier)))
+                exhausted.keep(self.store, self.coverage)
             self.frontier.flushed()
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._trouble = error
@@ -295,4 +315,4 @@ class Ring:
     def _swap(self, strategy: Strategy, number: int) -> None:
         """From now on it decides, also about what waits."""
         self.strategy, self.generation = strategy, number
-        self.frontier.rerank(partial(rank, strategy))
+        self.frontier.rerank(partial(rank, strategy, self.ledger))

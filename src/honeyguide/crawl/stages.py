@@ -29,7 +29,7 @@ from honeyguide.types import (
     Url,
     Visit,
 )
-from honeyguide.url import canonical, domain, host
+from honeyguide.url import canonical, domain, host, is_ip
 
 LISTS = frozenset({"application/x-sitemap", "application/x-feed"})
 """Pages that only list other pages; they are read for their links and never judged."""
@@ -296,4 +296,5 @@ def _same_path(one: str, other: str) -> bool:
 
 
 def _same_site(one: str, other: str) -> bool:
-    return domain(host(one)) == domain(host(other))
+    a, b = host(one), host(other)  # an address in numbers is a domain of its own
+    return a == b or not (is_ip(a) or is_ip(b) or domain(a) != domain(b))

@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, fields
 
 from honeyguide.config import Settings
+from honeyguide.crawl import exhausted
+from honeyguide.learning.coverage import Estimate
 from honeyguide.store.counts import Counts, HostRow
 from honeyguide.store.lock import holder
 from honeyguide.store.store import Store
@@ -28,6 +30,8 @@ class Status(Counts):
     generation: int | None = None
     crawler_pid: int | None = None
     """The process that crawls it now."""
+    estimate: Estimate | None = None
+    """How much of the topic is found; None: not known."""
     per_host: tuple[HostRow, ...] = ()
     """The hosts visited most."""
 
@@ -36,16 +40,19 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
     counts = store.counts()
     waiting = store.meta("waiting") or ""
     redirects, statuses = store.answers()
+    links = int(waiting) if waiting.isdecimal() else None
+    pid = holder(store.folder / "lock")
     return Status(
         **{item.name: getattr(counts, item.name) for item in fields(Counts)},
         budget=settings.crawl.pages,
-        waiting=int(waiting) if waiting.isdecimal() else None,
+        waiting=links,
         redirects=redirects,
         statuses=statuses,
         rate=_rate(counts, store.meta("run")),
         strategy=settings.crawl.strategy,
         generation=store.live(),
-        crawler_pid=holder(store.folder / "lock"),
+        crawler_pid=pid,
+        estimate=exhausted.told(store, links or 0, crawled=pid is not None),
         per_host=tuple(store.hosts(limit=hosts)),
     )
 

@@ -7,10 +7,11 @@ A turn may also go to the host's robots.txt, or come to nothing. Whatever it was
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.manners import Manners, Permit
 from honeyguide.crawl.ranking import SITEMAP, is_sitemap, rank
 from honeyguide.crawl.stages import Outcome, Stages
@@ -25,6 +26,9 @@ _log = logging.getLogger(__name__)
 _ROBOTS_BYTES = 512 * 1024
 _BUGS = 10
 """So many pages in a row that our own code fails on end the run."""
+
+_MEMO = 50_000
+"""Settled addresses that are remembered; of others fence and frontier are asked."""
 
 _NO_RULES = Rules()
 
@@ -58,22 +62,32 @@ class Arrived(NamedTuple):
 
 
 class _Wishes:
-    """Which links of one page would still be visited. Fence and frontier are asked once of each."""
+    """Which links of one page would still be visited. Fence and frontier are asked once of each.
 
-    __slots__ = ("_frontier", "_inside", "_known")
+    ``settled``: addresses that nobody will visit any more, whatever happens. Most links on most
+    pages lead there.
+    """
 
-    def __init__(self, frontier: Frontier, inside: Callable[[Url], bool]) -> None:
+    __slots__ = ("_asked", "_frontier", "_inside", "_settled", "_wanted")
+
+    def __init__(
+        self, frontier: Frontier, inside: Callable[[Url], bool], settled: set[Url]
+    ) -> None:
         self._frontier = frontier
         self._inside = inside
-        self._known: dict[Url, bool] = {}
+        self._settled = settled
+        self._asked: set[Url] = set()
+        self._wanted: set[Url] = set()
 
-    def __call__(self, urls: Sequence[Url]) -> list[bool]:
-        known = self._known
-        if new := [url for url in urls if url not in known]:
-            known.update(dict.fromkeys(new, False))
-            inside = list(filter(self._inside, new))
-            known.update(zip(inside, self._frontier.wanted(inside), strict=True))
-        return [known[url] for url in urls]
+    def __call__(self, urls: Collection[Url]) -> Collection[Url]:
+        if new := set(urls).difference(self._settled).difference(self._asked):
+            self._asked |= new
+            # In the order of the page: where a site has room for some only, the first have it.
+            inside = [url for url in dict.fromkeys(urls) if url in new and self._inside(url)]
+            self._settled.update(new.difference(inside))
+            wants = self._frontier.wanted(inside)
+            self._wanted.update(url for url, wanted in zip(inside, wants, strict=True) if wanted)
+        return self._wanted
 
 
 @dataclass
@@ -84,9 +98,13 @@ class Turn:
     frontier: Frontier
     """Asked which links are wanted, and for another host when robots.txt moved there."""
     clock: Callable[[], float]
+    ledger: Ledger | None = None
+    """Told which links stand on a page, where the strategy asks for it."""
     _bugs: int = 0
     _mapped: set[str] = field(default_factory=set)
     """Origins whose sitemaps are on their way."""
+    _settled: set[Url] = field(default_factory=set)
+    """Addresses that are done, or outside the fence: the same links stand on page after page."""
 
     async def fetch(self, candidate: Candidate, generation: int) -> Step | Arrived:
         link = candidate.link
@@ -111,7 +129,7 @@ class Turn:
         name, now = host(candidate.link.url), self.clock()
         streak = self.manners.streaks.after(name, response.status)
         try:
-            wishes = _Wishes(self.frontier, self.stages.inside)
+            wishes = _Wishes(self.frontier, self.stages.inside, self._settled)
             outcome = self.stages.answer(
                 candidate, response, strategy, now, streak, generation, wishes
             )
@@ -132,6 +150,10 @@ class Turn:
             detail = f"our own fault: {type(error).__name__}: {error}"
             outcome = self.stages.refuse(candidate, now, "bug", detail, generation)
             ranked = ()
+        if len(self._settled) >= _MEMO:
+            self._settled.clear()
+        if outcome.again is None:
+            self._settled.add(candidate.link.url)
         return self._rested(outcome, name, response.elapsed, rules, ranked)
 
     def _ranked(
@@ -142,11 +164,13 @@ class Turn:
         wanted = wishes([link.url for link in links])
         parent = outcome.parent
         fresh = [
-            link if link.parent == parent else Link(*link[:-2], parent, link.inlinks)
-            for link, wants in zip(links, wanted, strict=True)
-            if wants and self.stages.admits(link)
+            link if link.parent == parent else Link(*link[:-3], parent, link.inlinks)
+            for link in links
+            if link.url in wanted and self.stages.admits(link)
         ]
-        scores = rank(strategy, fresh)
+        if self.ledger is not None:
+            self.ledger.found(outcome.visit.link, parent, fresh)
+        scores = rank(strategy, self.ledger, fresh)
         return tuple(map(Candidate, fresh, scores, scores))
 
     def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:

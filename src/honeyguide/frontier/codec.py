@@ -42,11 +42,14 @@ _ASCENDING = {"again", "raised", "done"}
 """Columns of ascending rows, kept as differences."""
 
 _pack = msgspec.msgpack.Encoder().encode
-_links = msgspec.msgpack.Decoder(list[Link]).decode
 _link = msgspec.msgpack.Decoder(Link).decode
 _chunks = msgspec.msgpack.Decoder(list[bytes]).decode
 _raws = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
 _names = msgspec.msgpack.Decoder(list[str]).decode
+
+
+Chunk = list[msgspec.Raw]
+"""Links side by side, each still packed: reading one leaves the others alone."""
 
 
 class Entry(NamedTuple):
@@ -143,10 +146,10 @@ class Codec:
         with _damage():
             return _chunks(text)
 
-    def unpack_chunk(self, chunks: list[bytes], number: int) -> bytes:
+    def unpack_chunk(self, chunks: list[bytes], number: int) -> Chunk:
         """A chunk as :meth:`link` and :meth:`links` read it."""
         with _damage():
-            return self._restored(chunks[number])
+            return _raws(self._restored(chunks[number]))
 
     def _restored(self, frame: bytes, exactly: int | None = None) -> bytes:
         """The frame says how long its content is; zstd holds it to that."""
@@ -155,13 +158,13 @@ class Codec:
             raise CollectionCorrupt("an entry of the frontier's log is cut short, or far too long")
         return self._restore(frame)
 
-    def link(self, chunk: bytes, at: int) -> Link:
+    def link(self, chunk: Chunk, at: int) -> Link:
         with _damage():
-            return _link(_raws(chunk)[at])
+            return _link(chunk[at])
 
-    def links(self, chunk: bytes) -> list[Link]:
+    def links(self, chunk: Chunk) -> list[Link]:
         with _damage():
-            return _links(chunk)
+            return list(map(_link, chunk))
 
 
 def size(index: bytes) -> int:

@@ -83,7 +83,7 @@ class LinkFrontier:
 
     def push(self, candidates: Iterable[Candidate]) -> int:
         if len(some := self._rerank.next(self._rows)):
-            self._rescore(some, self._texts.links(some))
+            self._rescore(some, self._texts.links(some), self._rerank.rank)
         batch = list(candidates)
         prints = [fingerprint(candidate.link.url) for candidate in batch]
         new: dict[int, Candidate] = {}
@@ -109,7 +109,8 @@ class LinkFrontier:
 
     def wanted(self, urls: Sequence[Url]) -> list[bool]:
         rows = self._seen.find([fingerprint(url) for url in urls])
-        wanted = [row < 0 or bool(self._rows.state[row] < BUSY) for row in rows]
+        state = self._rows.state.item
+        wanted = [row < 0 or state(row) < BUSY for row in rows]
         if self._sites.limited:
             for at, row in enumerate(rows):
                 if row < 0 and not self._choice.room(urls[at]):
@@ -128,9 +129,10 @@ class LinkFrontier:
         self._count -= 1
         self._order.served(key(code >> 32))
         link = self._texts.checked(row, self._choice.hosts[rows.host[row]].name)
+        self._texts.forget(row)
         inlinks = min(int(rows.inlinks[row]) + self._scribe.changes.again.get(row, 0), MOST)
         if link.inlinks != inlinks:
-            link = Link(*link[:-1], inlinks)
+            link = Link(*link[:-2], inlinks)
         score, queued = float(rows.score[row]), float(rows.queued[row])
         return Candidate(link, score, queued, int(rows.tries[row]), row)
 
@@ -180,7 +182,14 @@ class LinkFrontier:
         else:
             front = self._rows.waiting()
             self._rerank.end()
-        self._rescore(front, self._texts.keep(front))
+        self._rescore(front, self._texts.keep(front), rank)
+
+    def revise(self, rank: Rank, urls: Sequence[Url], ahead: int) -> None:
+        rows = np.array(self._seen.find([fingerprint(url) for url in urls]), np.intp)
+        some = np.unique(np.concatenate((rows, np.array(self._choice.leading(ahead), np.intp))))
+        some = some[some >= 0]
+        some = some[self._rows.state[some] < BUSY]
+        self._rescore(some, self._texts.keep(some), rank)
 
     def wake_at(self) -> float | None:
         """As the protocol says; infinity if all that waits is parked for ever or its host busy."""
@@ -241,6 +250,11 @@ class LinkFrontier:
         seen = self._scribe.changes.again
         for row, _ in again:
             seen[row] = seen.get(row, 0) + 1
+        if self._merge == "max":
+            known = rows.score.item
+            again = [(row, score) for row, score in again if score > known(row)]
+            if not again:
+                return
         met = np.array([row for row, _ in again], np.intp)
         scores = _clean([score for _, score in again])
         better = scores > (rows.score[met] if self._merge == "max" else 0.0)
@@ -251,7 +265,7 @@ class LinkFrontier:
                 self._scribe.changes.raised[row] = merged
                 self._waiting.lift(row, merged)
 
-    def _rescore(self, some: NDArray[np.intp], links: list[Link]) -> None:
+    def _rescore(self, some: NDArray[np.intp], links: list[Link], rank: Rank) -> None:
         """New scores for these waiting rows, from their links as they stand now."""
         if not links:
             return
@@ -261,10 +275,10 @@ class LinkFrontier:
             pairs = zip(counts, some.tolist(), strict=True)
             counts = [min(count + again.get(row, 0), MOST) for count, row in pairs]
         links = [
-            link if link[-1] == count else Link(*link[:-1], count)
+            link if link.inlinks == count else Link(*link[:-2], count)
             for link, count in zip(links, counts, strict=True)
         ]
-        self._waiting.rescore(some, _clean(self._rerank.rank(links)))
+        self._waiting.rescore(some, _clean(rank(links)))
 
     def _out(self, candidate: Candidate) -> int:
         """The row of a candidate that was popped and has not come back."""

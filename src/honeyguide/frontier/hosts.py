@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 from random import Random
 from typing import NamedTuple
@@ -53,6 +54,7 @@ class Politeness:
         return crawl_delay is not None and crawl_delay > SLOWEST
 
 
+@lru_cache(maxsize=4_096)
 def is_loopback(host: str) -> bool:
     """Whether this name or address means this machine itself."""
     if host == "localhost":

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.frontier.codec import CHUNK, Codec
+from honeyguide.frontier.codec import CHUNK, Chunk, Codec
 from honeyguide.protocols import Log
 from honeyguide.types import Link
 from honeyguide.url import canonical
 from honeyguide.url import host as host_name
 
+KEPT = 8192
+"""Links kept at hand: some 5 MB."""
 CACHED = 512
 """Unpacked chunks kept at hand: some 6 MB."""
 _MOST = 1 << 31
@@ -29,7 +31,7 @@ class Texts:
         self._entries = array("Q")
         self._firsts = array("Q")
         """The entries that hold links, and the first row in each."""
-        self._chunks: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._chunks: OrderedDict[tuple[int, int], Chunk] = OrderedDict()
         self._open: tuple[int, list[bytes]] = (-1, [])
         """The entry read last: a reader that goes on from there finds it here."""
         self._passed: tuple[tuple[int, int], list[Link]] = ((-1, -1), [])
@@ -78,12 +80,24 @@ class Texts:
         return link
 
     def keep(self, rows: NDArray[np.intp]) -> list[Link]:
-        """Some links in ascending rows, which stay at hand until others are to be kept."""
+        """Some links in ascending rows, which stay at hand; the oldest kept go first."""
         wanted, kept = rows.tolist(), self._kept
         missing = [row for row in wanted if row not in kept]
-        kept.update(zip(missing, self.links(np.array(missing, np.intp)), strict=True))
-        self._kept = {row: kept[row] for row in wanted}
-        return list(self._kept.values())
+        if missing:
+            kept.update(zip(missing, self.links(np.array(missing, np.intp)), strict=True))
+        links = [kept[row] for row in wanted]
+        if len(kept) > KEPT:
+            # What was wanted last goes to the end, and the older half goes.
+            for row, link in zip(wanted, links, strict=True):
+                del kept[row]
+                kept[row] = link
+            for row in list(kept)[: len(kept) - max(KEPT // 2, len(wanted))]:
+                del kept[row]
+        return links
+
+    def forget(self, row: int) -> None:
+        """It does not wait any more."""
+        self._kept.pop(row, None)
 
     def links(self, rows: NDArray[np.intp]) -> list[Link]:
         """Many links in ascending rows, each chunk unpacked once."""
@@ -113,7 +127,7 @@ class Texts:
             raise CollectionCorrupt("the frontier's log holds fewer links than it says")
         return [links[row - start] for row in wanted]
 
-    def _read(self, entry: int, number: int) -> bytes:
+    def _read(self, entry: int, number: int) -> Chunk:
         if self._open[0] != entry:
             self._open = entry, self._codec.unpack_text(self._log.text(entry))
         return self._codec.unpack_chunk(self._open[1], number)

@@ -39,7 +39,8 @@ _SAMPLE = 65_536
 def decode(body: bytes, content_type: str = "", host: str = "") -> tuple[str, str]:
     """The text and the name of its encoding. Never fails; never leaves a NUL."""
     text, charset = _decoded(body, content_type, host)
-    if "\0" in text:
+    # Every encoding has ASCII's NUL. Looking for it in the bytes is several times faster.
+    if b"\0" in body:
         text = text.replace("\0", "")
     return text, charset
 

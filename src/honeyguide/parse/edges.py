@@ -76,14 +76,15 @@ def _anchors(
     room = 2 * len(source.text)
     seen: dict[Url, bool] = {}
     """Addresses found, and whether they have words yet."""
-    for element in anchors:
+    hrefs = _hrefs(anchors)
+    targets = resolver.targets(filter(None, hrefs))
+    most = source.outlinks
+    for element, href in zip(anchors, hrefs, strict=True):
         words = element.text
         room -= len(words)
         if room < 0:
             break
-        url = None
-        if (href := element.attr("href")) and href[0] != "#" and len(seen) < source.outlinks:
-            url = resolver.target(href)
+        url = targets[href] if href and len(seen) < most else None
         span = -1
         if (words and not words.isspace()) or (
             url and url not in seen and (words := _label(element))
@@ -94,11 +95,11 @@ def _anchors(
             continue
         seen[url] = span >= 0
         found.append((element, url, span))
-    wanted = dict(zip(seen, source.wanted(list(seen)), strict=True))
+    wanted = source.wanted(seen)
     paths = Paths()
     return [
         Edge(url, "", span, paths.above(element), *_said(element))
-        if wanted[url]
+        if url in wanted
         else Edge(url, "", span, wanted=False)
         for element, url, span in found
     ]
@@ -106,30 +107,34 @@ def _anchors(
 
 def _labelled(anchors: list[Element], resolver: Resolver, source: Source) -> list[Edge]:
     """The edges of all ``<a>`` that are wanted, with their own words: a third of the work."""
-    places: dict[Url, list[Element]] = {}
-    """Addresses found, and where."""
-    for element in anchors:
-        href = element.attr("href")
-        if href and href[0] != "#" and (url := resolver.target(href)):
-            if url in places:
-                places[url].append(element)
-            elif len(places) < source.outlinks:
-                places[url] = [element]
+    hrefs = _hrefs(anchors)
+    targets = resolver.targets(filter(None, hrefs))
+    urls = list(dict.fromkeys(filter(None, targets.values())))
+    wanted = source.wanted(urls[: source.outlinks])
+    if not wanted:
+        return []
+    places = {href: url for href, url in targets.items() if url and url in wanted}
+    """Addresses that are still to be given words."""
     edges: list[Edge] = []
     room = 2 * len(source.text)
-    for (url, elements), wants in zip(places.items(), source.wanted(list(places)), strict=True):
-        for element in elements if wants else ():
-            if _dissuaded(element):
-                continue
-            words = element.text
-            room -= len(words)
-            if room < 0:
-                return edges
-            words = collapse(words[:_WORDS]) or _label(element)
-            edges.append(Edge(url, words, -1, "", *_said(element)))
-            if words:
-                break
+    for element, href in zip(anchors, hrefs, strict=True):
+        url = places.get(href)
+        if url is None or _dissuaded(element):
+            continue
+        words = element.text
+        room -= len(words)
+        if room < 0:
+            break
+        words = collapse(words[:_WORDS]) or _label(element)
+        edges.append(Edge(url, words, -1, "", *_said(element)))
+        if words:
+            del places[href]
     return edges
+
+
+def _hrefs(anchors: list[Element]) -> list[str]:
+    """What each refers to; '' where that is nothing, or a place on its own page."""
+    return [(element.attr("href") or "").partition("#")[0] for element in anchors]
 
 
 def _dissuaded(element: Element) -> bool:

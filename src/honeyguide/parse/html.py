@@ -22,7 +22,8 @@ from honeyguide.types import Link, Page, Url
 _SILENT = "script,style,noscript,template"
 _FLATTENED = ("caption", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr")
 """The renderer forgets the anchors' places inside these: it gets them as plain blocks."""
-_WANTED = ("a", *ASIDE, *_FLATTENED)
+_LINKING = ("a", *ASIDE)
+_WANTED = (*_LINKING, *_FLATTENED)
 _RULES = {"a": ["a"], **{f"h{level}": ["h"] for level in range(1, 7)}}
 _LAYOUT = PlainText(layout="strict", bullet="")
 _GIANT = 4_000_000
@@ -37,9 +38,7 @@ def read_html(source: Source) -> Page:
     tree.remove(_SILENT)
     # Looking for the main text is the dearest step, and giants are rarely prose.
     main = tree.main_text() if source.words and len(html) <= _GIANT else ""
-    parts = sort(tree, _WANTED if source.words else ASIDE)
-    if not source.words:
-        parts.anchors = tree.select("a[href]")
+    parts = sort(tree, _WANTED if source.words else _LINKING)
     description, directives = _asked(parts.metas, source.directives)
     resolver = Resolver(source, parts.base)
     if source.words:

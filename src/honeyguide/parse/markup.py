@@ -14,8 +14,8 @@ from honeyguide.parse.source import collapse
 _TAG = re.compile(r"<[^<>]*>").sub
 _CDATA = "<![CDATA["
 _CLOSED = re.compile(
-    r"<(script|style|title|textarea|iframe|noscript|template|div|p|a|span)\b([^<>]*)/>"
-).sub
+    r"<(script|style|title|textarea|iframe|noscript|template|div|p|a|span)\b[^<>]*\Z"
+).match
 
 
 def without_comments(text: str) -> str:
@@ -49,4 +49,13 @@ def as_html(text: str) -> str:
     for section in sections:
         inside, _, outside = section.partition("]]>")
         said += (inside.replace("&", "&amp;").replace("<", "&lt;"), outside)
-    return _CLOSED(r"<\1\2></\1>", "".join(said))
+    return _with_end_tags("".join(said))
+
+
+def _with_end_tags(text: str) -> str:
+    """Looks back from the ends of empty elements, which are few, instead of at every tag."""
+    pieces = text.split("/>")
+    for number, piece in enumerate(pieces[:-1]):
+        closed = _CLOSED(piece, start) if (start := piece.rfind("<")) >= 0 else None
+        pieces[number] = f"{piece}></{closed[1]}>" if closed else f"{piece}/>"
+    return "".join(pieces)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from honeyguide.parse.source import Source
@@ -31,6 +32,10 @@ _PLAIN = re.compile(
     r"(?:\?[A-Za-z0-9_.~+,;=@!$&()*/%:?\-]*)?\Z"
 ).match
 """A path, perhaps with a query, of which the standard changes no character."""
+_PAGE = re.compile(
+    r"(/?)((?:[A-Za-z0-9_\-]++/)*+[A-Za-z0-9_\-]++(?:\.(?:html?|php|aspx?))?+)\Z"
+).match
+"""The plainest path of all: it has no dots but those of a page's ending."""
 _FOLDERS = 16
 _SHORT = 200
 _SHORT_BASE = 2_000
@@ -60,13 +65,20 @@ class Resolver:
 
     def target(self, text: str) -> Url | None:
         """Where a link leads: not back to its own page, nor to a file without words."""
-        if "#" in text:
-            text = text.partition("#")[0]
-        try:
-            url = self._known[text]
-        except KeyError:
-            url = self._folder.target(text, self._base)
+        text = text.partition("#")[0]
+        known = self._known
+        url = known[text] if text in known else self._folder.target(text, self._base)
         return None if url == self._page else url
+
+    def targets(self, texts: Iterable[str]) -> dict[str, Url | None]:
+        """The same for many, without fragments: each that differs is looked at once."""
+        known, page = self._known, self._page
+        found: dict[str, Url | None] = dict.fromkeys(texts)
+        for text in found:
+            url = known[text] if text in known else self._folder.target(text, self._base)
+            if url != page:
+                found[text] = url
+        return found
 
 
 class _Folder:
@@ -83,12 +95,17 @@ class _Folder:
         """What was asked before, and does not depend on the page."""
 
     def target(self, text: str, base: Url) -> Url | None:
-        url = self.address(text, base)
-        if url and unreadable(url):
-            url = None
+        short = len(text) <= _SHORT
+        own = _PAGE(text) if short and self._above else None
+        if own:
+            url: Url | None = Url((self._root if own[1] else self._above[0]) + own[2])
+        else:
+            url = self.address(text, base)
+            if url and unreadable(url):
+                url = None
         # Only what means the same on every page of the folder: a mere query does not, nor does
         # "https:" without slashes.
-        if len(text) <= _SHORT and _FOLDERS_OWN(text):
+        if short and (own or _FOLDERS_OWN(text)):
             if len(self.targets) >= _MEMO:
                 self.targets.clear()
             self.targets[text] = url
@@ -100,7 +117,8 @@ class _Folder:
             return None
         url = self._joined(text)
         if url is None and not text[:11].lower().startswith(_SKIPPED):
-            url = canonical(text, base)
+            whole = len(text) <= _SHORT and text.startswith(("http://", "https://"))
+            url = _whole(text) if whole else canonical(text, base)
         return untracked(url) if url and self._strip and "?" in url else url
 
     def _joined(self, text: str) -> Url | None:
@@ -122,6 +140,12 @@ class _Folder:
         if plain is None or "./" in plain[1] or plain[1].endswith("."):
             return None
         return Url(folder + rest)
+
+
+@lru_cache(maxsize=4_096)
+def _whole(text: str) -> Url | None:
+    """Addresses that need no base: every page of a site may link to the same ones elsewhere."""
+    return canonical(text)
 
 
 @lru_cache(maxsize=64)

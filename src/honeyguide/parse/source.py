@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from honeyguide.parse.directives import Directives
@@ -11,12 +11,12 @@ from honeyguide.types import Url
 TEXT_LIMIT = 200_000
 """Most characters of text kept of one page."""
 
-Wanted = Callable[[Sequence[Url]], Sequence[bool]]
-"""Which of these addresses would still be visited: on most pages half of them no longer."""
+Wanted = Callable[[Collection[Url]], Collection[Url]]
+"""Those of these addresses that would still be visited: on most pages few."""
 
 
-def all_wanted(urls: Sequence[Url]) -> Sequence[bool]:
-    return [True] * len(urls)
+def all_wanted(urls: Collection[Url]) -> Collection[Url]:
+    return urls
 
 
 @dataclass(frozen=True, slots=True)

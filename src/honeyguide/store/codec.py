@@ -9,9 +9,10 @@ import msgspec
 import zstandard
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.types import Reason
+from honeyguide.types import Reason, Yields
 
 _PAIR = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
+_YIELDS = msgspec.json.Decoder(Yields)
 _REASONS = msgspec.json.Decoder(list[tuple[str, float | None]])
 MOST = 64_000_000
 """No text unpacks to more bytes than this: a small frame can hold a huge one."""
@@ -83,3 +84,15 @@ def unpack_reasons(data: str) -> tuple[Reason, ...]:
 
 def json_line(value: dict[str, Any]) -> bytes:
     return msgspec.json.encode(value) + b"\n"
+
+
+def pack_yields(yields: Yields) -> str:
+    return msgspec.json.encode([round(value, 4) for value in yields]).decode()
+
+
+def unpack_yields(text: str) -> Yields | None:
+    """None too where they are damaged: they explain a decision, and no other hangs on them."""
+    try:
+        return _YIELDS.decode(text) if text else None
+    except (msgspec.MsgspecError, UnicodeError):
+        return None

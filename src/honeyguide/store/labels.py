@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from honeyguide.errors import StoreError
 from honeyguide.store.codec import clean
@@ -55,3 +55,21 @@ class Labels:
             (signed(fingerprint(url)), url),
         )
         return [Label(Url(row[0]), *row[1:]) for row in rows]
+
+
+def contradictions(
+    labels: Sequence[tuple[int, Label]], after: int = 0
+) -> list[tuple[Label, Label]]:
+    """Labels in force given after that number, each with the newest earlier one, of somebody
+    else, that says the opposite of the same page."""
+    earlier: dict[Url, list[Label]] = {}
+    found = []
+    for number, label in labels:
+        others = earlier.setdefault(label.url, [])
+        if number > after:
+            for other in reversed(others):
+                if other.by != label.by and (other.value >= 0.5) != (label.value >= 0.5):
+                    found.append((label, other))
+                    break
+        others.append(label)
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
-VERSION = 1
+VERSION = 2
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -66,7 +66,9 @@ CREATE TABLE warcs(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, length INT
 CREATE TABLE payloads(key INTEGER PRIMARY KEY, visit INTEGER NOT NULL);
 """
 
-STEPS: tuple[str, ...] = (_FIRST,)
+_YIELDS = "ALTER TABLE visits ADD COLUMN yields TEXT NOT NULL DEFAULT ''"
+
+STEPS: tuple[str, ...] = (_FIRST, _YIELDS)
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 assert len(STEPS) == VERSION
 

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from honeyguide.store.archive import Place
-from honeyguide.store.codec import Codec, clean, pack_reasons, unpack_reasons
+from honeyguide.store.codec import (
+    Codec,
+    clean,
+    pack_reasons,
+    pack_yields,
+    unpack_reasons,
+    unpack_yields,
+)
 from honeyguide.store.database import Database, Row, signed
 from honeyguide.types import Link, Page, Reason, Response, Url, Verdict, Visit
 from honeyguide.url import fingerprint
@@ -74,6 +81,8 @@ class VisitRow(NamedTuple):
     request_length: int
     payload_of: int | None
     """The visit whose WARC record holds this payload, where ours only refers to it."""
+    yields: str
+    """Compact JSON; part of :attr:`link`."""
     warc: str | None
     """Name of the WARC file."""
 
@@ -84,7 +93,8 @@ class VisitRow(NamedTuple):
     @property
     def link(self) -> Link:
         """The link that led to the visit, as the strategy saw it."""
-        return Link(**{name: getattr(self, name) for name in Link._fields})
+        facts = {name: getattr(self, name) for name in Link._fields}
+        return Link(**(facts | {"yields": unpack_yields(self.yields)}))
 
 
 _FIELDS = VisitRow._fields[1:-1]
@@ -234,6 +244,7 @@ def _values(visit: Visit, relevant: bool, text: int | None, place: Place) -> Row
         + (relevant, *((None, 0) if visit.copy is None else visit.copy), visit.moved)
         + ((None, "", 0) if failure is None else (failure[0], failure[1][:_LONG], failure[2]))
         + (place.offset, place.length, place.request_length, place.payload_of)
+        + (pack_yields(link.yields) if link.yields else "",)
     )
 
 

@@ -17,9 +17,10 @@ _TOKENS = re.compile(f"[^\\W_]+|{_BREAK}").findall
 _MEMO = 50_000
 _FEW = 24
 """So few beginnings of words are sooner searched for than every word is looked up."""
-_ENDS = {"en": 2}
-"""By language, at most so many of a stem's last letters are not the word's own: ``hope`` of
-``hoping``, ``abl`` of ``ability``, ``die`` of ``dying``. Others may change a word's beginning."""
+_ENDS = {"en": ("e", "i", "y", "bl")}
+"""By language, the ends of stems of which up to two letters are not the word's own: ``hope`` of
+``hoping``, ``abl`` of ``ability``, ``die`` of ``dying``. Every other stem is how its words begin;
+in languages that are not here, stemming may change a word's beginning."""
 _PIECE = 1 << 16
 """Words of one piece of text lie so near together that they count as neighbours."""
 
@@ -156,7 +157,8 @@ def _starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
     if language not in _ENDS:
         return ()
     found: list[str] = []
-    for start in sorted(stem[: max(1, len(stem) - _ENDS[language])] for stem in stems):
+    ends = _ENDS[language]
+    for start in sorted(s[: max(1, len(s) - 2)] if s.endswith(ends) else s for s in stems):
         if not (found and start.startswith(found[-1])):
             found.append(start)
     useful = len(found) <= _FEW and all(len(start) > 1 for start in found)

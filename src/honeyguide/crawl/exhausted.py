@@ -1,0 +1,80 @@
+"""When a topic is exhausted: the rules of ``[stop]``, asked of what is known of its coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from honeyguide.config import StopSettings
+from honeyguide.learning.coverage import Coverage, Estimate
+from honeyguide.store.store import Store
+from honeyguide.types import UNASKED
+from honeyguide.url import host
+
+_LOOK = 10
+"""Visits between two looks."""
+_KEY = "coverage"
+_HOSTS = 1_000_000
+
+
+@dataclass
+class Exhausted:
+    """Says why to stop, in words; '' to go on."""
+
+    rules: StopSettings
+    coverage: Coverage
+    waiting: Callable[[], int]
+    """How many links wait."""
+    _looked: int = -_LOOK
+
+    def reason(self) -> str:
+        rules, visits = self.rules, self.coverage.visits
+        if not (rules.precision or rules.coverage) or visits < rules.after:
+            return ""
+        if visits - self._looked < _LOOK:
+            return ""
+        self._looked = visits
+        found = self.coverage.estimate(self.waiting())
+        if rules.coverage and found.covered >= rules.coverage:
+            return (
+                f"about {found.covered:.0%} of the {found.total:.0f} relevant pages in reach are "
+                f"found (stop.coverage = {rules.coverage:g})"
+            )
+        if rules.precision and found.recent < rules.precision:
+            return (
+                f"only {found.recent:.1%} of the last {min(visits, 200)} visits were relevant "
+                f"(stop.precision = {rules.precision:g})"
+            )
+        return ""
+
+
+def keep(store: Store, coverage: Coverage) -> None:
+    """Keep it beside the visits, in their transaction."""
+    store.set_meta(_KEY, coverage.record())
+
+
+def recall(store: Store) -> Coverage:
+    """As the last run left it; counted anew from the journal if other pages are relevant now."""
+    hosts = {row.host: row.relevant for row in store.hosts(limit=_HOSTS)}
+    kept = Coverage.restored(store.meta(_KEY) or "", hosts)
+    if kept is not None and _fits(kept, store):
+        return kept
+    found = Coverage()
+    for row in store.visits():
+        if row.status is not None or row.failure not in UNASKED:
+            found.count(bool(row.relevant), host(row.url), row.channel, row.inlinks)
+    return found
+
+
+def told(store: Store, waiting: int, *, crawled: bool) -> Estimate | None:
+    """What the record of a collection says; None if there is none for the visits it holds.
+
+    While it is being crawled, the record and the counts are those of two moments.
+    """
+    kept = Coverage.restored(store.meta(_KEY) or "", {})
+    return kept.estimate(waiting) if kept and (crawled or _fits(kept, store)) else None
+
+
+def _fits(kept: Coverage, store: Store) -> bool:
+    counts = store.counts()
+    return (kept.visits, kept.relevant) == (counts.visits, counts.relevant)

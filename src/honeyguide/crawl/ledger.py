@@ -1,0 +1,189 @@
+"""What became of links so far: by host, by place on the page, by the pages that they stood on.
+
+One good page says much about the other links of the list that led to it, and about its host. The
+ledger counts, and tells each link what came of its like (:class:`~honeyguide.types.Yields`); what
+to make of it is the strategy's business. Few observations are drawn towards the wider circle's,
+as with a Beta prior: everything → host → place on the pages of that host, or page it stands on.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from honeyguide.types import Link, Url, Visit, Yields
+from honeyguide.url import authority
+
+K = TypeVar("K")
+
+_PULL = 2.0
+"""What the wider circle counts for, in observations."""
+_FADE = 0.98
+"""What an observation still counts for when the next one comes: the web, and the topic, move."""
+_HOPE = 0.1
+"""What links are thought to yield before any was followed; worth …"""
+_HOPES = 5.0
+"""… so many observations."""
+_SOURCES = 8
+"""Pages that a waiting link is remembered to stand on."""
+_PAGES = 20_000
+_LINKS = 50_000
+_GROUPS = 100_000
+"""What is remembered of each kind; the oldest is forgotten first."""
+_CHILDREN = 200
+"""Links of one page that are ranked anew when one of them was followed."""
+_TOUCHED = 200
+"""Links that are ranked anew at a time."""
+
+
+class _Yield:
+    """Observations that fade."""
+
+    __slots__ = ("count", "good")
+
+    def __init__(self, good: float = 0.0, count: float = 0.0) -> None:
+        self.good = good
+        self.count = count
+
+    def add(self, value: float) -> None:
+        self.good = _FADE * self.good + value
+        self.count = _FADE * self.count + 1
+
+    def mean(self, wider: float) -> float:
+        return (self.good + _PULL * wider) / (self.count + _PULL)
+
+
+@dataclass(slots=True)
+class _Page:
+    """A page that links stand on."""
+
+    verdict: float
+    barren: int
+    children: list[Url] = field(default_factory=list)
+    found: _Yield = field(default_factory=_Yield)
+
+
+@dataclass(slots=True)
+class _Met:
+    """A waiting link, and where it was met."""
+
+    sources: list[Url] = field(default_factory=list)
+    count: int = 0
+    total: float = 0.0
+    best: float = 0.0
+    relevant: int = 0
+    barren: int = 0
+
+
+class Ledger:
+    """Told of every visit and every page's links; ``threshold`` makes a page relevant."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+        self._all = _Yield(_HOPE * _HOPES, _HOPES)
+        self._hosts: OrderedDict[str, _Yield] = OrderedDict()
+        self._groups: OrderedDict[tuple[str, str], _Yield] = OrderedDict()
+        self._pages: OrderedDict[Url, _Page] = OrderedDict()
+        self._met: OrderedDict[Url, _Met] = OrderedDict()
+        self._touched: dict[Url, None] = {}
+        """Pages of whose links one was followed since they were last ranked."""
+        self.visits = 0
+
+    def followed(self, visit: Visit) -> None:
+        """A link was followed, and this came of it. A copy is nothing new."""
+        self.visits += 1
+        link = visit.link
+        met = self._met.pop(link.url, None)
+        if link.source is None or link.channel == "example":
+            return
+        good = visit.verdict is not None and visit.copy is None
+        value = visit.verdict.score if good and visit.verdict is not None else 0.0
+        host = authority(link.url)
+        self._all.add(value)
+        _kept(self._hosts, host, _GROUPS).add(value)
+        _kept(self._groups, (host, link.tag_path), _GROUPS).add(value)
+        for source in met.sources if met else (link.source,):
+            if (page := self._pages.get(source)) is not None:
+                page.found.add(value)
+                self._touched[source] = None
+
+    def found(self, source: Link, verdict: float, links: Iterable[Link]) -> None:
+        """These links, new or waiting, stand on the page that ``source`` led to."""
+        good = verdict >= self._threshold
+        before = self._pages.get(source.source) if source.source else None
+        # Whoever chose a seed had a reason, also where it is a mere list.
+        barren = 0 if good or source.source is None else (before.barren if before else 0) + 1
+        page = self._pages[source.url] = _Page(verdict, barren)
+        if len(self._pages) > _PAGES:
+            self._pages.popitem(last=False)
+        for link in links:
+            met = self._met.get(link.url)
+            if met is None:
+                met = self._met[link.url] = _Met(barren=barren)
+                if len(self._met) > _LINKS:
+                    self._met.popitem(last=False)
+            if len(met.sources) < _SOURCES:
+                met.sources.append(source.url)
+            met.count += 1
+            met.total += verdict
+            met.best = max(met.best, verdict)
+            met.relevant += good
+            met.barren = min(met.barren, barren)
+            if len(page.children) < _CHILDREN:
+                page.children.append(link.url)
+
+    def told(self, links: Sequence[Link]) -> list[Link]:
+        """The same links, each with what came of its like."""
+        return [Link(*link[:-1], self._yields(link)) for link in links]
+
+    def touched(self) -> list[Url]:
+        """Waiting links about which more is known since they were last asked for here."""
+        found: dict[Url, None] = {}
+        while self._touched and len(found) < _TOUCHED:
+            # The newest first: what was not reached in time is no longer urgent.
+            source, _ = self._touched.popitem()
+            children = self._pages[source].children if source in self._pages else ()
+            found.update(dict.fromkeys(url for url in children if url in self._met))
+        self._touched.clear()
+        return list(found)
+
+    def _yields(self, link: Link) -> Yields:
+        host = authority(link.url)
+        hosts, groups = self._hosts.get(host), self._groups.get((host, link.tag_path))
+        wider = self._all.good / self._all.count
+        of_host = hosts.mean(wider) if hosts else wider
+        met = self._met.get(link.url)
+        if met is None:
+            relevant = int(link.parent >= self._threshold)
+            page = self._pages.get(link.source) if link.source else None
+            siblings = page.found.mean(of_host) if page else of_host
+            parents = best = link.parent
+            barren = page.barren if page else 0
+        else:
+            pages = [page for url in met.sources if (page := self._pages.get(url))]
+            siblings = max((page.found.mean(of_host) for page in pages), default=of_host)
+            parents, best, relevant = met.total / met.count, met.best, met.relevant
+            barren = met.barren
+        return Yields(
+            of_host,
+            hosts.count if hosts else 0.0,
+            groups.mean(of_host) if groups else of_host,
+            groups.count if groups else 0.0,
+            siblings,
+            parents,
+            best,
+            relevant,
+            barren,
+            self.visits,
+        )
+
+
+def _kept(yields: OrderedDict[K, _Yield], key: K, most: int) -> _Yield:
+    found = yields.get(key)
+    if found is None:
+        found = yields[key] = _Yield()
+        if len(yields) > most:
+            yields.popitem(last=False)
+    return found
