@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import count, say
+from honeyguide.cli.words import count, plain, say
+
+if TYPE_CHECKING:
+    from honeyguide.types import Label
+
+_NAMED = 5
+"""Contradictions that are told one by one."""
 
 
 def label(
@@ -44,6 +51,7 @@ def label(
     """
     from honeyguide.cli.label_file import read
     from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.labelling import label as keep
     from honeyguide.errors import ConfigError
 
     collection = Collection(name)
@@ -53,9 +61,10 @@ def label(
     if not pairs:
         where = "name a file" if file is None else f"{file} holds no labels; fill in its column"
         raise ConfigError(f"nothing to label: {where}, or use --good URL and --bad URL")
-    done = collection.label_all(pairs, by=by)
+    done, opposed = keep(collection, pairs, by)
     if as_json:
-        typer.echo(json.dumps({"labels": done.kept, "not_fetched": done.unfetched}))
+        facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}
+        typer.echo(json.dumps(facts))
         return
     typer.echo(f"{count(done.kept, 'label')} kept.")
     if not collection.learns:
@@ -63,6 +72,16 @@ def label(
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
     if done.overruled:
         say(f"{done.overruled} of them overrule topic.good or topic.bad; the label counts.")
+    contradicted(opposed)
     if done.unfetched:
         pages = "is for a page that was" if done.unfetched == 1 else "are for pages that were"
         say(f"{done.unfetched} of them {pages} not fetched (yet).")
+
+
+def contradicted(opposed: Sequence[tuple[Label, Label]]) -> None:
+    """Say whom these labels contradict: the newest counts, and that should not go unnoticed."""
+    for mine, theirs in opposed[:_NAMED]:
+        said = "relevant" if theirs.value >= 0.5 else "not relevant"
+        say(f"{plain(theirs.by)} called {plain(mine.url)} {said}; now your label counts.")
+    if len(opposed) > _NAMED:
+        say(f"{len(opposed) - _NAMED} more contradict what others said; now yours count.")

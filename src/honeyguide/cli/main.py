@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from honeyguide.cli import (
+    ask,
     crawl,
     demo,
     explain,
@@ -64,6 +65,7 @@ app.command("status", cls=Command)(status.status)
 app.command("explain", cls=Command)(explain.explain)
 app.command("export", cls=Command)(export.export)
 app.command("label", cls=Command)(label.label)
+app.command("ask", cls=Command)(ask.ask)
 app.command("judge", cls=Command)(judge.judge)
 app.command("strategies", cls=Command)(strategies.strategies)
 app.command("generations", cls=Command)(generations.generations)

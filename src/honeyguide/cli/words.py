@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 COMMANDS = (
-    "new", "crawl", "status", "explain", "export", "label", "generations", "judge", "settings",
-    "demo", "lab", "ontology", "strategies", "version",
+    "new", "crawl", "status", "explain", "export", "label", "ask", "generations", "judge",
+    "settings", "demo", "lab", "ontology", "strategies", "version",
 )  # fmt: skip
 _HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
 

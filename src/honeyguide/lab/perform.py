@@ -6,13 +6,16 @@ import random
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from honeyguide.config import Settings, parse
+from honeyguide.crawl.lessons import Answers
 from honeyguide.errors import ConfigError, ParseError
 from honeyguide.lab.graph import Graph
+from honeyguide.lab.interview import Interview
 from honeyguide.lab.keywords import telling_words
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.simulate import crawl
@@ -36,14 +39,16 @@ def perform(trial: Trial) -> Result:
     topic = _drawn(trial)
     with tempfile.TemporaryDirectory(prefix="honeyguide-lab-", dir=_scratch()) as folder:
         began = time.process_time()
+        settings, examples = _settings(trial, topic), _examples(trial.web, topic)
+        people = _people(trial, topic, Path(folder), settings, examples)
         crawl(
             Path(folder),
-            _settings(trial, topic),
+            settings,
             web.desk.anew(),
             strategy=_reference(trial, topic),
-            latency=lambda _: trial.web.latency_s,
-            examples=_examples(trial.web, topic),
-            people=Person(frozenset(topic.relevant)) if variant(trial.strategy).asks else None,
+            latency=lambda _: _latency(trial),
+            examples=examples,
+            people=people,
         )
         spent = time.process_time() - began
         return _judge(trial, topic, web.graph, Path(folder), spent)
@@ -151,6 +156,25 @@ def _examples(spec: WebSpec, topic: Drawn) -> list[Example]:
             except ParseError:
                 continue
     return found
+
+
+def _people(
+    trial: Trial, topic: Drawn, folder: Path, settings: Settings, examples: Sequence[Example]
+) -> Answers | None:
+    """Who knows the truth about the topic, and how they are asked."""
+    chosen, truth = variant(trial.strategy), frozenset(topic.relevant)
+    if not chosen.people:
+        return None
+    if chosen.asks == "passing":
+        return Person(truth, chosen.answers)
+    dice = random.Random(trial.draw) if chosen.asks == "random" else None
+    return Interview(folder, settings, truth, chosen.answers, examples, dice)
+
+
+def _latency(trial: Trial) -> float:
+    """Labels that come through the store are heard once a second: let one pass."""
+    hurried = trial.strategy in REFERENCES or variant(trial.strategy).asks == "passing"
+    return trial.web.latency_s if hurried else max(1.0, trial.web.latency_s)
 
 
 def _reference(trial: Trial, topic: Drawn) -> Strategy | None:

@@ -2,14 +2,15 @@
 
 ``teacher`` is ``none`` (static: it learns from the topic's examples and never again),
 ``automatic``, or ``labels``: a person who answers truthfully for one visited page in five, fifty
-times at most. ``every`` is the pages between two generations. The rest are the strategy's own
-parameters.
+times at most (``answers``). ``asks`` says which pages: ``passing`` (one in five as they come by),
+or one after every five, ``chosen`` as ``honeyguide ask`` does or at ``random`` from the same
+pages. ``every`` is the pages between two generations. The rest are the strategy's own parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from honeyguide.errors import ConfigError
@@ -17,9 +18,9 @@ from honeyguide.lab.web import without_scheme
 from honeyguide.types import Url
 from honeyguide.url import fingerprint
 
-_ANSWERS = 50
-_ONE_IN = 5
+ONE_IN = 5
 _TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
+_ASKS = ("passing", "chosen", "random")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +28,12 @@ class Variant:
     name: str
     teacher: str = "automatic"
     every: int = 14
+    asks: str = "passing"
+    answers: int = 50
     parameters: tuple[tuple[str, Any], ...] = ()
 
     @property
-    def asks(self) -> bool:
+    def people(self) -> bool:
         """Whether a person answers."""
         return self.teacher in ("labels", "both")
 
@@ -41,7 +44,7 @@ class Variant:
 
 def variant(text: str) -> Variant:
     name, _, rest = text.partition(":")
-    teacher, every, parameters = "automatic", 14, {}
+    made, parameters = Variant(name), {}
     for part in filter(None, rest.split(",")):
         key, mark, value = part.partition("=")
         if not mark:
@@ -49,25 +52,31 @@ def variant(text: str) -> Variant:
         if key == "teacher":
             if value not in _TEACHERS:
                 raise ConfigError(f"{text!r}: teacher is one of {', '.join(_TEACHERS)}")
-            teacher = value
+            made = replace(made, teacher=value)
+        elif key == "asks":
+            if value not in _ASKS:
+                raise ConfigError(f"{text!r}: asks is one of {', '.join(_ASKS)}")
+            made = replace(made, asks=value)
         elif key == "every":
-            every = int(value)
+            made = replace(made, every=int(value))
+        elif key == "answers":
+            made = replace(made, answers=int(value))
         else:
             parameters[key] = _typed(value)
-    return Variant(name, teacher, every, tuple(parameters.items()))
+    return replace(made, parameters=tuple(parameters.items()))
 
 
 class Person(Mapping[Url, tuple[float, Any]]):
     """Somebody who knows the truth, and has a limited mind to tell it."""
 
-    def __init__(self, relevant: frozenset[str], answers: int = _ANSWERS) -> None:
+    def __init__(self, relevant: frozenset[str], answers: int) -> None:
         self._relevant = relevant
         self._left = answers
         self._said: dict[Url, tuple[float, Any]] = {}
 
     def __getitem__(self, url: Url) -> tuple[float, Any]:
         if url not in self._said:
-            if not self._left or fingerprint(url) // 7 % _ONE_IN:
+            if not self._left or fingerprint(url) // 7 % ONE_IN:
                 raise KeyError(url)
             self._left -= 1
             self._said[url] = (float(without_scheme(url) in self._relevant), "user")

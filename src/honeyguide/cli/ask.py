@@ -1,0 +1,124 @@
+"""``honeyguide ask``"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honeyguide.cli.label import contradicted
+from honeyguide.cli.options import Json, Name
+from honeyguide.cli.words import console, count, plain, quoted, say
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.asking import Question
+    from honeyguide.crawl.collection import Collection
+
+_REASONS = 4
+_TITLE = 200
+_ANSWERS = {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0, "s": None, "skip": None, "": None}
+
+
+def ask(
+    name: Name,
+    number: Annotated[
+        int, typer.Option("--count", "-n", metavar="N", min=1, max=100, help="How many pages.")
+    ] = 5,
+    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who answers.")] = "user",
+    as_json: Json = False,
+) -> None:
+    """Ask you about the pages whose labels would help most; also while it crawls.
+
+    Each answer is kept at once, as a label; Ctrl-C ends it. Where nobody can answer, the pages
+    are listed. `learn.budget` says how many labels you are willing to give.
+
+    Examples:
+
+    `honeyguide ask birds`
+
+    `honeyguide ask birds --count 20 --by ada`
+    """
+    from honeyguide.crawl.asking import asked
+    from honeyguide.crawl.collection import Collection
+
+    collection = Collection(name)
+    left, questions = asked(collection, number)
+    if as_json:
+        typer.echo(json.dumps({"left": left, "questions": [_facts(q) for q in questions]}))
+        return
+    if left is not None:
+        budget = collection.settings.learn.budget
+        if left:
+            say(f"{left} of {count(budget, 'label')} left in the budget (learn.budget).")
+        else:
+            say(f"The budget of {count(budget, 'label')} (learn.budget) is used up.")
+    if not questions:
+        if left != 0:
+            say("There is no page to ask about: all that were fetched are labelled.")
+        return
+    if sys.stdin.isatty():
+        _interview(collection, questions, by)
+        return
+    for question in questions:
+        _show(question)
+    say(f"Answer with: honeyguide label {quoted(name)} --good URL --bad URL")
+
+
+def _interview(collection: Collection, questions: list[Question], by: str) -> None:
+    """Ask about each; whatever ends it, what was answered is kept."""
+    from honeyguide.crawl.labelling import label
+
+    kept = 0
+    try:
+        for place, question in enumerate(questions, 1):
+            _show(question)
+            answer = _answer(f"{place} of {len(questions)}: is it what you want? [y/n/skip/quit]")
+            if answer == "quit":
+                break
+            if isinstance(answer, float):
+                _, opposed = label(collection, [(question.row.url, answer)], by)
+                kept += 1
+                contradicted(opposed)
+    except (typer.Abort, KeyboardInterrupt):
+        say("")  # Ctrl-C, or the terminal is gone: end the line of the question
+    typer.echo(f"{count(kept, 'label')} kept.")
+    if kept and not collection.learns:
+        strategy = collection.settings.crawl.strategy
+        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+
+
+def _answer(text: str) -> float | str | None:
+    while True:
+        said = typer.prompt(text, default="", show_default=False, err=True).strip().lower()
+        if said in ("q", "quit"):
+            return "quit"
+        if said in _ANSWERS:
+            return _ANSWERS[said]
+        say("  y: it is; n: it is not; s or Enter: skip it; q: no more questions.")
+
+
+def _show(question: Question) -> None:
+    out, row = console(), question.row
+    out.print()
+    out.print(f"“{plain(row.title)[:_TITLE]}”" if row.title else "(no title)", style="bold")
+    out.print(plain(row.url))
+    word = "relevant" if question.relevant else "not relevant"
+    reasons = ", ".join(f"{plain(r.what)} {r.weight:+.2f}" for r in question.reasons[:_REASONS])
+    out.print(f"judged {word}: {question.verdict:.2f}" + (f" ({reasons})" if reasons else ""))
+    if question.snippet:
+        out.print(f"  {plain(question.snippet)}", style="dim")
+    out.print(f"asked because {question.because}", style="cyan")
+
+
+def _facts(question: Question) -> dict[str, Any]:
+    return {
+        "url": question.row.url,
+        "title": question.row.title,
+        "verdict": question.verdict,
+        "relevant": question.relevant,
+        "reasons": [reason._asdict() for reason in question.reasons],
+        "why": question.why,
+        "because": question.because,
+    }

@@ -1,0 +1,149 @@
+"""Which labels would help most? A batch of visited pages to ask a person about.
+
+Most are pages whose verdict is least sure (Lewis & Gale 1994), on sites of which much was fetched
+(Settles & Craven 2008 weigh by density), and unlike each other and what is labelled, as k-means++
+spreads its first centres (Arthur & Vassilvitskii 2007; Ash et al. 2020 choose batches of labels
+so). One in five is a page that the strategy is sure of, which checks its precision and notices
+drift; one in five is a sure no that resembles the good ones. Unlike k-means++ nothing is drawn:
+the same pages get the same questions.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.text.tokens import words
+
+_BUCKETS = 1024
+TEXT = 3_000
+"""Characters of a page that are compared."""
+_SITE = 0.2
+"""A site is large if it has such a share of the pages."""
+
+Floats = NDArray[np.floating[Any]]
+Why = Literal["unsure", "strange", "unknown", "site", "sure", "missed"]
+
+_ROUND: tuple[Why, ...] = ("unsure", "unsure", "sure", "unsure", "missed")
+"""What is asked for in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Askable:
+    """What is known of a page that nobody has labelled."""
+
+    verdict: float
+    text: str
+    site: str = ""
+    known: bool = True
+    """Whether the verdict has a reason; if not, the strategy found nothing to go by."""
+
+
+class Told(NamedTuple):
+    """A page that a person judged, with the topic or since."""
+
+    text: str
+    value: float
+    site: str = ""
+
+
+class Asked(NamedTuple):
+    place: int  # among the pages to choose from
+    why: Why
+
+
+def choose(
+    pages: Sequence[Askable],
+    told: Sequence[Told],
+    count: int,
+    *,
+    threshold: float = 0.5,
+    given: int = 0,
+) -> list[Asked]:
+    """The pages to ask about; ``given``, labels so far, says whose turn it is in the round."""
+    if not pages:
+        return []
+    rows = _vectors([page.text for page in pages] + [each.text for each in told])
+    here, there = rows[: len(pages)], rows[len(pages) :]
+    verdicts = np.array([page.verdict for page in pages])
+    yes = verdicts >= threshold
+    away = np.abs(verdicts - threshold)
+    sure = {"sure": _outer(away, yes), "missed": _outer(away, ~yes)}
+    unsure = _unsure(verdicts, threshold)
+    shares = _shares(pages, told)
+    resembling = _nearest(here, np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes])))
+    strange = 1 - _nearest(here, there)
+    free = np.ones(len(pages), bool)
+    found = []
+    for turn in range(given, given + min(count, len(pages))):
+        why = _ROUND[turn % len(_ROUND)]
+        among = free & sure.get(why, free)
+        if not among.any():
+            why, among = "unsure", free
+        worth = resembling if why == "missed" else strange
+        if why == "unsure":
+            worth = unsure * strange * (1 + shares)
+        best = int(np.argmax(np.where(among, worth, -1.0)))
+        if why == "unsure":
+            why = _reason(best, pages[best].known, {"unsure": unsure, "strange": strange}, shares)
+        found.append(Asked(best, why))
+        free[best] = False
+        strange = np.minimum(strange, 1 - here @ here[best])
+        shares = np.where([page.site == pages[best].site for page in pages], 0.0, shares)
+    return found
+
+
+def _unsure(verdicts: Floats, threshold: float) -> Floats:
+    """1 at the threshold, 0 at both ends."""
+    reach = np.where(verdicts >= threshold, max(1 - threshold, 1e-9), threshold)
+    return np.asarray(1 - np.abs(verdicts - threshold) / reach)
+
+
+def _outer(away: Floats, side: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """More than half as far out as any on this side: sure, as this strategy's verdicts go."""
+    return np.asarray(side & (away >= away[side].max(initial=0.0) / 2))
+
+
+def _shares(pages: Sequence[Askable], told: Sequence[Told]) -> Floats:
+    """How much of what was fetched is of the page's site; 0 where a page of it is labelled."""
+    sizes = Counter(page.site for page in pages)
+    spoken = {each.site for each in told}
+    return np.array([0.0 if p.site in spoken else sizes[p.site] / len(pages) for p in pages])
+
+
+def _reason(best: int, known: bool, parts: dict[Why, Floats], shares: Floats) -> Why:
+    """What spoke most for a page: where it stands among all pages in each part."""
+    if not known:
+        return "unknown"
+    if _SITE <= shares[best] < 1:
+        return "site"
+    return max(parts, key=lambda name: float((parts[name] < parts[name][best]).mean()))
+
+
+def _nearest(rows: Floats, others: Floats) -> Floats:
+    """The cosine of each row to the nearest of the others; 0 where there are none."""
+    return np.asarray((rows @ others.T).max(axis=1)) if len(others) else np.zeros(len(rows))
+
+
+def _vectors(texts: Sequence[str]) -> Floats:
+    """Hashed words, (1 + ln tf)·ln(1 + N/df), each vector of length 1."""
+    rows = np.zeros((len(texts), _BUCKETS), np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        found = [_bucket(word) for word in words(text[:TEXT])]
+        row[:] = np.bincount(np.array(found, np.intp), minlength=_BUCKETS)
+    rarity = np.log(1 + len(texts) / np.maximum((rows > 0).sum(axis=0), 1))
+    rows = np.where(rows > 0, 1 + np.log(np.maximum(rows, 1)), 0) * rarity.astype(np.float32)
+    lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1))
+
+
+@lru_cache(maxsize=100_000)
+def _bucket(word: str) -> int:
+    return zlib.crc32(word[:64].encode("utf-8", "replace")) % _BUCKETS
