@@ -1,9 +1,9 @@
 """The gate: a new generation goes live only if it is not worse than the one it would replace.
 
-Both judge labelled pages that neither has learned from. A fifth of all labels is held back for
-this, of good and of bad ones alike, the same ones every time. A batch of bad labels would speak
-for itself, so the pages asked are, if there are enough of them, those that were labelled before
-the present generation was learned.
+Doubles of both judge labelled pages that they have not learned from. A fifth of all labels is held
+back from them, of good and of bad ones alike, the same ones every time. A batch of bad labels would
+speak for itself, so the pages asked are, if there are enough of them, those that were labelled
+before the present generation was learned.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Trial:
 
 
 class HeldBack:
-    """Which labels are never learned from: every fifth of each kind, in order of arrival."""
+    """Which labels no double learns from: every fifth of each kind, in order of arrival."""
 
     def __init__(self) -> None:
         self._held: dict[Url, bool] = {}

@@ -38,6 +38,8 @@ class School:
         self._held = HeldBack()
         self._known: set[Url] = set()
         """Pages whose labels the live generation was learned with."""
+        self._double: Strategy | None = None
+        """What the live generation would be without the labels that are held back."""
 
     def offer(self, example: Example) -> None:
         if example.by in ("seed", "user"):
@@ -50,26 +52,42 @@ class School:
     def lesson(self, strategy: Strategy) -> Lesson:
         """The next generation of this strategy, tried at the gate."""
         labelled = self._pool.labelled()
-        learning, held = self._held.split(labelled)
         judged = self._pool.judged(labelled)
-        assumed = self._assumed(learning) if not judged else []
-        again = len({e.target >= 0.5 for e in (*learning, *judged, *assumed)}) < 2
+        assumed = self._assumed(labelled) if not judged else []
+        again = len({e.target >= 0.5 for e in (*labelled, *judged, *assumed)}) < 2
         background = self._pool.visits() if self._visits else []
-        examples = (*learning, *judged, *assumed, *background)
+        examples = (*labelled, *judged, *assumed, *background)
         if not examples:
             return Lesson(None, note="nothing to learn from yet")
         learned = strategy.learn(examples)
-        note = _told(learning, judged, assumed, background)
+        note = _told(labelled, judged, assumed, background)
         if said := getattr(learned, "note", ""):
             note = f"{note} ({said})"
         if learned is strategy:
             return Lesson(None, note=f"learned nothing new from {note}", again=again)
-        trial = tried(strategy, learned, held, self._known)
+        trial, double = self._try(strategy, labelled, (*judged, *assumed))
         if trial.passed:
+            self._double = double
             self._known = {example.page.url for example in labelled}
             self._pool.learned(len(judged))
             return Lesson(learned, True, f"{note}; {trial}", trial, again)
         return Lesson(learned, False, f"held back: {note}; {trial}", trial, again)
+
+    def _try(
+        self, strategy: Strategy, labelled: Sequence[Example], others: Sequence[Example]
+    ) -> tuple[Trial, Strategy | None]:
+        """The gate. Every label is too dear to be left out for good: a double of the new
+        generation, taught without those held back, stands trial for it, against a double of the
+        old one. Mere visits are left out; nobody's verdict depends on them."""
+        learning, held = self._held.split(labelled)
+        if not held:
+            return Trial(0), None
+        old = self._double
+        if old is None:
+            earlier = [example for example in learning if example.page.url in self._known]
+            old = strategy.learn(earlier) if earlier else strategy
+        new = strategy.learn((*learning, *others))
+        return tried(old, new, held, self._known), new
 
     def _assumed(self, labelled: Sequence[Example]) -> list[Example]:
         """Where people gave only good pages: visited pages unlike them, taken for bad."""
