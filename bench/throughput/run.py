@@ -34,7 +34,7 @@ PACKAGES = {
     "debian-handbook": "usr/share/doc/debian-handbook/html/en-US",
 }
 PORT = 18080
-LIMIT_S = 300
+LIMIT_S = 150
 """A crawler that does not end by itself is stopped; what it fetched and spent until then counts."""
 MOST = 400_000
 """Bytes of the largest page kept: one manual's index should not be the whole measurement."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 from dataclasses import is_dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honeyguide.errors import ConfigError, ModelError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 OURS = {
     "breadth": "honeyguide.strategies.breadth:Breadth",
@@ -27,14 +29,14 @@ OURS = {
 
 
 def names() -> list[str]:
-    return sorted({*OURS, *(e.name for e in entry_points(group="honeyguide.strategies"))})
+    return sorted({*OURS, *(entry.name for entry in _others())})
 
 
 def find(name: str) -> type[Any]:
     """The class of that strategy, imported now."""
     target = OURS.get(name)
     if target is None:
-        for entry in entry_points(group="honeyguide.strategies"):
+        for entry in _others():
             if entry.name == name:
                 target = entry.value
                 break
@@ -50,3 +52,9 @@ def find(name: str) -> type[Any]:
     if not (isinstance(found, type) and is_dataclass(found)):
         raise ModelError(f"the strategy {name!r} is not a dataclass: {target}")
     return found
+
+
+def _others() -> EntryPoints:
+    from importlib.metadata import entry_points  # takes as long to load as a dozen pages
+
+    return entry_points(group="honeyguide.strategies")

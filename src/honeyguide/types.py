@@ -120,9 +120,9 @@ class Response:
     body: bytes
     """The payload with its content coding undone."""
     request_head: bytes
-    """The request as it went out, request line to blank line."""
+    """The request as it went out, request line to blank line; empty if nobody archives it."""
     head: bytes
-    """Status line and headers as received, to the blank line."""
+    """Status line and headers as received, to the blank line; empty if nobody archives them."""
     ip: str
     started: float
     """Unix time at which the request was sent."""

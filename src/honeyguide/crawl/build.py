@@ -128,7 +128,9 @@ async def opened(
             Store.open(folder, "crawl", settings.store, clock, words=words)
         )
         store.hold_to(settings.topic.threshold)
-        network = fetcher or CurlFetcher(settings.fetch, user_agent=agent)
+        network = fetcher or CurlFetcher(
+            settings.fetch, user_agent=agent, archives=settings.store.warc
+        )
         if fetcher is None:
             closing.push_async_callback(network.aclose)
         if settings.fetch.lab:

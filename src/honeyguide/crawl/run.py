@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -20,6 +21,8 @@ from honeyguide.types import Url
 
 Observer = Callable[[Progress], None]
 
+_ALLOCATED = 20_000
+"""Objects after which Python looks for garbage; its own default is 700."""
 _NAMED = 3
 """Failed seeds that a report names one by one."""
 
@@ -29,7 +32,7 @@ async def run(folder: Path, settings: Settings, observer: Observer | None) -> Re
     began = time.time()
     async with opened(folder, settings) as ring:
         status.begin(ring.store, ring.tally.visits, began)
-        with _stoppable(ring):
+        with _stoppable(ring), _seldom_tidied():
             watching = asyncio.create_task(_observe(ring, observer)) if observer else None
             try:
                 report = await ring.run()
@@ -64,6 +67,20 @@ async def _observe(ring: Ring, observer: Observer) -> None:
     while True:
         observer(ring.progress())
         await asyncio.sleep(0.25)
+
+
+@contextlib.contextmanager
+def _seldom_tidied() -> Iterator[None]:
+    """Python's search for unreachable rings of objects, put off: a page makes thousands of objects
+    and no such ring, and the search goes over all that was loaded before the crawl as well."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(_ALLOCATED, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 @contextlib.contextmanager

@@ -56,9 +56,12 @@ class CurlFetcher:
         resolver: Names | None = None,
         clock: Callable[[], float] = time.time,
         authorities: str = "",
+        archives: bool = True,
     ) -> None:
+        """``archives``: somebody keeps the heads of requests and answers as they were."""
         proxy = _lab(settings.lab) if settings.lab else _proxy(settings.proxy)
         self._settings = settings
+        self._archives = archives
         self._clock = clock
         self._proxied = bool(proxy)
         self._plain_proxy = proxy.startswith("http")
@@ -108,7 +111,7 @@ class CurlFetcher:
             resolve,
             lambda head: self._room(request, head),
         )
-        head, payload = arrived.head, arrived.payload
+        head, payload, kept = arrived.head, arrived.payload, self._archives
         if self._settings.cookies:
             cookies = [value for name, value in head.headers if name.lower() == "set-cookie"]
             if cookies:
@@ -119,8 +122,8 @@ class CurlFetcher:
             headers=head.headers,
             payload=payload,
             body=self._body(request, arrived),
-            request_head=request_head(self._target(url), authority(url), lines),
-            head=head.archived(len(payload)),
+            request_head=request_head(self._target(url), authority(url), lines) if kept else b"",
+            head=head.archived(len(payload)) if kept else b"",
             ip="" if self._proxied else arrived.ip,
             started=started,
             elapsed=arrived.elapsed,
