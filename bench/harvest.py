@@ -48,6 +48,7 @@ STRATEGIES = (
     "user_utility:teacher=both,warmup=20",
     "ontology_weights:teacher=both",
     "ontology_ann:teacher=none,house=true",
+    *(f"honeyguide:teacher={who}" for who in ("none", "automatic", "labels", "both")),
     *REFERENCES,
 )
 """Strategies that learn, each static (``none``) and adaptive; see lab/variants.py."""

@@ -52,7 +52,7 @@ class TopicSettings:
 
 @dataclass(frozen=True, slots=True)
 class CrawlSettings:
-    strategy: str = "keyword"
+    strategy: str = "honeyguide"
     """How to decide: the name of a strategy."""
     order: Literal["strategy", "best", "breadth", "proportional"] = "strategy"
     """Who goes first; ``strategy``: what the strategy is used to."""

@@ -245,6 +245,8 @@ class Habits(NamedTuple):
     """Any one of these must be in the topic; empty: nothing is needed."""
     visits: bool = False
     """It learns from every visit, with the verdict as the target, besides labels."""
+    outlinks: bool = False
+    """It reads the links on the pages that it learns from."""
     grows: bool = False
     """It learns whenever its examples grew by a tenth, not every so many pages."""
     reads: Literal["words", "links"] = "words"

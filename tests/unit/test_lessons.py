@@ -139,13 +139,12 @@ def test_good_and_bad_at_once_is_a_mistake() -> None:
     ("topic", "strategy"),
     [
         ({}, "breadth"),
-        ({"keywords": ["finch"]}, "keyword"),
-        ({"description": "finches"}, "keyword"),
-        ({"keywords": ["finch"], "good": ["http://a.test/"]}, "hybrid_svm"),
-        ({"good_files": ["*.html"]}, "hybrid_svm"),
+        ({"keywords": ["finch"]}, "honeyguide"),
+        ({"description": "finches"}, "honeyguide"),
+        ({"good_files": ["*.html"]}, "honeyguide"),
+        ({"bad": ["http://a.test/"]}, "breadth"),
         ({"ontology": "cell"}, "breadth"),
-        ({"ontology": "cell", "concept": "cell"}, "ontology_weights"),
-        ({"ontology": "cell", "concept": "cell", "good": ["http://a.test/"]}, "ontology_ann"),
+        ({"ontology": "cell", "concept": "cell"}, "honeyguide"),
     ],
 )
 def test_what_suits_a_topic(topic: dict[str, Any], strategy: str) -> None:

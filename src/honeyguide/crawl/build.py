@@ -144,7 +144,8 @@ async def opened(
         manners, coverage = _manners(store, settings, clock()), recall(store)
         stages = Stages(settings, fence, store.find_copy, words)
         # In simulated time a lesson takes none, so that a comparison can be repeated.
-        learner = (Apart if fetcher is None else Here)(strategy.habits.visits)
+        habits = strategy.habits
+        learner = (Apart if fetcher is None else Here)(habits.visits, habits.outlinks)
         given = (*examples, *examples_of(folder, settings))
         lessons = Lessons(store, settings, strategy, learner, judged(settings), given, people)
         if warning:

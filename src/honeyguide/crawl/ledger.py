@@ -55,6 +55,9 @@ class _Yield:
         return (self.good + _PULL * wider) / (self.count + _PULL)
 
 
+_NOTHING = _Yield()
+
+
 @dataclass(slots=True)
 class _Page:
     """A page that links stand on."""
@@ -136,7 +139,23 @@ class Ledger:
 
     def told(self, links: Sequence[Link]) -> list[Link]:
         """The same links, each with what came of its like."""
-        return [Link(*link[:-1], self._yields(link)) for link in links]
+        wider = self._all.good / self._all.count
+        hosts: dict[str, tuple[float, float]] = {}
+        found = []
+        for link in links:
+            host = authority(link.url)
+            if (known := hosts.get(host)) is None:
+                yielded = self._hosts.get(host, _NOTHING)
+                known = hosts[host] = (yielded.mean(wider), yielded.count)
+            group = self._groups.get((host, link.tag_path), _NOTHING)
+            of_host, hosted = known
+            siblings, parents, best, relevant, barren = self._parents(link, of_host)
+            yields = Yields(
+                of_host, hosted, group.mean(of_host), group.count,
+                siblings, parents, best, relevant, barren, self.visits,
+            )  # fmt: skip
+            found.append(Link(*link[:-1], yields))
+        return found
 
     def touched(self) -> list[Url]:
         """Waiting links about which more is known since they were last asked for here."""
@@ -149,35 +168,21 @@ class Ledger:
         self._touched.clear()
         return list(found)
 
-    def _yields(self, link: Link) -> Yields:
-        host = authority(link.url)
-        hosts, groups = self._hosts.get(host), self._groups.get((host, link.tag_path))
-        wider = self._all.good / self._all.count
-        of_host = hosts.mean(wider) if hosts else wider
-        met = self._met.get(link.url)
+    def _parents(self, link: Link, host: float) -> tuple[float, float, float, int, int]:
+        """What came of its siblings; verdicts of the pages it stands on, mean and best; how many
+        of these are relevant; steps since the last relevant one."""
+        met, pages = self._met.get(link.url), self._pages
         if met is None:
-            relevant = int(link.parent >= self._threshold)
-            page = self._pages.get(link.source) if link.source else None
-            siblings = page.found.mean(of_host) if page else of_host
-            parents = best = link.parent
-            barren = page.barren if page else 0
-        else:
-            pages = [page for url in met.sources if (page := self._pages.get(url))]
-            siblings = max((page.found.mean(of_host) for page in pages), default=of_host)
-            parents, best, relevant = met.total / met.count, met.best, met.relevant
-            barren = met.barren
-        return Yields(
-            of_host,
-            hosts.count if hosts else 0.0,
-            groups.mean(of_host) if groups else of_host,
-            groups.count if groups else 0.0,
-            siblings,
-            parents,
-            best,
-            relevant,
-            barren,
-            self.visits,
-        )
+            page = pages.get(link.source) if link.source else None
+            siblings, barren = (page.found.mean(host), page.barren) if page else (host, 0)
+            return siblings, link.parent, link.parent, int(link.parent >= self._threshold), barren
+        siblings = -1.0
+        for source in met.sources:
+            page = pages.get(source)
+            if page is not None and (mean := page.found.mean(host)) > siblings:
+                siblings = mean
+        mean = met.total / met.count
+        return host if siblings < 0 else siblings, mean, met.best, met.relevant, met.barren
 
 
 def _kept(yields: OrderedDict[K, _Yield], key: K, most: int) -> _Yield:

@@ -53,8 +53,7 @@ class Lessons:
         self._asked = people
         self._people = settings.learn.teacher in ("interactive", "both")
         self._store = store
-        self._links = habits.visits
-        """Who learns from every visit may read the links on it, too."""
+        self._links = habits.outlinks
         self._known: dict[Url, tuple[float, By]] = {u: (v, "seed") for u, v in given.items()}
         self._awaited = set(given)
         self._patience = _PATIENCE + len(given)

@@ -42,12 +42,12 @@ class Manners:
 
     def permit(self, url: Url, now: float) -> Permit:
         # First of all, lest a domain with endless names have us read endless robots.txt files.
-        if self.quota.spent(domain(host(url))):
+        name, place = host(url), origin(url)
+        if self.quota.spent(domain(name)):
             return Permit("later", None, "the domain's quota is spent", now + _RECHECK_S)
-        rules = self.robots.rules(origin(url), now)
+        rules = self.robots.rules(place, now)
         if rules is None:
             return Permit("ask")
-        name, place = host(url), origin(url)
         if rules.closed:
             # Another port or scheme of the host may be in order: then only this link waits.
             if self._open.get(name, place) == place:

@@ -49,9 +49,5 @@ def choices(topic: Mapping[str, Any]) -> list[Choice]:
 
 def suited(topic: Mapping[str, Any]) -> str:
     """The strategy for a topic whose owner did not choose one."""
-    examples = has(topic, "good") or has(topic, "bad")
-    if has(topic, "ontology"):
-        return "ontology_ann" if examples else "ontology_weights"
-    if examples:
-        return "hybrid_svm"
-    return "keyword" if has(topic, "keywords") or has(topic, "description") else "breadth"
+    stated = ("good", "keywords", "description", "ontology")
+    return "honeyguide" if any(has(topic, what) for what in stated) else "breadth"

@@ -14,6 +14,7 @@ HEADERS: Final = 1000
 """Most bytes and most headers of an answer's head."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
+_BLANK = (" ", "\t")
 _STATUS = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})(?![0-9])")
 _HOP = re.compile(rb"\s*(?:transfer-encoding|content-length)\s*(?::|\Z)", re.IGNORECASE).match
 _CONTACT = re.compile(
@@ -75,13 +76,12 @@ def read(url: str, received: list[bytes]) -> Head:
         raise ProtocolError(url, "the answer's head is too large")
     headers: list[tuple[str, str]] = []
     for line in lines[1:]:
-        text = line.decode("latin-1")
-        if text.startswith((" ", "\t")):  # an old way to continue the line before
+        name, colon, value = line.decode("latin-1").partition(":")
+        if name[:1] in _BLANK:  # an old way to continue the line before
             if headers:
-                headers[-1] = (headers[-1][0], f"{headers[-1][1]} {text.strip()}")
-            continue
-        name, colon, value = text.partition(":")
-        if colon:
+                rest = f"{name}{colon}{value}".strip()
+                headers[-1] = (headers[-1][0], f"{headers[-1][1]} {rest}")
+        elif colon:
             headers.append((name.strip(), value.strip()))
     return Head(int(match[1]), tuple(lines), tuple(headers))
 

@@ -68,6 +68,8 @@ class Rules:
     """Everything is disallowed: robots.txt itself could not be had."""
 
     def allows(self, url: Url) -> bool:
+        if not (self.disallowed or self.patterns or self.closed):
+            return True  # as most sites do
         where = path(url)
         if where == "/robots.txt":
             return True

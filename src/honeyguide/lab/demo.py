@@ -46,7 +46,7 @@ def demonstrate(folder: Path, topic_name: str, pages: int, watch: Watch) -> list
     truth = len(web.labelled(topic_name))
     runs = []
     with _served() as address:
-        for title, strategy in (("focused (keyword)", "keyword"), ("breadth-first", "breadth")):
+        for title, strategy in (("honeyguide", "honeyguide"), ("breadth-first", "breadth")):
             collection = create(
                 folder / strategy,
                 seeds=topic.seeds,

@@ -118,6 +118,7 @@ def _settings(trial: Trial, topic: Drawn) -> Settings:
         {
             "topic": {
                 "name": trial.topic,
+                "language": trial.web.language,
                 "keywords": list(topic.keywords),
                 "seeds": list(topic.seeds),
             },

@@ -41,6 +41,8 @@ class WebSpec:
     """Simulated seconds until an answer."""
     delay_s: float = 0.0
     """Simulated seconds that a host rests; 0: the best candidate always goes first."""
+    language: str = "en"
+    """Of the topics on it."""
 
 
 @dataclass(frozen=True, slots=True)

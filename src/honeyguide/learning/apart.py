@@ -65,8 +65,10 @@ class Answer(NamedTuple):
 class Apart:
     """Sends examples to the other process as they come, and waits for lessons without blocking."""
 
-    def __init__(self, visits: bool = False) -> None:
+    def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
+        """``visits``: all of them are learned from; ``outlinks``: also the links on pages."""
         self._visits = visits
+        self._links = LINKS if outlinks else 0
         self._labels: list[Example] = []
         self._judged: deque[Example] = deque(maxlen=VISITS)
         self._seen: deque[Example] = deque(maxlen=VISITS if visits else BACKGROUND)
@@ -77,7 +79,7 @@ class Apart:
         self._process: asyncio.subprocess.Process | None = None
 
     def offer(self, example: Example) -> None:
-        example = small(example, LINKS if self._visits else 0)
+        example = small(example, self._links)
         if example.by in ("seed", "user"):
             self._labels.append(example)
         else:
@@ -142,11 +144,12 @@ class Apart:
 class Here:
     """A school in this process, for the lab: in simulated time a lesson takes none."""
 
-    def __init__(self, visits: bool = False) -> None:
+    def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
         self._school = School(visits)
+        self._links = LINKS if outlinks else 0
 
     def offer(self, example: Example) -> None:
-        self._school.offer(example)
+        self._school.offer(small(example, self._links))
 
     def remember(self, known: set[Url]) -> None:
         self._school.remember(known)

@@ -22,7 +22,7 @@ FEWEST = 25
 """… if there are so many; a smaller set is needed whole."""
 _TRIAL = 4
 """Fewer pages than this, or pages of one kind only, prove nothing."""
-TOLERANCE = 0.005
+TOLERANCE = 0.02
 """Mean squared error that a new generation may lose in any case; beyond it, no more than chance
 explains: the standard error of the pages' differences."""
 

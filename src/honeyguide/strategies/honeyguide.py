@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,20 +94,21 @@ class _Words(NamedTuple):
 
 
 PRIOR = Evidence(
-    best=-0.77,
-    parents=0.91,
-    anchor=0.45,
-    around=0.33,
-    address=0.44,
-    group=0.86,
-    siblings=0.70,
-    inlinks=-0.21,
-    relevant=0.41,
+    best=0.56,
+    parents=1.17,
+    anchor=1.39,
+    around=0.69,
+    address=0.0,
+    group=0.24,
+    siblings=0.71,
+    inlinks=0.0,
+    relevant=0.70,
     host=0.0,
-    barren=0.0,
-    inside=0.0,
-    bias=-0.80,
+    barren=-0.20,
+    inside=0.33,
+    bias=-0.59,
 )
+"""Log-odds, learned on the embedded web (bench/prior.py)."""
 _SAID = (
     "the best page it stands on",
     "the pages it stands on",
@@ -124,6 +125,15 @@ _SAID = (
     "",
 )
 """The same for people."""
+
+
+_LEFT_OUT = {
+    "parents": ("best", "parents", "barren"),
+    "siblings": ("siblings",),
+    "group": ("group",),
+    "host": ("host",),
+    "inlinks": ("inlinks", "relevant"),
+}
 
 
 @dataclass(frozen=True)
@@ -144,6 +154,7 @@ class Honeyguide:
     use_prior: bool = True
     use_words: bool = True
     use_signs: bool = True
+    without: Literal["", "parents", "siblings", "group", "host", "inlinks"] = ""
     """Parts that can be left out, to see what they bring."""
     page_words: Lexicon | None = None
     page_machine: Linear | None = None
@@ -319,6 +330,8 @@ class Honeyguide:
                 np.ones(len(links)),
             )
         )
+        for name in _LEFT_OUT.get(self.without, ()):
+            rows[:, Evidence._fields.index(name)] = 0.0
         return rows
 
     def _words_say(self, links: Sequence[Link]) -> list[_Words]:

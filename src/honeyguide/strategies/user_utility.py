@@ -84,7 +84,9 @@ class UserUtility:
     Until pages were rated good and bad, the topic's keywords stand in for Φ.
     """
 
-    habits: ClassVar[Habits] = Habits(order="proportional", learns=True, visits=True, grows=True)
+    habits: ClassVar[Habits] = Habits(
+        order="proportional", learns=True, visits=True, outlinks=True, grows=True
+    )
 
     keywords: tuple[str, ...] = ()
     description: str = ""

@@ -1,0 +1,134 @@
+"""What became of links, and what a waiting link is told of it."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from honeyguide.crawl import ledger as module
+from honeyguide.crawl.ledger import Ledger
+from honeyguide.types import Copy, Link, Url, Verdict, Visit, Yields
+
+HUB = Link(Url("http://a.org/hub"), source=Url("http://a.org/"), parent=0.9)
+
+
+def link(path: str, source: Link = HUB, tag_path: str = "ul/li", host: str = "a.org") -> Link:
+    return Link(Url(f"http://{host}/{path}"), source=source.url, tag_path=tag_path, parent=0.9)
+
+
+def followed(ledger: Ledger, one: Link, score: float | None, copy: Copy | None = None) -> None:
+    verdict = None if score is None else Verdict(score)
+    ledger.followed(Visit(one, 0.0, verdict=verdict, copy=copy))
+
+
+def yields(ledger: Ledger, one: Link) -> Yields:
+    (told,) = ledger.told((one,))
+    assert told.yields is not None
+    assert told._replace(yields=None) == one
+    return told.yields
+
+
+def test_siblings_of_a_good_page_are_lifted() -> None:
+    ledger = Ledger(0.5)
+    children = [link(str(n)) for n in range(4)]
+    ledger.found(HUB, 0.2, children)
+    before = yields(ledger, children[3])
+    followed(ledger, children[0], 1.0)
+    followed(ledger, children[1], 1.0)
+    after = yields(ledger, children[3])
+    assert after.siblings > before.siblings
+    assert after.group > before.group
+    assert after.host > before.host
+    assert ledger.touched() == [children[2].url, children[3].url], "those that still wait"
+    assert ledger.touched() == [], "told once"
+
+
+def test_a_poor_place_on_the_page_does_not_blame_another() -> None:
+    ledger = Ledger(0.5)
+    good, poor = link("1"), link("2", tag_path="div.nav")
+    ledger.found(HUB, 0.2, [good, poor, link("3"), link("4", tag_path="div.nav")])
+    followed(ledger, good, 1.0)
+    followed(ledger, poor, 0.0)
+    listed = yields(ledger, link("3"))
+    navigation = yields(ledger, link("4", tag_path="div.nav"))
+    assert listed.group > navigation.group
+    assert listed.host == navigation.host
+
+
+def test_copies_and_failures_yield_nothing() -> None:
+    for score, copy in ((1.0, Copy(Url("http://a.org/x"), True)), (None, None)):
+        ledger = Ledger(0.5)
+        followed(ledger, link("1"), score, copy)
+        assert yields(ledger, link("2")).host < module._HOPE
+
+
+def test_parents_are_counted_and_averaged() -> None:
+    ledger = Ledger(0.5)
+    target = link("x")
+    other = Link(Url("http://b.org/"), source=Url("http://b.org/z"))
+    ledger.found(HUB, 0.9, [target])
+    ledger.found(other, 0.1, [target])
+    found = yields(ledger, target)
+    assert (found.best, found.relevant, round(found.parents, 6)) == (0.9, 1, 0.5)
+
+
+def test_steps_since_the_last_relevant_page() -> None:
+    ledger = Ledger(0.5)
+    first = link("1")
+    ledger.found(HUB, 0.9, [first])
+    assert yields(ledger, first).barren == 0
+    second = link("2", source=first)
+    ledger.found(first, 0.1, [second])
+    third = link("3", source=second)
+    ledger.found(second, 0.1, [third])
+    assert (yields(ledger, second).barren, yields(ledger, third).barren) == (1, 2)
+    seed = Link(Url("http://s.org/"))
+    ledger.found(seed, 0.0, [link("4", source=seed)])
+    assert yields(ledger, link("4", source=seed)).barren == 0, "somebody chose it"
+
+
+def test_old_news_fade() -> None:
+    ledger = Ledger(0.5)
+    for n in range(100):
+        followed(ledger, link(str(n)), 1.0)
+    assert yields(ledger, link("x")).host > 0.9
+    for n in range(200):
+        followed(ledger, link(f"later{n}"), 0.0)
+    assert yields(ledger, link("x")).host < 0.1
+
+
+def test_memory_is_bounded(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    for name in ("_PAGES", "_LINKS", "_GROUPS"):
+        monkeypatch.setattr(module, name, 10)
+    ledger = Ledger(0.5)
+    for n in range(100):
+        page = Link(Url(f"http://h{n}.org/"), source=HUB.url)
+        ledger.found(page, 0.5, [link(f"{n}/{m}", page, host=f"h{n}.org") for m in range(300)])
+        followed(ledger, link(f"{n}/0", page, host=f"h{n}.org"), 1.0)
+    sizes = [len(part) for part in (ledger._pages, ledger._met, ledger._hosts, ledger._groups)]
+    assert max(sizes) <= 10
+    assert len(ledger.touched()) <= module._TOUCHED + module._CHILDREN
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.integers(0, 9), st.floats(0, 1), st.booleans()), max_size=60
+    )
+)
+def test_yields_are_chances(steps: list[tuple[int, int, float, bool]]) -> None:
+    """Whatever happens, in whatever order."""
+    ledger = Ledger(0.5)
+    pages = [link(str(n)) for n in range(10)]
+    for at, to, score, visited in steps:
+        if visited:
+            followed(ledger, pages[at], score)
+        else:
+            ledger.found(pages[at], score, [pages[to]._replace(source=pages[at].url)])
+        for told in ledger.told(pages):
+            assert told.yields is not None
+            host, _, group, _, siblings, parents, best, relevant, barren, visits = told.yields
+            assert all(0 <= chance <= 1 for chance in (host, group, siblings, parents, best))
+            assert relevant >= 0
+            assert barren >= 0
+            assert visits == ledger.visits

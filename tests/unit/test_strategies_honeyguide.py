@@ -1,0 +1,157 @@
+"""The honeyguide strategy: critic, apprentice, and what each starts from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from honeyguide.errors import ModelError
+from honeyguide.strategies.honeyguide import PRIOR, Evidence, Honeyguide
+from honeyguide.types import UNKNOWN, Concept, Example, Link, Page, Url, Yields
+
+GOOD = "owl feather nest wing beak prey night owl silent flight"
+BAD = "engine wheel piston steel fuel brake clutch gear torque"
+PLAIN = Yields(0.1, 5.0, 0.1, 5.0, 0.1, 0.2, 0.2, 0, 1, 50)
+
+
+def page(name: str, text: str) -> Page:
+    return Page(Url(f"http://e.org/{name}"), title=text.split()[0], text=text)
+
+
+def link(name: str, anchor: str = "", yields: Yields | None = PLAIN, **more: object) -> Link:
+    source = Url("http://e.org/list")
+    return Link(Url(f"http://e.org/{name}"), source=source, anchor=anchor, yields=yields, **more)  # type: ignore[arg-type]
+
+
+def examples() -> list[Example]:
+    found = []
+    for n in range(6):
+        for name, text, target in (("good", GOOD, 1.0), ("bad", BAD, 0.0)):
+            url = Url(f"http://e.org/{name}{n}")
+            one = Page(url, title=text.split()[n % 3], text=f"{text} word{n}")
+            found.append(Example(Link(url, channel="example"), one, target, "seed"))
+    return found
+
+
+def visits(count: int, good_anchor: str, bad_anchor: str) -> list[Example]:
+    """Followed links: those with one anchor led to good pages, the others did not."""
+    found = []
+    for n in range(count):
+        for name, text, anchor, target in (
+            ("g", GOOD, good_anchor, 0.95),
+            ("b", BAD, bad_anchor, 0.05),
+        ):
+            where = link(f"{name}{n}", anchor)
+            found.append(Example(where, page(f"{name}{n}", text), target, "visit"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def taught() -> Honeyguide:
+    return Honeyguide().learn(examples())
+
+
+def test_it_knows_nothing_of_an_unstated_topic() -> None:
+    assert Honeyguide().judge(page("x", GOOD)).score == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"keywords": ("owl",)},
+        {"description": "owls and their feathers"},
+        {"concepts": (Concept("owl", 0), Concept("engine", 5))},
+    ],
+)
+def test_words_concepts_or_a_sentence_are_enough(stated: dict[str, object]) -> None:
+    strategy = Honeyguide(**stated)  # type: ignore[arg-type]
+    assert strategy.judge(page("x", GOOD)).score > strategy.judge(page("y", BAD)).score
+    good, bad = strategy.rank((link("1", "the silent owl"), link("2", "engine repair")))
+    assert good > bad
+
+
+def test_examples_teach_the_critic(taught: Honeyguide) -> None:
+    good, bad = taught.judge(page("x", GOOD)), taught.judge(page("y", BAD))
+    assert good.score > 0.8 > 0.2 > bad.score
+    assert any("owl" in reason.what or "feather" in reason.what for reason in good.reasons)
+
+
+def test_the_critic_reads_links_before_any_was_followed(taught: Honeyguide) -> None:
+    owl, engine, here = taught.rank((link("1", "owl nest"), link("2", "engine"), link("3", "here")))
+    assert owl > here > engine
+
+
+def test_yields_count(taught: Honeyguide) -> None:
+    rich = PLAIN._replace(siblings=0.9, group=0.8)
+    lifted, plain = taught.rank((link("1", "here", rich), link("2", "here")))
+    assert lifted > plain
+    near, far = taught.rank(
+        (link("1", "here", PLAIN._replace(parents=0.9, best=0.9)), link("2", "here"))
+    )
+    assert near > far
+
+
+def test_the_apprentice_learns_signs_that_the_critic_cannot_know(taught: Honeyguide) -> None:
+    first, second = link("1", "read more"), link("2", "contact")
+    before = taught.rank((first, second))
+    learned = taught.learn([*examples(), *visits(15, "read more", "contact")])
+    after = learned.rank((first, second))
+    assert after[0] - after[1] > before[0] - before[1]
+    assert after[0] > after[1]
+    said = " ".join(reason.what for reason in learned.explain(first))
+    assert "“more” in the anchor" in said or "“read” in the anchor" in said
+
+
+def test_without_signs_or_prior_it_still_ranks(taught: Honeyguide) -> None:
+    for part in ("use_prior", "use_words", "use_signs"):
+        less = replace(taught, **{part: False}).learn([*examples(), *visits(9, "owl", "engine")])
+        assert all(0 <= score <= 1 for score in less.rank((link("1", "owl"), link("2", "x"))))
+
+
+def test_a_links_score_does_not_depend_on_its_neighbours(taught: Honeyguide) -> None:
+    links = [link(str(n), f"owl {n}") for n in range(40)]
+    together = taught.rank(links)
+    assert together == [score for one in links for score in taught.rank((one,))]
+
+
+def test_people_go_before_its_own_verdicts() -> None:
+    """With enough good pages from people, its own sure verdicts do not teach the critic."""
+    strategy = replace(Honeyguide(), few=5)
+    wrong = [Example(link(f"w{n}"), page(f"w{n}", f"{BAD} {n}"), 1.0, "judge") for n in range(30)]
+    alone, misled = strategy.learn(examples()), strategy.learn([*examples(), *wrong])
+    assert alone.judge(page("y", BAD)).score == misled.judge(page("y", BAD)).score
+    few = replace(strategy, few=50)
+    assert few.learn([*examples(), *wrong]).judge(page("y", BAD)).score > 0.5
+
+
+def test_the_same_examples_leave_the_critic_alone(taught: Honeyguide) -> None:
+    again = taught.learn([*examples(), *visits(3, "owl", "engine")])
+    assert again.page_machine is taught.page_machine
+
+
+def test_one_kind_of_page_teaches_nothing() -> None:
+    strategy = Honeyguide()
+    assert strategy.learn([e for e in examples() if e.target]) is strategy
+
+
+def test_optimism_shrinks_as_a_host_is_visited() -> None:
+    curious = Honeyguide(keywords=("owl",), explore=0.5)
+    new, old = PLAIN._replace(hosted=0.0), PLAIN._replace(hosted=40.0)
+    unknown, known = curious.rank((link("1", "x", new), link("2", "x", old)))
+    assert unknown > known
+    unknown, known = replace(curious, explore=0.0).rank((link("1", "x", new), link("2", "x", old)))
+    assert unknown == known
+
+
+def test_a_damaged_generation_is_refused(taught: Honeyguide) -> None:
+    with pytest.raises(ModelError, match="other evidence"):
+        replace(taught, moved=(1.0,))
+    with pytest.raises(ModelError, match="lack weights"):
+        replace(taught, sign_names="a owl", sign_weights=None)
+
+
+def test_the_prior_has_a_reason_for_every_sign() -> None:
+    assert len(PRIOR) == len(Evidence._fields)
+    assert min(PRIOR.anchor, PRIOR.siblings, PRIOR.parents + PRIOR.best) > 0
+    assert PRIOR.barren <= 0
