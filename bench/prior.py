@@ -1,12 +1,11 @@
-"""The prior of the honeyguide strategy, learned on webs that come with this project.
+"""The prior of the honeyguide strategy, learned on the web that comes with this project.
 
-    python bench/prior.py [--rounds 2] [--draws 3]
+    python bench/prior.py [--draws 6] [--made]
 
-Crawls the embedded web and some made ones with the strategy as it is, choosing links in proportion
-to their scores so that poor ones are tried as well, and fits a logistic regression of the truth
-about each followed link on what was known of it before. The next round crawls with the outcome.
-Prints the coefficients for strategies/honeyguide.py, and how well each web's links are told apart
-by a prior that was learned on the others.
+Crawls the embedded web with the strategy as it is, choosing links in proportion to their scores so
+that poor ones are tried as well, and fits a logistic regression of the truth about each followed link
+on what was known of it before. Prints the coefficients for strategies/honeyguide.py. ``--made`` does
+the same for some made webs, and says how well each web's links are told apart by the others' priors.
 """
 
 from __future__ import annotations
@@ -30,54 +29,49 @@ from honeyguide.lab.trials import Trial, WebSpec, opened
 from honeyguide.lab.web import without_scheme
 from honeyguide.models import logistic
 from honeyguide.store.store import Store
-from honeyguide.strategies import honeyguide
 from honeyguide.strategies.honeyguide import Evidence, Honeyguide
 
 DEMO = ("backup-and-replication", "full-text-search", "authentication")
 MADE = {
-    "seed=101,pages=20000,hosts=60": ("sqlite", "borg"),
-    "seed=102,pages=30000,hosts=200,locality=0.3,telling_urls=0.6": ("django", "restic"),
-    "seed=103,pages=20000,hosts=100,hubs_only=true,hubs=0.05": ("apache", "whoosh"),
+    "seed=101,pages=20000,hosts=60": ("sqlite", "borg", "apache"),
+    "seed=102,pages=30000,hosts=200,locality=0.3,telling_urls=0.6": ("django", "restic", "python"),
+    "seed=103,pages=20000,hosts=100,hubs_only=true": ("apache", "whoosh", "postgresql"),
 }
 BUDGET = 400
-_PENALTY = 2.0
+_PENALTY = 4.0
+_NEVER_POSITIVE = ("inlinks", "barren")
+_EITHER = ("inside", "bias")
+"""All other evidence speaks for a link, if it says anything."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--draws", type=int, default=6)
+    parser.add_argument("--made", action="store_true")
     chosen = parser.parse_args()
     webs = [(WebSpec("demo", demo_files()), DEMO)]
-    webs += [(WebSpec(f"made {plan}", made=plan), topics) for plan, topics in MADE.items()]
-    for round_ in range(chosen.rounds):
-        seen = {spec.name: gathered(spec, topics, chosen.draws) for spec, topics in webs}
-        prior = fitted(list(seen.values()))
-        sys.stdout.write(f"round {round_ + 1}\n")
-        for name, (rows, truth) in seen.items():
-            others = fitted([two for other, two in seen.items() if other != name])
-            sys.stdout.write(
-                f"  {name}: {len(truth)} links, {truth.mean():.2f} good; chance that a good one "
-                f"ranks before a bad one: {told_apart(rows @ others, truth):.3f} "
-                f"(before: {told_apart(rows @ np.array(honeyguide.PRIOR), truth):.3f})\n"
-            )
-        honeyguide.PRIOR = Evidence(*prior.tolist())  # the next round crawls with it
-        for field, value in zip(Evidence._fields, prior, strict=True):
+    if chosen.made:
+        webs += [(WebSpec(f"made {plan}", made=plan), topics) for plan, topics in MADE.items()]
+    seen = {spec.name: gathered(spec, topics, chosen.draws) for spec, topics in webs}
+    priors = {name: fitted(parts) for name, parts in seen.items()}
+    for name, parts in seen.items():
+        sys.stdout.write(f"{name}: {sum(len(truth) for _, truth in parts)} links\n")
+        for field, value in zip(Evidence._fields, priors[name], strict=True):
             sys.stdout.write(f"    {field}={value:.2f},\n")
-        sys.stdout.flush()
+        for other, prior in priors.items():
+            apart = np.mean([told_apart(rows @ prior, truth) for rows, truth in parts])
+            sys.stdout.write(f"  a good link goes before a bad one by {other}: {apart:.3f}\n")
 
 
-def gathered(spec: WebSpec, topics: tuple[str, ...], draws: int) -> tuple[Any, Any]:
-    """What was known of every link that was followed, and whether it led to something."""
-    rows, truth = [], []
+def gathered(spec: WebSpec, topics: tuple[str, ...], draws: int) -> list[tuple[Any, Any]]:
+    """By topic, what was known of every link that was followed, and whether it led somewhere."""
+    found = []
     for topic in topics:
-        for draw in range(draws):
-            # Half of the crawls know only a few keywords.
-            trial = Trial(spec, topic, "honeyguide", draw, BUDGET, examples=10)
-            found, good = followed(trial, bare=draw % 2 == 1)
-            rows.append(found)
-            truth.append(good)
-    return np.concatenate(rows), np.concatenate(truth)
+        trials = [Trial(spec, topic, "honeyguide", n, BUDGET, examples=10) for n in range(draws)]
+        # A third of the crawls know only a few keywords.
+        parts = [followed(trial, bare=trial.draw % 3 == 2) for trial in trials]
+        found.append((np.concatenate([r for r, _ in parts]), np.concatenate([t for _, t in parts])))
+    return found
 
 
 def followed(trial: Trial, bare: bool) -> tuple[Any, Any]:
@@ -120,21 +114,32 @@ def settings(trial: Trial, topic: Any, bare: bool) -> Settings:
     )  # fmt: skip
 
 
-def fitted(webs: list[tuple[Any, Any]]) -> Any:
-    """Every web counts the same, and so do good and bad links."""
-    rows = np.concatenate([rows for rows, _ in webs])
-    truth = np.concatenate([good for _, good in webs])
-    weights = np.concatenate([_evened(good) for _, good in webs])
+def fitted(parts: list[tuple[Any, Any]]) -> Any:
+    """Every topic counts the same, and so do its good and bad links."""
+    from scipy.optimize import minimize
+
+    rows = np.concatenate([rows for rows, _ in parts])
+    truth = np.concatenate([good for _, good in parts])
+    weights = np.concatenate([_evened(good) * 900 / len(parts) for _, good in parts])
     penalties = np.full(rows.shape[1], _PENALTY)
     penalties[-1] = 1e-3
-    return logistic.fit(
-        rows, truth, weights=weights, offsets=np.zeros(len(truth)), penalties=penalties
-    )
+
+    def loss(w: Any) -> tuple[float, Any]:
+        z = rows @ w
+        misses = weights * (np.logaddexp(0, z) - truth * z)
+        slopes = rows.T @ (weights * (logistic.sigmoid(z) - truth)) + penalties * w
+        return float(misses.sum() + penalties @ (w * w) / 2), slopes
+
+    bounds = [
+        (None, None) if name in _EITHER else (None, 0) if name in _NEVER_POSITIVE else (0, None)
+        for name in Evidence._fields
+    ]
+    return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
 
 
 def _evened(good: Any) -> Any:
     weights = np.where(good > 0, 1 / max(good.sum(), 1), 1 / max((1 - good).sum(), 1))
-    return 500 * weights / weights.sum()
+    return weights / weights.sum()
 
 
 def told_apart(scores: Any, good: Any) -> float:

@@ -16,12 +16,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
 from honeyguide.config import Settings, parse
 from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.ledger import Ledger
+from honeyguide.crawl.ranking import rank as rank_links
+from honeyguide.crawl.ring import AHEAD, REVISED
 from honeyguide.errors import ParseError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make
@@ -33,7 +37,17 @@ from honeyguide.lab.web import without_scheme
 from honeyguide.parse.read import read
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Example, Link, Page, Response, Url, Verdict, Visit
+from honeyguide.types import (
+    Candidate,
+    Example,
+    Link,
+    Page,
+    Response,
+    Url,
+    Verdict,
+    Visit,
+    Yields,
+)
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "bench" / "results" / "ring.json"
@@ -41,7 +55,7 @@ PAGE = ROOT / "docs" / "reference" / "ring-cost.md"
 TOPIC = "backup-and-replication"
 LINKS = 60
 COMMIT = 32
-LINEAR, OTHERS = 1.5, 3.0
+LINEAR, OTHERS, HOUSE = 1.5, 3.0, 2.0
 """Goals for judging a page and ranking 60 links, in milliseconds."""
 STRATEGIES: dict[str, tuple[str, dict[str, Any], float]] = {
     "breadth": ("breadth", {}, LINEAR),
@@ -54,6 +68,7 @@ STRATEGIES: dict[str, tuple[str, dict[str, Any], float]] = {
     "ontology_weights": ("ontology_weights", {}, LINEAR),
     "ontology_ann": ("ontology_ann", {}, OTHERS),
     "ontology_ann, house": ("ontology_ann", {"house": True}, OTHERS),
+    "honeyguide": ("honeyguide", {}, HOUSE),
     "user_utility": ("user_utility", {"warmup": 100}, OTHERS),
     "user_utility, share = 1": ("user_utility", {"warmup": 100, "share": 1.0}, OTHERS),
 }
@@ -193,9 +208,44 @@ def cost(
         strategy.rank(one.links)
     each = len(asked)
     judge = clocked(lambda: [strategy.judge(one.page) for one in asked], rounds, each)
-    rank = clocked(lambda: [strategy.rank(one.links) for one in asked], rounds, each)
-    sys.stderr.write(f"{name}: judge {judge}, rank {rank} ms\n")
-    return {"judge": judge, "rank": rank, "both": round(judge + rank, 3), "goal": goal}
+    if strategy.habits.yields:
+        several = [_told(strategy, asked) for _ in range(rounds)]
+        rank, again = (round(min(times) / each * 1000, 3) for times in zip(*several, strict=True))
+    else:
+        rank = clocked(lambda: [strategy.rank(one.links) for one in asked], rounds, each)
+        again = 0.0
+    both = round(judge + rank + again, 3)
+    sys.stderr.write(f"{name}: judge {judge}, rank {rank}, again {again} ms\n")
+    return {"judge": judge, "rank": rank, "again": again, "both": both, "goal": goal}
+
+
+def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
+    """Seconds for ranking all links, told what came of their like, and for ranking some of them
+    again as visits are made; from a fresh start, since what was ranked before is remembered."""
+    fresh, ledger, ranking, again = replace(strategy), Ledger(0.5), 0.0, 0.0  # type: ignore[type-var]
+    fresh.rank(asked[0].links)
+    with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:
+        frontier = LinkFrontier(store.log, make("best", 1), now=0.0)
+        for number, one in enumerate(asked, 1):
+            began = process_time()
+            ledger.found(Link(one.page.url, one.page.url), 0.5, one.links)
+            scores = rank_links(fresh, ledger, one.links)
+            ranking += process_time() - began
+            frontier.push(map(Candidate, one.links, scores, scores))
+            if number % COMMIT == 0:
+                with store.transaction():
+                    frontier.flush()
+                frontier.flushed()
+            if (candidate := frontier.pop(float(number))) is None:
+                continue
+            began = process_time()
+            (link,) = ledger.told((candidate.link,))
+            ledger.followed(Visit(link, 0.0, verdict=Verdict(0.6)))
+            if ledger.visits % REVISED == 0:
+                frontier.revise(partial(rank_links, fresh, ledger), ledger.touched(), AHEAD)
+            again += process_time() - began
+            frontier.finish(candidate, float(number), 0.0)
+    return ranking, again
 
 
 def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -> Strategy:
@@ -222,7 +272,8 @@ def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -
         known = Link(one.page.url, Url("http://docs.demo.example/"), anchor=one.page.title)
         link = links.get(one.page.url, known)
         examples.append(Example(link, one.page, float(one.good), "user"))
-        examples.append(Example(link, one.page, 0.9 if one.good else 0.1, "visit"))
+        seen = link._replace(yields=Yields(0.2, 5, 0.2, 5, 0.2, link.parent, link.parent, 1, 1, 50))
+        examples.append(Example(seen, one.page, 0.9 if one.good else 0.1, "visit"))
     return strategy.learn(examples)
 
 
@@ -254,12 +305,15 @@ def page(found: dict[str, Any]) -> str:
         f"Goals: judging a page and ranking {LINKS} links in {LINEAR} ms for linear methods and {OTHERS} ms",
         "for others.",
         "",
-        "| strategy | judge | rank | both | goal | |",
-        "|---|--:|--:|--:|--:|---|",
+        "`honeyguide` is told what came of similar links, and ranks some that wait again (*again*); its",
+        f"goal is {HOUSE} ms.",
+        "",
+        "| strategy | judge | rank | again | all | goal | |",
+        "|---|--:|--:|--:|--:|--:|---|",
     ]
     for name, ms in found["strategies"].items():
         met = "met" if ms["both"] <= ms["goal"] else "**missed**"
-        figures = " | ".join(f"{ms[key]:.2f}" for key in ("judge", "rank", "both"))
+        figures = " | ".join(f"{ms[key]:.2f}" for key in ("judge", "rank", "again", "both"))
         out.append(f"| {name} | {figures} | {ms['goal']} | {met} |")
     return "\n".join([*out, ""])
 

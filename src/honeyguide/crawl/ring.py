@@ -41,9 +41,9 @@ _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
-_REVISED = 4
+REVISED = 4
 """Every so many visits, links are ranked anew about which more is known now, and …"""
-_AHEAD = 200
+AHEAD = 200
 """… about so many of those in front."""
 _LISTEN_S = 1.0
 """How often people's labels are looked for."""
@@ -238,9 +238,9 @@ class Ring:
         self.frontier.push([*outcome.candidates, *step.ranked])
         if self.ledger is not None and visit.asked:
             self.ledger.followed(visit)
-            if self.ledger.visits % _REVISED == 0:
+            if self.ledger.visits % REVISED == 0:
                 ranked = partial(rank, self.strategy, self.ledger)
-                self.frontier.revise(ranked, self.ledger.touched(), _AHEAD)
+                self.frontier.revise(ranked, self.ledger.touched(), AHEAD)
         self._pending.append(visit)
         if len(self._pending) >= _GROUP:
             self._commit()

@@ -38,7 +38,7 @@ from honeyguide.types import (
     Verdict,
     Yields,
 )
-from honeyguide.url import authority, fingerprint
+from honeyguide.url import authority, fingerprint, path
 
 Floats = NDArray[np.floating[Any]]
 
@@ -48,8 +48,8 @@ _TITLE, _HEADINGS = 3, 2
 """A word in the title counts as so many in the text."""
 _CERTAIN = 6.0
 """Log-odds beyond which nothing is surer."""
-_KEYWORD = 3.0
-"""What a keyword in a link's words is worth, in the critic's log-odds."""
+_KEYWORD = 4.0
+"""What the surest keywords in a link's words are worth, in the critic's log-odds."""
 _WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
 """How much an example counts: a person's word more than our own."""
 _SELDOM = 2
@@ -264,11 +264,11 @@ class Honeyguide:
     def _apprentice(self, examples: Sequence[Example], anew: bool) -> Self:
         """``anew``: the critic changed its mind, so what was followed is judged again."""
         told = {e.page.url: e for e in examples if e.by in ("seed", "user")}
-        links: dict[tuple[str, str | None], Example] = {}
+        newest: dict[tuple[str, str | None], Example] = {}
         for example in examples:
             if example.link.yields is not None:
-                links[example.page.url, example.link.source] = example
-        followed = list(links.values())
+                newest[example.page.url, example.link.source] = example
+        followed = list(newest.values())
         if not followed:
             return self
         targets, weights = [], []
@@ -282,8 +282,8 @@ class Honeyguide:
                 targets.append(example.target)
             weights.append(_WEIGHT["user" if person else "visit"])
         signs = signs_of([e.link for e in followed], self.language)
-        words = [self._said_by(e.link, sign) for e, sign in zip(followed, signs, strict=True)]
-        evidence = self._evidence([e.link for e in followed], words)
+        links = [e.link for e in followed]
+        evidence = self._evidence(links, self._said_by(links, signs))
         names, columns = _columns(signs) if self.use_signs else ([], None)
         count = len(PRIOR)
         both = evidence if columns is None else _beside(evidence, columns)
@@ -342,16 +342,40 @@ class Honeyguide:
         if len(memo) + len(new) > _MEMO:
             memo.clear()
             new = dict(zip(keys, links, strict=True))
-        for (key, link), sign in zip(
-            new.items(), signs_of(list(new.values()), self.language), strict=True
-        ):
-            memo[key] = self._said_by(link, sign)
+        unknown = list(new.values())
+        memo.update(zip(new, self._said_by(unknown, signs_of(unknown, self.language)), strict=True))
         return [memo[key] for key in keys]
 
-    def _said_by(self, link: Link, sign: Signs) -> _Words:
+    def _said_by(self, links: Sequence[Link], signs: Sequence[Signs]) -> list[_Words]:
         worth = self._worth.get
-        inside = link.source is not None and authority(link.source) == sign.host
-        return _Words(*_worths(sign, worth), float(inside), self._signs_say(sign))
+        found = [
+            _Words(
+                *_worths(sign, worth),
+                float(link.source is not None and authority(link.source) == sign.host),
+                self._signs_say(sign),
+            )
+            for link, sign in zip(links, signs, strict=True)
+        ]
+        topic = self._topic if self.use_words else None
+        if topic is None or not links:
+            return found
+        # Keywords as phrases: their single words say little.
+        weight = _KEYWORD * (self._keyword_share if self.page_machine else 1.0)
+        fields = (
+            topic.of_each([link.anchor for link in links]),
+            topic.of_each([f"{link.before} {link.after}" for link in links]),
+            topic.of_each([path(link.url) for link in links]),
+        )
+        return [
+            _Words(
+                words.anchor + weight * anchor,
+                words.around + weight * around,
+                words.address + weight * address,
+                words.inside,
+                words.signs,
+            )
+            for words, anchor, around, address in zip(found, *fields, strict=True)
+        ]
 
     def _signs_say(self, sign: Signs) -> float:
         weights = self._sign_weights
@@ -408,11 +432,6 @@ class Honeyguide:
         if self.page_words is not None and self.page_machine is not None:
             weights = (self.page_machine.weights * self.page_words.rarity).tolist()
             worth = dict(zip(self.page_words.names, weights, strict=True))
-        if topic := self._topic:
-            share = self._keyword_share if worth else 1.0
-            for phrase in topic.terms.phrases:
-                for stem in phrase:
-                    worth[stem] = worth.get(stem, 0.0) + share * _KEYWORD / math.sqrt(len(phrase))
         return worth
 
     @cached_property
