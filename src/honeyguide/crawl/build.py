@@ -50,6 +50,8 @@ from honeyguide.types import (
 from honeyguide.url import canonical, domain
 
 _LARGE = 1e12
+_SLASHES = 3
+"""Of any address with a host."""
 _RECALLED = 20_000
 """Newest visits that a resumed crawl counts again."""
 _SHARED = ("keywords", "description", "language")
@@ -196,11 +198,14 @@ def _ledger(store: Store, settings: Settings) -> Ledger:
     ledger = Ledger(settings.topic.threshold)
     newest = store.counts().visits
     for row in store.visits(since=max(0, newest - _RECALLED)):
+        if not row.url.startswith("http") or row.url.count("/") < _SLASHES:
+            continue  # a stranger's
         if row.status is not None or row.failure not in UNASKED:
             verdict = None if row.verdict is None else Verdict(row.verdict)
             copy = None if row.copy_of is None else Copy(row.copy_of, bool(row.copy_exact))
-            ledger.followed(Visit(row.link, row.at, verdict=verdict, copy=copy))
-            ledger.found(row.link, row.verdict or 0.0, ())
+            ledger.followed(Visit(row.link, row.at, verdict=verdict, copy=copy, moved=row.moved))
+            if row.has_page:
+                ledger.found(row.link, row.verdict or 0.0, ())
     return ledger
 
 

@@ -29,7 +29,7 @@ class Exhausted:
 
     def reason(self) -> str:
         rules, visits = self.rules, self.coverage.visits
-        if not (rules.precision or rules.coverage) or visits < rules.after:
+        if not (rules.precision or rules.coverage) or visits < max(rules.after, _LOOK):
             return ""
         if visits - self._looked < _LOOK:
             return ""

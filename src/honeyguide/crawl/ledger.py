@@ -8,10 +8,10 @@ as with a Beta prior: everything → host → place on the pages of that host, o
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from honeyguide.types import Link, Url, Visit, Yields
 from honeyguide.url import authority
@@ -34,6 +34,10 @@ _GROUPS = 100_000
 """What is remembered of each kind; the oldest is forgotten first."""
 _CHILDREN = 200
 """Links of one page that are ranked anew when one of them was followed."""
+_FAMILIES = 500
+"""Newest pages whose links are."""
+_LONG = 500
+"""Characters of an address that is ranked anew for its siblings' sake."""
 _TOUCHED = 200
 """Links that are ranked anew at a time."""
 
@@ -90,19 +94,28 @@ class Ledger:
         self._groups: OrderedDict[tuple[str, str], _Yield] = OrderedDict()
         self._pages: OrderedDict[Url, _Page] = OrderedDict()
         self._met: OrderedDict[Url, _Met] = OrderedDict()
+        self._recent: deque[_Page] = deque()
+        """Pages whose children are remembered."""
         self._touched: dict[Url, None] = {}
         """Pages of whose links one was followed since they were last ranked."""
         self.visits = 0
 
     def followed(self, visit: Visit) -> None:
         """A link was followed, and this came of it. A copy is nothing new."""
+        if visit.failure is not None and not visit.failure.final:
+            return  # it will be tried again
         self.visits += 1
         link = visit.link
         met = self._met.pop(link.url, None)
+        if visit.moved is not None:
+            # What comes of it is found where it leads, and counts for the pages that it stood on.
+            if met is not None:
+                self._met.setdefault(visit.moved, met)
+            return
         if link.source is None or link.channel == "example":
             return
         good = visit.verdict is not None and visit.copy is None
-        value = visit.verdict.score if good and visit.verdict is not None else 0.0
+        value = _chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
         host = authority(link.url)
         self._all.add(value)
         _kept(self._hosts, host, _GROUPS).add(value)
@@ -114,6 +127,7 @@ class Ledger:
 
     def found(self, source: Link, verdict: float, links: Iterable[Link]) -> None:
         """These links, new or waiting, stand on the page that ``source`` led to."""
+        verdict = _chance(verdict)
         good = verdict >= self._threshold
         before = self._pages.get(source.source) if source.source else None
         # Whoever chose a seed had a reason, also where it is a mere list.
@@ -121,6 +135,9 @@ class Ledger:
         page = self._pages[source.url] = _Page(verdict, barren)
         if len(self._pages) > _PAGES:
             self._pages.popitem(last=False)
+        self._recent.append(page)
+        if len(self._recent) > _FAMILIES:
+            self._recent.popleft().children.clear()
         for link in links:
             met = self._met.get(link.url)
             if met is None:
@@ -134,7 +151,7 @@ class Ledger:
             met.best = max(met.best, verdict)
             met.relevant += good
             met.barren = min(met.barren, barren)
-            if len(page.children) < _CHILDREN:
+            if len(page.children) < _CHILDREN and len(link.url) <= _LONG:
                 page.children.append(link.url)
 
     def told(self, links: Sequence[Link]) -> list[Link]:
@@ -183,6 +200,11 @@ class Ledger:
                 siblings = mean
         mean = met.total / met.count
         return host if siblings < 0 else siblings, mean, met.best, met.relevant, met.barren
+
+
+def _chance(score: Any) -> float:
+    """A verdict may come from a stranger's journal."""
+    return float(score) if isinstance(score, int | float) and 0 <= score <= 1 else 0.0
 
 
 def _kept(yields: OrderedDict[K, _Yield], key: K, most: int) -> _Yield:

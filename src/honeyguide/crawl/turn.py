@@ -168,7 +168,7 @@ class Turn:
             for link in links
             if link.url in wanted and self.stages.admits(link)
         ]
-        if self.ledger is not None:
+        if self.ledger is not None and outcome.visit.page is not None:
             self.ledger.found(outcome.visit.link, parent, fresh)
         scores = rank(strategy, self.ledger, fresh)
         return tuple(map(Candidate, fresh, scores, scores))

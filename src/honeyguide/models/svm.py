@@ -145,7 +145,7 @@ def _linear(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -
         return machine.coef_[0], float(machine.intercept_[0])
 
     outside, inside = np.zeros(len(good)), np.arange(len(good))
-    for train, test in _folds(good):
+    for train, test in folds(good):
         direction, bias = fitted(train)
         outside[test] = matrix[test] @ direction + bias
     direction, bias = fitted(inside)
@@ -166,7 +166,7 @@ def _rbf(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> R
         return part[machine.support_], multipliers / (np.abs(multipliers).sum() or 1.0)
 
     outside, inside = np.zeros(len(good)), np.arange(len(good))
-    for train, test in _folds(good):
+    for train, test in folds(good):
         support, multipliers = fitted(train)
         outside[test] = kernel[np.ix_(test, support)] @ multipliers
     support, multipliers = fitted(inside)
@@ -211,7 +211,7 @@ def _calibrated(
     return slope, offset
 
 
-def _folds(good: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
+def folds(good: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
     """Up to five parts with each class spread evenly: (the rest, the part)."""
     folds = int(min(_FOLDS, good.sum(), len(good) - good.sum()))
     if folds < 2:

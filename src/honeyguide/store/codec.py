@@ -14,6 +14,7 @@ from honeyguide.types import Reason, Yields
 _PAIR = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
 _YIELDS = msgspec.json.Decoder(Yields)
 _REASONS = msgspec.json.Decoder(list[tuple[str, float | None]])
+_MANY = 1e9
 MOST = 64_000_000
 """No text unpacks to more bytes than this: a small frame can hold a huge one."""
 
@@ -93,6 +94,12 @@ def pack_yields(yields: Yields) -> str:
 def unpack_yields(text: str) -> Yields | None:
     """None too where they are damaged: they explain a decision, and no other hangs on them."""
     try:
-        return _YIELDS.decode(text) if text else None
+        found = _YIELDS.decode(text) if text else None
     except (msgspec.MsgspecError, UnicodeError):
         return None
+    if found is None:
+        return None
+    chances = (found.host, found.group, found.siblings, found.parents, found.best)
+    counts = (found.hosted, found.grouped, found.relevant, found.barren, found.visits)
+    sound = all(0 <= c <= 1 for c in chances) and all(0 <= c < _MANY for c in counts)
+    return found if sound else None

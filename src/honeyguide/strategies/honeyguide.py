@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models import logistic
+from honeyguide.models import logistic, sound
 from honeyguide.models.examples import both_kinds, settled
-from honeyguide.models.svm import Linear
+from honeyguide.models.platt import platt
+from honeyguide.models.svm import Linear, folds
 from honeyguide.text.link_signs import Signs, said, signs_of
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.vectors import Lexicon, fit
@@ -58,6 +59,12 @@ _STRICT, _STRICT_SIGNS = 4.0, 1.0
 """How hard it is to move away from the prior, and for a sign to count at all."""
 _PAGE_STRICT = 0.1
 _DIGITS = 9
+_REASONS = 8
+_NAME = "a saved generation"
+_LARGE = 1e9
+_KINDS = frozenset({"a ", "s ", "u ", "h ", "t "})
+_PRAISE = 10
+"""More relevant pages than this say no more for a link: a site can make as many as it likes."""
 _MEMO = 50_000
 """Links whose words are remembered."""
 _NEVER = math.exp(-_CERTAIN)
@@ -122,7 +129,7 @@ _SAID = (
     "what its host brought",
     "steps since the last relevant page",
     "it stays on its host",
-    "",
+    "to begin with",
 )
 """The same for people."""
 
@@ -158,6 +165,9 @@ class Honeyguide:
     """Parts that can be left out, to see what they bring."""
     page_words: Lexicon | None = None
     page_machine: Linear | None = None
+    page_slope: float = 1.0
+    page_shift: float = 0.0
+    """What makes the log-odds of a critic with few examples chances."""
     page_good: int = 0
     """Good pages that the critic learned from."""
     page_basis: int = 0
@@ -169,11 +179,29 @@ class Honeyguide:
     sign_weights: Floats | None = None
 
     def __post_init__(self) -> None:
-        names = self.sign_names.count("\n") + 1 if self.sign_names else 0
+        """A saved generation may come from a stranger."""
+        numbers: tuple[Any, ...] = (*self.moved, self.page_slope, self.page_shift, self.explore)
+        if not all(isinstance(n, int | float) and abs(n) < _LARGE for n in numbers):
+            raise ModelError(f"{_NAME} is damaged: not all of its numbers are finite")
         if self.moved and len(self.moved) != len(PRIOR):
-            raise ModelError("a saved generation is damaged: its apprentice has other evidence")
-        if names != (0 if self.sign_weights is None else len(self.sign_weights)):
-            raise ModelError("a saved generation is damaged: its signs lack weights")
+            raise ModelError(f"{_NAME} is damaged: its apprentice has other evidence")
+        names = self.sign_names.split("\n") if self.sign_names else []
+        if not all(name[:2] in _KINDS for name in names):
+            raise ModelError(f"{_NAME} is damaged: it has signs of no known kind")
+        if self.sign_weights is not None:
+            sound.numbers(_NAME, self.sign_weights)
+        if len(names) != (0 if self.sign_weights is None else len(self.sign_weights)):
+            raise ModelError(f"{_NAME} is damaged: its signs lack weights")
+        if (self.page_words is None) != (self.page_machine is None):
+            raise ModelError(f"{_NAME} is damaged: half of its critic is missing")
+        if self.page_words is not None and self.page_machine is not None:
+            parts: tuple[Any, Any] = (self.page_words, self.page_machine)
+            if not (isinstance(parts[0], Lexicon) and isinstance(parts[1], Linear)):
+                raise ModelError(f"{_NAME} is damaged: its critic is none")
+            sound.numbers(_NAME, self.page_words.rarity, np.array([self.page_machine.offset]))
+            sound.equal(_NAME, len(self.page_words), len(self.page_machine.weights))
+        if self.few < 1 or self.page_good < 0:
+            raise ModelError("strategy.few must be at least 1")
 
     # -- the critic ------------------------------------------------------------------------------
 
@@ -183,7 +211,9 @@ class Honeyguide:
             return topic.judge(page) if topic else Verdict(UNKNOWN)
         rows = self.page_words.rows((_zoned(page),))
         values, places = rows.row()
-        score = self.page_machine.scores(rows)[0]
+        score = _chance(
+            self.page_slope * _logit(self.page_machine.scores(rows)[0]) + self.page_shift
+        )
         reasons = self.page_words.telling(places, values * self.page_machine.weights[places])
         if topic:
             # What people asked for in words fades as they show what they mean.
@@ -211,7 +241,7 @@ class Honeyguide:
             return (Reason("a seed", 1.0),)
         rows = self.evidence((link,)) * self._coefficients
         evidence: list[float] = rows[0].tolist()
-        shares = [(share, text) for share, text in zip(evidence, _SAID, strict=True) if text]
+        shares = list(zip(evidence, _SAID, strict=True))
         if hope := self._hope(link):
             shares.append((hope, "its host is little known"))
         (sign,) = signs_of((link,), self.language)
@@ -222,7 +252,10 @@ class Honeyguide:
             if (weight := self._sign_weights.get(kind, {}).get(what))
         ]
         shares.sort(key=lambda share: -abs(share[0]))
-        return tuple(Reason(what, round(share, 3)) for share, what in shares[:8] if round(share, 3))
+        told = [Reason(what, round(share, 3)) for share, what in shares[:_REASONS]]
+        if rest := round(sum(share for share, _ in shares[_REASONS:]), 3):
+            told.append(Reason("everything else", rest))
+        return tuple(reason for reason in told if reason.weight)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """The critic from people's examples (and its own, while these are few), the apprentice
@@ -246,17 +279,32 @@ class Honeyguide:
         columns = _matrix(rows.values, rows.places, rows.starts, len(words) + 1, bias=True)
         penalties = np.full(len(words) + 1, _PAGE_STRICT)
         penalties[-1] = 1e-6
-        found = logistic.fit(
-            columns,
-            targets,
-            weights=weights,
-            offsets=np.zeros(len(targets)),
-            penalties=penalties,
-        )
+
+        def fitted(part: Any) -> Floats:
+            nothing = np.zeros(len(part))
+            return logistic.fit(
+                columns[part],
+                targets[part],
+                weights=weights[part],
+                offsets=nothing,
+                penalties=penalties,
+            )
+
+        slope, shift = 1.0, 0.0
+        if good < self.few:
+            # Few pages make it timid: pages that it has not learned from tell how much.
+            outside = np.zeros(len(targets))
+            for train, test in folds(targets >= 0.5):
+                outside[test] = columns[test] @ fitted(train)
+            slope, shift = platt(outside, targets >= 0.5, weights)
+        found = fitted(np.arange(len(targets)))
         return replace(
             self,
             page_words=words,
             page_machine=Linear(found[:-1], float(found[-1])),
+            # Folds of a handful of pages may tell them apart the wrong way round.
+            page_slope=slope if slope > 0 else 1.0,
+            page_shift=shift if slope > 0 else 0.0,
             page_good=good,
             page_basis=basis,
         )
@@ -323,7 +371,7 @@ class Honeyguide:
                 said[:, :3] / 2,
                 odds[:, 2:4],
                 np.log1p(inlinks),
-                np.log1p(yields[:, _RELEVANT]),
+                np.log1p(np.minimum(yields[:, _RELEVANT], _PRAISE)),
                 odds[:, 4],
                 np.minimum(yields[:, _BARREN], 4) / 2,
                 said[:, 3],

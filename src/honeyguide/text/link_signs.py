@@ -52,7 +52,7 @@ def said(kind: str, what: str) -> str:
         "s": f"“{what}” around it",
         "u": f"“{what}” in the address",
         "h": f"leads to {what}",
-        "t": f"stands in {what}",
+        "t": f"stands in {what or 'no element'}",
     }[kind]
 
 
