@@ -16,7 +16,9 @@ from honeyguide.store.visits import VisitRow
 COMMAND = [sys.executable, "-m", "honeyguide.cli.main"]
 
 
-def collection(folder: Path, seeds: Sequence[str], **tables: dict[str, Any]) -> Collection:
+def collection(
+    folder: Path, seeds: Sequence[str], strategy: str = "keyword", **tables: dict[str, Any]
+) -> Collection:
     """A collection whose crawl may visit this machine, without delay unless said so."""
     fetch = {"private_addresses": True, "connect_s": 2, "read_s": 2, "total_s": 4}
     politeness = {"loopback_delay_s": 0.0}
@@ -25,6 +27,7 @@ def collection(folder: Path, seeds: Sequence[str], **tables: dict[str, Any]) -> 
         seeds=seeds,
         contact="tester@example.org",
         keywords=["honey", "bee", "hive"],
+        strategy=strategy,
         fetch=fetch | tables.pop("fetch", {}),
         politeness=politeness | tables.pop("politeness", {}),
         **tables,
