@@ -28,8 +28,9 @@ from honeyguide.lab.simulate import crawl
 from honeyguide.lab.trials import Trial, WebSpec, opened
 from honeyguide.lab.web import without_scheme
 from honeyguide.models import logistic
+from honeyguide.models.evidence import Evidence
 from honeyguide.store.store import Store
-from honeyguide.strategies.honeyguide import Evidence, Honeyguide
+from honeyguide.strategies.honeyguide import Honeyguide
 
 DEMO = ("backup-and-replication", "full-text-search", "authentication")
 MADE = {

@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from honeyguide.config import Settings, parse
 from honeyguide.crawl.build import strategy_of
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.ranking import rank as rank_links
-from honeyguide.crawl.ring import AHEAD, REVISED
+from honeyguide.crawl.ranking import revise
 from honeyguide.errors import ParseError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make
@@ -241,8 +240,7 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
             began = process_time()
             (link,) = ledger.told((candidate.link,))
             ledger.followed(Visit(link, 0.0, verdict=Verdict(0.6)))
-            if ledger.visits % REVISED == 0:
-                frontier.revise(partial(rank_links, fresh, ledger), ledger.touched(), AHEAD)
+            revise(fresh, ledger, frontier)
             again += process_time() - began
             frontier.finish(candidate, float(number), 0.0)
     return ranking, again

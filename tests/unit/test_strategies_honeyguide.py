@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.strategies.honeyguide import PRIOR, Evidence, Honeyguide
+from honeyguide.models.evidence import PRIOR, Evidence
+from honeyguide.strategies.honeyguide import Honeyguide
 from honeyguide.types import UNKNOWN, Concept, Example, Link, Page, Url, Yields
 
 GOOD = "owl feather nest wing beak prey night owl silent flight"

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from honeyguide.crawl.ledger import Ledger
-from honeyguide.protocols import Strategy
+from honeyguide.protocols import Frontier, Strategy
 from honeyguide.types import Link
 
 SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
+
+REVISED = 4
+"""Every so many visits, links are ranked anew about which more is known now, and …"""
+AHEAD = 200
+"""… about so many of those in front."""
 
 _CHOSEN = frozenset({"seed", "example"})
 """Links that a person gave us."""
@@ -26,6 +32,12 @@ def rank(strategy: Strategy, ledger: Ledger | None, links: Sequence[Link]) -> li
         1.0 if link.channel in _CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
         for link, score in zip(links, strategy.rank(links), strict=True)
     ]
+
+
+def revise(strategy: Strategy, ledger: Ledger, frontier: Frontier) -> None:
+    """After a visit: now and then, what waits is ranked by what the ledger says now."""
+    if ledger.visits % REVISED == 0:
+        frontier.revise(partial(rank, strategy, ledger), ledger.touched(), AHEAD)
 
 
 def is_sitemap(link: Link) -> bool:

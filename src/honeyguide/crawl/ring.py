@@ -23,7 +23,7 @@ from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.progress import Progress, Report, Tally, span
-from honeyguide.crawl.ranking import rank
+from honeyguide.crawl.ranking import rank, revise
 from honeyguide.crawl.stages import Outcome
 from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
 from honeyguide.learning.coverage import Coverage
@@ -41,10 +41,6 @@ _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
-REVISED = 4
-"""Every so many visits, links are ranked anew about which more is known now, and …"""
-AHEAD = 200
-"""… about so many of those in front."""
 _LISTEN_S = 1.0
 """How often people's labels are looked for."""
 
@@ -188,8 +184,7 @@ class Ring:
             if candidate is None:
                 return
             if self.ledger is not None:
-                (link,) = self.ledger.told((candidate.link,))
-                candidate = candidate._replace(link=link)
+                candidate = candidate._replace(link=self.ledger.told((candidate.link,))[0])
             task = asyncio.create_task(self._visit(candidate))
             self._tasks[task] = candidate
             task.add_done_callback(self._ended)
@@ -238,9 +233,7 @@ class Ring:
         self.frontier.push([*outcome.candidates, *step.ranked])
         if self.ledger is not None and visit.asked:
             self.ledger.followed(visit)
-            if self.ledger.visits % REVISED == 0:
-                ranked = partial(rank, self.strategy, self.ledger)
-                self.frontier.revise(ranked, self.ledger.touched(), AHEAD)
+            revise(self.strategy, self.ledger, self.frontier)
         self._pending.append(visit)
         if len(self._pending) >= _GROUP:
             self._commit()

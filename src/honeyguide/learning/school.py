@@ -86,7 +86,8 @@ class School:
         if old is None:
             earlier = [example for example in learning if example.page.url in self._known]
             old = strategy.learn(earlier) if earlier else strategy
-        new = strategy.learn((*learning, *others))
+        # From the old double, which knows already what it has learned from.
+        new = old.learn((*learning, *others))
         return tried(old, new, held, self._known), new
 
     def _assumed(self, labelled: Sequence[Example]) -> list[Example]:

@@ -11,21 +11,20 @@ docs/strategies/honeyguide.md tells why each part is there, and what it brought.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models import logistic, sound
+from honeyguide.models import apprentice, critic, logistic, sound
+from honeyguide.models.evidence import PRIOR, SAID, Evidence, Words, chance, logit, rows_of
 from honeyguide.models.examples import both_kinds, settled
-from honeyguide.models.platt import platt
-from honeyguide.models.svm import Linear, folds
-from honeyguide.text.link_signs import Signs, said, signs_of
+from honeyguide.models.svm import Linear
+from honeyguide.text.link_signs import Signs, said, signs_of, worths
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.vectors import Lexicon, fit
 from honeyguide.types import (
@@ -37,7 +36,6 @@ from honeyguide.types import (
     Page,
     Reason,
     Verdict,
-    Yields,
 )
 from honeyguide.url import authority, fingerprint, path
 
@@ -47,100 +45,17 @@ _SHOWN = 20_000
 """Characters of a page that the critic reads."""
 _TITLE, _HEADINGS = 3, 2
 """A word in the title counts as so many in the text."""
-_CERTAIN = 6.0
-"""Log-odds beyond which nothing is surer."""
 _KEYWORD = 4.0
 """What the surest keywords in a link's words are worth, in the critic's log-odds."""
 _WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
 """How much an example counts: a person's word more than our own."""
-_SELDOM = 2
-"""A sign must have been seen so often to be learned from."""
-_STRICT, _STRICT_SIGNS = 4.0, 1.0
-"""How hard it is to move away from the prior, and for a sign to count at all."""
-_PAGE_STRICT = 0.1
 _DIGITS = 9
 _REASONS = 8
 _NAME = "a saved generation"
 _LARGE = 1e9
 _KINDS = frozenset({"a ", "s ", "u ", "h ", "t "})
-_PRAISE = 10
-"""More relevant pages than this say no more for a link: a site can make as many as it likes."""
 _MEMO = 50_000
 """Links whose words are remembered."""
-_NEVER = math.exp(-_CERTAIN)
-_CHANCES = [Yields._fields.index(n) for n in ("best", "parents", "group", "siblings", "host")]
-_RELEVANT, _BARREN = Yields._fields.index("relevant"), Yields._fields.index("barren")
-
-
-class Evidence(NamedTuple):
-    """What the apprentice knows of a link, apart from its particular words."""
-
-    best: float
-    parents: float
-    anchor: float
-    around: float
-    address: float
-    group: float
-    siblings: float
-    inlinks: float
-    relevant: float
-    host: float
-    barren: float
-    inside: float
-    bias: float = 1.0
-
-
-class _Words(NamedTuple):
-    """What the words of a link say, and where it leads."""
-
-    anchor: float
-    around: float
-    address: float
-    inside: float
-    signs: float
-
-
-PRIOR = Evidence(
-    best=0.56,
-    parents=1.17,
-    anchor=1.39,
-    around=0.69,
-    address=0.0,
-    group=0.24,
-    siblings=0.71,
-    inlinks=0.0,
-    relevant=0.70,
-    host=0.0,
-    barren=-0.20,
-    inside=0.33,
-    bias=-0.59,
-)
-"""Log-odds, learned on the embedded web (bench/prior.py)."""
-_SAID = (
-    "the best page it stands on",
-    "the pages it stands on",
-    "the words of its anchor",
-    "the words around it",
-    "the words of its address",
-    "what links in this place brought",
-    "what other links on these pages brought",
-    "how many pages link to it",
-    "how many relevant pages link to it",
-    "what its host brought",
-    "steps since the last relevant page",
-    "it stays on its host",
-    "to begin with",
-)
-"""The same for people."""
-
-
-_LEFT_OUT = {
-    "parents": ("best", "parents", "barren"),
-    "siblings": ("siblings",),
-    "group": ("group",),
-    "host": ("host",),
-    "inlinks": ("inlinks", "relevant"),
-}
 
 
 @dataclass(frozen=True)
@@ -211,14 +126,12 @@ class Honeyguide:
             return topic.judge(page) if topic else Verdict(UNKNOWN)
         rows = self.page_words.rows((_zoned(page),))
         values, places = rows.row()
-        score = _chance(
-            self.page_slope * _logit(self.page_machine.scores(rows)[0]) + self.page_shift
-        )
+        score = chance(self.page_slope * logit(self.page_machine.scores(rows)[0]) + self.page_shift)
         reasons = self.page_words.telling(places, values * self.page_machine.weights[places])
         if topic:
             # What people asked for in words fades as they show what they mean.
             hint, share = topic.judge(page), self._keyword_share
-            score = _chance((1 - share) * _logit(score) + share * _logit(hint.score))
+            score = chance((1 - share) * logit(score) + share * logit(hint.score))
             reasons = (*reasons, *(r._replace(weight=share * r.weight) for r in hint.reasons[:2]))
         return Verdict(round(score, _DIGITS), reasons)
 
@@ -227,7 +140,7 @@ class Honeyguide:
     def rank(self, links: Sequence[Link]) -> list[float]:
         words = self._words_say(links)
         # Not a matrix product: a link's score must not depend on its neighbours'.
-        sums = (self._evidence(links, words) * self._coefficients).sum(axis=1)
+        sums = (rows_of(links, words, self.without) * self._coefficients).sum(axis=1)
         sums += [word.signs for word in words]
         if self.explore:
             sums += [self._hope(link) for link in links]
@@ -241,7 +154,7 @@ class Honeyguide:
             return (Reason("a seed", 1.0),)
         rows = self.evidence((link,)) * self._coefficients
         evidence: list[float] = rows[0].tolist()
-        shares = list(zip(evidence, _SAID, strict=True))
+        shares = list(zip(evidence, SAID, strict=True))
         if hope := self._hope(link):
             shares.append((hope, "its host is little known"))
         (sign,) = signs_of((link,), self.language)
@@ -260,8 +173,8 @@ class Honeyguide:
     def learn(self, examples: Sequence[Example]) -> Self:
         """The critic from people's examples (and its own, while these are few), the apprentice
         from every link that was followed."""
-        critic = self._criticise(examples)
-        return critic._apprentice(examples, anew=critic is not self)
+        taught = self._criticise(examples)
+        return taught._apprentice(examples, anew=taught is not self)
 
     def _criticise(self, examples: Sequence[Example]) -> Self:
         people = [e for e in examples if e.by in ("seed", "user")]
@@ -274,37 +187,13 @@ class Honeyguide:
         words, rows = fit([_zoned(e.page) for e in known.values()], self.language)
         targets = np.array([e.target for e in known.values()])
         weights = np.array([_WEIGHT[e.by] for e in known.values()])
-        for side in (targets >= 0.5, targets < 0.5):
-            weights[side] *= len(targets) / (2 * weights[side].sum())
-        columns = _matrix(rows.values, rows.places, rows.starts, len(words) + 1, bias=True)
-        penalties = np.full(len(words) + 1, _PAGE_STRICT)
-        penalties[-1] = 1e-6
-
-        def fitted(part: Any) -> Floats:
-            nothing = np.zeros(len(part))
-            return logistic.fit(
-                columns[part],
-                targets[part],
-                weights=weights[part],
-                offsets=nothing,
-                penalties=penalties,
-            )
-
-        slope, shift = 1.0, 0.0
-        if good < self.few:
-            # Few pages make it timid: pages that it has not learned from tell how much.
-            outside = np.zeros(len(targets))
-            for train, test in folds(targets >= 0.5):
-                outside[test] = columns[test] @ fitted(train)
-            slope, shift = platt(outside, targets >= 0.5, weights)
-        found = fitted(np.arange(len(targets)))
+        found = critic.learn(rows, len(words), targets, weights, timid=good < self.few)
         return replace(
             self,
             page_words=words,
-            page_machine=Linear(found[:-1], float(found[-1])),
-            # Folds of a handful of pages may tell them apart the wrong way round.
-            page_slope=slope if slope > 0 else 1.0,
-            page_shift=shift if slope > 0 else 0.0,
+            page_machine=found.machine,
+            page_slope=found.slope,
+            page_shift=found.shift,
             page_good=good,
             page_basis=basis,
         )
@@ -331,58 +220,28 @@ class Honeyguide:
             weights.append(_WEIGHT["user" if person else "visit"])
         signs = signs_of([e.link for e in followed], self.language)
         links = [e.link for e in followed]
-        evidence = self._evidence(links, self._said_by(links, signs))
-        names, columns = _columns(signs) if self.use_signs else ([], None)
-        count = len(PRIOR)
-        both = evidence if columns is None else _beside(evidence, columns)
-        penalties = np.full(both.shape[1], _STRICT_SIGNS)
-        penalties[:count] = _STRICT
-        before = [self._sign_weights.get(n[0], {}).get(n[2:], 0.0) for n in names]
-        start = np.array([*(self.moved or [0.0] * count), *before])
-        found = logistic.fit(
-            both,
+        evidence = rows_of(links, self._said_by(links, signs), self.without)
+        found = apprentice.learn(
+            evidence,
+            [apprentice.Shown(sign.named() if self.use_signs else (), sign.size) for sign in signs],
             np.array(targets),
-            weights=np.array(weights),
-            offsets=evidence @ np.array(self._prior),
-            penalties=penalties,
-            start=start,
+            np.array(weights),
+            np.array(self._prior),
+            self.moved,
+            self._known_signs,
         )
         return replace(
             self,
-            moved=tuple(found[:count].tolist()),
-            sign_names="\n".join(names),
-            sign_weights=found[count:] if names else None,
+            moved=found.moved,
+            sign_names="\n".join(found.names),
+            sign_weights=found.weights,
         )
 
     def evidence(self, links: Sequence[Link]) -> Floats:
         """What is known of each link: a row, its columns those of :class:`Evidence`."""
-        return self._evidence(links, self._words_say(links))
+        return rows_of(links, self._words_say(links), self.without)
 
-    def _evidence(self, links: Sequence[Link], words: Sequence[_Words]) -> Floats:
-        yields = np.array([link.yields or _unknown(link) for link in links], np.float64)
-        yields = yields.reshape(len(links), len(Yields._fields))
-        chances = yields[:, _CHANCES]
-        odds = np.log(np.maximum(chances, _NEVER) / np.maximum(1 - chances, _NEVER)) / 3
-        said = np.array(words, np.float64).reshape(len(links), len(_Words._fields))
-        inlinks = np.array([link.inlinks for link in links], np.float64)
-        rows: Floats = np.column_stack(
-            (
-                odds[:, :2],
-                said[:, :3] / 2,
-                odds[:, 2:4],
-                np.log1p(inlinks),
-                np.log1p(np.minimum(yields[:, _RELEVANT], _PRAISE)),
-                odds[:, 4],
-                np.minimum(yields[:, _BARREN], 4) / 2,
-                said[:, 3],
-                np.ones(len(links)),
-            )
-        )
-        for name in _LEFT_OUT.get(self.without, ()):
-            rows[:, Evidence._fields.index(name)] = 0.0
-        return rows
-
-    def _words_say(self, links: Sequence[Link]) -> list[_Words]:
+    def _words_say(self, links: Sequence[Link]) -> list[Words]:
         """What only a new generation changes is remembered: links are ranked again and again."""
         memo = self._memo
         keys = [(link.url, link.source) for link in links]
@@ -394,11 +253,11 @@ class Honeyguide:
         memo.update(zip(new, self._said_by(unknown, signs_of(unknown, self.language)), strict=True))
         return [memo[key] for key in keys]
 
-    def _said_by(self, links: Sequence[Link], signs: Sequence[Signs]) -> list[_Words]:
+    def _said_by(self, links: Sequence[Link], signs: Sequence[Signs]) -> list[Words]:
         worth = self._worth.get
         found = [
-            _Words(
-                *_worths(sign, worth),
+            Words(
+                *worths(sign, worth),
                 float(link.source is not None and authority(link.source) == sign.host),
                 self._signs_say(sign),
             )
@@ -415,7 +274,7 @@ class Honeyguide:
             topic.of_each([path(link.url) for link in links]),
         )
         return [
-            _Words(
+            Words(
                 words.anchor + weight * anchor,
                 words.around + weight * around,
                 words.address + weight * address,
@@ -461,14 +320,18 @@ class Honeyguide:
     def _sign_weights(self) -> dict[str, dict[str, float]]:
         """By kind and sign."""
         found: dict[str, dict[str, float]] = {}
-        if self.sign_weights is not None:
-            names = self.sign_names.split("\n")
-            for name, weight in zip(names, self.sign_weights.tolist(), strict=True):
-                found.setdefault(name[0], {})[name[2:]] = weight
+        for name, weight in self._known_signs.items():
+            found.setdefault(name[0], {})[name[2:]] = weight
         return found
 
+    @property
+    def _known_signs(self) -> dict[str, float]:
+        if self.sign_weights is None:
+            return {}
+        return dict(zip(self.sign_names.split("\n"), self.sign_weights.tolist(), strict=True))
+
     @cached_property
-    def _memo(self) -> dict[tuple[str, str | None], _Words]:
+    def _memo(self) -> dict[tuple[str, str | None], Words]:
         return {}
 
     @cached_property
@@ -495,72 +358,3 @@ def _zoned(page: Page) -> str:
     """What a page says; what stands out is said more than once."""
     zones = (*((page.title,) * _TITLE), *(page.headings[:40] * _HEADINGS), page.description)
     return "\n".join((*zones, page.text))[:_SHOWN]
-
-
-def _unknown(link: Link) -> Yields:
-    """A link of which nobody told what came of its like."""
-    middling = 0.1
-    relevant = int(link.parent >= 0.5)
-    return Yields(
-        middling, 0, middling, 0, middling, link.parent, link.parent, relevant, 1 - relevant, 0
-    )
-
-
-def _worths(sign: Signs, worth: Callable[[str, float], float]) -> tuple[float, float, float]:
-    """What the critic thinks of the words of each field."""
-    anchor = around = address = 0.0
-    for stem in sign.anchor:
-        anchor += worth(stem, 0.0)
-    for stem in sign.around:
-        around += worth(stem, 0.0)
-    for stem in sign.address:
-        address += worth(stem, 0.0)
-    return (
-        anchor / math.sqrt(len(sign.anchor) + 1),
-        around / math.sqrt(len(sign.around) + 1),
-        address / math.sqrt(len(sign.address) + 1),
-    )
-
-
-def _logit(chance: float) -> float:
-    if chance <= 0.0:
-        return -_CERTAIN
-    if chance >= 1.0:
-        return _CERTAIN
-    return min(max(math.log(chance / (1 - chance)), -_CERTAIN), _CERTAIN)
-
-
-def _chance(z: float) -> float:
-    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
-
-
-def _columns(signs: Sequence[Signs]) -> tuple[list[str], Any]:
-    """The signs that were seen more than once, and which link shows which."""
-    named = [[f"{k} {what}" for k, whats in s.kinds() for what in whats] for s in signs]
-    seen = Counter(name for names in named for name in names)
-    names = [name for name, times in seen.items() if times >= _SELDOM]
-    places = {name: place for place, name in enumerate(names)}
-    values: list[float] = []
-    found: list[int] = []
-    starts = [0]
-    for sign, some in zip(signs, named, strict=True):
-        known = [places[name] for name in some if name in places]
-        found += known
-        values += [1 / sign.size] * len(known)
-        starts.append(len(found))
-    matrix = _matrix(np.array(values), np.array(found, np.int64), np.array(starts), len(names))
-    return names, matrix
-
-
-def _matrix(values: Any, places: Any, starts: Any, size: int, bias: bool = False) -> Any:
-    from scipy.sparse import csr_array, hstack
-
-    rows = len(starts) - 1
-    matrix = csr_array((values, places, starts), shape=(rows, size - bias))
-    return hstack((matrix, csr_array(np.ones((rows, 1)))), format="csr") if bias else matrix
-
-
-def _beside(dense: Floats, sparse: Any) -> Any:
-    from scipy.sparse import csr_array, hstack
-
-    return hstack((csr_array(dense), sparse), format="csr")

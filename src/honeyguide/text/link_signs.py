@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import sqrt
 from typing import NamedTuple
 
@@ -44,6 +44,10 @@ class Signs(NamedTuple):
             ("t", (self.place,)),
         )
 
+    def named(self) -> list[str]:
+        """All of them, each with its kind before it."""
+        return [f"{kind} {what}" for kind, whats in self.kinds() for what in whats]
+
 
 def said(kind: str, what: str) -> str:
     """A sign for people."""
@@ -79,3 +83,19 @@ def _stems(texts: Sequence[str], language: str) -> list[list[str]]:
         elif len(last) < _WORDS:
             last.append(stems[token])
     return found[: len(texts)]
+
+
+def worths(sign: Signs, worth: Callable[[str, float], float]) -> tuple[float, float, float]:
+    """What the critic thinks of the words of each field."""
+    anchor = around = address = 0.0
+    for stem in sign.anchor:
+        anchor += worth(stem, 0.0)
+    for stem in sign.around:
+        around += worth(stem, 0.0)
+    for stem in sign.address:
+        address += worth(stem, 0.0)
+    return (
+        anchor / sqrt(len(sign.anchor) + 1),
+        around / sqrt(len(sign.around) + 1),
+        address / sqrt(len(sign.address) + 1),
+    )

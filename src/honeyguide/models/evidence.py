@@ -1,0 +1,144 @@
+"""What is known of a link before it is followed, as a row of numbers, and what each is worth.
+
+The worth is a prior: log-odds learned on another web. Rows are made for many links at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.types import Link, Yields
+
+Floats = NDArray[np.floating[Any]]
+
+_CERTAIN = 6.0
+"""Log-odds beyond which nothing is surer."""
+_NEVER = math.exp(-_CERTAIN)
+_PRAISE = 10
+"""More relevant pages than this say no more for a link: a site can make as many as it likes."""
+_CHANCES = [Yields._fields.index(n) for n in ("best", "parents", "group", "siblings", "host")]
+_RELEVANT, _BARREN = Yields._fields.index("relevant"), Yields._fields.index("barren")
+_MIDDLING = 0.1
+
+
+class Evidence(NamedTuple):
+    """What the apprentice knows of a link, apart from its particular words."""
+
+    best: float
+    parents: float
+    anchor: float
+    around: float
+    address: float
+    group: float
+    siblings: float
+    inlinks: float
+    relevant: float
+    host: float
+    barren: float
+    inside: float
+    bias: float = 1.0
+
+
+class Words(NamedTuple):
+    """What the words of a link say, and where it leads."""
+
+    anchor: float
+    around: float
+    address: float
+    inside: float
+    signs: float
+
+
+PRIOR = Evidence(
+    best=0.56,
+    parents=1.17,
+    anchor=1.39,
+    around=0.69,
+    address=0.0,
+    group=0.24,
+    siblings=0.71,
+    inlinks=0.0,
+    relevant=0.70,
+    host=0.0,
+    barren=-0.20,
+    inside=0.33,
+    bias=-0.59,
+)
+"""Log-odds, learned on the embedded web (bench/prior.py)."""
+SAID = (
+    "the best page it stands on",
+    "the pages it stands on",
+    "the words of its anchor",
+    "the words around it",
+    "the words of its address",
+    "what links in this place brought",
+    "what other links on these pages brought",
+    "how many pages link to it",
+    "how many relevant pages link to it",
+    "what its host brought",
+    "steps since the last relevant page",
+    "it stays on its host",
+    "to begin with",
+)
+"""The same for people."""
+
+
+LEFT_OUT = {
+    "parents": ("best", "parents", "barren"),
+    "siblings": ("siblings",),
+    "group": ("group",),
+    "host": ("host",),
+    "inlinks": ("inlinks", "relevant"),
+}
+"""Evidence that can be left out together, to see what it brings."""
+
+
+def rows_of(links: Sequence[Link], words: Sequence[Words], without: str = "") -> Floats:
+    """A row for each link, its columns those of :class:`Evidence`."""
+    yields = np.array([link.yields or _unknown(link) for link in links], np.float64)
+    yields = yields.reshape(len(links), len(Yields._fields))
+    chances = yields[:, _CHANCES]
+    odds = np.log(np.maximum(chances, _NEVER) / np.maximum(1 - chances, _NEVER)) / 3
+    said = np.array(words, np.float64).reshape(len(links), len(Words._fields))
+    inlinks = np.array([link.inlinks for link in links], np.float64)
+    rows: Floats = np.column_stack(
+        (
+            odds[:, :2],
+            said[:, :3] / 2,
+            odds[:, 2:4],
+            np.log1p(inlinks),
+            np.log1p(np.minimum(yields[:, _RELEVANT], _PRAISE)),
+            odds[:, 4],
+            np.minimum(yields[:, _BARREN], 4) / 2,
+            said[:, 3],
+            np.ones(len(links)),
+        )
+    )
+    for name in LEFT_OUT.get(without, ()):
+        rows[:, Evidence._fields.index(name)] = 0.0
+    return rows
+
+
+def logit(share: float) -> float:
+    if share <= 0.0:
+        return -_CERTAIN
+    if share >= 1.0:
+        return _CERTAIN
+    return min(max(math.log(share / (1 - share)), -_CERTAIN), _CERTAIN)
+
+
+def chance(z: float) -> float:
+    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
+
+
+def _unknown(link: Link) -> Yields:
+    """A link of which nobody told what came of its like."""
+    relevant = int(link.parent >= 0.5)
+    return Yields(
+        _MIDDLING, 0, _MIDDLING, 0, _MIDDLING, link.parent, link.parent, relevant, 1 - relevant, 0
+    )
