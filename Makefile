@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers
+.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -63,3 +63,18 @@ bench-ring: $(READY) ## CPU per page by station of the ring and by strategy (a m
 bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FOLDER=… (half an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-papers FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/papers.py "$(FOLDER)"
+
+bench-house: $(READY) ## our strategy: rivals, parts, little to start from: make bench-house FOLDER=… (long)
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-house FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/house.py "$(FOLDER)"
+
+bench-stop: $(READY) ## what is left of a topic, estimated and true: make bench-stop FOLDER=…
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-stop FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/stop.py "$(FOLDER)"
+
+bench-asking: $(READY) ## labels that are asked for, beside others: make bench-asking FOLDER=…
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-asking FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/asking.py "$(FOLDER)"
+
+bench-prior: $(READY) ## learn our strategy's prior anew, on the embedded and on made webs
+	@$(BIN)/python bench/prior.py --made

@@ -1,9 +1,9 @@
 """Do the labels that ``honeyguide ask`` asks for help more than as many others? On real webs:
 writes docs/reference/asking.md.
 
-    python bench/asking.py FOLDER
+    python bench/asking.py FOLDER [--strategies hybrid_svm honeyguide]
 
-FOLDER holds the recorded webs of bench/harvest.py. Interrupted, it goes on where it ended.
+FOLDER holds the recorded webs of bench/webs.py. Interrupted, it goes on where it ended.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from honeyguide.lab.compare import Result, Trial, WebSpec, compare
+import webs
+
+from honeyguide.lab.compare import Result, Trial, compare
 from honeyguide.lab.metrics import Harvest
 from honeyguide.lab.statistics import Estimate, bootstrap, paired
-from honeyguide.lab.trials import opened
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "asking.md"
@@ -29,11 +30,11 @@ SCHOOLS = (
     "Everyday_life.Food_and_agriculture",
 )
 DEPARTMENTS = ("course", "student")
-ROBOTS = "User-agent: *\nDisallow: /wp/index/\n"
 TEXT = """\
 # Are the right questions asked?
 
-Made by `python bench/asking.py FOLDER`; the webs are those of [harvest](harvest.md).
+Made by `python bench/asking.py FOLDER` (`make bench-asking FOLDER=…`); the webs are those of
+[harvest](harvest.md).
 
 A person who knows the truth is asked about one visited page after every five, 50 times at most:
 `chosen` as `honeyguide ask` chooses (`src/honeyguide/learning/asking.py`), or at `random` from the
@@ -46,10 +47,11 @@ relevant, at the time of the visit, that truly are. Each figure is the mean over
 the mean over {draws} draws, with its 95 % interval (bootstrap over topics and draws); differences
 are of the same topics and seeds, and an interval without 0 is a difference.
 """
-READING = """\
-## How to read it
+READING = {
+    "hybrid_svm": """\
+### How to read it
 
-`hybrid_svm`, five draws. Chosen labels made the verdicts more precise than as many at random on five
+Five draws. Chosen labels made the verdicts more precise than as many at random on five
 of seven topics, +.038 on average, but over seven topics that is not beyond chance. They did not help
 the crawl to find more: the area is .010 smaller, within chance, and labels at random did not move it
 beyond chance either (+.005). So with this strategy, on these webs, there was little to gain in area by
@@ -64,7 +66,9 @@ ask near the threshold had an area .013 to .019 larger than asking at random (st
 .016), one that asks for the likeliest pages one .021 smaller (.014). That does not tell the four apart;
 the one kept is the one that was planned, not the best of them. It was changed a little afterwards
 (what counts as sure, and sites), before the figures above were made.
-"""
+""",
+}
+"""What we make of the figures, written by hand for those of one measurement."""
 
 VARIANTS = {
     "none": ":teacher=none",
@@ -79,19 +83,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "asking")
-    parser.add_argument("--strategies", nargs="*", default=["hybrid_svm"])
+    parser.add_argument("--strategies", nargs="*", default=["hybrid_svm", "honeyguide"])
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=1)
     chosen = parser.parse_args()
-    schools = WebSpec(
-        "schools",
-        (str(chosen.folder / "wikipedia-schools-2007.jsonl.gz"),),
-        robots=ROBOTS,
-        strip=("h3#siteSub",),
-    )
-    files = (str(chosen.folder / "webkb-cornell-texas.jsonl.gz"),)
-    homes = sorted(opened(WebSpec("webkb", files)).desk.web.labelled("department"))
-    webkb = WebSpec("webkb", files, seeds=tuple(homes))
+    schools, webkb = webs.schools(chosen.folder), webs.webkb(chosen.folder)
     trials = [
         Trial(web, topic, name + variant, draw, budget)
         for web, topics, budget in ((schools, SCHOOLS, 0), (webkb, DEPARTMENTS, 200))
@@ -104,7 +100,8 @@ def main() -> None:
     out = [TEXT.format(topics=len(SCHOOLS + DEPARTMENTS), draws=chosen.draws)]
     for name in chosen.strategies:
         out += section(name, [r for r in results if r.strategy.startswith(f"{name}:")])
-    PAGE.write_text("\n".join([*out, READING]), "utf-8")
+        out += [READING[name]] if name in READING else []
+    PAGE.write_text("\n".join(out), "utf-8")
     sys.stdout.write(f"{PAGE}\n")
 
 

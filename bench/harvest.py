@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from honeyguide.lab.compare import Result, Trial, WebSpec, compare
+import webs
+
+from honeyguide.lab.compare import Result, Trial, compare
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.report import Report, report, rule, write
-from honeyguide.lab.trials import opened
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "harvest.md"
@@ -52,7 +53,6 @@ STRATEGIES = (
     *REFERENCES,
 )
 """Strategies that learn, each static (``none``) and adaptive; see lab/variants.py."""
-ROBOTS = "User-agent: *\nDisallow: /wp/index/\n"
 NOTED = {
     SCHOOLS[0]: (0.23, 0.41, 0.66),
     SCHOOLS[1]: (0.13, 0.24, 0.66),
@@ -71,15 +71,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=0)
     chosen = parser.parse_args()
-    schools = WebSpec(
-        "schools",
-        (str(chosen.folder / "wikipedia-schools-2007.jsonl.gz"),),
-        robots=ROBOTS,
-        strip=("h3#siteSub",),
-    )
-    files = (str(chosen.folder / "webkb-cornell-texas.jsonl.gz"),)
-    homes = sorted(opened(WebSpec("webkb", files)).desk.web.labelled("department"))
-    webkb = WebSpec("webkb", files, seeds=tuple(homes))
+    schools, webkb = webs.schools(chosen.folder), webs.webkb(chosen.folder)
     draws = range(chosen.draws)
     trials = [
         Trial(web, topic, name, draw, budget)
@@ -89,7 +81,7 @@ def main() -> None:
         for name in chosen.strategies
     ]
     # As the noted figures were made: every link counts, seeds count, and nothing is given away.
-    bare = replace(schools, strip=("h3#siteSub", "meta[name=robots]"))
+    bare = replace(schools, strip=(*schools.strip, "meta[name=robots]"))
     checks = [
         Trial(bare, topic, name, draw, 0, examples=0)
         for topic in NOTED
@@ -105,7 +97,7 @@ def main() -> None:
     pictures.mkdir(parents=True)
     for picture in [found.name, *found.topics]:
         shutil.copy(chosen.results / f"{picture}.svg", pictures)
-    PAGE.write_text(page(found, measured, checked, chosen.draws, len(homes)), "utf-8")
+    PAGE.write_text(page(found, measured, checked, chosen.draws, len(webkb.seeds)), "utf-8")
     sys.stdout.write(f"{PAGE}\n")
 
 

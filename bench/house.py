@@ -2,8 +2,8 @@
 
     python bench/house.py FOLDER [--part all|rivals|parts|little] [--draws 5]
 
-FOLDER holds recorded webs as gzip'd JSON lines (docs/how-to/compare.md); they are not part of this
-project. Writes docs/reference/honeyguide.md. Interrupted, it goes on where it ended.
+FOLDER holds the recorded webs of bench/webs.py. Writes docs/reference/honeyguide.md; a single part
+is written beside its results. Interrupted, it goes on where it ended.
 """
 
 from __future__ import annotations
@@ -12,18 +12,23 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from honeyguide.lab.compare import Result, Trial, WebSpec, compare
+import webs
+
+from honeyguide import registry
+from honeyguide.lab.chart import svg
+from honeyguide.lab.compare import Result, Start, Trial, WebSpec, compare
 from honeyguide.lab.references import REFERENCES
-from honeyguide.lab.report import Report, report, rule, write
-from honeyguide.lab.trials import opened
+from honeyguide.lab.report import Report, overall, report, rule
+from honeyguide.lab.variants import variant
+from honeyguide.models.evidence import LEFT_OUT
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "honeyguide.md"
-ROBOTS = "User-agent: *\nDisallow: /wp/index/\n"
 CHOSEN = (
     "Science.Biology.Birds",
     "Science.Biology.Health_and_medicine",
@@ -54,21 +59,34 @@ RIVALS = (
     "ontology_ann:teacher=none,house=true",
     "user_utility:teacher=automatic,warmup=20",
 )
+SLOW = "user_utility:teacher=automatic,warmup=20"
+"""Ten times as slow as any other: two draws must do."""
+FROM_LITTLE = (
+    "honeyguide",
+    "keyword",
+    "hybrid_svm:teacher=automatic",
+    "adaptive_links:teacher=automatic",
+    "ontology_weights:teacher=automatic",
+)
 OURS = "honeyguide"
 PARTS = (
     OURS,
     "honeyguide:use_words=false",
     "honeyguide:use_prior=false",
     "honeyguide:use_signs=false",
-    "honeyguide:teacher=none",
-    "honeyguide:without=parents",
-    "honeyguide:without=siblings",
-    "honeyguide:without=group",
-    "honeyguide:without=host",
-    "honeyguide:without=inlinks",
-    "honeyguide:explore=0.1",
-    "honeyguide:explore=0.3",
+    *(f"honeyguide:without={part}" for part in LEFT_OUT),
+    *(f"honeyguide:explore={much}" for much in (0.02, 0.05, 0.1, 0.3)),
+    *(f"honeyguide:few={few}" for few in (3, 30)),
+    *(f"honeyguide:teacher={who}" for who in ("none", "labels", "both")),
 )
+"""Each without one part, or with one dial moved; by itself it is taught automatically."""
+STARTS = {
+    "all": None,
+    "3 keywords": Start(keywords=3),
+    "5 good pages": Start(good=5),
+    "50 labels, 10 wrong": Start(good=17, bad=33, wrong=0.2),
+}
+EXAMPLES = 20
 
 
 class Part(NamedTuple):
@@ -78,93 +96,125 @@ class Part(NamedTuple):
     baseline: str = OURS
 
 
-def webs(folder: Path) -> dict[str, WebSpec]:
-    schools = WebSpec(
-        "schools",
-        (str(folder / "wikipedia-schools-2007.jsonl.gz"),),
-        robots=ROBOTS,
-        strip=("h3#siteSub",),
-    )
-    files = (str(folder / "webkb-cornell-texas.jsonl.gz"),)
-    homes = sorted(opened(WebSpec("webkb", files)).desk.web.labelled("department"))
+Topics = list[tuple[WebSpec, str, int]]
+"""Web, topic, budget."""
+
+
+def topics(folder: Path) -> dict[str, Topics]:
+    schools, webkb, help_tr = webs.schools(folder), webs.webkb(folder), webs.help_tr(folder)
     return {
-        "schools": schools,
-        "webkb": WebSpec("webkb", files, seeds=tuple(homes)),
-        "made": WebSpec("made", made="seed=7,pages=100000,hosts=200"),
-        "help": WebSpec("help-tr", (str(folder / "libreoffice-help-tr.jsonl.gz"),), language="tr"),
+        "others": [(schools, topic, 500) for topic in OTHERS],
+        "chosen": [(schools, topic, 500) for topic in CHOSEN],
+        "webkb": [(webkb, topic, 200) for topic in ("course", "student", "faculty")],
+        "made": [(webs.made_large(), topic, 1000) for topic in ("borg", "whoosh")],
+        "help": [(help_tr, "scalc", 500)],
     }
 
 
-def parts(folder: Path, draws: int) -> list[Part]:
-    found = webs(folder)
-    topics = {
-        "schools, chosen on": [(found["schools"], topic, 500) for topic in CHOSEN],
-        "schools, others": [(found["schools"], topic, 500) for topic in OTHERS],
-        "webkb": [(found["webkb"], topic, 200) for topic in ("course", "student", "faculty")],
-        "made": [(found["made"], topic, 1000) for topic in ("borg", "whoosh")],
-        "help": [(found["help"], "scalc", 500)],
-    }
+def parts(folder: Path, draws: int) -> Iterator[Part]:
+    found = topics(folder)
+    everybody = (*RIVALS, OURS, "oracle")
+    for name, title in {
+        "others": "Subjects that were not looked at before",
+        "webkb": "Departments",
+        "made": "A made web of 100,000 pages on 200 hosts",
+        "help": "A help in Turkish, one module",
+    }.items():
+        yield Part("rivals", title, trials(found[name], everybody, draws))
+    some = [*found["chosen"], *found["webkb"]]
+    yield Part("parts", "Without a part, or with a dial moved", trials(some, PARTS, min(draws, 2)))
+    student = [topic for topic in found["webkb"] if topic[1] == "student"]
+    least = little([*found["others"], *student], min(draws, 2))
+    yield Part("little", "How little it needs", least, begun(OURS, "all"))
 
-    def trials(name: str, strategies: Sequence[str], draws: int = draws) -> list[Trial]:
-        return [
-            Trial(web, topic, strategy, draw, budget, examples=20)
-            for web, topic, budget in topics[name]
-            for draw in range(draws)
-            for strategy in strategies
-        ]
 
-    everybody = (*RIVALS, OURS, *REFERENCES)
-    some = [*trials("schools, chosen on", PARTS, 3), *trials("webkb", PARTS, 3)]
+def trials(some: Topics, strategies: Sequence[str], draws: int) -> list[Trial]:
     return [
-        Part(
-            "rivals",
-            "Subjects that were not looked at before",
-            trials("schools, others", everybody),
-        ),
-        Part(
-            "rivals",
-            "Subjects on which settings were chosen",
-            trials("schools, chosen on", everybody),
-        ),
-        Part("rivals", "Departments", trials("webkb", everybody)),
-        Part("rivals", "A made web of 100,000 pages on 200 hosts", trials("made", everybody)),
-        Part("rivals", "A help in Turkish, one module", trials("help", everybody)),
-        Part("parts", "Without a part, or with a dial moved", some),
+        Trial(web, topic, strategy, draw, budget, examples=EXAMPLES)
+        for web, topic, budget in some
+        for draw in range(draws)
+        for strategy in strategies
+        if strategy != SLOW or draw < 2
+    ]
+
+
+def little(some: Topics, draws: int) -> list[Trial]:
+    """Ours, and the best published strategies that can start so, from each start."""
+    return [
+        replace(trial, start=start)
+        for trial in trials(some, FROM_LITTLE, draws)
+        for start in STARTS.values()
+        if can_start(trial.strategy, start)
+    ]
+
+
+def can_start(strategy: str, start: Start | None) -> bool:
+    """Whether what it needs is among what is given."""
+    if start is None:
+        return True
+    habits = registry.find(variant(strategy).name).habits
+    has = {"keywords": start.keywords, "good": start.good, "bad": start.bad}
+    return not habits.needs or any(has.get(need) for need in habits.needs)
+
+
+def begun(strategy: str, start: str) -> str:
+    return f"{strategy}, from {start}"
+
+
+def named(part: Part, rows: Sequence[Result]) -> list[Result]:
+    """Results with the start in the strategy's name, where starts are compared."""
+    if part.name != "little":
+        return list(rows)
+    words = {start: word for word, start in STARTS.items()}
+    return [
+        replace(row, strategy=begun(row.strategy, words[trial.start]))
+        for trial, row in zip(part.trials, rows, strict=True)
     ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--part", default="all", choices=("all", "rivals", "parts"))
+    parser.add_argument("--part", default="all", choices=("all", "rivals", "parts", "little"))
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "honeyguide")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=0)
     chosen = parser.parse_args()
-    asked = [
-        part for part in parts(chosen.folder, chosen.draws) if chosen.part in ("all", part.name)
-    ]
+    asked = [p for p in parts(chosen.folder, chosen.draws) if chosen.part in ("all", p.name)]
     every = [trial for part in asked for trial in part.trials]
     results = iter(compare(every, chosen.results, workers=chosen.workers, done=_tell))
-    pictures = PAGE.with_suffix("")
+    page = PAGE if chosen.part == "all" else chosen.results / f"{chosen.part}.md"
+    pictures = page.with_suffix("")
     shutil.rmtree(pictures, ignore_errors=True)
     pictures.mkdir(parents=True)
     out = [INTRODUCTION.format(draws=chosen.draws)]
     for number, part in enumerate(asked):
-        rows = [next(results) for _ in part.trials]
+        rows = named(part, [next(results) for _ in part.trials])
         found = report(rows, tuple(REFERENCES), part.baseline)
-        scratch = chosen.results / f"part{number}"
-        scratch.mkdir(exist_ok=True)
-        write(rows, scratch, found)
-        shutil.copy(scratch / f"{found.name}.svg", pictures / f"{number}.svg")
-        out += [f"## {part.title}", "", f"![]({PAGE.stem}/{number}.svg)", ""]
-        out += [rule(found.all, found), _by_topic(found, rows)]
-    PAGE.write_text("\n".join(out), "utf-8")
-    sys.stdout.write(f"{PAGE}\n")
+        (pictures / f"{number}.svg").write_text(picture(part, rows, found), "utf-8")
+        out += [f"## {part.title}", "", f"![]({page.stem}/{number}.svg)", ""]
+        out += [LITTLE] if part.name == "little" else []
+        out += [rule(found.all, found), _by_topic(part, found, rows)]
+    page.write_text("\n".join(out), "utf-8")
+    sys.stdout.write(f"{page}\n")
 
 
-def _by_topic(found: Report, rows: Sequence[Result]) -> str:
+def picture(part: Part, rows: Sequence[Result], found: Report) -> str:
+    """Curves of all; where starts are compared, of ours and of the best other for each start."""
+    shown = [line.strategy for line in found.all]  # the best first
+    if part.name == "little":
+        others = [name for name in shown if not name.startswith(f"{OURS},")]
+        best = {name.rpartition(", from ")[2]: name for name in reversed(others)}
+        shown = [*(begun(OURS, start) for start in STARTS), *(best[s] for s in STARTS if s in best)]
+    curves = overall([row for row in rows if row.strategy in shown])
+    ordered = {name: curves[name] for name in shown if name in curves}
+    return svg(part.title, "% of the budget", "recall", ordered)
+
+
+def _by_topic(part: Part, found: Report, rows: Sequence[Result]) -> str:
     """Areas by topic: ours, the best of the others, and the oracle."""
+    if part.name == "little":
+        return _by_start(found, rows)
     names = {Report.name_of(row): row.topic for row in rows}
     out = ["| topic | honeyguide | best other | oracle |", "|---|---|---|---|"]
     for name, table in found.topics.items():
@@ -178,18 +228,40 @@ def _by_topic(found: Report, rows: Sequence[Result]) -> str:
     return "\n".join(out) + "\n"
 
 
+def _by_start(found: Report, rows: Sequence[Result]) -> str:
+    """Areas by topic and start: ours / the best other."""
+    names = {Report.name_of(row): row.topic for row in rows}
+    out = [f"| topic | {' | '.join(STARTS)} |", "|---" * (1 + len(STARTS)) + "|"]
+    for name, table in found.topics.items():
+        cells = []
+        for start in STARTS:
+            lines = [line for line in table if line.strategy.endswith(begun("", start))]
+            mine = [line.area.mean for line in lines if line.strategy == begun(OURS, start)]
+            others = [line.area.mean for line in lines if line.strategy != begun(OURS, start)]
+            cells.append(f"{max(mine):.3f} / {max(others):.3f}" if mine and others else "–")
+        out.append(f"| {names[name]} | {' | '.join(cells)} |")
+    return "\n".join([*out, "", "Area of `honeyguide` / of the best other from that start.", ""])
+
+
 INTRODUCTION = """# The honeyguide strategy, measured
 
-Made by `python bench/house.py FOLDER`; how it is counted: [compare](../how-to/compare.md).
-{draws} draws of seeds and examples, 95 % intervals (bootstrap over topics and draws). Every strategy
-that learns is given 20 good pages and up to 40 others; all others get the keywords that these pages
-tell. Budget: 500 visits (200 on the departments' pages, 1,000 on the made web); seeds: 3 relevant pages,
-or the departments' home pages. The last column is the difference in area to `honeyguide` on the same
-topics and seeds; an interval without 0 is a difference. `oracle` knows of every waiting link whether its
-page is relevant and takes a relevant one if there is any; it does not know what lies behind.
+Made by `python bench/house.py FOLDER` (`make bench-house FOLDER=…`); how it is counted:
+[compare](../how-to/compare.md). Up to {draws} draws of seeds and examples, 95 % intervals (bootstrap over
+topics and draws). Every strategy that learns is given 20 good pages and up to 40 others; all others get
+the keywords that these pages tell. Budget: 500 visits (200 on the departments' pages, 1,000 on the made
+web); seeds: 3 relevant pages, or the departments' home pages. The last column is the difference in area
+to the baseline on the same topics and seeds; an interval without 0 is a difference. `oracle` knows of
+every waiting link whether its page is relevant and takes a relevant one if there is any; it does not know
+what lies behind.
 
 The prior was learned on the embedded web and on made webs of other plans (`bench/prior.py`), not on any
 web of this page. Settings were chosen on four school subjects; eight others were not looked at before.
+"""
+LITTLE = """\
+*All*: 20 good pages, up to 40 others, and the keywords that they tell. *3 keywords*: the first three of
+these, and nothing else. *5 good pages*: no keywords and no bad pages. *50 labels*: 17 good and 33 bad
+pages, ten of the fifty called the opposite, no keywords. Seeds and what counts as found are the same for
+all starts. Beside ours, the best published strategies, as far as they can start so. The picture shows ours and the best other from each start.
 """
 
 

@@ -4,8 +4,9 @@
 
 Crawls the embedded web with the strategy as it is, choosing links in proportion to their scores so
 that poor ones are tried as well, and fits a logistic regression of the truth about each followed link
-on what was known of it before. Prints the coefficients for strategies/honeyguide.py. ``--made`` does
-the same for some made webs, and says how well each web's links are told apart by the others' priors.
+on what was known of it before. Prints the coefficients. ``--made`` does the same for some made webs,
+says how well each web's links are told apart by the others' priors, and how each coefficient differs from
+topic to topic: the inverse of its variance is how hard it is to move (models/evidence.py).
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import webs
 
-from honeyguide.config import Settings, parse
-from honeyguide.lab.demo_web import demo_files
-from honeyguide.lab.perform import _drawn as drawn
-from honeyguide.lab.perform import _examples as examples_of
+from honeyguide.config import Settings
+from honeyguide.lab.draws import Drawn, drawn, examples_of, settings_of
 from honeyguide.lab.simulate import crawl
 from honeyguide.lab.trials import Trial, WebSpec, opened
 from honeyguide.lab.web import without_scheme
@@ -33,11 +33,6 @@ from honeyguide.store.store import Store
 from honeyguide.strategies.honeyguide import Honeyguide
 
 DEMO = ("backup-and-replication", "full-text-search", "authentication")
-MADE = {
-    "seed=101,pages=20000,hosts=60": ("sqlite", "borg", "apache"),
-    "seed=102,pages=30000,hosts=200,locality=0.3,telling_urls=0.6": ("django", "restic", "python"),
-    "seed=103,pages=20000,hosts=100,hubs_only=true": ("apache", "whoosh", "postgresql"),
-}
 BUDGET = 400
 _PENALTY = 4.0
 _NEVER_POSITIVE = ("inlinks", "barren")
@@ -50,10 +45,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=6)
     parser.add_argument("--made", action="store_true")
     chosen = parser.parse_args()
-    webs = [(WebSpec("demo", demo_files()), DEMO)]
-    if chosen.made:
-        webs += [(WebSpec(f"made {plan}", made=plan), topics) for plan, topics in MADE.items()]
-    seen = {spec.name: gathered(spec, topics, chosen.draws) for spec, topics in webs}
+    some = {webs.demo(): DEMO} | (webs.made_for_prior() if chosen.made else {})
+    seen = {spec.name: gathered(spec, topics, chosen.draws) for spec, topics in some.items()}
     priors = {name: fitted(parts) for name, parts in seen.items()}
     for name, parts in seen.items():
         sys.stdout.write(f"{name}: {sum(len(truth) for _, truth in parts)} links\n")
@@ -62,6 +55,10 @@ def main() -> None:
         for other, prior in priors.items():
             apart = np.mean([told_apart(rows @ prior, truth) for rows, truth in parts])
             sys.stdout.write(f"  a good link goes before a bad one by {other}: {apart:.3f}\n")
+    single = np.array([fitted([part], bounded=False) for parts in seen.values() for part in parts])
+    sys.stdout.write("over all topics, each by itself: mean, and 1 over the variance\n")
+    for field, values in zip(Evidence._fields, single.T, strict=True):
+        sys.stdout.write(f"    {field}: {values.mean():.2f}, {1 / max(values.var(), 0.01):.1f}\n")
 
 
 def gathered(spec: WebSpec, topics: tuple[str, ...], draws: int) -> list[tuple[Any, Any]]:
@@ -79,43 +76,29 @@ def followed(trial: Trial, bare: bool) -> tuple[Any, Any]:
     topic = drawn(trial)
     relevant = set(topic.relevant)
     with tempfile.TemporaryDirectory(prefix="honeyguide-prior-") as folder:
-        examples = [] if bare else examples_of(trial.web, topic)
+        examples = [] if bare else examples_of(trial, topic)
         crawl(Path(folder), settings(trial, topic, bare), opened(trial.web).desk.anew(),
               examples=examples)  # fmt: skip
         with Store.open(Path(folder), "read") as store:
-            live = store.live()
-            strategy = store.load_generation(live, lambda _: Honeyguide)
+            strategy = store.load_generation(store.live() or 0, lambda _: Honeyguide)
             links = [row.link for row in store.visits() if row.link.yields and row.link.source]
     plain = replace(strategy, moved=(), sign_names="", sign_weights=None)
     rows = plain.evidence(links)
     return rows, np.array([float(without_scheme(link.url) in relevant) for link in links])
 
 
-def settings(trial: Trial, topic: Any, bare: bool) -> Settings:
+def settings(trial: Trial, topic: Drawn, bare: bool) -> Settings:
     words = list(topic.keywords)
     random.Random(trial.draw).shuffle(words)
-    return parse(
-        {
-            "topic": {
-                "name": trial.topic,
-                "keywords": words[:4] if bare else words,
-                "seeds": list(topic.seeds),
-            },
-            "crawl": {
-                "strategy": "honeyguide", "order": "proportional", "pages": topic.budget,
-                "concurrency": 1, "seed": trial.draw + 1,
-            },
-            "scope": {"sitemaps": "never"},
-            "fetch": {"contact": "https://example.org/lab", "lab": "http://127.0.0.1:1"},
-            "politeness": {"loopback_delay_s": 0.0, "response_factor": 0.0},
-            "store": {"warc": False, "min_free_mb": 0},
-            "learn": {"teacher": "automatic"},
-        },
-        "the lab",
-    )  # fmt: skip
+    plain = settings_of(trial, topic)
+    return replace(
+        plain,
+        topic=replace(plain.topic, keywords=tuple(words[:4] if bare else words)),
+        crawl=replace(plain.crawl, order="proportional"),
+    )
 
 
-def fitted(parts: list[tuple[Any, Any]]) -> Any:
+def fitted(parts: list[tuple[Any, Any]], bounded: bool = True) -> Any:
     """Every topic counts the same, and so do its good and bad links."""
     from scipy.optimize import minimize
 
@@ -132,7 +115,11 @@ def fitted(parts: list[tuple[Any, Any]]) -> Any:
         return float(misses.sum() + penalties @ (w * w) / 2), slopes
 
     bounds = [
-        (None, None) if name in _EITHER else (None, 0) if name in _NEVER_POSITIVE else (0, None)
+        (None, None)
+        if name in _EITHER or not bounded
+        else (None, 0)
+        if name in _NEVER_POSITIVE
+        else (0, None)
         for name in Evidence._fields
     ]
     return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x

@@ -1,9 +1,8 @@
 """The estimate of what is left of a topic, against the truth: writes docs/reference/stop.md.
 
-    python bench/stop.py FOLDER [--strategies keyword hybrid_svm]
+    python bench/stop.py FOLDER [--strategies keyword hybrid_svm honeyguide]
 
-FOLDER holds recorded webs as gzip'd JSON lines (see docs/how-to/compare.md). They are not part of
-this project. A crawl stops at each quarter of its budget and goes on, so resuming is measured too.
+FOLDER holds the recorded webs of bench/webs.py. A crawl stops at each quarter of its budget and goes on, so resuming is measured too.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
+import webs
+
 from honeyguide import registry
 from honeyguide.errors import ParseError
 from honeyguide.lab.chart import svg
+from honeyguide.lab.draws import drawn, examples_of, settings_of
 from honeyguide.lab.graph import Graph
-
-# What a trial draws, states and gives is the same as in every comparison.
-from honeyguide.lab.perform import _drawn, _examples, _settings
 from honeyguide.lab.simulate import crawl
-from honeyguide.lab.trials import Trial, WebSpec, opened
+from honeyguide.lab.trials import Trial, opened
 from honeyguide.lab.web import without_scheme
 from honeyguide.parse.read import read
 from honeyguide.protocols import Strategy
@@ -37,7 +36,6 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "stop.md"
 RESULTS = ROOT / "bench" / "results" / "stop.json"
 QUARTERS = (1, 2, 3, 4)
-ROBOTS = "User-agent: *\nDisallow: /wp/index/\n"
 
 
 class Row(NamedTuple):
@@ -66,17 +64,8 @@ class Row(NamedTuple):
 
 
 def trials(folder: Path, strategies: Sequence[str], draw: int) -> Iterator[Trial]:
-    schools = WebSpec(
-        "schools",
-        (str(folder / "wikipedia-schools-2007.jsonl.gz"),),
-        robots=ROBOTS,
-        strip=("h3#siteSub",),
-    )
-    files = (str(folder / "webkb-cornell-texas.jsonl.gz"),)
-    homes = sorted(opened(WebSpec("webkb", files)).desk.web.labelled("department"))
-    webkb = WebSpec("webkb", files, seeds=tuple(homes))
-    help_tr = WebSpec("libreoffice-help-tr", (str(folder / "libreoffice-help-tr.jsonl.gz"),))
-    made = WebSpec("made", made="seed=11,pages=6000,hosts=40")
+    schools, webkb, help_tr = webs.schools(folder), webs.webkb(folder), webs.help_tr(folder)
+    made = webs.made_small()
     for web, topic, budget in (
         (schools, "Science.Physics.Space_Astronomy", 1600),
         (schools, "Everyday_life.Food_and_agriculture", 1600),
@@ -91,8 +80,9 @@ def trials(folder: Path, strategies: Sequence[str], draw: int) -> Iterator[Trial
 
 
 def rows_of(trial: Trial) -> list[Row]:
-    web, topic = opened(trial.web), _drawn(trial)
-    settings, examples, desk = _settings(trial, topic), _examples(trial.web, topic), web.desk.anew()
+    web, topic = opened(trial.web), drawn(trial)
+    settings, examples = settings_of(trial, topic), examples_of(trial, topic)
+    desk = web.desk.anew()
     reports = []
     with tempfile.TemporaryDirectory(prefix="honeyguide-stop-") as name:
         for quarter in QUARTERS:
@@ -144,7 +134,7 @@ def _wanted(graph: Graph, reach: set[str], strategy: Strategy, threshold: float)
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--strategies", nargs="*", default=["keyword", "hybrid_svm"])
+    parser.add_argument("--strategies", nargs="*", default=["keyword", "hybrid_svm", "honeyguide"])
     parser.add_argument("--draw", type=int, default=1)
     parser.add_argument("--again", action="store_true", help="write the page from kept results")
     chosen = parser.parse_args()
@@ -178,7 +168,8 @@ def _chart(rows: Sequence[Row]) -> str:
 
 
 def _page(rows: Sequence[Row]) -> str:
-    out = [HEAD, "## Figures", "", "![](stop/estimate.svg)", ""]
+    names = [f"`{name}`" for name in dict.fromkeys(row.strategy for row in rows)]
+    out = [HEAD.format(strategies=", ".join(names)), "## Figures", "", "![](stop/estimate.svg)", ""]
     out += ["| after | error of the coverage | its mean | truth within the range | above it |"]
     out += ["|---|---|---|---|---|"]
     looks = {f"{25 * q} % of the budget": [r for r in rows if r.quarter == q] for q in QUARTERS}
@@ -228,13 +219,17 @@ def _rules(rows: Sequence[Row]) -> list[str]:
 HEAD = """\
 # When is a topic exhausted?
 
-Made by `python bench/stop.py FOLDER`. `honeyguide status` and the end of `honeyguide crawl` say how
-many relevant pages are probably in reach, and `[stop]` in topic.toml ends a crawl by it:
+Made by `python bench/stop.py FOLDER` (`make bench-stop FOLDER=…`). `honeyguide status` and the end of
+`honeyguide crawl` say how many relevant pages are probably in reach, and `[stop]` in topic.toml ends a
+crawl by it:
 
     [stop]
     coverage = 0.9      # about 90 % of the relevant pages in reach are found
     precision = 0.02    # or fewer than 2 % of the last 200 visits were relevant
     after = 200         # but not before so many visits
+
+For one run, `honeyguide crawl birds --until-coverage 0.9 --min-precision 0.02` says the same, whatever
+the topic says; 0 goes on in any case.
 
 The estimate is the geometric mean of two guesses at what is left: the recent harvest rate times
 the links that wait, and Chao's estimate (1984) from how many relevant pages had one and two visited
@@ -250,7 +245,8 @@ while others are asked; a floor for the precision then stops early.
 
 ## How it was measured
 
-Seven topics on four webs, two strategies, one draw of seeds, a look at each quarter of the budget.
+Seven topics on four webs, the strategies {strategies}, one draw of seeds, a look at each quarter of
+the budget.
 The truth is what was called relevant so far, and what the strategy as it is in the end would call
 relevant of everything else that can be reached. The estimate was chosen on other crawls (at the
 end of this page), with other subjects of the encyclopedia, another module of the help and another

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from honeyguide import registry
 from honeyguide.config import Settings, parse
-from honeyguide.crawl.asking import questions, unlabelled
+from honeyguide.crawl.asking import ask, questions, unlabelled
 from honeyguide.learning.asking import Askable, Told, choose
 from honeyguide.store.labels import contradictions
 from honeyguide.store.store import Store
@@ -148,6 +148,20 @@ def test_every_strategy_asks(name: str, tmp_path: Path) -> None:
     assert len(asked) == 5
     assert asked == again
     assert all(question.because and 0 <= question.verdict <= 1 for question in asked)
+
+
+def test_the_budget_says_how_much_may_be_asked(tmp_path: Path) -> None:
+    crawl(tmp_path, birds(), [address(0)], crawl={"pages": 12, "concurrency": 1})
+    with Store.open(tmp_path, "write") as store:
+        free = ask(store, tmp_path, topic(), 4)
+        assert (free.left, len(free.questions)) == (None, 4)
+        bound = topic(learn={"budget": 3})
+        found = ask(store, tmp_path, bound, 4)
+        assert (found.left, len(found.questions)) == (3, 3)
+        assert found.questions == free.questions[:3]
+        store.label([Label(question.row.url, 1.0) for question in found.questions])
+        assert ask(store, tmp_path, bound, 4) == (0, [])
+        assert ask(store, tmp_path, topic(), 0) == (None, [])
 
 
 def test_verdicts_of_an_earlier_generation_are_given_anew(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from honeyguide.config import StoreSettings, parse
+from honeyguide.config import StopSettings, StoreSettings, parse
 from honeyguide.crawl import exhausted
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.status import status
@@ -100,6 +101,17 @@ def test_a_record_that_is_lost_or_stale_is_counted_anew(tmp_path: Path) -> None:
             store.recount(0.5)
         assert exhausted.told(store, 1, crawled=False) is None, "another page counts now"
         assert exhausted.recall(store).relevant == report.progress.relevant - 1
+
+
+def test_what_is_asked_for_this_time_goes_before_the_topics_own() -> None:
+    own = StopSettings(coverage=0.5, after=7)
+    assert exhausted.until(own) == own
+    assert exhausted.until(own, precision=0.02) == replace(own, precision=0.02)
+    assert exhausted.until(own, coverage=0.9, precision=0.0).coverage == 0.9
+    assert exhausted.until(own, coverage=0.0).coverage == 0, "not this time"
+    for share in (90.0, -0.1, float("nan")):
+        with pytest.raises(ConfigError, match="coverage is a share"):
+            exhausted.until(own, coverage=share)
 
 
 def test_shares_are_shares() -> None:

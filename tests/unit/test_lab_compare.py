@@ -13,7 +13,8 @@ import pytest
 
 from honeyguide.errors import ConfigError
 from honeyguide.lab.chart import svg, terminal
-from honeyguide.lab.compare import Result, Trial, WebSpec, compare, perform
+from honeyguide.lab.compare import Result, Start, Trial, WebSpec, compare, perform
+from honeyguide.lab.draws import drawn, examples_of, settings_of
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.keywords import telling_words
 from honeyguide.lab.made.plan import plan_of
@@ -74,6 +75,49 @@ def test_a_trial_repeats_itself(web: WebSpec) -> None:
     one, two = perform(trial(web, "keyword")), perform(trial(web, "keyword"))
     assert one.found == two.found
     assert one.relevant == two.relevant > 20
+
+
+def test_a_start_tells_a_part_of_what_was_drawn(web: WebSpec) -> None:
+    whole = trial(web, "honeyguide")
+    topic = drawn(whole)
+    assert list(settings_of(whole, topic).topic.keywords) == list(topic.keywords)
+    everything = examples_of(whole, topic)
+    assert [e.target for e in everything] == [1.0] * 4 + [0.0] * 8
+
+    words = replace(whole, start=Start(keywords=2))
+    assert drawn(words) is topic, "seeds, reach and what counts are the same"
+    assert settings_of(words, topic).topic.keywords == topic.keywords[:2]
+    assert examples_of(words, topic) == []
+
+    pages = replace(whole, start=Start(good=3, bad=7))
+    assert settings_of(pages, topic).topic.keywords == ()
+    assert examples_of(pages, topic) == [*everything[:3], *everything[4:11]]
+
+    wrong = replace(whole, start=Start(good=3, bad=7, wrong=0.2))
+    pairs = zip(examples_of(pages, topic), examples_of(wrong, topic), strict=True)
+    assert sum(a.target != b.target for a, b in pairs) == 2
+    assert examples_of(wrong, topic) == examples_of(wrong, topic)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "start"),
+    [
+        ("honeyguide", Start(keywords=3)),
+        ("honeyguide", Start(good=3)),
+        ("adaptive_links", Start(good=4, bad=6, wrong=0.2)),
+    ],
+)
+def test_little_is_enough_to_start(strategy: str, start: Start, web: WebSpec) -> None:
+    result = perform(replace(trial(web, strategy), start=start))
+    assert result.found[-1] > 0
+    assert result.relevant == perform(trial(web, "breadth")).relevant
+
+
+def test_earlier_results_stay_valid(web: WebSpec) -> None:
+    plain = trial(web, "keyword")
+    facts = json.loads(plain.key)
+    assert facts[2:] == ["bees", "keyword", 0, 0, 2, 4, 1]
+    assert json.loads(replace(plain, start=Start(good=5)).key) == [*facts, [0, 5, 0, 0.0]]
 
 
 def test_given_pages_do_not_count_and_dead_links_are_closed(web: WebSpec) -> None:

@@ -18,6 +18,7 @@ from honeyguide.learning.pool import Pool
 from honeyguide.learning.school import School
 from honeyguide.learning.teachers import teacher
 from honeyguide.learning.trainer import Trainer
+from honeyguide.store.generations import pack, unpack
 from honeyguide.types import Copy, Example, Habits, Link, Page, Url, Verdict, Visit
 
 URL = Url("http://e.org/")
@@ -196,6 +197,25 @@ def test_a_fifth_of_each_kind_is_held_back_always_the_same() -> None:
     assert back.split(many[:24]) == (many[:24], [])
 
 
+def test_which_fifth_is_held_back_cannot_be_foreseen() -> None:
+    many = [example(n, float(n % 4 == 0), "user") for n in range(200)]
+    found = []
+    for key in (b"one", b"two", b"two", b""):
+        back = HeldBack(key)
+        for label in many:
+            back.hear(label)
+        _, held = back.split(many)
+        found.append([many.index(e) for e in held])
+        for kind in (0.0, 1.0):
+            places = [n for n, e in enumerate(e for e in many if e.target == kind) if e in held]
+            assert [n // 5 for n in places] == list(range(len(places))), "one of every five"
+            assert places[0] < 3, "both kinds from few labels on"
+            assert (len({n % 5 for n in places}) > 1) is bool(key)
+    one, two, again, plain = found
+    assert one != two == again
+    assert len(one) == len(two) == len(plain) == 40
+
+
 def test_the_gate_stops_a_bad_batch_and_lets_a_good_one_pass() -> None:
     """Forty right labels, then forty wrong ones for other pages with the same words."""
     school = School()
@@ -219,6 +239,33 @@ def test_the_gate_stops_a_bad_batch_and_lets_a_good_one_pass() -> None:
         target = float(n % 2)
         school.offer(example(n, 1 - target, "user", kinds[1 - target]))
     assert school.lesson(first.strategy).live, "put right, it passes"
+
+
+def test_a_generation_that_was_gone_back_to_stands_trial_itself() -> None:
+    """With 40 labels eight are held back, with 80 sixteen; nobody knows their words."""
+    school = School()
+    for n in range(40):
+        school.offer(example(n, float(n % 2), "user"))
+    first = school.lesson(Rote())
+    for n in range(40, 80):
+        school.offer(example(n, float(n % 2), "user"))
+    second = school.lesson(first.strategy or Rote())
+    assert isinstance(first.strategy, Rote)
+    assert isinstance(second.strategy, Rote)
+    assert second.live
+    school.offer(example(80, 1.0, "user"))
+    kept = unpack(pack("it", second.strategy), lambda _: Rote)
+    known = school.lesson(kept)
+    assert known.trial is not None
+    assert known.trial.pages == 16, "the live one, known again though it was saved and read"
+    back = school.lesson(unpack(pack("it", first.strategy), lambda _: Rote))
+    assert back.trial is not None
+    assert back.trial.pages == 8, "what the chosen one was taught, not those after it"
+    # One of an earlier run: its own doubt is in its double's verdicts, and no label held back.
+    school.remember({example(n).page.url for n in range(40)})
+    other = school.lesson(replace(first.strategy, doubt=0.1))
+    assert other.trial is not None
+    assert other.trial.before == pytest.approx((0.1**2 + 0.9**2) / 2)
 
 
 def test_too_few_labels_prove_nothing() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +28,22 @@ def crawl(
         float | None,
         typer.Option("--hours", metavar="H", help="Stop after so many hours of this run."),
     ] = None,
+    coverage_: Annotated[
+        float | None,
+        typer.Option(
+            "--until-coverage",
+            metavar="SHARE",
+            help="Stop when about this share of the topic is found, say 0.9.",
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            "--min-precision",
+            metavar="SHARE",
+            help="Stop when fewer of the last 200 visits were relevant, say 0.02.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -38,12 +54,17 @@ def crawl(
     `honeyguide crawl birds`
 
     `honeyguide crawl birds --pages 5000 --hours 8`
+
+    `honeyguide crawl birds --pages 0 --until-coverage 0.9 --min-precision 0.02`
     """
     from honeyguide.cli.display import Display
     from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.exhausted import until
     from honeyguide.errors import FetchError
 
     collection = Collection(name)
+    rules = until(collection.settings.stop, coverage=coverage_, precision=precision)
+    collection.settings = replace(collection.settings, stop=rules)
     budget = collection.settings.crawl.pages if pages is None else pages
     with Display(collection.name, budget, quiet=quiet or as_json) as display:
         report = collection.crawl(pages=pages, hours=hours, observer=display)
@@ -82,7 +103,7 @@ def hint(name: str, budget: int, report: Report) -> str:
     if not progress.waiting:
         return f"Next: {look}"
     if "(stop." in report.reason:
-        return f"Next: {look}. To crawl on, change [stop] in topic.toml"
+        return f"Next: {look}. To crawl on, ask for more of it, or change [stop] in topic.toml"
     if next_at is not None and 60 < next_at - time.time() < 1e9:
         when = time.strftime("%H:%M on %d %b", time.localtime(next_at))
         return f"Hosts that rest are ready from {when}: honeyguide crawl {name} goes on then."

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from honeyguide.config import StopSettings
+from honeyguide.errors import ConfigError
 from honeyguide.learning.coverage import Coverage, Estimate
 from honeyguide.store.store import Store
 from honeyguide.types import UNASKED
@@ -46,6 +47,20 @@ class Exhausted:
                 f"(stop.precision = {rules.precision:g})"
             )
         return ""
+
+
+def until(
+    rules: StopSettings, *, coverage: float | None = None, precision: float | None = None
+) -> StopSettings:
+    """The topic's rules, but for what is asked for this time; a ConfigError if it is no share."""
+    for name, share in (("coverage", coverage), ("precision", precision)):
+        if share is not None and not 0 <= share <= 1:
+            raise ConfigError(f"{name} is a share, from 0 to 1; 0: it never stops ({share:g})")
+    return replace(
+        rules,
+        coverage=rules.coverage if coverage is None else coverage,
+        precision=rules.precision if precision is None else precision,
+    )
 
 
 def keep(store: Store, coverage: Coverage) -> None:

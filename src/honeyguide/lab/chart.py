@@ -11,8 +11,8 @@ _COLOURS = (
 )  # fmt: skip
 _WIDTH, _PLOT = 760, 312
 _LEFT, _RIGHT, _BOTTOM = 64, 20, 52
-_NAMES, _ROW = 4, 18
-"""Names in a row of the legend, and its height."""
+_NAMES, _ROW, _LETTER = 4, 18, 6.8
+"""Names in a row of the legend, if they are short enough; its height; the width of a letter."""
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The braille dots of one cell, by row and column."""
 _PENS = ("bold yellow", "bright_black", "cyan", "magenta", "red", "blue")
@@ -24,7 +24,8 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
     """A line chart without any library; text stays text."""
     x_most = max((x for points in curves.values() for x, _ in points), default=1) or 1
     y_most = _round_up(max((y for points in curves.values() for _, y in points), default=1))
-    top = 38 + _ROW * max(1, -(-len(curves) // _NAMES))
+    names = _per_row(curves)
+    top = 38 + _ROW * max(1, -(-len(curves) // names))
     height = top + _PLOT + _BOTTOM
 
     def place(x: float, y: float) -> str:
@@ -61,8 +62,8 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
     )
     for number, (name, points) in enumerate(curves.items()):
         colour = _COLOURS[number % len(_COLOURS)]
-        across_to = _LEFT + number % _NAMES * 170
-        down_to = 42 + number // _NAMES * _ROW
+        across_to = _LEFT + number % names * (680 // names)
+        down_to = 42 + number // names * _ROW
         line = " ".join(place(x, y) for x, y in points)
         out.append(
             f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2.5" '
@@ -71,6 +72,12 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
             f'<text x="{across_to + 24}" y="{down_to}">{escape(name)}</text>'
         )
     return "\n".join([*out, "</svg>", ""])
+
+
+def _per_row(curves: Mapping[str, Points]) -> int:
+    """How many names of the legend fit beside each other."""
+    longest = 30 + _LETTER * max(map(len, curves), default=0)
+    return max(1, min(_NAMES, int((_WIDTH - _LEFT) / longest)))
 
 
 def terminal(curves: Mapping[str, Points], width: int = 64, height: int = 12) -> list[str]:

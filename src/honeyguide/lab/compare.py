@@ -7,17 +7,16 @@ ended, and one with more strategies adds only what is missing.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
 from honeyguide.lab.perform import perform
-from honeyguide.lab.trials import Result, Trial, WebSpec
+from honeyguide.lab.trials import Result, Start, Trial, WebSpec
+from honeyguide.lab.workers import spread
 
-__all__ = ["Result", "Trial", "WebSpec", "compare", "perform"]
+__all__ = ["Result", "Start", "Trial", "WebSpec", "compare", "perform"]
 
 
 def compare(
@@ -34,7 +33,9 @@ def compare(
     missing = [trial for trial in trials if trial.key not in known]
     done(len(trials) - len(missing), len(trials))
     with path.open("a", encoding="utf-8") as file:
-        for number, result in enumerate(_run(missing, workers or os.cpu_count() or 1), 1):
+        for number, result in enumerate(
+            spread(perform, missing, workers or os.cpu_count() or 1), 1
+        ):
             file.write(json.dumps(asdict(result), separators=(",", ":")) + "\n")
             file.flush()
             known[result.key] = result
@@ -50,11 +51,3 @@ def _read(path: Path) -> Iterator[Result]:
                 yield Result(**raw | {"found": tuple(raw["found"])})
             except (ValueError, TypeError, KeyError):
                 continue  # the last line of an interrupted run
-
-
-def _run(trials: Sequence[Trial], workers: int) -> Iterator[Result]:
-    if workers == 1 or len(trials) < 2:
-        yield from map(perform, trials)
-        return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(perform, trials)

@@ -7,28 +7,24 @@ import shutil
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 
-from honeyguide.config import Settings, parse
+from honeyguide.config import Settings
+from honeyguide.crawl.build import strategy_of
 from honeyguide.crawl.lessons import Answers
-from honeyguide.errors import ConfigError, ParseError
+from honeyguide.lab.draws import Drawn, drawn, examples_of, settings_of
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.interview import Interview
-from honeyguide.lab.keywords import telling_words
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.simulate import crawl
-from honeyguide.lab.trials import Result, Trial, WebSpec, opened
+from honeyguide.lab.trials import Result, Trial, opened
 from honeyguide.lab.variants import Person, variant
 from honeyguide.lab.web import without_scheme
-from honeyguide.parse.read import read
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
-from honeyguide.types import UNASKED, Example, Link, Response, Url
+from honeyguide.types import UNASKED, Example
 
-_BACKGROUND = 40
-"""Pages that an example's words are told from."""
 _MEMORY = "/dev/shm"  # noqa: S108 - the folder made in it has a name nobody can guess
 _PLENTY = 2 << 30
 
@@ -36,16 +32,16 @@ _PLENTY = 2 << 30
 def perform(trial: Trial) -> Result:
     """One crawl."""
     web = opened(trial.web)
-    topic = _drawn(trial)
+    topic = drawn(trial)
     with tempfile.TemporaryDirectory(prefix="honeyguide-lab-", dir=_scratch()) as folder:
         began = time.process_time()
-        settings, examples = _settings(trial, topic), _examples(trial.web, topic)
+        settings, examples = settings_of(trial, topic), examples_of(trial, topic)
         people = _people(trial, topic, Path(folder), settings, examples)
         crawl(
             Path(folder),
             settings,
             web.desk.anew(),
-            strategy=_reference(trial, topic),
+            strategy=_strategy(trial, topic, settings),
             latency=lambda _: _latency(trial),
             examples=examples,
             people=people,
@@ -60,103 +56,6 @@ def _scratch() -> str | None:
         return _MEMORY if shutil.disk_usage(_MEMORY).free > _PLENTY else None
     except OSError:
         return None  # the system's own place for such things
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A topic as one draw states it."""
-
-    relevant: tuple[str, ...]
-    """All relevant addresses, without scheme."""
-    seeds: tuple[str, ...]
-    examples: tuple[str, ...]
-    bad: tuple[str, ...]
-    """Pages that are not relevant, for strategies that learn."""
-    keywords: tuple[str, ...]
-    budget: int
-
-
-@lru_cache(maxsize=64)
-def _stated(spec: WebSpec, label: str, draw: int, seeds: int, examples: int, budget: int) -> Drawn:
-    desk = opened(spec).graph.desk  # the judge's: errors are for crawlers
-    web = desk.web
-    relevant = sorted(without_scheme(url) for url in web.labelled(label))
-    if len(relevant) <= seeds + examples:
-        raise ConfigError(f"the topic {label!r} has only {len(relevant)} pages in {spec.name}")
-    dice = random.Random(f"{spec.name} {label} {draw}")
-    chosen = dice.sample(relevant, seeds + examples)
-    # Nobody tells a user which pages are off topic: the background is any pages of the web.
-    others = [key for key in _addresses(spec) if key not in chosen]
-    bodies = [desk.answer(key).body for key in chosen[seeds:]]
-    some = dice.sample(others, min(_BACKGROUND, len(others)))
-    background = [desk.answer(key).body for key in some]
-    truth = set(relevant)
-    bad = [key for key in some if key not in truth][: 2 * examples]
-    starts = spec.seeds or tuple(f"http://{key}" for key in chosen[:seeds])
-    return Drawn(
-        tuple(relevant),
-        starts,
-        tuple(f"http://{key}" for key in chosen[seeds:]),
-        tuple(f"http://{key}" for key in bad),
-        telling_words(label, bodies, background),
-        budget or len(relevant),
-    )
-
-
-@lru_cache(maxsize=4)
-def _addresses(spec: WebSpec) -> tuple[str, ...]:
-    return tuple(sorted(map(without_scheme, opened(spec).graph.desk.web.urls())))
-
-
-def _drawn(trial: Trial) -> Drawn:
-    return _stated(trial.web, trial.topic, trial.draw, trial.seeds, trial.examples, trial.budget)
-
-
-def _settings(trial: Trial, topic: Drawn) -> Settings:
-    chosen = variant(trial.strategy if trial.strategy not in REFERENCES else "breadth")
-    return parse(
-        {
-            "topic": {
-                "name": trial.topic,
-                "language": trial.web.language,
-                "keywords": list(topic.keywords),
-                "seeds": list(topic.seeds),
-            },
-            "crawl": {
-                "strategy": chosen.name,
-                "order": "best" if trial.strategy in REFERENCES else "strategy",
-                "pages": topic.budget,
-                "concurrency": trial.concurrency,
-                "seed": trial.draw + 1,
-            },
-            "scope": {"sitemaps": "never"},
-            "fetch": {"contact": "https://example.org/lab", "lab": "http://127.0.0.1:1"},
-            # A rest would send the crawl to whatever host is free: on a web of many hosts, a good
-            # part of the budget would go where the strategy did not want to.
-            "politeness": {"loopback_delay_s": trial.web.delay_s, "response_factor": 0.0},
-            "store": {"warc": False, "min_free_mb": 0},
-            "learn": chosen.learn(),
-            "strategy": dict(chosen.parameters),
-        },
-        "the lab",
-    )
-
-
-def _examples(spec: WebSpec, topic: Drawn) -> list[Example]:
-    """The topic's good and bad pages, as a user would have them in files."""
-    desk = opened(spec).graph.desk
-    found = []
-    for target, urls in ((1.0, topic.examples), (0.0, topic.bad)):
-        for url in map(Url, urls):
-            body = desk.answer(without_scheme(url)).body
-            headers = (("Content-Type", "text/html"),)
-            answer = Response(url, 200, headers, body, body, b"", b"", "", 0.0, 0.0)
-            link = Link(url, channel="example")
-            try:
-                found.append(Example(link, read(answer, link), target, "seed"))
-            except ParseError:
-                continue
-    return found
 
 
 def _people(
@@ -178,9 +77,15 @@ def _latency(trial: Trial) -> float:
     return trial.web.latency_s if hurried else max(1.0, trial.web.latency_s)
 
 
-def _reference(trial: Trial, topic: Drawn) -> Strategy | None:
-    made = REFERENCES.get(trial.strategy)
-    return made(topic.relevant, trial.draw) if made else None
+def _strategy(trial: Trial, topic: Drawn, settings: Settings) -> Strategy | None:
+    """A reference, which no registry knows, or one that begins without keywords; else None."""
+    if made := REFERENCES.get(trial.strategy):
+        return made(topic.relevant, trial.draw)
+    if settings.topic.keywords or trial.start is None or not trial.start.good:
+        return None
+    # Its examples are handed over and lie in no files; it wants to know that there are some.
+    named = replace(settings.topic, good_files=("given",))
+    return strategy_of(replace(settings, topic=named))
 
 
 def _judge(trial: Trial, topic: Drawn, graph: Graph, folder: Path, spent: float) -> Result:

@@ -131,7 +131,7 @@ def write(results: Sequence[Result], folder: Path, found: Report) -> None:
     """report.md, a curve for each topic and one over all, and summary.json into the folder."""
     out = ["# Comparison", "", "Mean over topics of the mean over draws, with 95 % intervals.", ""]
     out += ["## All topics", "", f"![]({found.name}.svg)", "", rule(found.all, found)]
-    picture = svg("All topics", "% of the budget", "recall", _overall(results))
+    picture = svg("All topics", "% of the budget", "recall", overall(results))
     (folder / f"{found.name}.svg").write_text(picture, "utf-8")
     for name, table in found.topics.items():
         some = [row for row in results if found.name_of(row) == name]
@@ -156,7 +156,7 @@ def _curves(results: Sequence[Result]) -> Mapping[str, Points]:
     return curves
 
 
-def _overall(results: Sequence[Result]) -> Mapping[str, Points]:
+def overall(results: Sequence[Result]) -> Mapping[str, Points]:
     """Recall by the share of the budget spent, averaged over the topics."""
     longest: dict[tuple[str, str], int] = {}
     for row in results:

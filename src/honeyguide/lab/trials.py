@@ -46,6 +46,18 @@ class WebSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """How little a strategy is told, of what was drawn; nothing is told unless it stands here."""
+
+    keywords: int = 0
+    """The first so many."""
+    good: int = 0
+    bad: int = 0
+    wrong: float = 0.0
+    """Share of the pages, good and bad, that are called the opposite."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """One crawl to be made."""
 
@@ -57,12 +69,18 @@ class Trial:
     """0: as many visits as there are relevant pages."""
     seeds: int = 3
     examples: int = 10
+    """Good pages drawn, and up to twice as many others; they do not count as found."""
     concurrency: int = 1
+    start: Start | None = None
+    """None: all that was drawn is told."""
 
     @property
     def key(self) -> str:
         """Everything that the result depends on, but for our own code: its version is in it."""
-        return json.dumps([__version__, *astuple(self)], separators=(",", ":"))
+        facts = astuple(self)
+        if self.start is None:
+            facts = facts[:-1]  # as it was before there were other starts
+        return json.dumps([__version__, *facts], separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)

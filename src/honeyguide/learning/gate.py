@@ -1,13 +1,15 @@
 """The gate: a new generation goes live only if it is not worse than the one it would replace.
 
 Doubles of both judge labelled pages that they have not learned from. A fifth of all labels is held
-back from them, of good and of bad ones alike, the same ones every time. A batch of bad labels would
-speak for itself, so the pages asked are, if there are enough of them, those that were labelled
-before the present generation was learned.
+back from them, of good and of bad ones alike, the same ones every time; which ones, nobody can
+foresee who does not know the key. A batch of bad labels would speak for itself, so the pages
+asked are, if there are enough of them, those that were labelled before the present generation was
+learned.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -18,8 +20,9 @@ from honeyguide.types import Example, Url
 SHARE = 5
 """One label in so many is held back …"""
 _FIRST = 3
+"""One of the first so many is among them, so that both kinds are soon tried …"""
 FEWEST = 25
-"""… if there are so many; a smaller set is needed whole."""
+"""… if there are so many in all; a smaller set is needed whole."""
 _TRIAL = 4
 """Fewer pages than this, or pages of one kind only, prove nothing."""
 TOLERANCE = 0.02
@@ -48,17 +51,29 @@ class Trial:
 
 
 class HeldBack:
-    """Which labels no double learns from: every fifth of each kind, in order of arrival."""
+    """Which labels no double learns from: one in every five of each kind, as they arrive.
 
-    def __init__(self) -> None:
+    Which of the five is drawn by the key. Without one, as in the lab, it is always the third.
+    """
+
+    def __init__(self, key: bytes = b"") -> None:
+        self._key = key
         self._held: dict[Url, bool] = {}
         self._counts = {True: 0, False: 0}
 
     def hear(self, example: Example) -> None:
         if (url := example.page.url) not in self._held:
             kind = example.target >= 0.5
+            five, place = divmod(self._counts[kind], SHARE)
             self._counts[kind] += 1
-            self._held[url] = self._counts[kind] % SHARE == _FIRST
+            self._held[url] = place == self._place(kind, five)
+
+    def _place(self, kind: bool, five: int) -> int:
+        """Of the label that is held back among these five."""
+        if not self._key:
+            return _FIRST - 1
+        drawn = hashlib.blake2b(f"{kind} {five}".encode(), key=self._key, digest_size=8).digest()
+        return int.from_bytes(drawn, "big") % (SHARE if five else _FIRST)
 
     def split(self, labelled: Sequence[Example]) -> tuple[list[Example], list[Example]]:
         """(to learn from, to try on); all to learn from where labels are few."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,11 +10,14 @@ from honeyguide.learning.gate import HeldBack, Trial, tried
 from honeyguide.learning.pool import Pool
 from honeyguide.learning.unlike import unlike
 from honeyguide.protocols import Strategy
+from honeyguide.store.generations import pack
 from honeyguide.types import Example, Url
 
 _PER_GOOD = 3
 """Pages taken for bad, for each good example, where nobody gave bad ones."""
 _BACKGROUND = 10
+_TAUGHT = 50
+"""Generations of which is remembered what they were taught."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +36,17 @@ class Lesson:
 
 
 class School:
-    def __init__(self, visits: bool = False) -> None:
+    def __init__(self, visits: bool = False, key: bytes = b"") -> None:
+        """``key``: a secret that says which labels are held back."""
         self._visits = visits
         self._pool = Pool(visits)
-        self._held = HeldBack()
+        self._held = HeldBack(key)
         self._known: set[Url] = set()
-        """Pages whose labels the live generation was learned with."""
-        self._double: Strategy | None = None
-        """What the live generation would be without the labels that are held back."""
+        """Pages whose labels the generations of earlier runs were learned with …"""
+        self._taught: dict[int, set[Url]] = {}
+        """… and those of this run, by generation: people may go back to any."""
+        self._double: tuple[int, Strategy | None] = (0, None)
+        """The newest generation, and what it would be without the labels that are held back."""
 
     def offer(self, example: Example) -> None:
         if example.by in ("seed", "user"):
@@ -67,8 +74,7 @@ class School:
             return Lesson(None, note=f"learned nothing new from {note}", again=again)
         trial, double = self._try(strategy, labelled, (*judged, *assumed))
         if trial.passed:
-            self._double = double
-            self._known = {example.page.url for example in labelled}
+            self._pass(learned, double, {example.page.url for example in labelled})
             self._pool.learned(len(judged))
             return Lesson(learned, True, f"{note}; {trial}", trial, again)
         return Lesson(learned, False, f"held back: {note}; {trial}", trial, again)
@@ -82,13 +88,22 @@ class School:
         learning, held = self._held.split(labelled)
         if not held:
             return Trial(0), None
-        old = self._double
-        if old is None:
-            earlier = [example for example in learning if example.page.url in self._known]
+        mark = _mark(strategy)
+        known = self._taught.get(mark, self._known)
+        newest, old = self._double
+        if old is None or newest != mark:  # the first, or somebody chose another generation
+            earlier = [example for example in learning if example.page.url in known]
             old = strategy.learn(earlier) if earlier else strategy
         # From the old double, which knows already what it has learned from.
         new = old.learn((*learning, *others))
-        return tried(old, new, held, self._known), new
+        return tried(old, new, held, known), new
+
+    def _pass(self, learned: Strategy, double: Strategy | None, known: set[Url]) -> None:
+        mark = _mark(learned)
+        self._double = mark, double
+        self._taught[mark] = known
+        if len(self._taught) > _TAUGHT:
+            del self._taught[next(iter(self._taught))]
 
     def _assumed(self, labelled: Sequence[Example]) -> list[Example]:
         """Where people gave only good pages: visited pages unlike them, taken for bad."""
@@ -98,6 +113,11 @@ class School:
         if len(visits) < _BACKGROUND:
             return []
         return unlike(labelled, visits, min(len(visits) // 3, _PER_GOOD * len(labelled)))
+
+
+def _mark(strategy: Strategy) -> int:
+    """By which a generation is known again, also when it was saved and read meanwhile."""
+    return zlib.crc32(pack("it", strategy))
 
 
 def _told(

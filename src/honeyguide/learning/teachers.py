@@ -71,7 +71,8 @@ class Everything:
     def teach(self, visit: Visit) -> Example | None:
         if visit.page is None or visit.verdict is None or visit.copy is not None:
             return None
-        return Example(visit.link, visit.page, visit.verdict.score, "visit", _elapsed(visit))
+        score, topics = visit.verdict.score, visit.verdict.topics
+        return Example(visit.link, visit.page, score, "visit", _elapsed(visit), topics=topics)
 
 
 def teacher(

@@ -21,7 +21,7 @@ _TITLE, _HEADINGS = 4, 2
 """A word in the title counts as so many in the text."""
 _SHOWN = 10_000
 """Characters of the main text that are read: enough to judge, and the ring stays fast."""
-_PART, _HINT = 0.06, 0.05
+_PART, HINT = 0.06, 0.05
 """Strength of a single word out of a phrase, and of a word that only the description has."""
 _REASONS = 6
 
@@ -29,18 +29,15 @@ _REASONS = 6
 class Relevance:
     """Terms with strengths, ready to judge pages and short texts."""
 
-    def __init__(self, keywords: tuple[str, ...], description: str, language: str) -> None:
-        hints = [w for w in words(description, language) if w not in stop_words(language)]
-        # Without keywords the description's words are all there is.
-        self.terms = Terms((*keywords, *hints), language)
-        named = len(Terms(keywords, language)) if keywords else len(self.terms)
-        # A phrase says more than a word: 0.6, 0.75, 0.88, 0.95.
-        self._strength = [
-            min(0.95, 0.6 + 0.15 * (len(phrase) - 1) - 0.02 * max(0, len(phrase) - 2))
-            if number < named
-            else _HINT
-            for number, phrase in enumerate(self.terms.phrases)
-        ]
+    def __init__(
+        self, terms: Terms, strength: list[float], stress: float = 1.0, short: int = 50
+    ) -> None:
+        """``stress``: how much more than its own evidence a page is believed; ``short``: words that
+        a text is thought to have at least, since one mention in a few words proves little."""
+        self.terms = terms
+        self._strength = strength
+        self._stress = stress
+        self._short = short
 
     def judge(self, page: Page) -> Verdict:
         """The verdict on a page from title, headings, description and main text."""
@@ -53,7 +50,7 @@ class Relevance:
                     counts.terms[number] = counts.terms.get(number, 0) + weight * n
                 for stem, n in zone.parts.items():
                     counts.parts[stem] = counts.parts.get(stem, 0) + weight * n
-        k = _K1 * (1 - _B + _B * max(length, 50) / _TYPICAL)
+        k = _K1 * (1 - _B + _B * max(length, self._short) / _TYPICAL)
         doubt = 1.0
         reasons = []
         for number, n in counts.terms.items():
@@ -65,9 +62,8 @@ class Relevance:
             doubt *= 1 - evidence
             reasons.append((evidence, f"{stem}… ×{n}"))
         reasons.sort(reverse=True)
-        return Verdict(
-            1 - doubt, tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
-        )
+        told = tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
+        return Verdict(1 - doubt**self._stress, told)
 
     def of_each(self, texts: Sequence[str]) -> list[float]:
         """Evidence in a few words each, such as anchors: 0..1, no saturation."""
@@ -82,7 +78,17 @@ class Relevance:
         return 1 - doubt
 
 
+def strength(phrase: Sequence[str]) -> float:
+    """A phrase says more than a word: 0.6, 0.75, 0.88, 0.95."""
+    return min(0.95, 0.6 + 0.15 * (len(phrase) - 1) - 0.02 * max(0, len(phrase) - 2))
+
+
 @lru_cache(maxsize=16)
 def relevance(keywords: tuple[str, ...], description: str, language: str) -> Relevance:
     """The same words give the same object: strategies are plain values and hold no caches."""
-    return Relevance(keywords, description, language)
+    hints = [w for w in words(description, language) if w not in stop_words(language)]
+    # Without keywords the description's words are all there is.
+    terms = Terms((*keywords, *hints), language)
+    named = len(Terms(keywords, language)) if keywords else len(terms)
+    strengths = [strength(p) if n < named else HINT for n, p in enumerate(terms.phrases)]
+    return Relevance(terms, strengths)

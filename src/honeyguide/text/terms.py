@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words, words
@@ -23,6 +23,8 @@ _ENDS = {"en": ("e", "i", "y", "bl")}
 in languages that are not here, stemming may change a word's beginning."""
 _PIECE = 1 << 16
 """Words of one piece of text lie so near together that they count as neighbours."""
+_BEGUN = 64
+"""Beginnings of phrases that are remembered: a hostile piece of text may hold thousands."""
 
 
 class Count(NamedTuple):
@@ -44,24 +46,22 @@ class Terms:
     def __init__(self, terms: Sequence[str], language: str = "en") -> None:
         stems, stops = stems_of(language), stop_words(language)
         self.language = language
-        self.phrases: list[tuple[str, ...]] = []
-        self.names: list[str] = []
+        named: dict[tuple[str, ...], str] = {}
         for term in terms:
             said = words(term, language)
             # "full" is in stop lists but matters in "full-text search": drop short ones only.
             kept = [word for word in said if len(word) > 3 or word not in stops] or said
             phrase = tuple(stems[word] for word in kept)
-            if phrase and phrase not in self.phrases:
-                self.phrases.append(phrase)
-                self.names.append(fold(term, language).strip())
+            if phrase and phrase not in named:
+                named[phrase] = fold(term, language).strip()
+        self.phrases, self.names = list(named), list(named.values())
         self.parts = frozenset(s for phrase in self.phrases if len(phrase) > 1 for s in phrase)
-        self._places: dict[str, list[tuple[int, int]]] = {}
-        for number, phrase in enumerate(self.phrases):
-            for place, stem in enumerate(phrase):
-                self._places.setdefault(stem, []).append((number, place))
-        self._known = _Known(self._places, language)
+        self._words = {p[0]: number for number, p in enumerate(self.phrases) if len(p) == 1}
+        self._tree = _tree(self.phrases)
+        every = self.parts | self._words.keys()
+        self._known = _Known(every, language)
         self._holds = _Holds(self._known)
-        self._starts = _starts(self._places, language)
+        self._starts = _starts(every, language)
 
     def __len__(self) -> int:
         return len(self.phrases)
@@ -128,28 +128,62 @@ class Terms:
         return found
 
     def _tell(self, hits: Iterable[tuple[float, str]]) -> Count:
-        """Terms and parts from (place, stem) pairs."""
+        """Terms and parts from (place, stem) pairs.
+
+        The work grows with the text, not with the terms: of all phrases with a word only those
+        that the words before it have begun are looked at, and phrases that begin alike at once.
+        """
         terms: dict[int, int] = {}
         parts: dict[str, int] = {}
-        progress: dict[int, tuple[int, float]] = {}
-        """Phrase → how many of its words were seen, and where the last of them stood."""
+        begun: dict[_Node, float] = {}
+        """Beginning of phrases → where the last of its words stood; the oldest first."""
+        used: dict[_Node, float] = {}
+        """Beginning of phrases → where the word before its last stood: it counts only once."""
         for at, stem in hits:
-            if stem in self.parts:
-                parts[stem] = parts.get(stem, 0) + 1
-            for number, place in self._places[stem]:
-                length = len(self.phrases[number])
-                if length == 1:
-                    terms[number] = terms.get(number, 0) + 1
-                elif place == 0:
-                    progress[number] = (1, at)
-                else:
-                    done, last = progress.get(number, (0, 0))
-                    if done != place or at - last > _GAP:
-                        continue
-                    progress[number] = (done + 1, at)
-                    if done + 1 == length:
-                        terms[number] = terms.get(number, 0) + 1
+            if (number := self._words.get(stem)) is not None:
+                terms[number] = terms.get(number, 0) + 1
+            if stem not in self.parts:
+                continue
+            parts[stem] = parts.get(stem, 0) + 1
+            grown = [first] if (first := self._tree.then.get(stem)) else []
+            for node, last in list(begun.items()) if begun else ():
+                if at - last > _GAP:
+                    del begun[node]
+                elif (longer := node.then.get(stem)) and used.get(longer) != last:
+                    used[longer] = last
+                    grown.append(longer)
+            for node in grown:
+                if node.number is not None:
+                    terms[node.number] = terms.get(node.number, 0) + 1
+                if node.then:
+                    begun.pop(node, None)
+                    begun[node] = at
+            while len(begun) > _BEGUN:
+                del begun[next(iter(begun))]
         return Count(terms, parts)
+
+
+class _Node:
+    """A beginning that some phrases share."""
+
+    __slots__ = ("number", "then")
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        """Of the phrase that is whole here."""
+        self.then: dict[str, _Node] = {}
+
+
+def _tree(phrases: Sequence[tuple[str, ...]]) -> _Node:
+    """Phrases of several words, joined where they begin alike."""
+    root = _Node()
+    for number, phrase in enumerate(phrases):
+        if len(phrase) > 1:
+            node = root
+            for stem in phrase:
+                node = node.then.setdefault(stem, _Node())
+            node.number = number
+    return root
 
 
 def _starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
@@ -168,9 +202,9 @@ def _starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
 class _Known(dict[str, str]):
     """Word → its stem if a term uses it, else ''. Fills itself; forgets when it is full."""
 
-    def __init__(self, places: dict[str, list[tuple[int, int]]], language: str) -> None:
+    def __init__(self, used: Set[str], language: str) -> None:
         super().__init__()
-        self._places = places
+        self._used = used
         self._stems = stems_of(language)
         self[_BREAK] = _BREAK
 
@@ -179,7 +213,7 @@ class _Known(dict[str, str]):
             self.clear()
             self[_BREAK] = _BREAK
         stem = self._stems[word]
-        answer = stem if stem in self._places else ""
+        answer = stem if stem in self._used else ""
         if len(word) <= LONGEST:
             self[word] = answer
         return answer

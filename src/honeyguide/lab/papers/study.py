@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +12,7 @@ from honeyguide import __version__
 from honeyguide.errors import ConfigError
 from honeyguide.lab.demo_web import demo_files
 from honeyguide.lab.trials import WebSpec
+from honeyguide.lab.workers import spread
 
 Outcome = dict[str, Any]
 """What came of a job, as JSON holds it."""
@@ -106,7 +105,8 @@ def carry_out(
     before = len(jobs) - len(missing)
     done(before, len(jobs))
     with path.open("a", encoding="utf-8") as file:
-        for number, outcome in enumerate(_run(paper, missing, workers or os.cpu_count() or 1)):
+        made = spread(study(paper).perform, missing, workers or os.cpu_count() or 1)
+        for number, outcome in enumerate(made):
             key = _key(missing[number])
             file.write(json.dumps([key, outcome], separators=(",", ":")) + "\n")
             file.flush()
@@ -128,12 +128,3 @@ def _read(path: Path) -> Iterator[tuple[str, Outcome]]:
                 yield str(key), dict(outcome)
             except (ValueError, TypeError):
                 continue  # the last line of an interrupted run
-
-
-def _run(paper: str, jobs: Sequence[Any], workers: int) -> Iterator[Outcome]:
-    perform = study(paper).perform
-    if workers == 1 or len(jobs) < 2:
-        yield from map(perform, jobs)
-        return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(perform, jobs)

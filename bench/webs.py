@@ -1,0 +1,65 @@
+"""The webs that the benches crawl, as they are served to every strategy.
+
+The recorded ones lie in a folder as gzip'd JSON lines (docs/how-to/compare.md) and are not part of
+this project. Benches are run as scripts, so this folder is where they look for modules first: no
+file in it may have the name of a package.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from honeyguide.lab.demo_web import demo_files
+from honeyguide.lab.papers.study import web
+from honeyguide.lab.trials import WebSpec, opened
+
+
+def schools(folder: Path) -> WebSpec:
+    """An encyclopedia for schools, labelled by subject; the papers' studies crawl it as well.
+
+    Its index pages, which list the subjects, are closed, and the line that prints an article's
+    subject is left out.
+    """
+    return web(folder)
+
+
+def webkb(folder: Path) -> WebSpec:
+    """Pages of computer science departments, labelled by kind; it starts from their home pages."""
+    files = (str(folder / "webkb-cornell-texas.jsonl.gz"),)
+    homes = sorted(opened(WebSpec("webkb", files)).desk.web.labelled("department"))
+    return WebSpec("webkb", files, seeds=tuple(homes))
+
+
+def help_tr(folder: Path) -> WebSpec:
+    """The help of an office suite, much of it in Turkish, labelled by module."""
+    return WebSpec("help-tr", (str(folder / "libreoffice-help-tr.jsonl.gz"),), language="tr")
+
+
+def made_small() -> WebSpec:
+    """A made web to look at estimates on."""
+    return WebSpec("made", made="seed=11,pages=6000,hosts=40")
+
+
+def made_large() -> WebSpec:
+    return WebSpec("made", made="seed=7,pages=100000,hosts=200")
+
+
+def demo() -> WebSpec:
+    """The embedded web, on which the prior was learned."""
+    return WebSpec("demo", demo_files())
+
+
+def made_for_prior() -> dict[WebSpec, tuple[str, ...]]:
+    """Made webs to check the prior on, with the topics to look at; no other bench crawls them."""
+    plans = {
+        "seed=101,pages=20000,hosts=60": ("sqlite", "borg", "apache"),
+        "seed=102,pages=30000,hosts=200,locality=0.3,telling_urls=0.6": (
+            "django",
+            "restic",
+            "python",
+        ),
+        "seed=103,pages=20000,hosts=100,hubs_only=true": ("apache", "whoosh", "postgresql"),
+        "seed=104,pages=20000,hosts=80,locality=0.1": ("sqlite", "django", "python"),
+        "seed=105,pages=20000,hosts=20,locality=0.8": ("restic", "whoosh", "apache"),
+    }
+    return {WebSpec(f"made {plan}", made=plan): topics for plan, topics in plans.items()}

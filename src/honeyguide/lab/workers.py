@@ -1,0 +1,54 @@
+"""Jobs in processes of their own that never outlive the program that started them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Done = TypeVar("Done")
+
+_GRACE_S = 2.0
+"""How long an orphan may take to clear its folder away."""
+
+
+def spread(perform: Callable[[Job], Done], jobs: Sequence[Job], workers: int) -> Iterator[Done]:
+    """What came of every job, in their order; here, where one worker suffices."""
+    if workers == 1 or len(jobs) < 2:
+        yield from map(perform, jobs)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_watch) as pool:
+        yield from pool.map(partial(_performed, perform), jobs)
+
+
+def _performed(perform: Callable[[Job], Done], job: Job) -> Done:
+    parent = multiprocessing.parent_process()
+    if parent is None or not parent.is_alive():
+        os._exit(1)  # jobs that were handed out already are nobody's any more
+    return perform(job)
+
+
+def _watch() -> None:
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    """A parent that was killed could tell nobody: its workers would wait for jobs for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    parent.join()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)  # nobody is left to read what an interrupted job would say
+    if main := threading.main_thread().ident:
+        signal.pthread_kill(main, signal.SIGINT)
+    time.sleep(_GRACE_S)
+    os._exit(1)

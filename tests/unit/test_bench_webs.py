@@ -1,0 +1,74 @@
+"""The benches' webs and trials, as far as they can be told without the recorded webs."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from honeyguide.lab.compare import Result, Trial, WebSpec
+from honeyguide.lab.report import report
+
+BENCH = Path(__file__).parents[2] / "bench"
+
+
+@pytest.fixture
+def house(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """As ``python bench/house.py`` would find its neighbours."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    return import_module("house")
+
+
+def test_no_bench_has_the_name_of_a_module_that_others_import() -> None:
+    """A script's folder comes first: bench/honeyguide.py would be taken for the package."""
+    files = {path.stem for path in BENCH.glob("*.py")}
+    ours = {path.stem for path in (BENCH.parent / "src").iterdir()}
+    assert not files & (set(sys.stdlib_module_names) | ours | {"numpy", "scipy", "sklearn"})
+
+
+def test_whoever_can_start_from_little_does(house: ModuleType) -> None:
+    web = WebSpec("w")
+    trials = house.little([(web, "bees", 50)], 1)
+    begun = {(trial.strategy.partition(":")[0], trial.start) for trial in trials}
+    assert len(begun) == len(trials)
+    for word, start in house.STARTS.items():
+        names = {name for name, its in begun if its == start}
+        assert "honeyguide" in names
+        assert ("keyword" in names) == (word in ("all", "3 keywords"))
+        assert "adaptive_links" in names
+    whole = next(trial for trial in trials if trial.start is None)
+    assert whole.key == Trial(web, "bees", whole.strategy, 0, 50, examples=20).key
+
+
+def test_starts_are_told_apart_in_the_table_and_the_picture(house: ModuleType) -> None:
+    trials = house.little([(WebSpec("w"), "bees", 50)], 2)
+    some = Result("", "w", "bees", "", 0, 3, (1, 2, 3), 5, 4, 3, 1.0)
+    rows = [
+        replace(some, strategy=trial.strategy, draw=trial.draw, found=(1, 2, 2 + (number % 3)))
+        for number, trial in enumerate(trials)
+    ]
+    part = house.Part("little", "How little", trials, house.begun("honeyguide", "all"))
+    named = house.named(part, rows)
+    found = report(named, (), part.baseline)
+    assert len(found.all) == len(trials) / 2
+    picture = house.picture(part, named, found)
+    assert picture.count("<polyline") == 8
+    for start in house.STARTS:
+        assert f"honeyguide, from {start}<" in picture
+    table = house._by_topic(part, found, named)
+    assert table.splitlines()[0] == f"| topic | {' | '.join(house.STARTS)} |"
+    assert table.count(" / ") == 5
+
+
+def test_parts_name_parameters_that_exist(house: ModuleType) -> None:
+    from honeyguide import registry
+    from honeyguide.config import build
+    from honeyguide.lab.variants import variant
+
+    for name in (*house.PARTS, *house.RIVALS):
+        chosen = variant(name)
+        build(registry.find(chosen.name), dict(chosen.parameters), "the bench", "strategy.")

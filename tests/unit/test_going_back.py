@@ -1,0 +1,81 @@
+"""Somebody goes back to an earlier generation while the next lesson is being given."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from honeyguide import registry
+from honeyguide.config import parse
+from honeyguide.crawl.build import strategy_of
+from honeyguide.learning.apart import Here
+from honeyguide.learning.school import Lesson
+from honeyguide.store.generations import pack, unpack
+from honeyguide.store.store import Store
+from honeyguide.types import Example, Label, Link, Page, Url
+from tests.unit.crawling import crawl
+from tests.unit.test_lessons import FINCH, LEARNING, SOUP, address, birds
+
+TOPIC = {
+    "keywords": [],
+    "good": [address(n) for n in (40, 42, 44)],
+    "bad": [address(n) for n in (41, 43, 45)],
+}
+
+
+@pytest.mark.parametrize(
+    "takes",
+    [
+        pytest.param(0.0, id="before the ring has heard"),
+        pytest.param(5.0, id="after the ring has heard"),
+    ],
+)
+def test_the_lesson_is_dropped(
+    takes: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parents: list[Any] = []
+
+    class Slow(Here):
+        async def lesson(self, strategy: Any) -> Lesson:
+            parents.append(strategy)
+            lesson = await super().lesson(strategy)
+            if len(parents) == 2:
+                with Store.open(tmp_path, "write") as store:
+                    assert store.live() == 1
+                    store.use_generation(0)
+                    store.label([Label(Url(address(0)), 1.0)])
+                await asyncio.sleep(takes)
+                assert lesson.live, "it would have gone live"
+            return lesson if len(parents) < 3 else Lesson(None, note="enough")
+
+    monkeypatch.setattr("honeyguide.crawl.build.Here", Slow)
+    more = LEARNING["crawl"] | {"pages": 60}
+    crawl(tmp_path, birds(), [address(0)], topic=TOPIC, crawl=more)
+    with Store.open(tmp_path, "read") as store:
+        assert store.live() == 0
+        assert [generation.number for generation in store.generations()] == [0, 1]
+    assert [parent.page_words is None for parent in parents[:3]] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in registry.OURS if registry.find(name).habits.learns]
+)
+def test_a_generation_is_known_again_when_it_was_saved_and_read(name: str) -> None:
+    """The gate goes by it: two that look different would be two generations."""
+    topic = {"keywords": ["finch", "nest"], "seeds": [address(0)]}
+    untaught = strategy_of(parse({"topic": topic, "crawl": {"strategy": name}}))
+    taught = untaught.learn([taught_by(n) for n in range(24)])
+    again = unpack(pack("it", taught), lambda _: type(taught))
+    assert pack("it", again) == pack("it", taught)
+    if name in ("honeyguide", "hybrid_svm"):
+        assert pack("it", taught) != pack("it", untaught)
+
+
+def taught_by(n: int) -> Example:
+    url = Url(address(n))
+    words = (FINCH if n % 2 == 0 else SOUP) * 4
+    page = Page(url, title=f"page {n}", text=f"{words} number {n}")
+    return Example(Link(url, anchor=words[:12]), page, float(n % 2 == 0), "user", 0.2)

@@ -1,0 +1,64 @@
+"""Workers end with the program that started them, however it ended, and clear up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from honeyguide.lab.workers import spread
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import sys
+from honeyguide.lab.workers import spread
+from tests.unit.test_lab_workers import nap
+list(spread(nap, [sys.argv[1]] * int(sys.argv[2]), 2))
+"""
+
+
+def nap(folder: str) -> None:
+    """A crawl that would take a minute, in a folder that it clears away."""
+    with tempfile.TemporaryDirectory(prefix="nap-", dir=folder):
+        time.sleep(60)
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    parents: list[tuple[signal.Signals, Path, subprocess.Popen[bytes]]] = []
+    try:
+        for how in (signal.SIGKILL, signal.SIGTERM):
+            folder = tmp_path / how.name
+            folder.mkdir()
+            words = [sys.executable, "-c", PROGRAM, str(folder), "3"]
+            environment = os.environ | {"PYTHONPATH": str(ROOT)}
+            parent = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment)
+            parents.append((how, folder, parent))
+        deadline = time.monotonic() + 60
+        for how, folder, parent in parents:
+            while len(list(folder.iterdir())) < 2:
+                assert time.monotonic() < deadline
+                assert parent.poll() is None
+                time.sleep(0.05)
+            parent.send_signal(how)
+        for _, folder, parent in parents:
+            # The workers have this pipe as well: it ends when the last of them has ended.
+            parent.communicate(timeout=30)
+            assert list(folder.iterdir()) == []
+    finally:
+        for _, _, parent in parents:
+            parent.kill()
+            parent.wait()
+
+
+def test_results_keep_the_order_of_the_jobs() -> None:
+    assert list(spread(double, [1, 2, 3], 2)) == [2, 4, 6]
+    assert list(spread(double, [4], 2)) == [8]
+    assert list(spread(double, [], 2)) == []
