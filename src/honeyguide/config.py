@@ -7,18 +7,19 @@ key and the nearest right one, before anything is opened or fetched.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, cast
 
 from honeyguide.errors import ConfigError
+from honeyguide.sane import check
+from honeyguide.strict import build as build
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
-    """What the user is after."""
+    """What the user is after. Further topics of the same crawl are ``[[topics]]`` tables: a name of
+    their own, and the keys of this table but seeds, language and threshold."""
 
     name: str = ""
     """For people; the folder's name if not given."""
@@ -48,6 +49,24 @@ class TopicSettings:
     """Concepts so many edges away from it belong to the topic."""
     relations: tuple[str, ...] = ()
     """Kinds of edges to walk: is-a, inst, prop; none given: all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherTopic:
+    """Another topic of the same crawl; seeds, language and threshold are those of the first."""
+
+    name: str = ""
+    """What it is called in labels, status and exports. Required."""
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    good: tuple[str, ...] = ()
+    bad: tuple[str, ...] = ()
+    good_files: tuple[str, ...] = ()
+    bad_files: tuple[str, ...] = ()
+    ontology: str = ""
+    concept: str = ""
+    distance: int = 3
+    relations: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +198,8 @@ class StopSettings:
 @dataclass(frozen=True, slots=True)
 class Settings:
     topic: TopicSettings = field(default_factory=TopicSettings)
+    topics: tuple[FurtherTopic, ...] = ()
+    """Further topics of the same crawl."""
     crawl: CrawlSettings = field(default_factory=CrawlSettings)
     scope: ScopeSettings = field(default_factory=ScopeSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
@@ -202,85 +223,26 @@ def load(path: Path) -> Settings:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
     settings = parse(raw, str(path))
-    beside = path.parent / settings.topic.ontology
-    if settings.topic.ontology and beside.exists():
-        return replace(settings, topic=replace(settings.topic, ontology=str(beside)))
-    return settings
+    return replace(
+        settings,
+        topic=_beside(settings.topic, path.parent),
+        topics=tuple(_beside(topic, path.parent) for topic in settings.topics),
+    )
+
+
+T = TypeVar("T", TopicSettings, FurtherTopic)
+
+
+def _beside(topic: T, folder: Path) -> T:
+    """An ontology is looked for beside topic.toml first."""
+    found = folder / topic.ontology
+    return replace(topic, ontology=str(found)) if topic.ontology and found.exists() else topic
 
 
 def parse(raw: dict[str, Any], where: str = "settings") -> Settings:
     """Settings from nested dictionaries, every key and value checked."""
+    if isinstance(raw.get("topics"), dict):
+        raise ConfigError(f"{where}: further topics are a list of tables; write [[topics]]")
     settings = cast("Settings", build(Settings, raw, where, ""))
-    _check(settings, where)
+    check(settings, where)
     return settings
-
-
-def build(cls: type[Any], raw: dict[str, Any], where: str, prefix: str) -> Any:
-    """A frozen dataclass from a dictionary; unknown keys and wrong types fail by name."""
-    hints = get_type_hints(cls)
-    known = [f.name for f in fields(cls)]
-    values: dict[str, Any] = {}
-    for key, value in raw.items():
-        if key not in known:
-            near = get_close_matches(key, known, 1)
-            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
-            raise ConfigError(f"{where}: unknown setting {prefix}{key}; {hint}")
-        values[key] = _value(hints[key], value, where, f"{prefix}{key}")
-    return cls(**values)
-
-
-def _value(hint: Any, value: Any, where: str, key: str) -> Any:
-    """One value, turned into the field's type, or a ConfigError."""
-    origin = get_origin(hint)
-    if is_dataclass(hint) and isinstance(value, dict):
-        return build(cast("type[Any]", hint), value, where, f"{key}.")
-    if origin is Literal:
-        if value in get_args(hint):
-            return value
-        choices = ", ".join(map(repr, get_args(hint)))
-        raise ConfigError(f"{where}: {key} must be one of {choices}, not {value!r}")
-    if origin in (Union, UnionType):
-        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
-        return None if value is None else _value(kinds[0], value, where, key)
-    if origin is tuple and isinstance(value, list | tuple):
-        kind = get_args(hint)[0]
-        return tuple(_value(kind, item, where, f"{key}[{i}]") for i, item in enumerate(value))
-    plain = dict if origin is dict else tuple if origin is tuple else hint
-    if plain is float and type(value) is int:
-        value = float(value)
-    if type(value) is plain:
-        return value
-    names = {tuple: "a list", dict: "a table", str: "text", bool: "true or false"}
-    wanted = names.get(plain, {int: "a whole number", float: "a number"}.get(plain, str(plain)))
-    raise ConfigError(f"{where}: {key} must be {wanted}, not {value!r}")
-
-
-def _check(settings: Settings, where: str) -> None:
-    """Ranges, and combinations that could not work."""
-    for table in fields(settings):
-        group = getattr(settings, table.name)
-        if not is_dataclass(group):
-            continue
-        for item in fields(group):
-            value = getattr(group, item.name)
-            if type(value) in (int, float) and not (0 <= value < 1e12):
-                raise ConfigError(f"{where}: {table.name}.{item.name} must not be {value}")
-    if settings.politeness.delay_s < 1.0:
-        raise ConfigError(
-            f"{where}: politeness.delay_s must be at least 1 second; for this machine itself "
-            "and for the lab, set politeness.loopback_delay_s"
-        )
-    if settings.politeness.max_delay_s < settings.politeness.delay_s:
-        raise ConfigError(f"{where}: politeness.max_delay_s is less than politeness.delay_s")
-    if settings.crawl.concurrency < 1:
-        raise ConfigError(f"{where}: crawl.concurrency must be at least 1")
-    if not 0 < settings.topic.threshold <= 1:
-        raise ConfigError(f"{where}: topic.threshold must lie between 0 and 1")
-    for key in ("precision", "coverage"):
-        if getattr(settings.stop, key) > 1:
-            raise ConfigError(f"{where}: stop.{key} is a share and must not be more than 1")
-    if settings.fetch.lab and settings.fetch.proxy:
-        raise ConfigError(f"{where}: fetch.lab and fetch.proxy exclude each other")
-    for key in ("connect_s", "read_s", "total_s", "html_mb", "document_mb", "inflate_ratio"):
-        if getattr(settings.fetch, key) <= 0:
-            raise ConfigError(f"{where}: fetch.{key} must be more than 0")

@@ -51,6 +51,9 @@ class Yields(NamedTuple):
     """Steps since the last relevant page on the way to it; 0: it stands on one."""
     visits: int
     """Visits made so far."""
+    surprise: float = 0.0
+    """How much more than expected came of links to its host, in its place and on its pages: in
+    log-odds, to be added."""
 
 
 class Link(NamedTuple):
@@ -180,6 +183,8 @@ class Verdict(NamedTuple):
 
     score: float
     reasons: tuple[Reason, ...] = ()
+    topics: tuple[float, ...] = ()
+    """The score for each topic, in their order; empty with one topic."""
 
 
 class Failure(NamedTuple):
@@ -232,6 +237,8 @@ class Label:
     value: float
     by: str = "user"
     at: float = 0.0
+    topic: str = ""
+    """The name of the topic it is about; '': the first."""
 
 
 class Habits(NamedTuple):
@@ -266,6 +273,10 @@ class Example:
     """Given with the topic, a person's label, a confident verdict, or any visit's verdict."""
     elapsed: float = 0.0
     """Seconds its host took to answer; 0 if nobody knows."""
+    topic: str = ""
+    """The name of the topic that a person's target is about; '': the first."""
+    topics: tuple[float, ...] = ()
+    """The verdict's score for each topic, where there are several."""
 
 
 @dataclass(frozen=True, slots=True)

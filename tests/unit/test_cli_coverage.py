@@ -17,8 +17,8 @@ KNOWN = Estimate(
 
 def test_the_coverage_in_words() -> None:
     assert coverage(KNOWN) == (
-        "about 86% of 94 relevant pages in reach found (of 85 to 106): so it is · "
-        "recent harvest rate 6%, and falls (97% sure)"
+        "about 86% of 94 relevant pages in reach found by its own verdicts (of 85 to 106): "
+        "so it is · recent harvest rate 6%, and falls (97% sure)"
     )
     assert "falls" not in coverage(replace(KNOWN, falling=0.8))
     assert "rises (95% sure)" in coverage(replace(KNOWN, falling=0.05))

@@ -40,11 +40,13 @@ def ask(
 
     `honeyguide ask birds --count 20 --by ada`
     """
-    from honeyguide.crawl.asking import asked
+    from honeyguide.crawl.asking import ask as chosen
     from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.labelling import reading
 
     collection = Collection(name)
-    left, questions = asked(collection, number)
+    with reading(collection) as store:
+        left, questions = chosen(store, collection.folder, collection.settings, number)
     if as_json:
         typer.echo(json.dumps({"left": left, "questions": [_facts(q) for q in questions]}))
         return
@@ -106,7 +108,7 @@ def _show(question: Question) -> None:
     out.print(plain(row.url))
     word = "relevant" if question.relevant else "not relevant"
     reasons = ", ".join(f"{plain(r.what)} {r.weight:+.2f}" for r in question.reasons[:_REASONS])
-    out.print(f"judged {word}: {question.verdict:.2f}" + (f" ({reasons})" if reasons else ""))
+    out.print(f"now judged {word}: {question.verdict:.2f}" + (f" ({reasons})" if reasons else ""))
     if question.snippet:
         out.print(f"  {plain(question.snippet)}", style="dim")
     out.print(f"asked because {question.because}", style="cyan")

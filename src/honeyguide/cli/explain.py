@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,14 +22,19 @@ def explain(
     """
     from honeyguide.crawl.collection import Collection
 
-    found = Collection(name).explain(url)
+    collection = Collection(name)
+    found = collection.explain(url)
+    labels = collection.labels(found.url) if collection.topics else {}
     if as_json:
-        typer.echo(json.dumps(_facts(found)))
+        said = {topic: label.value for topic, label in labels.items()}
+        typer.echo(json.dumps(_facts(found) | ({"labels": said} if collection.topics else {})))
         return
     out = console()
     out.print(plain(found.url), style="bold")
     out.print(plain(found.answer))
-    if found.label is not None:
+    for topic, label in labels.items():
+        out.print(f"A person labelled it {label.value:g} for {plain(topic)}.")
+    if found.label is not None and not labels:
         out.print(f"A person labelled it {found.label:g}.")
     for row in found.visits:
         what = f"HTTP {row.status}" if row.status else f"{row.failure}: {row.detail}"
@@ -44,6 +49,9 @@ def explain(
             out.print(f"  {likeness} {plain(row.copy_of)}")
         if row.warc:
             out.print(f"  kept in warc/{plain(row.warc)} at byte {row.offset}")
+        if row.scores:
+            scores = (f"{plain(topic)} {score:.2f}" for topic, score in row.scores.items())
+            out.print(f"  by topic: {', '.join(scores)}")
         for reason in row.why:
             out.print(f"    {reason.weight:5.2f}  {plain(reason.what)}", style="green")
     if found.reasons:
@@ -57,7 +65,7 @@ def explain(
             out.print(f"    {verdict}  {plain(step.url)}  → “{plain(step.anchor)}”")
 
 
-def _facts(found: object) -> object:
+def _facts(found: object) -> Any:
     """The explanation as plain values."""
     from dataclasses import fields, is_dataclass
 

@@ -45,11 +45,15 @@ def export(
     no_text: Annotated[
         bool, typer.Option("--no-text", help="Leave out the pages' text, the largest column.")
     ] = False,
+    topic: Annotated[
+        str, typer.Option("--topic", metavar="NAME", help="Only pages relevant for this topic.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Write the relevant pages to a file that others can use.
 
-    A page that a person labelled is relevant if the label says so, whatever the verdict was.
+    A page that a person labelled is relevant if the label says so, whatever the verdict was. With
+    several topics, columns such as `topic.bats` and `label.bats` tell them apart.
 
     Examples:
 
@@ -58,6 +62,8 @@ def export(
     `honeyguide export birds --to everything.csv --all --no-text`
 
     `honeyguide export birds --to birds.warc.gz`
+
+    `honeyguide export birds --to bats.csv --topic bats`
     """
     from honeyguide.crawl.collection import Collection
 
@@ -68,6 +74,7 @@ def export(
             format=kind,
             everything=everything,
             text=not no_text,
+            topic=topic,
             progress=lambda n: shown.update(f"writing: {count(n, 'row')} …"),
         )
     if done.missing:

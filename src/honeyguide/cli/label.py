@@ -36,6 +36,9 @@ def label(
         list[str] | None, typer.Option("--bad", "-b", metavar="URL", help="One that is not.")
     ] = None,
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who judges.")] = "user",
+    topic: Annotated[
+        str, typer.Option("--topic", metavar="NAME", help="Of several topics, the one meant.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Tell Honeyguide what you think of pages; also while it crawls.
@@ -48,6 +51,8 @@ def label(
     `honeyguide label birds labels.csv`
 
     `honeyguide label birds --good https://example.org/finches --bad https://example.org/shop`
+
+    `honeyguide label birds --topic bats --good https://example.org/pipistrelle`
     """
     from honeyguide.cli.label_file import read
     from honeyguide.crawl.collection import Collection
@@ -61,7 +66,9 @@ def label(
     if not pairs:
         where = "name a file" if file is None else f"{file} holds no labels; fill in its column"
         raise ConfigError(f"nothing to label: {where}, or use --good URL and --bad URL")
-    done, opposed = keep(collection, pairs, by)
+    if collection.topics and not topic:
+        raise ConfigError(f"for which topic? Say --topic {' or '.join(collection.topics)}")
+    done, opposed = keep(collection, pairs, by, topic)
     if as_json:
         facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}
         typer.echo(json.dumps(facts))

@@ -120,7 +120,7 @@ def new(
             "a contact is missing: sites must be able to reach whoever crawls them. "
             "Add --contact you@example.org"
         )
-    tables: dict[str, dict[str, Any]] = {}
+    tables: dict[str, Any] = {}
     if lab:
         tables = {"fetch": {"lab": _local(lab)}, "politeness": {"loopback_delay_s": 0.0}}
     collection = create(

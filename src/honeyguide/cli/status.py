@@ -73,6 +73,8 @@ def lines(found: Status) -> Iterator[str]:
         f" · {count(found.pages, 'page')} · {found.relevant} relevant"
         f" · harvest rate {found.harvest:.0%}"
     )
+    if found.topics:
+        yield "relevant: " + " · ".join(f"{plain(name)} {n}" for name, n in found.topics.items())
     parts = [] if found.waiting is None else [f"{count(found.waiting, 'link')} waiting"]
     parts += [
         count(found.redirects, "redirect"),
@@ -103,6 +105,6 @@ def coverage(found: Estimate) -> str:
     trend = f", and {way} ({sure:.0%} sure)" if sure >= 0.9 else ""
     return (
         f"about {found.covered:.0%} of {found.total:.0f} relevant pages in reach found "
-        f"(of {found.low:.0f} to {found.high:.0f}): {found.why} · "
+        f"by its own verdicts (of {found.low:.0f} to {found.high:.0f}): {found.why} · "
         f"recent harvest rate {found.recent:.0%}{trend}"
     )

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl import examples
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.labelling import reading
 from honeyguide.errors import ModelError
 from honeyguide.learning.asking import TEXT, Askable, Told, Why, choose
 from honeyguide.protocols import Strategy
@@ -36,8 +35,8 @@ _BECAUSE: dict[Why, str] = {
     "strange": "it is unlike anything you labelled or are asked about",
     "unknown": "nothing that the strategy knows of the topic speaks for it or against it",
     "site": "a whole site hangs on it: {alike} pages fetched",
-    "sure": "the strategy is sure that it is relevant: is it right?",
-    "missed": "the strategy is sure that it is not, but it resembles pages that are",
+    "sure": "it is among those that the strategy finds most relevant: is it right?",
+    "missed": "the strategy finds it far from relevant, but it resembles pages that are",
 }
 
 
@@ -54,15 +53,23 @@ class Question(NamedTuple):
     snippet: str
 
 
-def asked(collection: Collection, count: int) -> tuple[int | None, list[Question]]:
-    """How many labels the budget still has (None: no limit), and at most as many questions."""
-    settings = collection.settings
-    given = examples.examples_of(collection.folder, settings)
-    with reading(collection) as store:
-        budget = settings.learn.budget
-        left = max(0, budget - store.counts().labels) if budget else None
-        count = count if left is None else min(count, left)
-        return left, questions(store, settings, count, given) if count else []
+class Asked(NamedTuple):
+    """What to ask a person, and how often they may still be asked."""
+
+    left: int | None
+    """Labels that ``learn.budget`` still has; None: it has no limit."""
+    questions: list[Question]
+
+
+def ask(store: Store, folder: Path, settings: Settings, count: int) -> Asked:
+    """The pages of a collection to ask about, at most ``count`` and what the budget has left."""
+    budget = settings.learn.budget
+    left = max(0, budget - store.counts().labels) if budget else None
+    count = count if left is None else min(count, left)
+    if count < 1:
+        return Asked(left, [])
+    given = examples.examples_of(folder, settings)
+    return Asked(left, questions(store, settings, count, given))
 
 
 def questions(

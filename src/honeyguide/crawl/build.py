@@ -13,18 +13,20 @@ from typing import Any, cast
 
 from honeyguide import __version__, registry
 from honeyguide.config import Settings, build
-from honeyguide.crawl.examples import examples_of, judged
+from honeyguide.crawl import topics
 from honeyguide.crawl.exhausted import Exhausted, recall
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
+from honeyguide.crawl.live import live
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.ranking import rank
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.stages import Stages
 from honeyguide.crawl.start import has
 from honeyguide.crawl.turn import Turn
-from honeyguide.errors import ConfigError, ModelError
+from honeyguide.crawl.tutors import Tutors
+from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.frontier import LinkFrontier
@@ -33,6 +35,7 @@ from honeyguide.frontier.order import make
 from honeyguide.learning.apart import Apart, Here
 from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.scope import Fence, Traps, make_scope
+from honeyguide.several import Several
 from honeyguide.store.store import Store
 from honeyguide.text.ontology.load import concepts_of
 from honeyguide.text.tokens import check_language
@@ -50,8 +53,6 @@ from honeyguide.types import (
 from honeyguide.url import canonical, domain
 
 _LARGE = 1e12
-_SLASHES = 3
-"""Of any address with a host."""
 _RECALLED = 20_000
 """Newest visits that a resumed crawl counts again."""
 _SHARED = ("keywords", "description", "language")
@@ -61,7 +62,9 @@ _SHARED = ("keywords", "description", "language")
 def seeds_of(settings: Settings) -> tuple[Url, ...]:
     """The topic's seeds and good examples, in canonical form; a ConfigError names bad ones."""
     found: list[Url] = []
-    for key, texts in (("topic.seeds", settings.topic.seeds), ("topic.good", settings.topic.good)):
+    stated = [("topic.seeds", settings.topic.seeds), ("topic.good", settings.topic.good)]
+    stated += [(f"good of {topic.name!r}", topic.good) for topic in settings.topics]
+    for key, texts in stated:
         for text in texts:
             url = canonical(text.strip())
             if url is None:
@@ -82,7 +85,22 @@ def fence_of(settings: Settings) -> Fence:
 
 
 def strategy_of(settings: Settings) -> Strategy:
-    """The chosen strategy, with what it needs of the topic and its own parameters."""
+    """The chosen strategy, with what it needs of the topic and its own parameters; for several
+    topics, one for each."""
+    if not settings.topics:
+        return _strategy_of(settings)
+    parts = []
+    for one in topics.each(settings):
+        with topics.naming(one, several=True):
+            parts.append(_strategy_of(one))
+            words = one.topic.keywords or one.topic.description
+            if parts[-1].habits.reads == "links" and not words:
+                raise ConfigError("this strategy judges by keywords or a description only")
+    made = Several(settings.crawl.strategy, topics.names(settings), tuple(parts))
+    return cast("Strategy", made)
+
+
+def _strategy_of(settings: Settings) -> Strategy:
     cls = registry.find(settings.crawl.strategy)
     check_language(settings.topic.language)
     topic = asdict(settings.topic)
@@ -130,6 +148,7 @@ async def opened(
             Store.open(folder, "crawl", settings.store, clock, words=words)
         )
         store.hold_to(settings.topic.threshold)
+        store.follow(topics.names(settings))
         network = fetcher or CurlFetcher(
             settings.fetch, user_agent=agent, archives=settings.store.warc
         )
@@ -137,7 +156,7 @@ async def opened(
             closing.push_async_callback(network.aclose)
         if settings.fetch.lab:
             fence = replace(fence, hosts=await _hosts_of_lab(network))
-        strategy, generation, fresh, warning = _generation(store, settings, strategy, clock())
+        strategy, generation, fresh, warning = live(store, settings, strategy, clock())
         frontier = _frontier(store, settings, strategy, clock())
         ledger = _ledger(store, settings) if strategy.habits.yields else None
         if (fresh or generation) and len(frontier):
@@ -147,9 +166,10 @@ async def opened(
         stages = Stages(settings, fence, store.find_copy, words)
         # In simulated time a lesson takes none, so that a comparison can be repeated.
         habits = strategy.habits
-        learner = (Apart if fetcher is None else Here)(habits.visits, habits.outlinks)
-        given = (*examples, *examples_of(folder, settings))
-        lessons = Lessons(store, settings, strategy, learner, judged(settings), given, people)
+        make = partial(Apart if fetcher is None else Here, habits.visits, habits.outlinks)
+        learner = Tutors(make, store, settings) if settings.topics else make()
+        given, said = (*examples, *topics.files(folder, settings)), topics.best(settings)
+        lessons = Lessons(store, settings, strategy, learner, said, given, people)
         if warning:
             lessons.told.append(warning)
         closing.push_async_callback(lessons.aclose)
@@ -175,7 +195,7 @@ async def opened(
             coverage=coverage,
             clock=clock,
         )
-        _sow(ring, seeds_of(settings), judged(settings))
+        _sow(ring, seeds_of(settings), said)
         yield ring
 
 
@@ -198,12 +218,14 @@ def _ledger(store: Store, settings: Settings) -> Ledger:
     ledger = Ledger(settings.topic.threshold)
     newest = store.counts().visits
     for row in store.visits(since=max(0, newest - _RECALLED)):
-        if not row.url.startswith("http") or row.url.count("/") < _SLASHES:
-            continue  # a stranger's
         if row.status is not None or row.failure not in UNASKED:
             verdict = None if row.verdict is None else Verdict(row.verdict)
             copy = None if row.copy_of is None else Copy(row.copy_of, bool(row.copy_exact))
-            ledger.followed(Visit(row.link, row.at, verdict=verdict, copy=copy, moved=row.moved))
+            ledger.followed(
+                Visit(
+                    row.link, row.at, score=row.score, verdict=verdict, copy=copy, moved=row.moved
+                )
+            )
             if row.has_page:
                 ledger.found(row.link, row.verdict or 0.0, ())
     return ledger
@@ -234,43 +256,6 @@ async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
         return frozenset(map(str, json.loads(answer.body)["hosts"]))
     except (ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"fetch.lab: the lab does not say what it serves: {error}") from error
-
-
-def _generation(
-    store: Store, settings: Settings, made: Strategy, now: float
-) -> tuple[Strategy, int, bool, str]:
-    """The live generation, unless the topic changed since: then what was made is the next.
-
-    (strategy, its number, whether it is new, a warning.) A generation that cannot be read any
-    more is replaced by the newest before it that can.
-    """
-    wish = json.dumps([settings.crawl.strategy, _plain(made)], sort_keys=True, default=asdict)
-    live, warning = store.live(), ""
-    if live is not None and store.meta("strategy") == wish:
-        name = settings.crawl.strategy
-        whole = [g.number for g in store.generations() if g.size and g.name == name]
-        for number in sorted((n for n in whole if n <= live), reverse=True):
-            try:
-                return store.load_generation(number, registry.find), number, False, warning
-            except ModelError as error:
-                warning = warning or (
-                    f"generation {number} could not be read ({error}); an earlier one decides. "
-                    "Labels are kept, and will be learned from anew"
-                )
-    number = store.next_generation()
-    with store.transaction():
-        store.save_generation(number, settings.crawl.strategy, made, "from topic.toml", now)
-        store.set_meta("strategy", wish)
-        store.set_meta("taught", "")
-    return made, number, True, warning
-
-
-def _plain(strategy: Strategy) -> dict[str, Any]:
-    return {
-        f.name: value
-        for f in fields(cast("Any", strategy))
-        if isinstance(value := getattr(strategy, f.name), str | int | float | bool | tuple)
-    }
 
 
 def _sow(ring: Ring, seeds: tuple[Url, ...], examples: dict[Url, float]) -> None:

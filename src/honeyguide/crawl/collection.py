@@ -11,40 +11,35 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from honeyguide import registry
 from honeyguide.config import Settings, load, parse
-from honeyguide.crawl import examples, judging, topic_file
+from honeyguide.crawl import asking, examples, judging, topic_file
 from honeyguide.crawl import explain as explaining
 from honeyguide.crawl import generations as learning
 from honeyguide.crawl import status as standing
+from honeyguide.crawl import topics as several
 from honeyguide.crawl.addresses import known
 from honeyguide.crawl.build import fence_of, strategy_of
 from honeyguide.crawl.explain import Explanation
+from honeyguide.crawl.labels import Labelled, keep
 from honeyguide.crawl.progress import Report
+from honeyguide.crawl.rejudge import count_labels
 from honeyguide.crawl.run import Observer, run
 from honeyguide.crawl.start import suited
 from honeyguide.crawl.status import Status
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import user_agent
+from honeyguide.several import topics_of
 from honeyguide.store.database import Mode
 from honeyguide.store.export import Exported, export
+from honeyguide.store.said import Topics
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import Label, Url
+from honeyguide.types import Label
 
 __all__ = ["Collection", "Labelled", "Observer", "create", "vacant"]
-
-
-class Labelled(NamedTuple):
-    """What became of some labels."""
-
-    kept: int
-    unfetched: int
-    """Of them, for pages that were not fetched (yet)."""
-    overruled: int = 0
-    """Of them, those that say the opposite of topic.good and topic.bad."""
 
 
 class Collection:
@@ -74,6 +69,11 @@ class Collection:
         """Whether its strategy learns from labels."""
         return bool(registry.find(self.settings.crawl.strategy).habits.learns)
 
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The names of its topics in their order; none where there is but one."""
+        return several.names(self.settings)
+
     def crawl(
         self,
         *,
@@ -97,7 +97,11 @@ class Collection:
     def status(self, *, hosts: int = 10) -> Status:
         """How it stands; also while it is being crawled."""
         with self._open("read") as store:
-            return standing.status(store, self.settings, hosts)
+            found = standing.status(store, self.settings, hosts)
+            if not self.topics:
+                return found
+            counted = store.by_topic(self.settings.topic.threshold, self.topics[0])
+            return replace(found, topics={name: counted.get(name, 0) for name in self.topics})
 
     def pages(self, *, relevant: bool | None = True) -> Iterator[VisitRow]:
         """The pages found, oldest first."""
@@ -114,27 +118,33 @@ class Collection:
             meant = known(store, url, waiting=True)
         return explaining.explain(self.folder, self.settings, meant, time.time())
 
-    def label(self, url: str, value: float, *, by: str = "user") -> Labelled:
+    def label(
+        self, url: str, value: float, *, by: str = "user", topic: str | None = ""
+    ) -> Labelled:
         """A person's judgement of a page, from 0 (not what I want) to 1; also while it crawls."""
-        return self.label_all([(url, value)], by=by)
+        return self.label_all([(url, value)], by=by, topic=topic)
 
-    def label_all(self, judged: Iterable[tuple[str, float]], *, by: str = "user") -> Labelled:
-        """Several judgements, all kept or none."""
+    def label_all(
+        self, judged: Iterable[tuple[str, float]], *, by: str = "user", topic: str | None = ""
+    ) -> Labelled:
+        """Several judgements, all kept or none. Of several topics, they are about the one that is
+        named; '': the first; None: each about the one that its page was judged best for."""
         with self._open("write") as store:
-            labels: dict[Url, Label] = {}
-            for text, value in judged:
-                if not 0 <= value <= 1:
-                    raise ConfigError(f"{text}: a label lies between 0 and 1, not at {value}")
-                url = known(store, text)
-                label = Label(url, float(value), by, time.time())
-                if labels.setdefault(url, label).value != label.value:
-                    raise ConfigError(f"{url} is labelled both ways; say which it is")
-            with store.transaction():
-                store.label(labels.values())
-            given = examples.judged(self.settings)
-            opposed = sum(abs(one.value - given.get(url, 0.5)) > 0.5 for url, one in labels.items())
-            missing = sum(not store.visit(url) for url in labels)
-            return Labelled(len(labels), missing, opposed)
+            done = keep(store, self.settings, judged, by, topic)
+        count_labels(self.folder, self.settings)
+        return done
+
+    def ask(self, count: int = 5) -> asking.Asked:
+        """Pages whose labels would help most."""
+        with self._open("read") as store:
+            return asking.ask(store, self.folder, self.settings, count)
+
+    def labels(self, url: str) -> dict[str, Label]:
+        """The newest label of a page for each topic, by its name; with one topic, under ''."""
+        with self._open("read") as store:
+            said = store.labels_about(known(store, url))
+        first = self.topics[0] if self.topics else ""
+        return {label.topic or first: label for label in said.values()}
 
     def generations(self) -> list[learning.Listed]:
         """What the strategy learned, generation by generation."""
@@ -153,6 +163,10 @@ class Collection:
     def use(self, generation: int) -> None:
         """Go back, or forward, to a generation; also while it crawls."""
         with self._open("write") as store:
+            if generation in {known.number for known in store.generations()}:
+                found = store.load_generation(generation, registry.find)
+                if topics_of(found) != self.topics:
+                    raise ConfigError(f"generation {generation} knows other topics than topic.toml")
             learning.use(store, generation, self.settings.crawl.strategy)
 
     def export(
@@ -163,11 +177,24 @@ class Collection:
         everything: bool = False,
         text: bool = True,
         progress: Callable[[int], None] | None = None,
+        topic: str = "",
     ) -> Exported:
-        """Write the relevant pages, or every visit, to a file; its ending says the format."""
+        """Write the relevant pages, or every visit, to a file; its ending says the format.
+
+        ``topic``: only pages that are relevant for this one, of several.
+        """
+        several.chosen(self.settings, topic)
+        threshold = self.settings.topic.threshold
+        wanted = Topics(self.topics, threshold, topic) if self.topics else None
         with self._open("read") as store:
             return export(
-                store, Path(to), format, everything=everything, text=text, progress=progress
+                store,
+                Path(to),
+                format,
+                everything=everything,
+                text=text,
+                progress=progress,
+                topics=wanted,
             )
 
     def _open(self, mode: Mode) -> Store:
@@ -193,9 +220,11 @@ def create(
     language: str = "en",
     strategy: str = "",
     pages: int = 1000,
+    topics: Iterable[dict[str, Any]] = (),
     **tables: dict[str, Any],
 ) -> Collection:
-    """A new collection with its topic.toml; further tables (``scope={…}``) as in the file.
+    """A new collection with its topic.toml; further tables (``scope={…}``) as in the file, and
+    further topics (``topics=[{"name": …, "keywords": […]}]``).
 
     Files given as examples are copied into it.
     """
@@ -227,12 +256,15 @@ def create(
     for name, table in tables.items():
         _check_table(name, table)
         chosen.setdefault(name, {}).update(table)
-    settings = parse(chosen)
+    further = list(topics)
+    settings = parse(chosen | ({"topics": further} if further else {}))
     user_agent(settings.fetch.contact, "0")
     fence_of(settings)
     strategy_of(settings)
-    examples.judged(settings)
+    several.judged(settings)
+    end = several.compose(further)
     topic_file.write(folder, chosen)
+    several.add(folder, end)
     for kind, files in brought.items():
         examples.bring(folder, files, kind)
     return Collection(folder)

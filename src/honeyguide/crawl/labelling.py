@@ -21,17 +21,20 @@ def reading(collection: Collection) -> Store:
 
 
 def label(
-    collection: Collection, judged: Iterable[tuple[str, float]], by: str
+    collection: Collection, judged: Iterable[tuple[str, float]], by: str, topic: str | None = None
 ) -> tuple[Labelled, list[tuple[Label, Label]]]:
-    """Keep them; and which of them contradict an earlier label of somebody else."""
+    """Keep them; and which of them contradict an earlier label of somebody else.
+
+    Without a topic, of several, each is about the one that its page was judged best for.
+    """
     with reading(collection) as store:
         newest = max((number for number, _ in store.labels()), default=0)
-        done = collection.label_all(judged, by=by)
+        done = collection.label_all(judged, by=by, topic=topic)
         pairs = contradictions(store.labels(), newest)
     return done, [(mine, theirs) for mine, theirs in pairs if mine.by == by]
 
 
 def contested(collection: Collection) -> int:
-    """Pages of which people say both."""
+    """Pages of which people say both (of one topic)."""
     with reading(collection) as store:
-        return len({mine.url for mine, _ in contradictions(store.labels())})
+        return len({(mine.url, mine.topic) for mine, _ in contradictions(store.labels())})

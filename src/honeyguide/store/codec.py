@@ -14,7 +14,11 @@ from honeyguide.types import Reason, Yields
 _PAIR = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
 _YIELDS = msgspec.json.Decoder(Yields)
 _REASONS = msgspec.json.Decoder(list[tuple[str, float | None]])
+_TOPICS = msgspec.json.Decoder(dict[str, float])
+_NAMES = msgspec.json.Decoder(tuple[str, ...])
 _MANY = 1e9
+_SHORT = 10_000
+"""Characters of what is said of a few topics."""
 MOST = 64_000_000
 """No text unpacks to more bytes than this: a small frame can hold a huge one."""
 
@@ -81,6 +85,34 @@ def unpack_reasons(data: str) -> tuple[Reason, ...]:
     except (msgspec.DecodeError, UnicodeError, TypeError, RecursionError) as error:
         raise CollectionCorrupt(f"stored reasons are damaged: {error}") from error
     return tuple(Reason(what, 0.0 if weight is None else weight) for what, weight in found)
+
+
+def pack_topics(names: Sequence[str], scores: Sequence[float]) -> str:
+    """Each topic's score under its name; '' where there is but one, or they do not fit."""
+    if not scores or len(names) != len(scores):
+        return ""
+    return msgspec.json.encode(dict(zip(names, scores, strict=True))).decode()
+
+
+def unpack_topics(text: str) -> dict[str, float]:
+    """Without what is no score; nothing at all where they are damaged."""
+    try:
+        found = _TOPICS.decode(text) if text and len(text) <= _SHORT else {}
+    except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError):
+        return {}
+    return {name: score for name, score in found.items() if 0 <= score <= 1}
+
+
+def pack_names(names: Sequence[str]) -> str:
+    return msgspec.json.encode([clean(name) for name in names]).decode()
+
+
+def unpack_names(text: object) -> tuple[str, ...]:
+    """Nothing where they are damaged."""
+    try:
+        return _NAMES.decode(text) if isinstance(text, str) and len(text) <= _SHORT else ()
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return ()
 
 
 def json_line(value: dict[str, Any]) -> bytes:

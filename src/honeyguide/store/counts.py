@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
+from honeyguide.store import sound
 from honeyguide.store.database import Database
 from honeyguide.types import UNASKED, Url, Visit
 from honeyguide.url import host
@@ -44,6 +45,8 @@ class Counts:
     failures: dict[str, int] = field(default_factory=dict)
     """By kind; an attempt that is tried again counts too, and what robots.txt forbade."""
     generations: dict[int, GenerationCount] = field(default_factory=dict)
+    topics: dict[str, int] = field(default_factory=dict)
+    """Relevant pages of each topic, where there are several and somebody asked."""
 
     @property
     def harvest(self) -> float:
@@ -129,7 +132,11 @@ class Tally:
     def rejudge(self, threshold: float) -> None:
         """Count anew what is relevant, by another threshold; verdicts stay as they are."""
         run = self._db.run
-        run("UPDATE visits SET relevant = verdict >= ? WHERE verdict IS NOT NULL", (threshold,))
+        run(
+            "UPDATE visits SET relevant = typeof(verdict) IN ('real', 'integer') "
+            "AND verdict BETWEEN ? AND 1 WHERE verdict IS NOT NULL",
+            (threshold,),
+        )
         run("DELETE FROM counters WHERE name = 'relevant'")
         run("INSERT INTO counters SELECT 'relevant', '', count(*) FROM visits WHERE relevant")
         run(
@@ -155,6 +162,10 @@ class Tally:
         run("DELETE FROM curve")
         self._db.many("INSERT INTO curve VALUES(?, ?)", points)
 
+    def _moment(self, sql: str) -> float | None:
+        row = self._db.one(sql)
+        return None if row is None else sound.some_number(row[0])
+
     def _so_far(self, name: str) -> int:
         row = self._db.one(
             "SELECT CAST(value AS INTEGER) FROM counters WHERE name = ? AND part = ''", (name,)
@@ -174,8 +185,8 @@ class Tally:
             bytes=values.get(("bytes", ""), 0),
             hosts=int((self._db.one("SELECT count(*) FROM hosts") or (0,))[0]),
             labels=int((self._db.one("SELECT count(*) FROM labels WHERE NOT replaced") or (0,))[0]),
-            first=(self._db.one("SELECT at FROM visits ORDER BY id LIMIT 1") or (None,))[0],
-            last=(self._db.one("SELECT at FROM visits ORDER BY id DESC LIMIT 1") or (None,))[0],
+            first=self._moment("SELECT at FROM visits ORDER BY id LIMIT 1"),
+            last=self._moment("SELECT at FROM visits ORDER BY id DESC LIMIT 1"),
             failures={part: n for (name, part), n in values.items() if name == "failure"},
             generations={
                 int(part): GenerationCount(n, values.get(("relevant", part), 0))
@@ -204,7 +215,16 @@ class Tally:
             "SELECT name, visits, relevant, failures FROM hosts ORDER BY visits DESC, name LIMIT ?",
             (limit,),
         )
-        return [HostRow._make(row) for row in rows]
+        return [
+            HostRow(name, *map(_count, numbers))
+            for name, *numbers in rows
+            if sound.text(name).isprintable() and name
+        ]
+
+
+def _count(value: Any) -> int:
+    """A number as it is, however large; what is none counts nothing."""
+    return cast("int", sound.number(value, 0))
 
 
 def _evenly(points: list[tuple[int, int]], total: int, most: int) -> list[tuple[int, int]]:

@@ -20,9 +20,9 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 from honeyguide.errors import ConfigError, DiskFull, StoreError
 from honeyguide.store.codec import json_line
 from honeyguide.store.extract import Extract
+from honeyguide.store.said import Said, Topics
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import Label
 
 Format = Literal["parquet", "csv", "jsonl", "warc"]
 Progress = Callable[[int], None]
@@ -52,8 +52,6 @@ _USUAL: dict[Format, str] = {
 }  # fmt: skip
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
-Labels = dict[str, Label]
-
 
 class Exported(NamedTuple):
     """What an export came to."""
@@ -73,24 +71,26 @@ def export(
     everything: bool = False,
     text: bool = True,
     progress: Progress | None = None,
+    topics: Topics | None = None,
 ) -> Exported:
     """Write relevant pages to a file, or into a folder; with ``everything``, every visit.
 
     What a person said of a page overrules the verdict on it. The file's ending says the format.
+    ``topics``: what is known of each, where there are several.
     """
     form = _format(target, format)
     if target.is_dir():
         target = target / f"{store.folder.resolve().name}{_USUAL[form]}"
     report = progress or (lambda _: None)
-    labels: Labels = {label.url: label for _, label in store.labels()}
-    chosen = _chosen(store, labels, everything)
+    said = Said(store.labels(), topics)
+    chosen = _chosen(store, said, everything)
     with _whole(target) as part:
         if form == "warc":
             with part.open("wb") as file:
                 extract = Extract(store, file, packed=not target.name.endswith(".warc"))
                 extract.begin(target.name)
                 for row in chosen:
-                    extract.add(row, lambda row: everything or _relevant(row, labels.get(row.url)))
+                    extract.add(row, lambda row: everything or said.relevant(row))
                     report(extract.count)
             if extract.missing and not extract.count:
                 raise StoreError(
@@ -99,7 +99,8 @@ def export(
                 )
             return Exported(target, form, extract.count, extract.missing)
         columns = {name: kind for name, kind in COLUMNS.items() if text or name != "text"}
-        rows = _rows(store, chosen, labels, columns)
+        columns |= dict.fromkeys(said.columns(), float)
+        rows = _rows(store, chosen, said, columns)
         if form == "parquet":
             # Imported here, because pyarrow is large and optional.
             from honeyguide.store.parquet import write
@@ -147,38 +148,33 @@ def _whole(target: Path) -> Iterator[Path]:
             part.unlink()
 
 
-def _chosen(store: Store, labels: Labels, everything: bool) -> Iterator[VisitRow]:
+def _chosen(store: Store, said: Said, everything: bool) -> Iterator[VisitRow]:
     """The visits to be written, oldest first."""
     if everything:
         return store.visits()
     overruled = [
         row
-        for label in labels.values()
-        if label.value >= 0.5
-        for row in store.visit(label.url)
+        for url in said.praised()
+        for row in store.visit(url)
         if row.has_page and not row.relevant
     ]
     by_number = sorted(overruled, key=lambda row: row.id)
     rows = merge(store.visits(relevant=True, page=True), by_number, key=lambda row: row.id)
-    return (row for row in rows if _relevant(row, labels.get(row.url)))
-
-
-def _relevant(row: VisitRow, label: Label | None) -> bool:
-    """A person's word, or else the verdict."""
-    return bool(row.relevant) if label is None else bool(row.has_page) and label.value >= 0.5
+    return (row for row in rows if said.relevant(row))
 
 
 def _rows(
-    store: Store, chosen: Iterator[VisitRow], labels: Labels, columns: dict[str, type]
+    store: Store, chosen: Iterator[VisitRow], said: Said, columns: dict[str, type]
 ) -> Iterator[dict[str, Any]]:
     for row in chosen:
-        label = labels.get(row.url)
+        label = said.newest(row.url)
         found: dict[str, Any] = {
             "visit": row.id,
             "at": _moment(row.at),
-            "relevant": _relevant(row, label),
+            "relevant": said.relevant(row),
             "label": None if label is None else label.value,
             "label_by": None if label is None else label.by,
+            **said.cells(row),
         }
         if "text" in columns:
             found["text"] = store.text(row.id)[1]

@@ -19,7 +19,10 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
-from honeyguide.errors import ModelError
+from honeyguide import registry
+from honeyguide.errors import ConfigError, ModelError
+from honeyguide.several import Several
+from honeyguide.store import sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database
 
@@ -107,15 +110,23 @@ class Generations:
         rows = self._db.all(
             "SELECT number, name, note, at, length(data) FROM generations ORDER BY number"
         )
-        return [Generation(*row) for row in rows]
+        return [
+            Generation(n, sound.text(name), sound.text(note), sound.number(at), size)
+            for n, name, note, at, size in rows
+        ]
 
 
 def pack(name: str, strategy: Any) -> bytes:
     """The strategy registered under that name, as bytes."""
     arrays: dict[str, Any] = {}
-    tree = _plain(strategy, arrays, name, _DEEPEST)
+    head: dict[str, Any] = {"name": name}
+    if isinstance(strategy, Several):
+        # Of which kind the parts are is known from the registry, again.
+        head |= {"kind": strategy.kind, "topics": list(strategy.names)}
+        strategy = strategy.parts
+    head["strategy"] = _plain(strategy, arrays, name, _DEEPEST)
     try:
-        header = json.dumps({"name": name, "strategy": tree}, separators=(",", ":")).encode()
+        header = json.dumps(head, separators=(",", ":")).encode()
         body = io.BytesIO()
         np.savez_compressed(body, allow_pickle=False, **arrays)
     except (ValueError, TypeError) as error:
@@ -142,12 +153,31 @@ def unpack(data: bytes, find: Find, expected: str = "") -> Any:
         raise ModelError(f"what was saved is {name[:40]!a} and not {expected[:40]!a}")
     cls = find(name)
     try:
+        if "topics" in header:
+            return _several(header, expected, arrays)
         made = _made(tree, cls, arrays, name)
     except RecursionError as error:
         raise ModelError(f"{name}: a saved strategy is nested too deeply") from error
     if not isinstance(made, cls):
         raise ModelError(f"{name}: what was saved is a {type(made).__name__}, and no strategy")
     return made
+
+
+def _several(header: dict[str, Any], expected: str, arrays: dict[str, Any]) -> Several:
+    """The parts, all of one registered kind, each under its topic's name."""
+    kind, names = header.get("kind"), header["topics"]
+    if not (isinstance(kind, str) and isinstance(names, list) and kind == (expected or kind)):
+        raise ModelError("a saved strategy is damaged: it does not say what its parts are")
+    try:
+        cls = registry.find(kind)
+    except ConfigError as error:
+        raise ModelError(f"a saved strategy is of no kind that is known here: {error}") from error
+    parts = _made(header["strategy"], cls, arrays, kind)
+    if not (isinstance(parts, tuple) and all(type(part) is cls for part in parts)):
+        raise ModelError(f"{kind}: a saved strategy is damaged: its parts are none")
+    if not all(isinstance(name, str) for name in names):
+        raise ModelError(f"{kind}: a saved strategy is damaged: its topics have no names")
+    return Several(kind, tuple(names), parts)
 
 
 def _arrays(data: bytes) -> dict[str, Any]:

@@ -1,14 +1,18 @@
-"""People's judgements. A later one replaces the same person's earlier one and keeps it."""
+"""People's judgements. A later one replaces the same person's earlier one, of the same topic, and
+keeps it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from honeyguide.errors import StoreError
+from honeyguide.store import sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database, signed
 from honeyguide.types import Label, Url
 from honeyguide.url import fingerprint
+
+_COLUMNS = "url, value, by, at, topic"
 
 
 class Labels:
@@ -23,49 +27,50 @@ class Labels:
                 key = signed(fingerprint(label.url))
                 by = clean(label.by)
                 self._db.run(
-                    "UPDATE labels SET replaced = 1 WHERE fingerprint = ? AND url = ? AND by = ?",
-                    (key, label.url, by),
+                    "UPDATE labels SET replaced = 1 "
+                    "WHERE fingerprint = ? AND url = ? AND by = ? AND topic = ?",
+                    (key, label.url, by, label.topic),
                 )
                 self._db.run(
-                    "INSERT INTO labels(url, fingerprint, value, by, at) VALUES(?, ?, ?, ?, ?)",
-                    (label.url, key, label.value, by, label.at),
+                    "INSERT INTO labels(url, fingerprint, value, by, at, topic) "
+                    "VALUES(?, ?, ?, ?, ?, ?)",
+                    (label.url, key, label.value, by, label.at, label.topic),
                 )
 
     def after(self, number: int = 0) -> list[tuple[int, Label]]:
         """Labels in force, given after that number. A changed mind has a new number."""
         rows = self._db.all(
-            "SELECT id, url, value, by, at FROM labels WHERE id > ? AND NOT replaced ORDER BY id",
+            f"SELECT id, {_COLUMNS} FROM labels WHERE id > ? AND NOT replaced ORDER BY id",  # noqa: S608
             (number,),
         )
-        return [(row[0], Label(Url(row[1]), *row[2:])) for row in rows]
+        return [(row[0], Label(*said)) for row in rows if (said := sound.label(row[1:]))]
 
     def of(self, url: str) -> Label | None:
         """The newest label in force, whoever gave it."""
-        row = self._db.one(
-            "SELECT url, value, by, at FROM labels WHERE fingerprint = ? AND url = ? "
-            "ORDER BY id DESC LIMIT 1",
-            (signed(fingerprint(url)), url),
-        )
-        return None if row is None else Label(Url(row[0]), *row[1:])
+        return next(reversed(self.history(url)), None)
+
+    def about(self, url: str) -> dict[str, Label]:
+        """The newest label in force for each topic, whoever gave it."""
+        return {label.topic: label for label in self.history(url)}
 
     def history(self, url: str) -> list[Label]:
         """Every label this address was ever given, oldest first."""
         rows = self._db.all(
-            "SELECT url, value, by, at FROM labels WHERE fingerprint = ? AND url = ? ORDER BY id",
+            f"SELECT {_COLUMNS} FROM labels WHERE fingerprint = ? AND url = ? ORDER BY id",  # noqa: S608
             (signed(fingerprint(url)), url),
         )
-        return [Label(Url(row[0]), *row[1:]) for row in rows]
+        return [Label(*said) for row in rows if (said := sound.label(row))]
 
 
 def contradictions(
     labels: Sequence[tuple[int, Label]], after: int = 0
 ) -> list[tuple[Label, Label]]:
     """Labels in force given after that number, each with the newest earlier one, of somebody
-    else, that says the opposite of the same page."""
-    earlier: dict[Url, list[Label]] = {}
+    else, that says the opposite of the same page and topic."""
+    earlier: dict[tuple[Url, str], list[Label]] = {}
     found = []
     for number, label in labels:
-        others = earlier.setdefault(label.url, [])
+        others = earlier.setdefault((label.url, label.topic), [])
         if number > after:
             for other in reversed(others):
                 if other.by != label.by and (other.value >= 0.5) != (label.value >= 0.5):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
-VERSION = 2
+VERSION = 3
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -67,8 +67,12 @@ CREATE TABLE payloads(key INTEGER PRIMARY KEY, visit INTEGER NOT NULL);
 """
 
 _YIELDS = "ALTER TABLE visits ADD COLUMN yields TEXT NOT NULL DEFAULT ''"
+_TOPICS = """
+ALTER TABLE visits ADD COLUMN topics TEXT NOT NULL DEFAULT '';
+ALTER TABLE labels ADD COLUMN topic TEXT NOT NULL DEFAULT '';
+"""
 
-STEPS: tuple[str, ...] = (_FIRST, _YIELDS)
+STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS)
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 assert len(STEPS) == VERSION
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from honeyguide.config import StoreSettings
@@ -27,6 +26,7 @@ from honeyguide.store.generations import Find, Generation, Generations
 from honeyguide.store.labels import Labels
 from honeyguide.store.lock import Lock
 from honeyguide.store.log import DiskLog
+from honeyguide.store.marks import mark
 from honeyguide.store.robots import RobotsRow, RobotsTable
 from honeyguide.store.sketch import Sketcher
 from honeyguide.store.visits import VisitRow, Visits
@@ -102,12 +102,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -173,8 +168,6 @@ class Store:
         """Was this text seen before, at another address? Ask before appending the visit."""
         return self._copies.find(url, text)
 
-    # Reading the journal
-
     def counts(self) -> Counts:
         return self._tally.counts()
 
@@ -223,6 +216,10 @@ class Store:
         """Count anew what is relevant."""
         self._tally.rejudge(threshold)
 
+    def mark(self, relevant: Mapping[int, bool]) -> dict[str, int]:
+        """Call these visits' pages relevant, or not, inside a transaction; hosts that gained."""
+        return mark(self._db, relevant)
+
     def page(self, url: str) -> Page | None:
         """The newest page of this address, without its links."""
         return self._visits.page(url)
@@ -234,14 +231,13 @@ class Store:
         with self._db.guard:
             return warc.read(place(self.folder / "warc", row.warc), row.offset, row.length)
 
-    # Labels, generations, robots, meta
-
     def label(self, labels: Iterable[Label]) -> None:
         self._labels.add(labels)
 
     def labels(self, after: int = 0) -> list[tuple[int, Label]]:
-        """Labels in force, with their numbers, given after that number."""
-        return self._labels.after(after)
+        """Labels in force of topics that are followed, numbered, given after that number."""
+        followed = ("", *self._visits.topics)
+        return [each for each in self._labels.after(after) if each[1].topic in followed]
 
     def label_of(self, url: str) -> Label | None:
         return self._labels.of(url)
@@ -288,6 +284,18 @@ class Store:
     def robots(self, now: float) -> Iterator[RobotsRow]:
         """Answers younger than a day."""
         return self._robots.young(now)
+
+    def follow(self, topics: Sequence[str]) -> None:
+        """Verdicts speak of these topics from now on; none: of one, whose name nobody needs."""
+        self._visits.follow(tuple(topics))
+
+    def by_topic(self, threshold: float, first: str) -> dict[str, int]:
+        """Relevant pages of each topic; of the first, those too that nobody told apart yet."""
+        return self._visits.by_topic(threshold, first)
+
+    def labels_about(self, url: str) -> dict[str, Label]:
+        """The newest label of an address for each topic, '' being the first."""
+        return self._labels.about(url)
 
     def meta(self, key: str) -> str | None:
         row = self._db.one("SELECT value FROM meta WHERE key = ?", (key,))

@@ -3,98 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from honeyguide.store.archive import Place
 from honeyguide.store.codec import (
     Codec,
     clean,
+    pack_names,
     pack_reasons,
+    pack_topics,
     pack_yields,
-    unpack_reasons,
-    unpack_yields,
+    unpack_names,
 )
 from honeyguide.store.database import Database, Row, signed
-from honeyguide.types import Link, Page, Reason, Response, Url, Verdict, Visit
+from honeyguide.store.rows import VisitRow as VisitRow
+from honeyguide.store.rows import row_of
+from honeyguide.types import Page, Response, Verdict, Visit
 from honeyguide.url import fingerprint
 
 _LONG = 4096
 """Most characters kept of a title, a description, a detail or a header."""
-
-
-class VisitRow(NamedTuple):
-    """A visit as it lies in the journal; see :class:`honeyguide.types.Visit` for the words."""
-
-    id: int
-    url: Url
-    at: float
-    generation: int
-    queued: float
-    score: float
-    tries: int
-    source: Url | None
-    anchor: str
-    before: str
-    after: str
-    tag_path: str
-    rel: str
-    hreflang: str
-    channel: str
-    depth: int
-    hops: int
-    parent: float
-    inlinks: int
-    status: int | None
-    """None: no answer came."""
-    started: float | None
-    elapsed: float | None
-    ip: str
-    size: int
-    """Bytes of the payload as sent."""
-    body_size: int
-    etag: str
-    last_modified: str
-    payload_digest: str
-    """``sha1:`` and base 32, as in the WARC file."""
-    has_page: int
-    media_type: str
-    charset: str
-    language: str
-    title: str
-    description: str
-    canonical: Url | None
-    may_index: int
-    may_follow: int
-    text_digest: int | None
-    verdict: float | None
-    reasons: str
-    """Compact JSON; :attr:`why` reads it."""
-    relevant: int
-    copy_of: Url | None
-    copy_exact: int
-    moved: Url | None
-    failure: str | None
-    detail: str
-    final: int
-    offset: int | None
-    length: int
-    request_length: int
-    payload_of: int | None
-    """The visit whose WARC record holds this payload, where ours only refers to it."""
-    yields: str
-    """Compact JSON; part of :attr:`link`."""
-    warc: str | None
-    """Name of the WARC file."""
-
-    @property
-    def why(self) -> tuple[Reason, ...]:
-        return unpack_reasons(self.reasons)
-
-    @property
-    def link(self) -> Link:
-        """The link that led to the visit, as the strategy saw it."""
-        facts = {name: getattr(self, name) for name in Link._fields}
-        return Link(**(facts | {"yields": unpack_yields(self.yields)}))
 
 
 _FIELDS = VisitRow._fields[1:-1]
@@ -116,14 +44,20 @@ class Visits:
         self._codec = codec
         self._words = words
         """Whether texts are kept."""
+        row = db.one("SELECT value FROM meta WHERE key = 'topics'")
+        self.topics = unpack_names(row[0]) if row else ()
+        """Names of the topics that verdicts speak of, where there are several."""
 
     def add(self, visit: Visit, host: int, relevant: bool, text: int | None, place: Place) -> int:
         """Append one visit; ``text`` is its text's digest. The id of its row."""
+        topics = ""
+        if visit.verdict is not None and visit.verdict.topics:
+            topics = pack_topics(self.topics, visit.verdict.topics)
         row = (
             signed(fingerprint(visit.link.url)),
             host,
             place.file,
-            *_values(visit, relevant, text, place),
+            *_values(visit, relevant, text, place, topics),
         )
         connection = self._db.connection
         with self._db.guard:
@@ -138,15 +72,23 @@ class Visits:
                 connection.execute("INSERT INTO texts VALUES(?, ?)", (number, data))
         return number
 
+    def follow(self, topics: tuple[str, ...]) -> None:
+        """Verdicts speak of these topics from now on."""
+        if topics != self.topics:
+            with self._db.joined():
+                values = ("topics", pack_names(topics))
+                self._db.run("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
+            self.topics = topics
+
     def of(self, url: str) -> list[VisitRow]:
         """Every attempt at this address, oldest first."""
         where = "visits.fingerprint = ? AND visits.url = ? ORDER BY visits.id"
         rows = self._db.all(_SELECT + where, (signed(fingerprint(url)), url))
-        return [VisitRow._make(row) for row in rows]
+        return [found for row in rows if (found := row_of(row))]
 
     def at(self, number: int) -> VisitRow | None:
         row = self._db.one(_SELECT + "visits.id = ?", (number,))
-        return None if row is None else VisitRow._make(row)
+        return None if row is None else row_of(row)
 
     def stream(
         self,
@@ -172,10 +114,10 @@ class Visits:
         values.append(since)
         where = " AND ".join(filters)
         pages = self._db.pages(f"{_SELECT}{where} ORDER BY visits.id LIMIT ?", values)
-        for count, row in enumerate(pages):
+        for count, row in enumerate(found for row in pages if (found := row_of(row))):
             if count == limit:
                 return
-            yield VisitRow._make(row)
+            yield row
 
     def answers(self) -> tuple[int, dict[int, int]]:
         """How many redirects there were, and how many refusals by HTTP status; a whole scan."""
@@ -187,9 +129,32 @@ class Visits:
 
     def rejudge(self, number: int, verdict: Verdict) -> None:
         self._db.run(
-            "UPDATE visits SET verdict = ?, reasons = ? WHERE id = ?",
-            (verdict.score, pack_reasons(verdict.reasons), number),
+            "UPDATE visits SET verdict = ?, reasons = ?, topics = ? WHERE id = ?",
+            (
+                verdict.score,
+                pack_reasons(verdict.reasons),
+                pack_topics(self.topics, verdict.topics),
+                number,
+            ),
         )
+
+    def by_topic(self, threshold: float, first: str) -> dict[str, int]:
+        """Relevant pages of each topic, by its name; a whole scan.
+
+        A page that was judged when there was but one topic counts for the ``first``.
+        """
+        rows = self._db.all(
+            "SELECT each.key, count(*) FROM visits, "
+            "json_each(CASE WHEN json_valid(topics) THEN topics ELSE '{}' END) AS each "
+            "WHERE topics != '' AND each.type IN ('real', 'integer') "
+            "AND each.value BETWEEN ? AND 1 GROUP BY each.key",
+            (threshold,),
+        )
+        found = {str(name): int(count) for name, count in rows}
+        row = self._db.one("SELECT count(*) FROM visits WHERE relevant AND topics = ''")
+        if row and row[0]:
+            found[first] = found.get(first, 0) + int(row[0])
+        return found
 
     def decided(self) -> dict[int, tuple[int, int]]:
         """Generation → pages it judged, and how many of them were relevant; a whole scan."""
@@ -211,7 +176,8 @@ class Visits:
             "ORDER BY visits.id DESC LIMIT 1"
         )
         row = self._db.one(_SELECT + where, (signed(fingerprint(url)), url))
-        return None if row is None else self.rebuilt(VisitRow._make(row))
+        found = None if row is None else row_of(row)
+        return None if found is None else self.rebuilt(found)
 
     def rebuilt(self, row: VisitRow) -> Page:
         headings, text = self.text(row.id)
@@ -230,7 +196,7 @@ class Visits:
         )
 
 
-def _values(visit: Visit, relevant: bool, text: int | None, place: Place) -> Row:
+def _values(visit: Visit, relevant: bool, text: int | None, place: Place, topics: str) -> Row:
     """The values of ``_FIELDS``, in their order."""
     link, page, verdict, failure = visit.link, visit.page, visit.verdict, visit.failure
     return (
@@ -244,7 +210,7 @@ def _values(visit: Visit, relevant: bool, text: int | None, place: Place) -> Row
         + (relevant, *((None, 0) if visit.copy is None else visit.copy), visit.moved)
         + ((None, "", 0) if failure is None else (failure[0], failure[1][:_LONG], failure[2]))
         + (place.offset, place.length, place.request_length, place.payload_of)
-        + (pack_yields(link.yields) if link.yields else "",)
+        + (pack_yields(link.yields) if link.yields else "", topics)
     )
 
 

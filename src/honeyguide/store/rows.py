@@ -1,0 +1,121 @@
+"""A row of the journal, as the rest of the house sees it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, get_type_hints
+
+from honeyguide.store import sound
+from honeyguide.store.codec import unpack_reasons, unpack_topics, unpack_yields
+from honeyguide.store.database import Row
+from honeyguide.types import Link, Reason, Url
+
+
+class VisitRow(NamedTuple):
+    """A visit as it lies in the journal; see :class:`honeyguide.types.Visit` for the words."""
+
+    id: int
+    url: Url
+    at: float
+    generation: int
+    queued: float
+    score: float
+    tries: int
+    source: Url | None
+    anchor: str
+    before: str
+    after: str
+    tag_path: str
+    rel: str
+    hreflang: str
+    channel: str
+    depth: int
+    hops: int
+    parent: float
+    inlinks: int
+    status: int | None
+    """None: no answer came."""
+    started: float | None
+    elapsed: float | None
+    ip: str
+    size: int
+    """Bytes of the payload as sent."""
+    body_size: int
+    etag: str
+    last_modified: str
+    payload_digest: str
+    """``sha1:`` and base 32, as in the WARC file."""
+    has_page: int
+    media_type: str
+    charset: str
+    language: str
+    title: str
+    description: str
+    canonical: Url | None
+    may_index: int
+    may_follow: int
+    text_digest: int | None
+    verdict: float | None
+    reasons: str
+    """Compact JSON; :attr:`why` reads it."""
+    relevant: int
+    copy_of: Url | None
+    copy_exact: int
+    moved: Url | None
+    failure: str | None
+    detail: str
+    final: int
+    offset: int | None
+    length: int
+    request_length: int
+    payload_of: int | None
+    """The visit whose WARC record holds this payload, where ours only refers to it."""
+    yields: str
+    """Compact JSON; part of :attr:`link`."""
+    topics: str
+    """Compact JSON; :attr:`scores` reads it."""
+    warc: str | None
+    """Name of the WARC file."""
+
+    @property
+    def why(self) -> tuple[Reason, ...]:
+        return unpack_reasons(self.reasons)
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The verdict's score for each topic by name; empty where there was but one."""
+        return unpack_topics(self.topics)
+
+    @property
+    def link(self) -> Link:
+        """The link that led to the visit, as the strategy saw it."""
+        facts = {name: getattr(self, name) for name in Link._fields}
+        return Link(**(facts | {"yields": unpack_yields(self.yields)}))
+
+
+def row_of(values: Row) -> VisitRow | None:
+    """The row, with what cannot be true left out; None if it has no address."""
+    if not sound.is_address(values[1]):
+        return None
+    return VisitRow._make(_SIEVE(values))
+
+
+_BY_KIND: dict[Any, sound.Check] = {
+    int: sound.whole,
+    float: sound.number,
+    str: sound.text,
+    int | None: sound.some_whole,
+    float | None: sound.some_number,
+    str | None: sound.some_text,
+    Url | None: sound.some_address,
+}
+_BY_NAME: dict[str, sound.Check] = {
+    "url": sound.anything,  # looked at before
+    "parent": sound.chance,
+    "verdict": sound.some_chance,
+    "reasons": sound.anything,  # whoever reads them is told that they are damaged
+    "warc": sound.anything,
+}
+_CHECKS = tuple(
+    _BY_NAME.get(name) or _BY_KIND[kind] for name, kind in get_type_hints(VisitRow).items()
+)
+_SIEVE = sound.Sieve(_CHECKS)

@@ -1,0 +1,50 @@
+"""Frozen dataclasses from dictionaries, read strictly: what is not known is named, not ignored."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
+from types import UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from honeyguide.errors import ConfigError
+
+
+def build(cls: type[Any], raw: dict[str, Any], where: str, prefix: str) -> Any:
+    """A frozen dataclass from a dictionary; unknown keys and wrong types fail by name."""
+    hints = get_type_hints(cls)
+    known = [f.name for f in fields(cls)]
+    values: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key not in known:
+            near = get_close_matches(key, known, 1)
+            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
+            raise ConfigError(f"{where}: unknown setting {prefix}{key}; {hint}")
+        values[key] = _value(hints[key], value, where, f"{prefix}{key}")
+    return cls(**values)
+
+
+def _value(hint: Any, value: Any, where: str, key: str) -> Any:
+    """One value, turned into the field's type, or a ConfigError."""
+    origin = get_origin(hint)
+    if is_dataclass(hint) and isinstance(value, dict):
+        return build(cast("type[Any]", hint), value, where, f"{key}.")
+    if origin is Literal:
+        if value in get_args(hint):
+            return value
+        choices = ", ".join(map(repr, get_args(hint)))
+        raise ConfigError(f"{where}: {key} must be one of {choices}, not {value!r}")
+    if origin in (Union, UnionType):
+        kinds = [kind for kind in get_args(hint) if kind is not type(None)]
+        return None if value is None else _value(kinds[0], value, where, key)
+    if origin is tuple and isinstance(value, list | tuple):
+        kind = get_args(hint)[0]
+        return tuple(_value(kind, item, where, f"{key}[{i}]") for i, item in enumerate(value))
+    plain = dict if origin is dict else tuple if origin is tuple else hint
+    if plain is float and type(value) is int:
+        value = float(value)
+    if type(value) is plain:
+        return value
+    names = {tuple: "a list", dict: "a table", str: "text", bool: "true or false"}
+    wanted = names.get(plain, {int: "a whole number", float: "a number"}.get(plain, str(plain)))
+    raise ConfigError(f"{where}: {key} must be {wanted}, not {value!r}")

@@ -1,0 +1,208 @@
+"""Two topics in one crawl of the embedded web: one fetch a page, a score for each topic."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+from honeyguide import registry
+from honeyguide.config import LearnSettings
+from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.collection import Collection, create
+from honeyguide.crawl.tutors import Tutors
+from honeyguide.lab.demo_web import load, topics
+from honeyguide.lab.serving import Desk
+from honeyguide.lab.simulate import crawl
+from honeyguide.lab.web import RecordedWeb
+from honeyguide.learning.apart import Apart
+from honeyguide.learning.school import Lesson
+from honeyguide.several import Several
+from honeyguide.store.generations import pack
+from honeyguide.store.store import Store
+from honeyguide.types import Example, Label
+from tests.commands import Told
+from tests.end_to_end.crawling import journal
+
+SEARCH, ACCESS = "full-text-search", "authentication"
+BOTH = (SEARCH, ACCESS)
+
+
+@pytest.fixture(scope="module")
+def web() -> RecordedWeb:
+    return load()
+
+
+def made(folder: Path, **tables: Any) -> Collection:
+    one, two = topics()[SEARCH], topics()[ACCESS]
+    return create(
+        folder,
+        seeds=one.seeds,
+        contact="tester@example.org",
+        keywords=one.keywords,
+        good=one.good[:3],
+        topics=[{"name": ACCESS, "keywords": list(two.keywords), "good": list(two.good[:3])}],
+        topic={"name": SEARCH},
+        fetch={"lab": "http://127.0.0.1:1"} | tables.pop("fetch", {}),
+        politeness={"loopback_delay_s": 0.0},
+        **tables,
+    )
+
+
+def visits(collection: Collection, web: RecordedWeb, pages: int) -> Collection:
+    """Go on in simulated time, where lessons are given at once."""
+    limits = replace(collection.settings.crawl, pages=pages, concurrency=4)
+    crawl(collection.folder, replace(collection.settings, crawl=limits), Desk(web))
+    return Collection(collection.folder)
+
+
+def live(collection: Collection) -> tuple[Several, dict[str, dict[str, float]]]:
+    """The generation that decides, and what it says of each page for each topic."""
+    with Store.open(collection.folder, "read") as store:
+        number = store.live()
+        assert number is not None
+        found = store.load_generation(number, registry.find)
+        assert isinstance(found, Several)
+        pages = [store.page_of(row) for row in store.visits(page=True) if row.verdict is not None]
+        return found, {
+            page.url: {name: found.part(name).judge(page).score for name in BOTH} for page in pages
+        }
+
+
+def test_two_topics_in_one_crawl(tmp_path: Path, web: RecordedWeb, told: Told) -> None:
+    manuals = tmp_path / "manuals"
+    collection = visits(made(manuals, learn={"teacher": "interactive"}), web, 90)
+    rows = [row for row in journal(manuals) if row.verdict is not None]
+    fetched = [row.url for row in journal(manuals)]
+    assert len(fetched) == len(set(fetched)), "each page once"
+    for name in BOTH:
+        truth = [name in web.labels(row.url) for row in rows]
+        right = sum(
+            (row.scores[name] >= 0.5) == true for row, true in zip(rows, truth, strict=True)
+        )
+        assert right / len(rows) > 0.7, name
+        wanted = [row.scores[name] for row, true in zip(rows, truth, strict=True) if true]
+        others = [row.scores[name] for row, true in zip(rows, truth, strict=True) if not true]
+        assert len(wanted) >= 3, name
+        assert fmean(wanted) > fmean(others) + 0.3, name
+    assert all(row.verdict == max(row.scores.values()) for row in rows)
+
+    counted = collection.status().topics
+    assert counted == {name: sum(r.scores[name] >= 0.5 for r in rows) for name in BOTH}
+    said = told("status", manuals).out
+    assert f"{SEARCH} {counted[SEARCH]} · {ACCESS} {counted[ACCESS]}" in said
+    page = max(rows, key=lambda row: row.scores[ACCESS])
+    said = told("explain", manuals, page.url).out
+    assert f"{ACCESS} {page.scores[ACCESS]:.2f}" in said
+    assert f"{ACCESS}: " in said, "its reasons name the topic"
+
+    # Labels of one topic: they are learned, by that topic only.
+    before, thought = live(collection)
+    judged = [(url, float(SEARCH in web.labels(url))) for url in list(thought)[:50]]
+    collection.label_all(judged, topic=SEARCH)
+    visits(collection, web, 95)
+    after, thinks = live(collection)
+    assert pack("it", after.part(ACCESS)) == pack("it", before.part(ACCESS))
+    assert pack("it", after.part(SEARCH)) != pack("it", before.part(SEARCH))
+    error = [
+        sum((thoughts[url][SEARCH] - value) ** 2 for url, value in judged)
+        for thoughts in (thought, thinks)
+    ]
+    assert error[1] < error[0]
+    notes = [each.generation.note for each in collection.generations()]
+    assert f"{SEARCH}: " in notes[-1]
+    assert f"{ACCESS}: " not in notes[-1]
+
+
+def test_a_page_good_for_one_topic_and_bad_for_the_other(
+    tmp_path: Path, web: RecordedWeb, told: Told
+) -> None:
+    manuals = tmp_path / "manuals"
+    collection = visits(made(manuals, crawl={"strategy": "keyword"}), web, 60)
+    rows = [row for row in journal(manuals) if row.verdict is not None]
+    page = next(row for row in rows if row.scores[SEARCH] >= 0.5 > row.scores[ACCESS])
+    wrong = told("label", manuals, "--good", page.url)
+    assert (wrong.code, f"{SEARCH} or {ACCESS}" in wrong.err) == (2, True)
+    wrong = told("label", manuals, "--good", page.url, "--topic", "acess")
+    assert (wrong.code, f"known: {SEARCH}, {ACCESS}" in wrong.err) == (2, True)
+    for kind, topic in (("--bad", SEARCH), ("--good", ACCESS)):
+        assert told("label", manuals, kind, page.url, "--topic", topic).code == 0
+    assert {t: x.value for t, x in collection.labels(page.url).items()} == {SEARCH: 0, ACCESS: 1}
+    assert json.loads(told("explain", manuals, page.url, "--json").out)["labels"] == {
+        SEARCH: 0.0,
+        ACCESS: 1.0,
+    }
+    assert "differ" not in told("status", manuals).out, "one person, two topics: no contradiction"
+
+    found = {}
+    for topic in ("", *BOTH):
+        file = tmp_path / f"{topic or 'all'}.csv"
+        assert told("export", manuals, "--to", file, "--topic", topic, "--no-text").code == 0
+        with file.open(newline="") as lines:
+            found[topic] = {row["url"]: row for row in csv.DictReader(lines)}
+    assert page.url not in found[SEARCH]
+    assert page.url in found[ACCESS]
+    row = found[""][page.url]
+    assert float(row[f"topic.{SEARCH}"]) == page.scores[SEARCH]
+    assert (row[f"label.{SEARCH}"], row[f"label.{ACCESS}"]) == ("0.0", "1.0")
+    assert set(found[""]) == set(found[SEARCH]) | set(found[ACCESS])
+    plain = tmp_path / "all.jsonl"
+    collection.export(plain, text=False)
+    assert f"topic.{ACCESS}" in json.loads(plain.read_text().splitlines()[0])
+    assert told("export", manuals, "--to", plain, "--topic", "x").code == 2
+
+
+def test_it_goes_on_where_it_was(tmp_path: Path, web: RecordedWeb) -> None:
+    manuals = tmp_path / "manuals"
+    collection = visits(made(manuals, crawl={"strategy": "hybrid_svm"}), web, 80)
+    before = len(journal(manuals))
+    learned, thought = live(collection)
+    assert visits(collection, web, 80).status().generation is not None
+    again, thinks = live(collection)
+    assert thinks == thought, "opened again, it is the same generation"
+    assert pack("it", again) == pack("it", learned)
+    visits(collection, web, 120)
+    urls = [row.url for row in journal(manuals)]
+    assert len(urls) == len(set(urls)) > before
+
+    # A topic more is a generation more; what was found before keeps its scores.
+    text = (manuals / "topic.toml").read_text()
+    third = '\n[[topics]]\nname = "backup"\nkeywords = ["backup", "restore"]\n'
+    (manuals / "topic.toml").write_text(text + third)
+    collection = visits(Collection(manuals), web, 140)
+    assert collection.topics == (*BOTH, "backup")
+    rows = [row for row in journal(manuals) if row.verdict is not None]
+    assert set(rows[0].scores) == set(BOTH)
+    assert set(rows[-1].scores) == {*BOTH, "backup"}
+    assert set(collection.status().topics) == {*BOTH, "backup"}
+
+
+def test_lessons_apart(tmp_path: Path, web: RecordedWeb) -> None:
+    """In real time each topic learns in a process of its own; one that cannot keeps its part."""
+    collection = visits(made(tmp_path / "manuals", crawl={"strategy": "hybrid_svm"}), web, 40)
+    settings = replace(collection.settings, learn=LearnSettings(teacher="interactive"))
+    made_of: Any = strategy_of(settings)
+    with Store.open(collection.folder, "crawl") as store:
+        rows = [row for row in store.visits(page=True) if row.verdict is not None]
+        store.label([Label(row.url, float(n % 2), topic=ACCESS) for n, row in enumerate(rows)])
+
+        async def lesson() -> Lesson:
+            tutors = Tutors(Apart, store, settings)
+            try:
+                for row in rows:
+                    tutors.offer(Example(row.link, store.page_of(row), 1.0, "user"))
+                return await tutors.lesson(made_of)
+            finally:
+                await tutors.aclose()
+
+        done = asyncio.run(lesson())
+    assert done.live
+    learned: Any = done.strategy
+    assert learned.part(SEARCH) is made_of.part(SEARCH), "three good pages teach nothing"
+    assert learned.part(ACCESS) is not made_of.part(ACCESS)

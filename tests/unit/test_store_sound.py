@@ -1,0 +1,244 @@
+"""What a stranger's database says of visits and labels is checked where it leaves it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from honeyguide.config import parse
+from honeyguide.crawl.asking import questions
+from honeyguide.crawl.build import opened
+from honeyguide.crawl.collection import Collection, create
+from honeyguide.errors import FetchTimeout, StoreError
+from honeyguide.store import Store
+from honeyguide.store.codec import pack_topics, unpack_topics
+from honeyguide.store.sound import is_address
+from honeyguide.types import Label, Request, Response, Url, Verdict
+from honeyguide.url import canonical, host, origin, path
+from tests.unit.store_visits import change, crawl, good, small
+
+LIES = ["x", b"\xff", 1e300, -1e300, 9e999, 2**62, -7]
+NUMBERS = ["at", "queued", "score", "parent", "verdict", "started", "elapsed"]
+WHOLE = ["generation", "tries", "depth", "hops", "inlinks", "has_page", "relevant", "copy_exact"]
+TEXTS = ["anchor", "before", "tag_path", "title", "language", "topics", "yields", "detail"]
+ADDRESSES = ["source", "canonical", "copy_of", "moved"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return small(tmp_path / "collection")
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_rows_are_of_the_kinds_they_claim(folder: Path, lie: object) -> None:
+    columns = [*NUMBERS, *WHOLE, *TEXTS, *ADDRESSES]
+    change(folder, f"UPDATE visits SET {', '.join(f'{name} = ?1' for name in columns)}", lie)
+    with Store.open(folder, "read") as store:
+        rows = list(store.visits())
+        assert len(rows) == 5
+        for row in rows:
+            for name in NUMBERS:
+                value = getattr(row, name)
+                assert value is None or abs(value) <= 2**1023
+            assert row.verdict is None
+            assert row.parent == 0.0
+            assert all(isinstance(getattr(row, name), int) for name in WHOLE)
+            assert all(isinstance(getattr(row, name), str) for name in TEXTS)
+            assert all(getattr(row, name) is None for name in ADDRESSES)
+            assert row.scores == {}
+            assert row.link.url == row.url
+            assert store.visit(row.url)[0] == row
+            assert store.page_of(row).text
+        assert store.counts().hosts == 3
+
+
+@pytest.mark.parametrize(
+    "url", ["", "x", "http://", "http:///", "https://e.org", "ftp://e.org/", 7]
+)
+def test_rows_without_an_address_are_left_out(folder: Path, url: object) -> None:
+    change(folder, "UPDATE visits SET url = ? WHERE id = 2", url)
+    with Store.open(folder, "read") as store:
+        assert [row.id for row in store.visits()] == [1, 3, 4, 5]
+        assert [row.id for row in store.visits(limit=2)] == [1, 3]
+        assert store.visit_at(2) is None
+
+
+@pytest.mark.parametrize("value", ["x", b"1", 1e300, -0.1, 9e999])
+def test_labels_that_are_none(folder: Path, value: object) -> None:
+    one, two = good(1).link.url, good(2).link.url
+    with Store.open(folder, "write") as store:
+        store.label([Label(one, 1.0, "ada"), Label(two, 0.0, "bob")])
+    change(folder, "UPDATE labels SET value = ? WHERE id = 1", value)
+    with Store.open(folder, "read") as store:
+        assert [label.url for _, label in store.labels()] == [two]
+        assert store.label_of(one) is None
+        assert store.label_of(two) == Label(two, 0.0, "bob")
+
+
+def test_labels_speak_of_canonical_addresses(folder: Path) -> None:
+    with Store.open(folder, "write") as store:
+        store.label([Label(Url("http://E.org:80/a/../b#c"), 1.0, "ada"), Label(Url("no"), 1.0)])
+    change(folder, "UPDATE labels SET by = x'ff', at = 'x', topic = 7 WHERE id = 1")
+    with Store.open(folder, "read") as store:
+        assert store.labels() == []
+    change(folder, "UPDATE labels SET topic = '' WHERE id = 1")
+    with Store.open(folder, "read") as store:
+        assert store.labels() == [(1, Label(Url("http://e.org/b"), 1.0, "", 0.0))]
+
+
+def test_hosts_and_times_that_are_none(folder: Path) -> None:
+    change(folder, "UPDATE hosts SET visits = 'x', relevant = x'00', failures = 9e999")
+    change(folder, "UPDATE visits SET at = 'x'")
+    with Store.open(folder, "read") as store:
+        assert {row[1:] for row in store.hosts()} == {(0, 0, 0)}
+        assert (store.counts().first, store.counts().last) == (None, None)
+
+
+def test_a_lie_is_not_relevant(folder: Path) -> None:
+    change(folder, "UPDATE visits SET verdict = 'x' WHERE id = 1")
+    change(folder, "UPDATE visits SET verdict = 1e300 WHERE id = 2")
+    with Store.open(folder, "crawl") as store:
+        store.recount(0.5)
+        assert store.counts().relevant == 3
+
+
+# -- topics ------------------------------------------------------------------------------------
+
+
+def test_scores_by_topic_survive_and_lies_do_not() -> None:
+    assert unpack_topics(pack_topics(("a", "b"), (0.25, 1.0))) == {"a": 0.25, "b": 1.0}
+    assert pack_topics(("a", "b"), ()) == pack_topics(("a",), (0.1, 0.2)) == ""
+    for lie in ("{", "[0.1]", '{"a":"x"}', '{"a":1e999}', "[" * 100_000, "7"):
+        assert unpack_topics(lie) == {}, lie
+    assert unpack_topics('{"a":7,"b":0.5,"c":-1}') == {"b": 0.5}
+
+
+def test_the_journal_keeps_each_topics_score(tmp_path: Path) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        with store.transaction():
+            store.append([good(1)])
+        store.follow(("birds", "bats"))
+        verdicts = [(0.9, 0.1), (0.6, 0.7), (0.2, 0.3), (0.1, 0.2, 0.3)]
+        with store.transaction():
+            visits = [
+                good(2 + n, verdict=Verdict(max(scores), (), scores))
+                for n, scores in enumerate(verdicts)
+            ]
+            store.append(visits)
+    change(tmp_path, 'UPDATE visits SET topics = \'{"bats":"x"\' WHERE id = 4')
+    with Store.open(tmp_path, "crawl") as store:
+        rows = list(store.visits())
+        assert [row.topics == "" for row in rows] == [True, False, False, False, True]
+        assert rows[2].scores == {"birds": 0.6, "bats": 0.7}
+        assert store.by_topic(0.5, "birds") == {"birds": 3, "bats": 1}
+        store.rejudge(3, Verdict(0.4, (), (0.4, 0.3)))
+        assert store.by_topic(0.5, "birds") == {"birds": 2}
+
+
+def test_a_page_has_a_label_for_each_topic_and_person(folder: Path) -> None:
+    url = good(1).link.url
+    with Store.open(folder, "crawl") as store:
+        store.label(
+            [
+                Label(url, 1.0, "ada"),
+                Label(url, 0.0, "ada", topic="bats"),
+                Label(url, 1.0, "bob", topic="bats"),
+                Label(url, 0.5, "ada"),
+            ]
+        )
+        assert {t: x.value for t, x in store.labels_about(url).items()} == {"": 0.5, "bats": 1.0}
+        assert [label.value for _, label in store.labels()] == [0.5], "bats are not followed"
+        store.follow(("birds", "bats"))
+        assert sorted(label.value for _, label in store.labels()) == [0.0, 0.5, 1.0]
+
+
+def test_one_topic_leaves_no_trace(folder: Path) -> None:
+    with Store.open(folder, "crawl") as store:
+        store.follow(())
+        assert store.meta("topics") is None
+        store.follow(("a", "b"))
+    change(folder, "UPDATE meta SET value = '{' WHERE key = 'topics'")
+    crawl(folder)
+    with Store.open(folder, "read") as store:
+        assert {row.topics for row in store.visits()} == {""}
+
+
+# -- whoever reads them --------------------------------------------------------------------------
+
+
+class Nothing:
+    """A network on which nobody answers."""
+
+    async def fetch(self, request: Request) -> Response:
+        raise FetchTimeout(request.url, "nobody is there")
+
+    async def aclose(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_strangers_collection_is_asked_exported_and_crawled(tmp_path: Path, lie: Any) -> None:
+    made = create(
+        tmp_path / "c",
+        seeds=["https://host1.example.org/"],
+        contact="me@example.org",
+        keywords=["honey"],
+        crawl={"pages": 8},
+    )
+    small(made.folder)
+    with Store.open(made.folder, "write") as store:
+        store.label([Label(good(1).link.url, 1.0), Label(good(2).link.url, 0.0)])
+    names = [*NUMBERS, *WHOLE[:-3], *TEXTS, *ADDRESSES]
+    change(made.folder, f"UPDATE visits SET {', '.join(f'{name} = ?1' for name in names)}", lie)
+    change(made.folder, "UPDATE visits SET url = ?1 WHERE id = 3", lie)
+    change(made.folder, "UPDATE labels SET value = ?1, at = ?1 WHERE id = 1", lie)
+    change(made.folder, "UPDATE hosts SET visits = ?1 WHERE id = 1", lie)
+    with Store.open(made.folder, "read") as store:
+        questions(store, made.settings, 5)
+    collection = Collection(made.folder)
+    collection.status()
+    collection.explain(good(1).link.url)
+    assert collection.export(tmp_path / "all.csv", everything=True).rows == 4
+
+    async def turn() -> int:
+        settings = parse(
+            {
+                "topic": {"keywords": ["honey"], "seeds": ["https://host1.example.org/"]},
+                "fetch": {"contact": "me@example.org"},
+                "crawl": {"patience_s": 0, "pages": 8},
+            }
+        )
+        async with opened(made.folder, settings, fetcher=Nothing()) as ring:
+            return (await ring.run()).progress.visits
+
+    assert asyncio.run(turn()) >= 5
+
+
+def test_an_older_collection_gets_its_columns(folder: Path) -> None:
+    with Store.open(folder, "write") as store:
+        store.label([Label(good(1).link.url, 1.0, "ada")])
+    change(
+        folder,
+        "ALTER TABLE visits DROP COLUMN topics; ALTER TABLE labels DROP COLUMN topic; "
+        "PRAGMA user_version = 2",
+    )
+    with pytest.raises(StoreError, match="older"):
+        Store.open(folder, "read")
+    with Store.open(folder, "write") as store:
+        assert [row.topics for row in store.visits()] == [""] * 5
+        assert [label.topic for _, label in store.labels()] == [""]
+
+
+@given(st.text(alphabet="htps:/@[].%a1?#\\ é", max_size=30).map(lambda text: f"http://{text}"))
+def test_every_address_that_passes_has_a_host(text: str) -> None:
+    if is_address(text):
+        assert host(text) is not None
+        assert origin(text)
+        assert path(text).startswith("/")
+    if (url := canonical(text)) is not None and host(url):
+        assert is_address(url), "none of ours is left out"
