@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -127,8 +129,43 @@ def test_yields_are_chances(steps: list[tuple[int, int, float, bool]]) -> None:
             ledger.found(pages[at], score, [pages[to]._replace(source=pages[at].url)])
         for told in ledger.told(pages):
             assert told.yields is not None
-            host, _, group, _, siblings, parents, best, relevant, barren, visits = told.yields
-            assert all(0 <= chance <= 1 for chance in (host, group, siblings, parents, best))
-            assert relevant >= 0
-            assert barren >= 0
-            assert visits == ledger.visits
+            known = told.yields
+            chances = (known.host, known.group, known.siblings, known.parents, known.best)
+            assert all(0 <= chance <= 1 for chance in chances)
+            assert known.relevant >= 0
+            assert known.barren >= 0
+            assert known.visits == ledger.visits
+            assert abs(known.surprise) <= 3 * module._FAR
+
+
+def _promised(ledger: Ledger, one: Link, score: float, came: float) -> None:
+    ledger.followed(Visit(one, 0.0, score=score, verdict=Verdict(came)))
+
+
+def test_a_list_that_brings_more_than_promised_is_expected_to_go_on() -> None:
+    ledger = Ledger(0.5)
+    children = [link(str(n)) for n in range(9)]
+    other = Link(Url("http://a.org/other"), source=HUB.url)
+    elsewhere = link("z", other, tag_path="p")
+    ledger.found(HUB, 0.2, children)
+    ledger.found(other, 0.2, [elsewhere])
+    lifts = [0.0]
+    for child in children[:8]:
+        _promised(ledger, child, 0.3, 0.9)
+        lifts.append(yields(ledger, children[8]).surprise)
+    gains = [after - before for before, after in itertools.pairwise(lifts)]
+    assert gains[0] > 0.5
+    assert all(later < earlier for earlier, later in itertools.pairwise(gains)), "ever surer"
+    assert lifts[-1] > 1.5
+    assert 0 < yields(ledger, elsewhere).surprise < lifts[-1] / 2, "only its host is the same"
+
+
+def test_what_was_promised_is_no_surprise() -> None:
+    ledger = Ledger(0.5)
+    children = [link(str(n)) for n in range(9)]
+    ledger.found(HUB, 0.2, children)
+    for child in children[:8]:
+        _promised(ledger, child, 0.7, 0.7)
+    assert yields(ledger, children[8]).surprise == 0.0
+    _promised(ledger, children[7], 0.7, 0.1)
+    assert yields(ledger, children[8]).surprise < -0.1

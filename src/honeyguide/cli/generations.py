@@ -83,3 +83,10 @@ def generations(
             f"{mark}{kept.number:4d}  {plain(kept.name)}  {harvest:>14}  {plain(kept.note)}{gone}"
         )
     say("* decides now.")
+    if any("untried" in row.generation.note for row in rows):
+        say(
+            "untried: there were too few labels to hold some back and try it on them (25 are "
+            "needed, of both kinds), so it decided without a trial."
+        )
+    if any(row.generation.note.startswith("held back") for row in rows):
+        say("held back: it did worse than the one before; let it decide with --use all the same.")

@@ -7,7 +7,7 @@ import json
 import typer
 
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, count, say
+from honeyguide.cli.words import console, count, quoted, say
 
 
 def judge(name: Name, as_json: Json = False) -> None:
@@ -36,4 +36,5 @@ def judge(name: Name, as_json: Json = False) -> None:
         f"{count(done.pages, 'page')} judged by generation {done.generation}: "
         f"{done.after} relevant, before {done.before}."
     )
-    say(f"Next: honeyguide export {name}")
+    say("What you labelled, or gave as an example, counts as you said, whatever its verdict.")
+    say(f"Next: honeyguide export {quoted(name)} --to pages.csv")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from honeyguide import registry
 from honeyguide.config import Settings
+from honeyguide.crawl.rejudge import overrule
 from honeyguide.errors import ConfigError
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
@@ -53,4 +54,5 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
         finally:
             with store.transaction():
                 store.recount(threshold)
-        return Judged(live, pages, before, store.counts().relevant)
+            after = overrule(store, settings)
+        return Judged(live, pages, before, after)

@@ -4,6 +4,10 @@ One good page says much about the other links of the list that led to it, and ab
 ledger counts, and tells each link what came of its like (:class:`~honeyguide.types.Yields`); what
 to make of it is the strategy's business. Few observations are drawn towards the wider circle's,
 as with a Beta prior: everything → host → place on the pages of that host, or page it stands on.
+
+It also remembers by how much they brought more than their scores promised. Each host, place and
+page has log-odds of its own that are corrected after every visit, much while little is known of it
+and little later, as in the dynamic models of West, Harrison & Migon 1985.
 """
 
 from __future__ import annotations
@@ -26,6 +30,13 @@ _HOPE = 0.1
 """What links are thought to yield before any was followed; worth …"""
 _HOPES = 5.0
 """… so many observations."""
+_DOUBTS = 1.0, 0.5, 0.5
+"""How far the links of a page, of a place and of a host may be from what is expected of any, in
+log-odds: the variance before anything is known."""
+_SURE = 0.02
+"""Nothing is expected more surely than this, nor less."""
+_FAR = 4.0
+"""Most log-odds that a surprise adds."""
 _SOURCES = 8
 """Pages that a waiting link is remembered to stand on."""
 _PAGES = 20_000
@@ -38,18 +49,22 @@ _FAMILIES = 500
 """Newest pages whose links are."""
 _LONG = 500
 """Characters of an address that is ranked anew for its siblings' sake."""
-_TOUCHED = 200
+_TOUCHED = 60
 """Links that are ranked anew at a time."""
 
 
 class _Yield:
-    """Observations that fade."""
+    """Observations that fade, and by how much they surprised."""
 
-    __slots__ = ("count", "good")
+    __slots__ = ("count", "doubt", "good", "lift")
 
-    def __init__(self, good: float = 0.0, count: float = 0.0) -> None:
+    def __init__(self, good: float = 0.0, count: float = 0.0, doubt: float = 0.0) -> None:
         self.good = good
         self.count = count
+        self.lift = 0.0
+        """Log-odds to add to what is expected …"""
+        self.doubt = doubt
+        """… and its variance."""
 
     def add(self, value: float) -> None:
         self.good = _FADE * self.good + value
@@ -57,6 +72,17 @@ class _Yield:
 
     def mean(self, wider: float) -> float:
         return (self.good + _PULL * wider) / (self.count + _PULL)
+
+
+def _correct(parts: Sequence[tuple[_Yield, float]], expected: float, value: float) -> None:
+    """Share a surprise out among those who had a part in it, by how little is known of each."""
+    expected = min(max(expected, _SURE), 1 - _SURE)
+    slope = expected * (1 - expected)
+    doubt = 1 / slope + sum(share * share * part.doubt for part, share in parts)
+    for part, share in parts:
+        gain = share * part.doubt / doubt
+        part.lift = min(max(part.lift + gain * (value - expected) / slope, -_FAR), _FAR)
+        part.doubt -= gain * share * part.doubt
 
 
 _NOTHING = _Yield()
@@ -69,7 +95,7 @@ class _Page:
     verdict: float
     barren: int
     children: list[Url] = field(default_factory=list)
-    found: _Yield = field(default_factory=_Yield)
+    found: _Yield = field(default_factory=lambda: _Yield(doubt=_DOUBTS[0]))
 
 
 @dataclass(slots=True)
@@ -118,12 +144,14 @@ class Ledger:
         value = _chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
         host = authority(link.url)
         self._all.add(value)
-        _kept(self._hosts, host, _GROUPS).add(value)
-        _kept(self._groups, (host, link.tag_path), _GROUPS).add(value)
-        for source in met.sources if met else (link.source,):
-            if (page := self._pages.get(source)) is not None:
-                page.found.add(value)
-                self._touched[source] = None
+        place = _kept(self._groups, (host, link.tag_path), _DOUBTS[1])
+        parts = [(place, 1.0), (_kept(self._hosts, host, _DOUBTS[2]), 1.0)]
+        sources = [url for url in (met.sources if met else (link.source,)) if url in self._pages]
+        parts += [(self._pages[url].found, 1 / len(sources)) for url in sources]
+        for part, _ in parts:
+            part.add(value)
+        _correct(parts, _chance(visit.score), value)
+        self._touched.update(dict.fromkeys(sources))
 
     def found(self, source: Link, verdict: float, links: Iterable[Link]) -> None:
         """These links, new or waiting, stand on the page that ``source`` led to."""
@@ -157,19 +185,19 @@ class Ledger:
     def told(self, links: Sequence[Link]) -> list[Link]:
         """The same links, each with what came of its like."""
         wider = self._all.good / self._all.count
-        hosts: dict[str, tuple[float, float]] = {}
+        hosts: dict[str, tuple[float, float, float]] = {}
         found = []
         for link in links:
             host = authority(link.url)
             if (known := hosts.get(host)) is None:
                 yielded = self._hosts.get(host, _NOTHING)
-                known = hosts[host] = (yielded.mean(wider), yielded.count)
+                known = hosts[host] = (yielded.mean(wider), yielded.count, yielded.lift)
             group = self._groups.get((host, link.tag_path), _NOTHING)
-            of_host, hosted = known
-            siblings, parents, best, relevant, barren = self._parents(link, of_host)
+            of_host, hosted, lift_of_host = known
+            siblings, lift, parents, best, relevant, barren = self._parents(link, of_host)
             yields = Yields(
-                of_host, hosted, group.mean(of_host), group.count,
-                siblings, parents, best, relevant, barren, self.visits,
+                of_host, hosted, group.mean(of_host), group.count, siblings, parents, best,
+                relevant, barren, self.visits, lift_of_host + group.lift + lift,
             )  # fmt: skip
             found.append(Link(*link[:-1], yields))
         return found
@@ -185,21 +213,26 @@ class Ledger:
         self._touched.clear()
         return list(found)
 
-    def _parents(self, link: Link, host: float) -> tuple[float, float, float, int, int]:
-        """What came of its siblings; verdicts of the pages it stands on, mean and best; how many
-        of these are relevant; steps since the last relevant one."""
+    def _parents(self, link: Link, host: float) -> tuple[float, float, float, float, int, int]:
+        """What came of its siblings, and how surprising that was; verdicts of the pages it stands
+        on, mean and best; how many of these are relevant; steps since the last relevant one."""
         met, pages = self._met.get(link.url), self._pages
+        siblings, lift, known, barren = -1.0, 0.0, 0, 0
+        for source in met.sources if met else (link.source,):
+            page = pages.get(source) if source else None
+            if page is not None:
+                siblings = max(siblings, page.found.mean(host))
+                lift += page.found.lift
+                known += 1
+                barren = page.barren
+        if known:
+            lift /= known
+        else:
+            siblings = host
         if met is None:
-            page = pages.get(link.source) if link.source else None
-            siblings, barren = (page.found.mean(host), page.barren) if page else (host, 0)
-            return siblings, link.parent, link.parent, int(link.parent >= self._threshold), barren
-        siblings = -1.0
-        for source in met.sources:
-            page = pages.get(source)
-            if page is not None and (mean := page.found.mean(host)) > siblings:
-                siblings = mean
-        mean = met.total / met.count
-        return host if siblings < 0 else siblings, mean, met.best, met.relevant, met.barren
+            relevant = int(link.parent >= self._threshold)
+            return siblings, lift, link.parent, link.parent, relevant, barren
+        return siblings, lift, met.total / met.count, met.best, met.relevant, met.barren
 
 
 def _chance(score: Any) -> float:
@@ -207,10 +240,10 @@ def _chance(score: Any) -> float:
     return float(score) if isinstance(score, int | float) and 0 <= score <= 1 else 0.0
 
 
-def _kept(yields: OrderedDict[K, _Yield], key: K, most: int) -> _Yield:
+def _kept(yields: OrderedDict[K, _Yield], key: K, doubt: float) -> _Yield:
     found = yields.get(key)
     if found is None:
-        found = yields[key] = _Yield()
-        if len(yields) > most:
+        found = yields[key] = _Yield(doubt=doubt)
+        if len(yields) > _GROUPS:
             yields.popitem(last=False)
     return found

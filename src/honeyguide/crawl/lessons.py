@@ -6,7 +6,7 @@ The ring tells of every visit and asks now and then; everything else about learn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from honeyguide import registry
 from honeyguide.config import Settings
@@ -58,6 +58,9 @@ class Lessons:
         self._awaited = set(given)
         self._patience = _PATIENCE + len(given)
         self._unvisited: list[Url] = []
+        self._fresh: dict[Url, float] = dict(given)
+        """What people said since somebody asked."""
+        self._several = bool(settings.topics)
         self.taught = 0
         """Number of the newest label that the last lesson knew."""
         self._heard = 0
@@ -113,9 +116,21 @@ class Lessons:
         for number, label in self._store.labels(self._heard):
             self._heard = max(self._heard, number)
             self._known[label.url] = (label.value, "user")
+            self._fresh[label.url] = label.value
             if not self._hear(label) and label.value >= 0.5:
                 unvisited.append(label.url)
         return unvisited
+
+    def said(self, urls: Iterable[Url]) -> dict[Url, float]:
+        """What people said of these pages, with the topic or since."""
+        found = {url: self._known[url][0] for url in urls if url in self._known}
+        # What is bad for one of several topics may be good for another.
+        return {u: v for u, v in found.items() if v >= 0.5 or not self._several}
+
+    def fresh(self) -> dict[Url, float]:
+        """What was heard since this was last asked."""
+        fresh, self._fresh = self._fresh, {}
+        return self.said(fresh)
 
     def chosen(self, present: int) -> tuple[Strategy, int] | None:
         """Another generation that somebody chose by hand since, if it can be read."""
@@ -180,7 +195,8 @@ class Lessons:
             return False
         row = rows[-1]
         if row.verdict is not None:
-            self._drift.heard(row.verdict, label.value)
+            first = next(iter(row.scores), "")
+            self._drift.heard(row.scores.get(label.topic or first, row.verdict), label.value)
         self._trainer.offer(Example(row.link, page, label.value, "user", row.elapsed or 0.0))
         return True
 

@@ -12,9 +12,9 @@ from honeyguide.types import Link
 SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
 
-REVISED = 4
+REVISED = 1
 """Every so many visits, links are ranked anew about which more is known now, and …"""
-AHEAD = 200
+AHEAD = 40
 """… about so many of those in front."""
 
 _CHOSEN = frozenset({"seed", "example"})

@@ -24,6 +24,7 @@ from honeyguide.crawl.limits import Breath, Enough
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.progress import Progress, Report, Tally, span
 from honeyguide.crawl.ranking import rank, revise
+from honeyguide.crawl.rejudge import Rejudge
 from honeyguide.crawl.stages import Outcome
 from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
 from honeyguide.learning.coverage import Coverage
@@ -33,10 +34,8 @@ from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Visit
 from honeyguide.url import domain, host
 
-_GROUP = 32
-"""Finished visits that are committed together …"""
-_LINGER_S = 0.2
-"""… or after so long."""
+_GROUP, _LINGER_S = 32, 0.2
+"""So many finished visits are committed together, or what there is after so long."""
 _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
@@ -65,13 +64,15 @@ class Ring:
 
     def __post_init__(self) -> None:
         self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
+        counted = self.tally, self.coverage, self.manners.quota, self.ledger
+        self._rejudge = Rejudge(self.store, self.settings.topic.threshold, *counted)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._pending: list[Visit] = []
-        self._robots: list[RobotsEntry] = []
-        """What robots.txt files said since the last commit."""
+        self._robots: list[RobotsEntry] = []  # since the last commit
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._learning: asyncio.Task[Lesson] | None = None
+        self._parent = self.generation  # of what is being learned
         self._listened = 0.0
         self._trouble: BaseException | None = None
 
@@ -84,10 +85,7 @@ class Ring:
         newest = next(reversed(self._tasks.values()), None)
         wake, tally = self.frontier.wake_at(), self.tally
         return Progress(
-            tally.visits,
-            tally.pages,
-            tally.relevant,
-            tally.failures,
+            *(tally.visits, tally.pages, tally.relevant, tally.failures),
             waiting=len(self.frontier),
             busy=len(self._tasks),
             sites=self.manners.quota.domains(),
@@ -172,11 +170,8 @@ class Ring:
                 pass
 
     def _start(self, now: float) -> None:
-        """Visits leave the frontier while there is room for them.
-
-        A visit takes its place until it is committed, so that a crash repeats no more of them
-        than were allowed at once.
-        """
+        """Visits leave the frontier while there is room; one takes its place until it is committed,
+        so that a crash repeats no more of them than were allowed at once."""
         while self._busy() < self.breath.limit:
             if not self.enough.room(self.tally.visits + len(self._tasks)):
                 return
@@ -205,10 +200,8 @@ class Ring:
         self._apply(candidate, step)
 
     def _apply(self, candidate: Candidate, step: Step) -> None:
-        """Take a step in: links to the frontier, the visit to the store, all or nothing.
-
-        No ``await`` stands between these lines, so a commit sees whole visits only.
-        """
+        """Take a step in: links to the frontier, the visit to the store, all or nothing. No
+        ``await`` stands between these lines, so a commit sees whole visits only."""
         now, name = self.clock(), host(candidate.link.url)
         if step.robots is not None:
             self._robots.append(step.robots)
@@ -235,6 +228,7 @@ class Ring:
             self.ledger.followed(visit)
             revise(self.strategy, self.ledger, self.frontier)
         self._pending.append(visit)
+        self._rejudge.visited(visit)
         if len(self._pending) >= _GROUP:
             self._commit()
         elif self._timer is None:
@@ -243,18 +237,15 @@ class Ring:
         self._learn()
 
     def _commit(self) -> None:
-        """One transaction: finished visits, their links, and what robots.txt files said.
-
-        After trouble of any kind nothing more is written: what is not committed then will be
-        fetched again, which is better than a journal that disagrees with its frontier.
-        """
+        """One transaction: finished visits, their links, and what robots.txt files said. After
+        trouble nothing more is written: what is not committed then will be fetched again, which
+        is better than a journal that disagrees with its frontier."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._trouble is not None:
             return
-        visits, self._pending = self._pending, []
-        robots, self._robots = self._robots, []
+        visits, robots, self._pending, self._robots = self._pending, self._robots, [], []
         try:
             with self.store.transaction():
                 self.store.append(visits, self.settings.topic.threshold)
@@ -264,6 +255,7 @@ class Ring:
                 self.store.set_meta("waiting", str(len(self.frontier)))
                 exhausted.keep(self.store, self.coverage)
             self.frontier.flushed()
+            self._rejudge.heed(self.lessons.said(visit.link.url for visit in visits))
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._trouble = error
         self._woken.set()
@@ -273,13 +265,22 @@ class Ring:
     def _listen(self) -> None:
         """Other processes speak through the store: labels, and a generation chosen by hand."""
         wanted = self.lessons.listen()
+        if fresh := self.lessons.fresh():
+            self._settle(partial(self._rejudge.heed, fresh))
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
         if chosen := self.lessons.chosen(self.generation):
             self._swap(*chosen)
         self._learn()
 
+    def _settle(self, correct: Callable[[], None]) -> None:
+        """Correct what was counted; it must be in the journal."""
+        self._commit()
+        if self._trouble is None:
+            correct()
+
     def _learn(self) -> None:
         if self._learning is None and self.lessons.due():
+            self._parent = self.generation
             self._learning = asyncio.create_task(self.lessons.learn(self.strategy))
             self._learning.add_done_callback(self._learned)
 
@@ -290,7 +291,7 @@ class Ring:
             return
         try:
             lesson = task.result()
-            if lesson.strategy is None or self.store.live() != self.generation:
+            if lesson.strategy is None or not self.store.live() == self.generation == self._parent:
                 return  # nothing new; or somebody chose another generation meanwhile
             name, number = self.settings.crawl.strategy, self.store.next_generation()
             with self.store.transaction():
@@ -306,6 +307,7 @@ class Ring:
             self._woken.set()
 
     def _swap(self, strategy: Strategy, number: int) -> None:
-        """From now on it decides, also about what waits."""
+        """From now on it decides, also about what waits and what could not be judged before."""
         self.strategy, self.generation = strategy, number
+        self._settle(partial(self._rejudge.anew, strategy, self.frontier, self.lessons.said))
         self.frontier.rerank(partial(rank, strategy, self.ledger))

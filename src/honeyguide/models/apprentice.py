@@ -15,8 +15,8 @@ Floats = NDArray[np.floating[Any]]
 
 _SELDOM = 2
 """A sign must have been seen so often to be learned from."""
-_STRICT, _STRICT_SIGNS = 4.0, 1.0
-"""How hard it is to move away from the prior, and for a sign to count at all."""
+_STRICT_SIGNS = 1.0
+"""How hard it is for a sign to count at all."""
 
 
 class Correction(NamedTuple):
@@ -40,17 +40,19 @@ def learn(
     targets: Floats,
     weights: Floats,
     prior: Floats,
+    firm: Sequence[float],
     before: Sequence[float],
     known: Mapping[str, float],
 ) -> Correction:
-    """From links that were followed; ``before`` and ``known`` are where the search begins."""
+    """From links that were followed; ``firm`` tells how hard it is to move away from the prior,
+    ``before`` and ``known`` are where the search begins."""
     from scipy.sparse import csr_array, hstack
 
     count = evidence.shape[1]
     names, columns = _columns(shown)
     both = hstack((csr_array(evidence), columns), format="csr") if names else evidence
     penalties = np.full(both.shape[1], _STRICT_SIGNS)
-    penalties[:count] = _STRICT
+    penalties[:count] = firm
     found = logistic.fit(
         both,
         targets,

@@ -1,62 +1,173 @@
-"""A linear critic of pages: logistic regression, calibrated where examples are few."""
+"""A linear critic of pages: logistic regression of their words around what was said of the topic.
+
+What it learns from is not what a crawl meets: people show what they want, and few bad pages. So its
+log-odds are made chances by the pages that were visited: they are taken for bad, except those that
+are more like the good ones, as in the two steps of Liu et al. 2002. It does not learn from them:
+against three good pages of one site, all other sites would be bad.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.models import logistic
+from honeyguide.models.examples import both_kinds, settled
 from honeyguide.models.platt import platt
 from honeyguide.models.svm import Linear, folds
+from honeyguide.types import Example
 
 Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.signedinteger[Any]]
 Sparse = tuple[Floats, NDArray[Any], NDArray[Any]]
 
 _STRICT = 0.1
 _UNPENALISED = 1e-6
+_STRICT_BIAS, _STRICT_HINT = 10.0, 5.0
+"""Where something was said of the topic, examples move it only as far as they must."""
+_CAP = 3
+"""There, good and bad pages count together at most as so many for each good one."""
+CERTAIN = 3.0
+"""Log-odds that words said of a topic are believed at most: examples must be able to overrule."""
+_BESIDE, _LEAST = 300, 10
+"""Newest visits that verdicts are held against; fewer than the least say nothing."""
+_FAR = 3.0
+"""Where one good page is all there is, another is so many standard deviations above the rest."""
+_SELDOM = 2.0
+"""A page is thought to be bad so many times as often as good."""
+_WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
+"""How much an example counts: a person's word more than our own."""
 
 
 class Critic(NamedTuple):
-    """P(good) = σ(slope·z + shift) of the machine's log-odds z."""
+    """P(good) = σ(slope·(z + hint·h) + shift): log-odds z by the machine, h by words said."""
 
     machine: Linear
     slope: float = 1.0
     shift: float = 0.0
+    hint: float = 0.0
 
 
-def learn(rows: Sparse, size: int, targets: Floats, weights: Floats, *, timid: bool) -> Critic:
-    """``timid``: so few pages that the log-odds come out too small; those of pages that were not
-    learned from tell how much. Good and bad pages count the same in all."""
-    from scipy.sparse import csr_array, hstack
+class Shown(NamedTuple):
+    """What a critic learns from: examples, and beside them visits that nobody judged."""
 
-    values, places, starts = rows
-    count, good = len(targets), targets >= 0.5
-    weights = weights.copy()
-    for side in (good, ~good):
-        weights[side] *= count / (2 * weights[side].sum())
-    words = csr_array((values, places, starts), shape=(count, size))
-    columns = hstack((words, csr_array(np.ones((count, 1)))), format="csr")
-    penalties = np.full(size + 1, _STRICT)
-    penalties[-1] = _UNPENALISED
+    known: list[Example]
+    beside: list[Example]
+    good: int
+    """Good pages from people."""
 
-    def fitted(part: Any) -> Floats:
+    @property
+    def basis(self) -> str:
+        """Stands for it; visits count when there are twice as many."""
+        told = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.known)
+        return f"{told} {len(self.beside).bit_length()}"
+
+    @property
+    def telling(self) -> bool:
+        return both_kinds(self.known)
+
+
+def shown(examples: Sequence[Example], few: int) -> Shown:
+    """People's examples; while they are few, what the strategy is sure of itself, too."""
+    people = [e for e in examples if e.by in ("seed", "user")]
+    own = [e for e in examples if e.by == "judge"]
+    good = sum(e.target >= 0.5 for e in people)
+    if good >= few:
+        # Where people showed hardly any bad page, somebody must.
+        own = [e for e in own if e.target < 0.5] if len(people) - good < few else []
+    known = settled((*people, *own))
+    visits = settled(e for e in examples if e.by == "visit")
+    beside = [e for url, e in visits.items() if url not in known][-_BESIDE:]
+    return Shown(list(known.values()), beside if len(beside) >= _LEAST else [], good)
+
+
+def learn(
+    rows: Sparse, beside: Sparse, size: int, told: Shown, hints: Floats | None, *, few: int
+) -> Critic:
+    """From the words of the known pages, and of those beside. ``hints``: log-odds of what was said
+    of the topic, of both. Until people gave ``few`` good pages they are only added to; then they
+    fade as people show what they mean."""
+    from scipy.sparse import csr_array
+
+    known, many = len(told.known), told.good >= few
+    lesson = _Lesson(rows, size, told, None if hints is None or many else hints[:known])
+    found = lesson.fitted(np.arange(known))
+    machine, hint = Linear(found[:size], float(found[size])), 0.0
+    seen = np.asarray(csr_array(beside, shape=(len(told.beside), size)) @ found[:size])
+    seen = seen + found[size]
+    if hints is not None and not many:
+        hint = 1 + float(found[-1])
+        seen = seen + hint * hints[known:]
+        # What lifts most pages says little: take half of it back.
+        lifted = float(np.median(seen - hints[known:])) if len(seen) else 0.0
+        return Critic(machine, shift=-max(0.0, lifted / 2), hint=hint)
+    # Pages that people called bad say it better than any that were only seen.
+    slope, shift = lesson.scale(seen if known - told.good < few else seen[:0])
+    if hints is None:
+        return Critic(machine, slope, shift)
+    share = few / (few + 2 * told.good)
+    slope, shift = (1 - share) * slope, (1 - share) * shift
+    return Critic(machine, slope, shift, share / slope)
+
+
+class _Lesson:
+    """The known pages as a matrix: words, 1, and what was said."""
+
+    def __init__(self, rows: Sparse, size: int, told: Shown, hints: Floats | None) -> None:
+        from scipy.sparse import csr_array, hstack
+
+        count = len(told.known)
+        self.targets = np.array([e.target for e in told.known])
+        self.good = self.targets >= 0.5
+        self.said = np.array([_WEIGHT[e.by] for e in told.known])
+        total = count if hints is None else min(count, _CAP * max(told.good, 1))
+        self._weights = self.said.copy()
+        for side in (self.good, ~self.good):  # they count the same in all
+            self._weights[side] *= total / (2 * self._weights[side].sum())
+        columns = [csr_array(rows, shape=(count, size)), csr_array(np.ones((count, 1)))]
+        penalties = [_STRICT] * size + [_UNPENALISED]
+        self._offsets = np.zeros(count) if hints is None else hints
+        if hints is not None:
+            columns.append(csr_array(hints[:, None]))
+            penalties[-1:] = [_STRICT_BIAS, _STRICT_HINT]
+        self._columns = hstack(columns, format="csr")
+        self._penalties = np.array(penalties)
+
+    def fitted(self, part: Ints) -> Floats:
         return logistic.fit(
-            columns[part],
-            targets[part],
-            weights=weights[part],
-            offsets=np.zeros(len(part)),
-            penalties=penalties,
+            self._columns[part],
+            self.targets[part],
+            weights=self._weights[part],
+            offsets=self._offsets[part],
+            penalties=self._penalties,
         )
 
-    slope, shift = 1.0, 0.0
-    if timid:
-        outside = np.zeros(count)
-        for train, test in folds(good):
-            outside[test] = columns[test] @ fitted(train)
-        slope, shift = platt(outside, good, weights)
-    found = fitted(np.arange(count))
-    machine = Linear(found[:-1], float(found[-1]))
-    # Folds of a handful of pages may tell them apart the wrong way round.
-    return Critic(machine, slope, shift) if slope > 0 else Critic(machine)
+    def scale(self, seen: Floats) -> tuple[float, float]:
+        """Slope and shift that make log-odds chances, by those of pages that were not learned from:
+        known ones in their turn, and what was seen."""
+        outside, parts = np.zeros(len(self.good)), folds(self.good)
+        for train, test in parts:
+            outside[test] = self._offsets[test] + self._columns[test] @ self.fitted(train)
+        strange = np.sort(seen)
+        lower = strange[: (len(strange) + 1) // 2]
+        if not parts:  # one of a kind: it cannot be left out
+            spread = float(lower.std()) if len(lower) else 0.0
+            if spread < 1e-6:
+                return 1.0, 0.0
+            slope = 2 / (_FAR * spread)
+            return slope, -slope * (float(lower.mean()) + _FAR * spread)
+        values, good, weights = outside, self.good, self._weights
+        if len(strange):
+            weights = self.said
+            line = (float(lower.mean()) + float(np.median(outside[good]))) / 2
+            bad = strange[strange < line]
+            values = np.r_[outside, bad]
+            good = np.r_[good, np.zeros(len(bad), np.bool_)]
+            weights = np.r_[weights, np.ones(len(bad))]
+            weights[~good] *= _SELDOM * weights[good].sum() / weights[~good].sum()
+        slope, shift = platt(values, good, weights)
+        # Folds of a handful of pages may tell them apart the wrong way round.
+        return (slope, shift) if slope > 0 else (1.0, 0.0)

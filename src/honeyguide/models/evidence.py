@@ -22,7 +22,7 @@ _NEVER = math.exp(-_CERTAIN)
 _PRAISE = 10
 """More relevant pages than this say no more for a link: a site can make as many as it likes."""
 _CHANCES = [Yields._fields.index(n) for n in ("best", "parents", "group", "siblings", "host")]
-_RELEVANT, _BARREN = Yields._fields.index("relevant"), Yields._fields.index("barren")
+_RELEVANT, _BARREN, _SURPRISE = map(Yields._fields.index, ("relevant", "barren", "surprise"))
 _MIDDLING = 0.1
 
 
@@ -41,6 +41,7 @@ class Evidence(NamedTuple):
     host: float
     barren: float
     inside: float
+    surprise: float
     bias: float = 1.0
 
 
@@ -55,21 +56,39 @@ class Words(NamedTuple):
 
 
 PRIOR = Evidence(
-    best=0.56,
-    parents=1.17,
-    anchor=1.39,
-    around=0.69,
-    address=0.0,
-    group=0.24,
-    siblings=0.71,
+    best=0.2,
+    parents=0.8,
+    anchor=1.7,
+    around=0.7,
+    address=0.3,
+    group=0.15,
+    siblings=0.65,
     inlinks=0.0,
-    relevant=0.70,
-    host=0.0,
-    barren=-0.20,
-    inside=0.33,
-    bias=-0.59,
+    relevant=0.6,
+    host=0.05,
+    barren=-0.2,
+    inside=0.35,
+    surprise=1.0,
+    bias=-0.75,
 )
-"""Log-odds, learned on the embedded web (bench/prior.py)."""
+"""Log-odds, learned on the embedded web and on made ones (bench/prior.py)."""
+FIRM = Evidence(
+    best=5.0,
+    parents=5.0,
+    anchor=4.0,
+    around=5.0,
+    address=1.5,
+    group=2.0,
+    siblings=1.5,
+    inlinks=4.0,
+    relevant=1.0,
+    host=1.5,
+    barren=5.0,
+    inside=4.0,
+    surprise=2.0,
+    bias=1.0,
+)
+"""How hard each is to move: one over the variance of its worth from web to web."""
 SAID = (
     "the best page it stands on",
     "the pages it stands on",
@@ -83,6 +102,7 @@ SAID = (
     "what its host brought",
     "steps since the last relevant page",
     "it stays on its host",
+    "links like it brought more than expected",
     "to begin with",
 )
 """The same for people."""
@@ -94,6 +114,10 @@ LEFT_OUT = {
     "group": ("group",),
     "host": ("host",),
     "inlinks": ("inlinks", "relevant"),
+    "surprise": ("surprise",),
+    "anchor": ("anchor",),
+    "around": ("around",),
+    "address": ("address",),
 }
 """Evidence that can be left out together, to see what it brings."""
 
@@ -116,6 +140,7 @@ def rows_of(links: Sequence[Link], words: Sequence[Words], without: str = "") ->
             odds[:, 4],
             np.minimum(yields[:, _BARREN], 4) / 2,
             said[:, 3],
+            yields[:, _SURPRISE],
             np.ones(len(links)),
         )
     )
@@ -140,5 +165,15 @@ def _unknown(link: Link) -> Yields:
     """A link of which nobody told what came of its like."""
     relevant = int(link.parent >= 0.5)
     return Yields(
-        _MIDDLING, 0, _MIDDLING, 0, _MIDDLING, link.parent, link.parent, relevant, 1 - relevant, 0
+        _MIDDLING,
+        0,
+        _MIDDLING,
+        0,
+        _MIDDLING,
+        link.parent,
+        link.parent,
+        relevant,
+        1 - relevant,
+        0,
+        0.0,
     )

@@ -21,22 +21,13 @@ from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
 from honeyguide.models import apprentice, critic, logistic, sound
-from honeyguide.models.evidence import PRIOR, SAID, Evidence, Words, chance, logit, rows_of
-from honeyguide.models.examples import both_kinds, settled
+from honeyguide.models.evidence import FIRM, PRIOR, SAID, Evidence, Words, chance, logit, rows_of
 from honeyguide.models.svm import Linear
 from honeyguide.text.link_signs import Signs, said, signs_of, worths
-from honeyguide.text.relevance import Relevance, relevance
+from honeyguide.text.relevance import Relevance
+from honeyguide.text.stated import stated
 from honeyguide.text.vectors import Lexicon, fit
-from honeyguide.types import (
-    UNKNOWN,
-    Concept,
-    Example,
-    Habits,
-    Link,
-    Page,
-    Reason,
-    Verdict,
-)
+from honeyguide.types import UNKNOWN, Concept, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import authority, fingerprint, path
 
 Floats = NDArray[np.floating[Any]]
@@ -71,18 +62,31 @@ class Honeyguide:
     explore: float = 0.0
     """How much more a link to a little-known host is worth; the one dial for curiosity."""
     few: int = 10
-    """With fewer good pages than this from people, the critic's own clear verdicts teach it, too;
-    and the keywords keep as much weight as half as many good pages."""
+    """With fewer good pages than this from people, the critic's own clear verdicts teach it, too,
+    and what the topic's words say is only added to; in links, they count as half as many."""
     use_prior: bool = True
     use_words: bool = True
     use_signs: bool = True
-    without: Literal["", "parents", "siblings", "group", "host", "inlinks"] = ""
+    without: Literal[
+        "",
+        "parents",
+        "siblings",
+        "group",
+        "host",
+        "inlinks",
+        "surprise",
+        "anchor",
+        "around",
+        "address",
+    ] = ""
     """Parts that can be left out, to see what they bring."""
     page_words: Lexicon | None = None
     page_machine: Linear | None = None
     page_slope: float = 1.0
     page_shift: float = 0.0
-    """What makes the log-odds of a critic with few examples chances."""
+    """What makes the critic's log-odds chances."""
+    page_hint: float = 0.0
+    """How much the words that state the topic count beside what it learned."""
     page_good: int = 0
     """Good pages that the critic learned from."""
     page_basis: int = 0
@@ -95,7 +99,9 @@ class Honeyguide:
 
     def __post_init__(self) -> None:
         """A saved generation may come from a stranger."""
-        numbers: tuple[Any, ...] = (*self.moved, self.page_slope, self.page_shift, self.explore)
+        numbers: tuple[Any, ...] = (
+            *self.moved, self.page_slope, self.page_shift, self.page_hint, self.explore,
+        )  # fmt: skip
         if not all(isinstance(n, int | float) and abs(n) < _LARGE for n in numbers):
             raise ModelError(f"{_NAME} is damaged: not all of its numbers are finite")
         if self.moved and len(self.moved) != len(PRIOR):
@@ -122,18 +128,19 @@ class Honeyguide:
 
     def judge(self, page: Page) -> Verdict:
         topic = self._topic
-        if self.page_words is None or self.page_machine is None:
-            return topic.judge(page) if topic else Verdict(UNKNOWN)
+        hint = topic.judge(page) if topic else Verdict(UNKNOWN)
+        # Before people showed a good page, what they asked for in words is all there is.
+        if self.page_words is None or self.page_machine is None or (topic and not self.page_good):
+            return hint
         rows = self.page_words.rows((_zoned(page),))
         values, places = rows.row()
-        score = chance(self.page_slope * logit(self.page_machine.scores(rows)[0]) + self.page_shift)
-        reasons = self.page_words.telling(places, values * self.page_machine.weights[places])
+        shares = values * self.page_machine.weights[places]
+        z = float(shares.sum()) + self.page_machine.offset
+        reasons = self.page_words.telling(places, shares)
         if topic:
-            # What people asked for in words fades as they show what they mean.
-            hint, share = topic.judge(page), self._keyword_share
-            score = chance((1 - share) * logit(score) + share * logit(hint.score))
-            reasons = (*reasons, *(r._replace(weight=share * r.weight) for r in hint.reasons[:2]))
-        return Verdict(round(score, _DIGITS), reasons)
+            z += self.page_hint * _believed(hint)
+            reasons = (*reasons, *hint.reasons[:2])
+        return Verdict(round(chance(self.page_slope * z + self.page_shift), _DIGITS), reasons)
 
     # -- the apprentice --------------------------------------------------------------------------
 
@@ -177,24 +184,25 @@ class Honeyguide:
         return taught._apprentice(examples, anew=taught is not self)
 
     def _criticise(self, examples: Sequence[Example]) -> Self:
-        people = [e for e in examples if e.by in ("seed", "user")]
-        good = sum(e.target >= 0.5 for e in people)
-        told = people if good >= self.few else [e for e in examples if e.by != "visit"]
-        known = settled(told)
-        basis = fingerprint(" ".join(f"{url} {e.target:.3f}" for url, e in known.items()))
-        if basis == self.page_basis or not both_kinds(list(known.values())):
+        told, topic = critic.shown(examples, self.few), self._topic
+        basis = fingerprint(told.basis)
+        if basis == self.page_basis or not told.telling:
             return self
-        words, rows = fit([_zoned(e.page) for e in known.values()], self.language)
-        targets = np.array([e.target for e in known.values()])
-        weights = np.array([_WEIGHT[e.by] for e in known.values()])
-        found = critic.learn(rows, len(words), targets, weights, timid=good < self.few)
+        words, rows = fit([_zoned(e.page) for e in told.known], self.language)
+        beside = words.rows([_zoned(e.page) for e in told.beside])
+        hints = None
+        if topic and told.good:
+            pages = [e.page for e in (*told.known, *told.beside)]
+            hints = np.array([_believed(topic.judge(page)) for page in pages])
+        found = critic.learn(rows, beside, len(words), told, hints, few=self.few)
         return replace(
             self,
             page_words=words,
             page_machine=found.machine,
             page_slope=found.slope,
             page_shift=found.shift,
-            page_good=good,
+            page_hint=found.hint,
+            page_good=told.good,
             page_basis=basis,
         )
 
@@ -227,6 +235,7 @@ class Honeyguide:
             np.array(targets),
             np.array(weights),
             np.array(self._prior),
+            FIRM,
             self.moved,
             self._known_signs,
         )
@@ -347,11 +356,12 @@ class Honeyguide:
 
     @cached_property
     def _topic(self) -> Relevance | None:
-        near = (c for c in self.concepts if c.distance <= 1)
-        names = tuple(name for concept in near for name in (concept.name, *concept.synonyms))
-        if self.keywords or names or self.description:
-            return relevance((*self.keywords, *names), self.description, self.language)
-        return None
+        return stated(self.keywords, self.description, self.concepts, self.language)
+
+
+def _believed(hint: Verdict) -> float:
+    """What the topic's words say of a page, in log-odds that examples can overrule."""
+    return min(max(logit(hint.score), -critic.CERTAIN), critic.CERTAIN)
 
 
 def _zoned(page: Page) -> str:

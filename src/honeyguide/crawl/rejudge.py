@@ -1,0 +1,141 @@
+"""Verdicts that were given too early, and pages of which a person said what they are.
+
+A topic that is stated by good pages only is not known until the first lesson: what was visited
+before, the good pages among it, got :data:`~honeyguide.types.UNKNOWN` for a verdict. As soon as a
+generation knows better, it judges these few pages, and everybody who counted them is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from honeyguide.config import Settings
+from honeyguide.crawl import exhausted
+from honeyguide.crawl.examples import judged
+from honeyguide.crawl.ledger import Ledger
+from honeyguide.crawl.limits import Quota
+from honeyguide.crawl.progress import Tally
+from honeyguide.crawl.reread import reread
+from honeyguide.errors import CollectionLocked
+from honeyguide.learning.coverage import Coverage
+from honeyguide.protocols import Frontier, Strategy
+from honeyguide.store.store import Store
+from honeyguide.store.visits import VisitRow
+from honeyguide.types import UNKNOWN, Copy, Url, Verdict, Visit
+from honeyguide.url import domain
+
+_MOST = 1_000
+"""Pages that are judged anew: an untaught crawl waits for some fifty, not for a whole site."""
+
+Said = Callable[[Iterable[Url]], Mapping[Url, float]]
+"""What people say of pages."""
+
+
+@dataclass
+class Rejudge:
+    """Sees every visit; corrects what was counted. Works between two commits of the ring."""
+
+    store: Store
+    threshold: float
+    tally: Tally
+    coverage: Coverage
+    quota: Quota
+    ledger: Ledger | None
+    _unknown: dict[Url, None] = field(default_factory=dict)
+    """Pages of which nothing could be said."""
+
+    def __post_init__(self) -> None:
+        early = self.store.visits(page=True, limit=_MOST)
+        self._unknown.update((row.url, None) for row in early if unknown(row.verdict, row.reasons))
+
+    def visited(self, visit: Visit) -> None:
+        verdict = visit.verdict
+        room = len(self._unknown) < _MOST
+        if room and verdict is not None and unknown(verdict.score, verdict.reasons):
+            self._unknown[visit.link.url] = None
+
+    def anew(self, strategy: Strategy, frontier: Frontier, said: Said) -> None:
+        """Judge what could not be judged; what it still cannot judge waits for the next."""
+        if not self._unknown:
+            return
+        done: list[tuple[VisitRow, Verdict]] = []
+        with self.store.transaction():
+            for url in self._unknown:
+                for row in self.store.visit(url):
+                    page = self.store.page_of(row)
+                    if unknown(row.verdict, row.reasons) and (page.text or page.headings):
+                        verdict = strategy.judge(page)
+                        if not unknown(verdict.score, verdict.reasons):
+                            self.store.rejudge(row.id, verdict)
+                            done.append((row, verdict))
+            found = {row.id: verdict.score >= self.threshold for row, verdict in done}
+            self._mark(found | _called([row for row, _ in done], said(row.url for row, _ in done)))
+        for row, _ in done:
+            self._unknown.pop(row.url, None)
+        if self.ledger is not None:
+            _tell(self.ledger, self.store, frontier, done)
+
+    def heed(self, people: Mapping[Url, float]) -> None:
+        """These pages are what a person says they are, whatever their verdicts."""
+        rows = [row for url in people for row in self.store.visit(url)]
+        if rows:
+            with self.store.transaction():
+                self._mark(_called(rows, people))
+
+    def _mark(self, relevant: Mapping[int, bool]) -> None:
+        more = self.store.mark(relevant)
+        for name, pages in more.items():
+            self.quota.count(domain(name), 0, pages)
+        if more:
+            self.tally.relevant = self.store.counts().relevant
+            # In place, because the rule that ends a crawl looks at it, too.
+            vars(self.coverage).update(vars(exhausted.recall(self.store)))
+            exhausted.keep(self.store, self.coverage)
+
+
+def overrule(store: Store, settings: Settings) -> int:
+    """After all pages were judged anew and nobody crawls: what people said goes first again. How
+    many pages are relevant now."""
+    people = judged(settings) | {label.url: label.value for _, label in store.labels()}
+    if settings.topics:  # what is bad for one of them may be good for another
+        people = {url: value for url, value in people.items() if value >= 0.5}
+    rows = [row for url in people for row in store.visit(url)]
+    with store.transaction():
+        store.mark(_called(rows, people))
+        exhausted.keep(store, exhausted.recall(store))
+    return store.counts().relevant
+
+
+def count_labels(folder: Path, settings: Settings) -> None:
+    """What people said shows in what is counted at once; a running crawl hears it by itself."""
+    with suppress(CollectionLocked), Store.open(folder, "crawl", settings.store) as store:
+        overrule(store, settings)
+
+
+def _called(rows: Iterable[VisitRow], people: Mapping[Url, float]) -> dict[int, bool]:
+    return {row.id: people[row.url] >= 0.5 for row in rows if row.has_page and row.url in people}
+
+
+def unknown(score: float | None, reasons: object) -> bool:
+    return score == UNKNOWN and not reasons
+
+
+def _tell(
+    ledger: Ledger,
+    store: Store,
+    frontier: Frontier,
+    done: Iterable[tuple[VisitRow, Verdict]],
+) -> None:
+    """Tell it again, now rightly; what it was told before fades."""
+    for row, verdict in done:
+        page = reread(store, row)
+        links = page.links if page is not None else ()
+        waits = frontier.wanted([link.url for link in links])
+        waiting = [link for link, wanted in zip(links, waits, strict=True) if wanted]
+        ledger.found(row.link, verdict.score, waiting)
+    for row, verdict in done:
+        copy = None if row.copy_of is None else Copy(row.copy_of, bool(row.copy_exact))
+        ledger.followed(Visit(row.link, row.at, verdict=verdict, copy=copy, moved=row.moved))

@@ -1,0 +1,135 @@
+"""What was judged too early, or is overruled by a person, in simulated time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from honeyguide.config import parse
+from honeyguide.crawl.judging import judge
+from honeyguide.crawl.rejudge import overrule
+from honeyguide.store.export import export
+from honeyguide.store.store import Store
+from honeyguide.types import UNKNOWN, Label, Url
+from tests.unit.crawling import FakeWeb, crawl, rows
+from tests.unit.test_lessons import FINCH, SOUP, address, birds, html, is_finch
+
+GOOD = [address(n) for n in (40, 42, 44)]
+ALONE: dict[str, Any] = {
+    "crawl": {"strategy": "honeyguide", "pages": 50, "concurrency": 1},
+    "topic": {"keywords": [], "good": GOOD},
+}
+
+
+def agree(folder: Path) -> int:
+    """Everybody who counts relevant pages says the same; how many there are."""
+    with Store.open(folder, "read") as store:
+        found = [row for row in store.visits() if row.relevant]
+        counts = store.counts()
+        assert counts.relevant == len(found)
+        assert sum(host.relevant for host in store.hosts()) == len(found)
+        assert sum(part.relevant for part in counts.generations.values()) == len(found)
+        assert store.curve()[-1][1] == len(found)
+        so_far = 0
+        for row, (_, relevant) in zip(store.visits(), store.curve(10_000), strict=False):
+            so_far += row.relevant
+            assert relevant == so_far
+        assert json.loads(store.meta("coverage") or "[]")[1] == len(found)
+        out = folder.parent / f"{folder.name}.jsonl"
+        assert export(store, out).rows == len(found)
+    return len(found)
+
+
+def test_pages_before_the_first_lesson_are_judged_by_it(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    report = crawl(folder, birds(), [address(0)], **ALONE)
+    found = rows(folder)
+    assert not [url for url, row in found.items() if row.verdict == UNKNOWN]
+    assert all(found[url].relevant for url in GOOD)
+    early = list(found.values())[:12]
+    assert sum(bool(row.relevant) == is_finch(row.url) for row in early) >= 0.9 * len(early)
+    assert report.progress.relevant == report.estimate.found == agree(folder)
+
+
+def test_a_resumed_crawl_judges_what_an_earlier_one_could_not(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    untaught = {"crawl": ALONE["crawl"] | {"pages": 12}, "topic": {"keywords": []}}
+    web = birds()
+    crawl(folder, web, [address(0)], **untaught)
+    assert {row.verdict for row in rows(folder).values()} == {UNKNOWN}
+    with Store.open(folder, "write") as store, store.transaction():
+        store.label([Label(Url(url), float(is_finch(url))) for url in web.paths()[:6]])
+    crawl(folder, web, [address(0)], **{**untaught, "crawl": ALONE["crawl"] | {"pages": 16}})
+    found = rows(folder)
+    assert UNKNOWN not in {row.verdict for row in found.values()}
+    assert all(bool(found[url].relevant) == is_finch(url) for url in web.paths()[:6])
+    agree(folder)
+
+
+@pytest.mark.parametrize("value", [1.0, 0.0])
+def test_a_persons_word_goes_before_the_verdict(tmp_path: Path, value: float) -> None:
+    """The page says the opposite; the label comes while the crawl runs."""
+    folder, page = tmp_path / "birds", address(1 if value else 2)
+    settings: dict[str, Any] = {
+        "crawl": {"strategy": "honeyguide", "pages": 30, "concurrency": 1},
+        "topic": {"keywords": ["finch", "plumage", "feather"]},
+        "learn": {"teacher": "interactive"},
+    }
+    web, seeds = birds(), [address(0), address(1), address(2)]
+    crawl(folder, web, seeds, **settings)
+    before = agree(folder)
+    assert bool(rows(folder)[page].relevant) != bool(value)
+    with Store.open(folder, "write") as store, store.transaction():
+        store.label([Label(Url(page), value)])
+    more = settings | {"crawl": settings["crawl"] | {"pages": 31}}
+    report = crawl(folder, web, seeds, **more)
+    assert bool(rows(folder)[page].relevant) == bool(value)
+    assert agree(folder) == report.progress.relevant
+    assert abs(agree(folder) - before) <= 2
+
+
+def test_examples_count_as_what_they_are_given_for(tmp_path: Path) -> None:
+    """A good page in words that the topic does not know, a bad one full of them."""
+    folder = tmp_path / "birds"
+    topic = {"keywords": ["finch"], "good": [address(41)], "bad": [address(42)]}
+    crawl(folder, birds(), [address(0)], crawl=ALONE["crawl"], topic=topic)
+    found = rows(folder)
+    assert found[address(41)].relevant
+    assert not found[address(42)].relevant
+    agree(folder)
+
+
+def test_marking_twice_changes_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "few"
+    web = FakeWeb({address(0): html(0, 1, 2), address(1): html(1), address(2): html(2)})
+    topic = {"keywords": [FINCH.split()[0], SOUP.split()[0]]}
+    crawl(folder, web, [address(0)], crawl={"strategy": "keyword"}, topic=topic)
+    with Store.open(folder, "write") as store:
+        numbers = {row.id: not row.relevant for row in store.visits()}
+        before = store.counts().relevant
+        with store.transaction():
+            assert sum(store.mark(numbers).values()) == len(numbers) - 2 * before
+        with store.transaction():
+            assert store.mark(numbers) == {}
+        assert store.counts().relevant == len(numbers) - before
+
+
+def test_people_go_first_after_all_was_judged_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "birds"
+    topic = {"keywords": ["finch"], "good": [address(41)], "bad": [address(42)]}
+    tables = {"crawl": ALONE["crawl"], "topic": {"seeds": [address(0)], **topic}}
+    crawl(folder, birds(), [address(0)], **tables)
+    settings = parse(tables)
+    with Store.open(folder, "write") as store, store.transaction():
+        store.label([Label(Url(address(44)), 0.0)])
+    judge(folder, settings)
+    with Store.open(folder, "crawl") as store:
+        assert overrule(store, settings) == store.counts().relevant
+    found = rows(folder)
+    assert found[address(41)].relevant
+    assert not found[address(42)].relevant
+    assert not found[address(44)].relevant
+    agree(folder)
