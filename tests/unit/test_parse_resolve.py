@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.parse.read import read
+from honeyguide.parse.resolve import _Folder
 from honeyguide.types import Link, Page, Response, Url
 
 
@@ -28,3 +29,24 @@ def test_an_endless_base_counts_for_nothing() -> None:
     base = f'<base href="https://e.org/{"x" * 3000}/">'
     (link,) = page("https://e.org/d/", base + '<a href="on.html">on</a>').links
     assert link.url == "https://e.org/d/on.html"
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_not_every_text_of_a_giant_is_resolved(
+    words: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    resolve = _Folder.address
+
+    def address(self: _Folder, text: str, base: Url) -> Url | None:
+        asked.append(text)
+        return resolve(self, text, base)
+
+    monkeypatch.setattr(_Folder, "address", address)
+    body = b"".join(b'<a href="mailto:%d@e.org">x</a>' % n for n in range(5_000))
+    body += b'<a href="http://late.example/">x</a>'
+    url = Url("http://giant.example/")
+    answer = Response(url, 200, (("Content-Type", "text/html"),), body, body, b"", b"", "", 0, 0)
+    assert read(answer, Link(url), outlinks=10, words=words).links == ()
+    assert len(asked) == 200
+    assert len(read(answer, Link(url), outlinks=500, words=words).links) == 1

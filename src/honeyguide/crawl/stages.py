@@ -41,6 +41,8 @@ _TRUST = 0.7
 """What a link on a seed may count on, whatever the verdict on the seed itself."""
 
 _MEMO = 50_000
+LONG = 500
+"""Characters of an address that is remembered for speed."""
 
 _FADE = 0.7
 """What remains of the finder's verdict for links that a list names."""
@@ -244,7 +246,9 @@ class Stages:
         if outside is None:
             if len(self._outside) >= _MEMO:
                 self._outside.clear()
-            outside = self._outside[url] = self.fence.refuses(Link(url)) is not None
+            outside = self.fence.refuses(Link(url)) is not None
+            if len(url) <= LONG:
+                self._outside[url] = outside
         return not outside
 
     def refusal(self, link: Link) -> Refusal | None:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.manners import Manners, Permit
 from honeyguide.crawl.ranking import SITEMAP, is_sitemap, rank
-from honeyguide.crawl.stages import Outcome, Stages
+from honeyguide.crawl.stages import LONG, Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
@@ -152,7 +152,7 @@ class Turn:
             ranked = ()
         if len(self._settled) >= _MEMO:
             self._settled.clear()
-        if outcome.again is None:
+        if outcome.again is None and len(candidate.link.url) <= LONG:
             self._settled.add(candidate.link.url)
         return self._rested(outcome, name, response.elapsed, rules, ranked)
 

@@ -77,7 +77,7 @@ def _anchors(
     seen: dict[Url, bool] = {}
     """Addresses found, and whether they have words yet."""
     hrefs = _hrefs(anchors)
-    targets = resolver.targets(filter(None, hrefs))
+    targets = resolver.targets(filter(None, hrefs), source.outlinks)
     most = source.outlinks
     for element, href in zip(anchors, hrefs, strict=True):
         words = element.text
@@ -108,7 +108,7 @@ def _anchors(
 def _labelled(anchors: list[Element], resolver: Resolver, source: Source) -> list[Edge]:
     """The edges of all ``<a>`` that are wanted, with their own words: a third of the work."""
     hrefs = _hrefs(anchors)
-    targets = resolver.targets(filter(None, hrefs))
+    targets = resolver.targets(filter(None, hrefs), source.outlinks)
     urls = list(dict.fromkeys(filter(None, targets.values())))
     wanted = source.wanted(urls[: source.outlinks])
     if not wanted:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import islice
 
 from honeyguide.parse.source import Source
 from honeyguide.types import Url
@@ -41,6 +42,8 @@ _SHORT = 200
 _SHORT_BASE = 2_000
 """A base is put before every link of its page: an endless one would fill the memory."""
 _FOLDERS_OWN = re.compile(r"(?:https?://|/|[A-Za-z0-9_.~-]+(?:[/?]|\Z))").match
+_TRIED = 20
+"""Texts looked at for every address that is wanted: a page may have a million of them."""
 _MEMO = 1_000
 """Addresses remembered for one folder: pages beside each other share most of their links."""
 
@@ -70,11 +73,12 @@ class Resolver:
         url = known[text] if text in known else self._folder.target(text, self._base)
         return None if url == self._page else url
 
-    def targets(self, texts: Iterable[str]) -> dict[str, Url | None]:
-        """The same for many, without fragments: each that differs is looked at once."""
+    def targets(self, texts: Iterable[str], wanted: int) -> dict[str, Url | None]:
+        """The same for many, without fragments: each that differs is looked at once. Of more texts
+        than can be for so many wanted addresses, nobody needs to know where they lead."""
         known, page = self._known, self._page
         found: dict[str, Url | None] = dict.fromkeys(texts)
-        for text in found:
+        for text in islice(found, _TRIED * wanted):
             url = known[text] if text in known else self._folder.target(text, self._base)
             if url != page:
                 found[text] = url
