@@ -84,7 +84,7 @@ class _Wishes:
             self._asked |= new
             # In the order of the page: where a site has room for some only, the first have it.
             inside = [url for url in dict.fromkeys(urls) if url in new and self._inside(url)]
-            self._settled.update(new.difference(inside))
+            self._settled.update(url for url in new.difference(inside) if len(url) <= LONG)
             wants = self._frontier.wanted(inside)
             self._wanted.update(url for url, wanted in zip(inside, wants, strict=True) if wanted)
         return self._wanted
