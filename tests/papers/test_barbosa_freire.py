@@ -204,3 +204,14 @@ def test_a_handful_of_links_teaches_nothing_about_links() -> None:
     fresh = AdaptiveLinks(keywords=("article",))
     assert fresh.learn(crawl(good=19, bad=60)).link_machines == ()
     assert fresh.learn(crawl(good=20, bad=60)).link_machines
+
+
+def test_the_static_crawler_learns_from_links_only_once() -> None:
+    fresh = AdaptiveLinks(fewest_links=2, keywords=("article",), once=True)
+    first = fresh.learn(crawl())
+    assert first.link_words is not None
+    later = first.learn(crawl(good=30, bad=30))
+    assert later.link_machines is first.link_machines
+    assert replace(first, once=False).learn(crawl(good=30, bad=30)).link_machines is not (
+        first.link_machines
+    )

@@ -52,6 +52,9 @@ class AdaptiveLinks:
     fewest_links: int = 20
     """Links to relevant pages before links are learned from (ours: the public code waits for 500
     pages, of whatever kind)."""
+    once: bool = False
+    """Learn from links only once, as the static crawler that the paper compares itself with (FFC,
+    Barbosa & Freire 2005)."""
     most: int = 5_000
     """Links of one class that are learned from; a draw, if there are more."""
     seed: int = 1
@@ -111,6 +114,8 @@ class AdaptiveLinks:
     def learn(self, examples: Sequence[Example]) -> Self:
         known = settled(examples)
         taught = self._criticised(known)
+        if self.once and self.link_words is not None:
+            return taught
         found = [e for e in known.values() if e.link.source is not None]
         level = self._levels(known)
         classes = [level.get(e.page.url, _NOWHERE) for e in found]
