@@ -17,6 +17,7 @@ from honeyguide.config import LearnSettings
 from honeyguide.crawl.build import strategy_of
 from honeyguide.crawl.collection import Collection, create
 from honeyguide.crawl.tutors import Tutors
+from honeyguide.errors import ConfigError
 from honeyguide.lab.demo_web import load, topics
 from honeyguide.lab.serving import Desk
 from honeyguide.lab.simulate import crawl
@@ -206,3 +207,43 @@ def test_lessons_apart(tmp_path: Path, web: RecordedWeb) -> None:
     learned: Any = done.strategy
     assert learned.part(SEARCH) is made_of.part(SEARCH), "three good pages teach nothing"
     assert learned.part(ACCESS) is not made_of.part(ACCESS)
+
+
+def test_status_and_export_count_the_same_whatever_people_said(
+    tmp_path: Path, web: RecordedWeb
+) -> None:
+    collection = visits(made(tmp_path / "c"), web, 60)
+
+    def counts(topic: str = "") -> int:
+        done = collection.export(tmp_path / "c.csv", topic=topic, text=False)
+        return done.rows
+
+    def agree() -> None:
+        found = collection.status()
+        assert found.relevant == counts()
+        assert found.topics == {name: counts(name) for name in BOTH}
+
+    agree()
+    good = [row.url for row in collection.pages(relevant=True)]
+    bad = [row.url for row in collection.pages(relevant=False)]
+    for name in BOTH:
+        collection.label(good[0], 0.0, topic=name)  # bad for both
+    collection.label(bad[0], 1.0, topic=ACCESS)
+    agree()
+    collection.label(bad[0], 0.0, topic=SEARCH)  # still good for the other
+    agree()
+    assert counts(ACCESS) >= 1
+    collection.judge()
+    agree()
+    collection = visits(collection, web, 70)
+    agree()
+
+
+def test_a_topic_added_later_is_not_judged_by_a_generation_that_does_not_know_it(
+    tmp_path: Path, web: RecordedWeb
+) -> None:
+    collection = visits(made(tmp_path / "c"), web, 30)
+    with (collection.folder / "topic.toml").open("a") as file:
+        file.write('\n[[topics]]\nname = "backup"\nkeywords = ["backup"]\n')
+    with pytest.raises(ConfigError, match="other topics"):
+        Collection(collection.folder).judge()

@@ -70,3 +70,22 @@ def test_what_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="cannot be read"):
         read(tmp_path / "x")
+
+
+def test_an_export_has_a_column_for_each_topic(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("url,label,label.bats,label.birds\nhttp://a.org/,1,0,1\nhttp://b.org/,1,,1\n")
+    assert read(file, "bats") == [("http://a.org/", 0.0)]
+    assert read(file, "birds") == [("http://a.org/", 1.0), ("http://b.org/", 1.0)]
+    assert read(file, "frogs") == [("http://a.org/", 1.0), ("http://b.org/", 1.0)]
+    lines = tmp_path / "labels.jsonl"
+    lines.write_text('{"url": "http://a.org/", "label": 1, "label.bats": 0}\n')
+    assert read(lines, "bats") == [("http://a.org/", 0.0)]
+
+
+def test_a_column_of_topics_is_not_swallowed(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("url,label,topic\nhttp://a.org/,1,bats\n")
+    assert read(file) == [("http://a.org/", 1.0)]
+    with pytest.raises(ConfigError, match="a file for each"):
+        read(file, "bats")

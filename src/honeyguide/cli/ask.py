@@ -65,7 +65,8 @@ def ask(
         return
     for question in questions:
         _show(question)
-    say(f"Answer with: honeyguide label {quoted(name)} --good URL --bad URL")
+    named = f" --topic {quoted(collection.topics[0])}" if collection.topics else ""
+    say(f"Answer with: honeyguide label {quoted(name)}{named} --good URL --bad URL")
 
 
 def _interview(collection: Collection, questions: list[Question], by: str) -> None:
@@ -76,11 +77,13 @@ def _interview(collection: Collection, questions: list[Question], by: str) -> No
     try:
         for place, question in enumerate(questions, 1):
             _show(question)
-            answer = _answer(f"{place} of {len(questions)}: is it what you want? [y/n/skip/quit]")
+            topic = _topic(collection, question)
+            wanted = f"what you want for {plain(topic)}" if topic else "what you want"
+            answer = _answer(f"{place} of {len(questions)}: is it {wanted}? [y/n/skip/quit]")
             if answer == "quit":
                 break
             if isinstance(answer, float):
-                _, opposed = label(collection, [(question.row.url, answer)], by)
+                _, opposed = label(collection, [(question.row.url, answer)], by, topic)
                 kept += 1
                 contradicted(opposed)
     except (typer.Abort, KeyboardInterrupt):
@@ -89,6 +92,14 @@ def _interview(collection: Collection, questions: list[Question], by: str) -> No
     if kept and not collection.learns:
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+
+
+def _topic(collection: Collection, question: Question) -> str:
+    """Of several topics the one that the page is judged best for: it is asked about that one."""
+    scores = {n: s for n, s in question.row.scores.items() if n in collection.topics}
+    if scores:
+        return max(scores, key=scores.__getitem__)
+    return collection.topics[0] if collection.topics else ""
 
 
 def _answer(text: str) -> float | str | None:

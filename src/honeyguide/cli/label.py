@@ -60,14 +60,14 @@ def label(
     from honeyguide.errors import ConfigError
 
     collection = Collection(name)
+    if collection.topics and not topic:
+        raise ConfigError(f"for which topic? Say --topic {' or '.join(collection.topics)}")
     pairs = [(url, 1.0) for url in good or []] + [(url, 0.0) for url in bad or []]
     if file is not None:
-        pairs += read(file)
+        pairs += read(file, topic)
     if not pairs:
         where = "name a file" if file is None else f"{file} holds no labels; fill in its column"
         raise ConfigError(f"nothing to label: {where}, or use --good URL and --bad URL")
-    if collection.topics and not topic:
-        raise ConfigError(f"for which topic? Say --topic {' or '.join(collection.topics)}")
     done, opposed = keep(collection, pairs, by, topic)
     if as_json:
         facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}

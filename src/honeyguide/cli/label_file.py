@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,8 +21,11 @@ _PROBE = 20
 """Lines that are looked at to see what separates the columns."""
 
 
-def read(file: Path) -> list[Judged]:
-    """The (address, label) pairs of a file, or of stdin for ``-``; mistakes name their line."""
+def read(file: Path, topic: str = "") -> list[Judged]:
+    """The (address, label) pairs of a file, or of stdin for ``-``; mistakes name their line.
+
+    Of several topics, those for that ``topic``: an export of ours has a column for each.
+    """
     try:
         text = (
             sys.stdin.read()
@@ -34,7 +37,7 @@ def read(file: Path) -> list[Judged]:
     rows = _json_lines if text.lstrip().startswith("{") else _csv
     pairs = []
     try:
-        for line, address, word in rows(text):
+        for line, address, word in rows(text, topic):
             with _at(line):
                 possible(address)
                 pairs.append((address, value(word)))
@@ -67,20 +70,22 @@ def value(word: str) -> float:
     return number
 
 
-def _json_lines(text: str) -> Iterator[tuple[int, str, str]]:
+def _json_lines(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            address, word = str(row["url"]), row["label"]
+            label = next((n for n in (f"label.{topic}", "label") if topic and n in row), "label")
+            address, word = str(row["url"]), row[label]
+            _of_one_topic(row, topic)
         except (ValueError, KeyError, TypeError, RecursionError):
             raise ConfigError(f'line {number}: must be {{"url": …, "label": …}}') from None
         if word is not None:  # a row of our own export that nobody judged
             yield number, address, str(word)
 
 
-def _csv(text: str) -> Iterator[tuple[int, str, str]]:
+def _csv(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
     """Columns url and label by their headings, wherever they are; else the first two."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text))
     columns: tuple[int, int] | None = None
@@ -89,8 +94,10 @@ def _csv(text: str) -> Iterator[tuple[int, str, str]]:
             if not any(cell.strip() for cell in row):
                 continue
             if columns is None:
-                columns = _headings(row) or (0, 1)
+                columns = _headings(row, topic) or (0, 1)
                 if not is_address(row[0]):
+                    with _at(reader.line_num):
+                        _of_one_topic([cell.strip().lower() for cell in row], topic)
                     continue
             if len(row) <= max(columns):
                 raise ConfigError(f"line {reader.line_num}: two columns are needed: url,label")
@@ -108,9 +115,16 @@ def is_address(text: str) -> bool:
         return False
 
 
-def _headings(row: Sequence[str]) -> tuple[int, int] | None:
+def _of_one_topic(names: Container[str], topic: str) -> None:
+    if topic and "topic" in names:
+        raise ConfigError("its column “topic” is not read: make a file for each, and say --topic")
+
+
+def _headings(row: Sequence[str], topic: str = "") -> tuple[int, int] | None:
     names = [cell.strip().lower() for cell in row]
-    return (names.index("url"), names.index("label")) if {"url", "label"} <= {*names} else None
+    own = f"label.{topic}".lower()
+    label = own if topic and own in names else "label"
+    return (names.index("url"), names.index(label)) if {"url", label} <= {*names} else None
 
 
 def _separator(text: str) -> str:

@@ -93,7 +93,7 @@ def lines(found: Status) -> Iterator[str]:
     if found.failures:
         codes = {str(code): number for code, number in (found.statuses or {}).items()}
         kinds = {kind: n for kind, n in sorted(found.failures.items()) if kind != "status"}
-        yield "failures: " + ", ".join(f"{what} ×{n}" for what, n in (codes | kinds).items())
+        yield "failures: " + ", ".join(f"{plain(what)} ×{n}" for what, n in (codes | kinds).items())
 
 
 def coverage(found: Estimate) -> str:

@@ -100,8 +100,7 @@ class Collection:
             found = standing.status(store, self.settings, hosts)
             if not self.topics:
                 return found
-            counted = store.by_topic(self.settings.topic.threshold, self.topics[0])
-            return replace(found, topics={name: counted.get(name, 0) for name in self.topics})
+            return replace(found, topics=several.counted(store, self.settings))
 
     def pages(self, *, relevant: bool | None = True) -> Iterator[VisitRow]:
         """The pages found, oldest first."""
@@ -131,7 +130,7 @@ class Collection:
         named; '': the first; None: each about the one that its page was judged best for."""
         with self._open("write") as store:
             done = keep(store, self.settings, judged, by, topic)
-        count_labels(self.folder, self.settings)
+        count_labels(self.folder, self.settings, done.urls)
         return done
 
     def ask(self, count: int = 5) -> asking.Asked:

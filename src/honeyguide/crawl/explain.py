@@ -81,13 +81,15 @@ def _answer(
             return f"It was not kept: {last.failure}: {last.detail}."
         if last.moved:
             return f"It was fetched and redirects to {last.moved}."
-        if last.channel == "seed" and last.verdict is not None:
-            word = "relevant" if last.relevant else "not relevant"
-            return f"It is a seed; it was fetched and judged {word}: {last.verdict:.2f}."
         if last.verdict is None:
             return f"It was fetched for its links (HTTP {last.status}); such pages are not judged."
-        word = "relevant" if last.relevant else "not relevant"
-        return f"It was fetched and judged {word}: {last.verdict:.2f}."
+        good = last.verdict >= settings.topic.threshold
+        words = {True: "relevant", False: "not relevant"}
+        seed = "It is a seed; it" if last.channel == "seed" else "It"
+        said = f"{seed} was fetched and judged {words[good]}: {last.verdict:.2f}"
+        if bool(last.relevant) != good:
+            said += f"; a person says otherwise, so it counts as {words[not good]}"
+        return f"{said}."
     if refusal := fence_of(settings).refuses(Link(url)):
         kind, why = refusal
         return f"It is not fetched: {why} ({'a trap rule' if kind == 'trap' else 'scope'})."

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from honeyguide import registry
 from honeyguide.config import Settings
+from honeyguide.crawl import topics
 from honeyguide.crawl.rejudge import overrule
 from honeyguide.errors import ConfigError
 from honeyguide.protocols import Strategy
+from honeyguide.several import topics_of
 from honeyguide.store.store import Store
 
 _BATCH = 200
@@ -39,6 +41,11 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
         if live is None:
             raise ConfigError(f"{folder} has no generation yet; crawl it first")
         strategy: Strategy = store.load_generation(live, registry.find)
+        if topics_of(strategy) != topics.names(settings):
+            raise ConfigError(
+                f"generation {live} knows other topics than topic.toml; crawl a little first, so "
+                "that there is one that knows these"
+            )
         counts = store.counts()
         before, of, pages, last = counts.relevant, counts.pages, 0, 0
         try:

@@ -56,15 +56,15 @@ _TOUCHED = 60
 class _Yield:
     """Observations that fade, and by how much they surprised."""
 
-    __slots__ = ("count", "doubt", "good", "lift")
+    __slots__ = ("count", "doubt", "good", "lift", "most")
 
     def __init__(self, good: float = 0.0, count: float = 0.0, doubt: float = 0.0) -> None:
         self.good = good
         self.count = count
         self.lift = 0.0
         """Log-odds to add to what is expected …"""
-        self.doubt = doubt
-        """… and its variance."""
+        self.doubt = self.most = doubt
+        """… and its variance, which is never more than at first."""
 
     def add(self, value: float) -> None:
         self.good = _FADE * self.good + value
@@ -82,7 +82,8 @@ def _correct(parts: Sequence[tuple[_Yield, float]], expected: float, value: floa
     for part, share in parts:
         gain = share * part.doubt / doubt
         part.lift = min(max(part.lift + gain * (value - expected) / slope, -_FAR), _FAR)
-        part.doubt -= gain * share * part.doubt
+        # Nothing is for ever: who has been good a thousand times may still disappoint.
+        part.doubt = min(part.most, (1 - gain * share) * part.doubt / _FADE)
 
 
 _NOTHING = _Yield()
@@ -144,8 +145,11 @@ class Ledger:
         value = _chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
         host = authority(link.url)
         self._all.add(value)
-        place = _kept(self._groups, (host, link.tag_path), _DOUBTS[1])
-        parts = [(place, 1.0), (_kept(self._hosts, host, _DOUBTS[2]), 1.0)]
+        parts = []
+        if visit.failure is None or authority(link.source) == host:
+            # Anybody can link to pages that another site does not have: that is not its fault.
+            place = _kept(self._groups, (host, link.tag_path), _DOUBTS[1])
+            parts = [(place, 1.0), (_kept(self._hosts, host, _DOUBTS[2]), 1.0)]
         sources = [url for url in (met.sources if met else (link.source,)) if url in self._pages]
         parts += [(self._pages[url].found, 1 / len(sources)) for url in sources]
         for part, _ in parts:
@@ -197,7 +201,8 @@ class Ledger:
             siblings, lift, parents, best, relevant, barren = self._parents(link, of_host)
             yields = Yields(
                 of_host, hosted, group.mean(of_host), group.count, siblings, parents, best,
-                relevant, barren, self.visits, lift_of_host + group.lift + lift,
+                relevant, barren, self.visits,
+                min(max(lift_of_host + group.lift + lift, -_FAR), _FAR),
             )  # fmt: skip
             found.append(Link(*link[:-1], yields))
         return found

@@ -17,6 +17,7 @@ from honeyguide.learning.school import Lesson
 from honeyguide.learning.teachers import By, Everything, teacher
 from honeyguide.learning.trainer import Learner, Trainer
 from honeyguide.protocols import Strategy
+from honeyguide.store.sound import decimal
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Example, Label, Page, Url, Verdict, Visit
@@ -60,7 +61,6 @@ class Lessons:
         self._unvisited: list[Url] = []
         self._fresh: dict[Url, float] = dict(given)
         """What people said since somebody asked."""
-        self._several = bool(settings.topics)
         self.taught = 0
         """Number of the newest label that the last lesson knew."""
         self._heard = 0
@@ -123,9 +123,7 @@ class Lessons:
 
     def said(self, urls: Iterable[Url]) -> dict[Url, float]:
         """What people said of these pages, with the topic or since."""
-        found = {url: self._known[url][0] for url in urls if url in self._known}
-        # What is bad for one of several topics may be good for another.
-        return {u: v for u, v in found.items() if v >= 0.5 or not self._several}
+        return {url: self._known[url][0] for url in urls if url in self._known}
 
     def fresh(self) -> dict[Url, float]:
         """What was heard since this was last asked."""
@@ -217,7 +215,7 @@ class Lessons:
         self._trainer.expect(len(self._awaited))
         # Labels that the live generation was learned with are old news, to the gate as well.
         taught = self._store.meta("taught") or ""
-        self.taught = int(taught) if taught.isdecimal() else 0
+        self.taught = decimal(taught) or 0
         old = {label.url for number, label in self._store.labels() if number <= self.taught}
         self._trainer.remember(old | set(self._known))
         self._unvisited = self.listen()

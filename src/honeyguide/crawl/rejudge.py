@@ -7,19 +7,18 @@ generation knows better, it judges these few pages, and everybody who counted th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from honeyguide.config import Settings
-from honeyguide.crawl import exhausted
-from honeyguide.crawl.examples import judged
+from honeyguide.crawl import exhausted, topics
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.limits import Quota
 from honeyguide.crawl.progress import Tally
 from honeyguide.crawl.reread import reread
-from honeyguide.errors import CollectionLocked
+from honeyguide.errors import StoreError
 from honeyguide.learning.coverage import Coverage
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
@@ -30,6 +29,9 @@ from honeyguide.url import domain
 _MOST = 1_000
 """Pages that are judged anew: an untaught crawl waits for some fifty, not for a whole site."""
 
+_READ = 20
+"""Of them, those that are read again for their links."""
+
 Said = Callable[[Iterable[Url]], Mapping[Url, float]]
 """What people say of pages."""
 
@@ -39,7 +41,7 @@ class Rejudge:
     """Sees every visit; corrects what was counted. Works between two commits of the ring."""
 
     store: Store
-    threshold: float
+    settings: Settings
     tally: Tally
     coverage: Coverage
     quota: Quota
@@ -48,13 +50,16 @@ class Rejudge:
     """Pages of which nothing could be said."""
 
     def __post_init__(self) -> None:
+        self._threshold = self.settings.topic.threshold
         early = self.store.visits(page=True, limit=_MOST)
         self._unknown.update((row.url, None) for row in early if unknown(row.verdict, row.reasons))
 
     def visited(self, visit: Visit) -> None:
         verdict = visit.verdict
-        room = len(self._unknown) < _MOST
-        if room and verdict is not None and unknown(verdict.score, verdict.reasons):
+        page = visit.page
+        if page is None or not (page.text or page.headings) or len(self._unknown) >= _MOST:
+            return
+        if verdict is not None and unknown(verdict.score, verdict.reasons):
             self._unknown[visit.link.url] = None
 
     def anew(self, strategy: Strategy, frontier: Frontier, said: Said) -> None:
@@ -71,8 +76,9 @@ class Rejudge:
                         if not unknown(verdict.score, verdict.reasons):
                             self.store.rejudge(row.id, verdict)
                             done.append((row, verdict))
-            found = {row.id: verdict.score >= self.threshold for row, verdict in done}
-            self._mark(found | _called([row for row, _ in done], said(row.url for row, _ in done)))
+            found = {row.id: verdict.score >= self._threshold for row, verdict in done}
+            rows = [row for row, _ in done]
+            self._mark(found | self._called(rows, said(row.url for row in rows)))
         for row, _ in done:
             self._unknown.pop(row.url, None)
         if self.ledger is not None:
@@ -83,7 +89,15 @@ class Rejudge:
         rows = [row for url in people for row in self.store.visit(url)]
         if rows:
             with self.store.transaction():
-                self._mark(_called(rows, people))
+                self._mark(self._called(rows, people))
+
+    def _called(self, rows: Iterable[VisitRow], people: Mapping[Url, float]) -> dict[int, bool]:
+        """What is bad for one of several topics may be good for another."""
+        known = [row for row in rows if row.has_page and row.url in people]
+        if not known or not self.settings.topics:
+            return {row.id: people[row.url] >= 0.5 for row in known}
+        every = topics.said(self.store, self.settings)
+        return {row.id: every.relevant(row) for row in known}
 
     def _mark(self, relevant: Mapping[int, bool]) -> None:
         more = self.store.mark(relevant)
@@ -96,27 +110,22 @@ class Rejudge:
             exhausted.keep(self.store, self.coverage)
 
 
-def overrule(store: Store, settings: Settings) -> int:
-    """After all pages were judged anew and nobody crawls: what people said goes first again. How
-    many pages are relevant now."""
-    people = judged(settings) | {label.url: label.value for _, label in store.labels()}
-    if settings.topics:  # what is bad for one of them may be good for another
-        people = {url: value for url, value in people.items() if value >= 0.5}
-    rows = [row for url in people for row in store.visit(url)]
+def overrule(store: Store, settings: Settings, urls: Iterable[Url] | None = None) -> int:
+    """Nobody crawls, or the crawl is over: what people said of these pages, or of any, goes first.
+    How many pages are relevant now."""
+    people = topics.said(store, settings)
+    rows = [row for url in (people.urls() if urls is None else urls) for row in store.visit(url)]
     with store.transaction():
-        store.mark(_called(rows, people))
-        exhausted.keep(store, exhausted.recall(store))
+        if store.mark({row.id: people.relevant(row) for row in rows if row.has_page}):
+            exhausted.keep(store, exhausted.recall(store))
     return store.counts().relevant
 
 
-def count_labels(folder: Path, settings: Settings) -> None:
-    """What people said shows in what is counted at once; a running crawl hears it by itself."""
-    with suppress(CollectionLocked), Store.open(folder, "crawl", settings.store) as store:
-        overrule(store, settings)
-
-
-def _called(rows: Iterable[VisitRow], people: Mapping[Url, float]) -> dict[int, bool]:
-    return {row.id: people[row.url] >= 0.5 for row in rows if row.has_page and row.url in people}
+def count_labels(folder: Path, settings: Settings, urls: Iterable[Url]) -> None:
+    """What people said shows in what is counted at once; a running crawl does it by itself. The
+    labels are kept in any case."""
+    with suppress(StoreError), Store.open(folder, "crawl", settings.store) as store:
+        overrule(store, settings, urls)
 
 
 def unknown(score: float | None, reasons: object) -> bool:
@@ -127,10 +136,11 @@ def _tell(
     ledger: Ledger,
     store: Store,
     frontier: Frontier,
-    done: Iterable[tuple[VisitRow, Verdict]],
+    done: Sequence[tuple[VisitRow, Verdict]],
 ) -> None:
-    """Tell it again, now rightly; what it was told before fades."""
-    for row, verdict in done:
+    """Tell it again, now rightly; what it was told before fades. Pages are read again for their
+    links, which holds up the ring: the newest few."""
+    for row, verdict in done[-_READ:]:
         page = reread(store, row)
         links = page.links if page is not None else ()
         waits = frontier.wanted([link.url for link in links])
@@ -138,4 +148,6 @@ def _tell(
         ledger.found(row.link, verdict.score, waiting)
     for row, verdict in done:
         copy = None if row.copy_of is None else Copy(row.copy_of, bool(row.copy_exact))
-        ledger.followed(Visit(row.link, row.at, verdict=verdict, copy=copy, moved=row.moved))
+        ledger.followed(
+            Visit(row.link, row.at, score=row.score, verdict=verdict, copy=copy, moved=row.moved)
+        )

@@ -65,7 +65,7 @@ class Ring:
     def __post_init__(self) -> None:
         self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
         counted = self.tally, self.coverage, self.manners.quota, self.ledger
-        self._rejudge = Rejudge(self.store, self.settings.topic.threshold, *counted)
+        self._rejudge = Rejudge(self.store, self.settings, *counted)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._pending: list[Visit] = []
         self._robots: list[RobotsEntry] = []  # since the last commit

@@ -15,6 +15,7 @@ from honeyguide.config import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl.build import opened, seeds_of
 from honeyguide.crawl.progress import Progress, Report
+from honeyguide.crawl.rejudge import overrule
 from honeyguide.crawl.ring import Ring
 from honeyguide.store.store import Store
 from honeyguide.types import Url
@@ -43,6 +44,8 @@ async def run(folder: Path, settings: Settings, observer: Observer | None) -> Re
                         await watching
         if report.failed:
             return report
+        # Labels that came in the last moments, or that a strategy which learns nothing never heard.
+        overrule(ring.store, settings)
         lost = tuple(_lost(ring.store, seeds_of(settings), began))
         return replace(report, warnings=report.warnings + lost)
 

@@ -10,6 +10,7 @@ from honeyguide.crawl import exhausted
 from honeyguide.learning.coverage import Estimate
 from honeyguide.store.counts import Counts, HostRow
 from honeyguide.store.lock import holder
+from honeyguide.store.sound import decimal
 from honeyguide.store.store import Store
 
 
@@ -40,7 +41,7 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
     counts = store.counts()
     waiting = store.meta("waiting") or ""
     redirects, statuses = store.answers()
-    links = int(waiting) if waiting.isdecimal() else None
+    links = decimal(waiting)
     pid = holder(store.folder / "lock")
     return Status(
         **{item.name: getattr(counts, item.name) for item in fields(Counts)},

@@ -13,6 +13,7 @@ from honeyguide.config import FurtherTopic, Settings
 from honeyguide.crawl import examples
 from honeyguide.crawl.topic_file import toml
 from honeyguide.errors import ConfigError
+from honeyguide.store.said import Said, Topics
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label, Url
 
@@ -82,6 +83,30 @@ def judged(settings: Settings) -> dict[Url, dict[str, float]]:
 def best(settings: Settings) -> dict[Url, float]:
     """The same for whoever does not tell topics apart."""
     return {url: max(said.values()) for url, said in judged(settings).items()}
+
+
+def said(store: Store, settings: Settings) -> Said:
+    """What people say of pages: their labels, and before these what topic.toml says."""
+    known, first = names(settings), settings.topic.name
+    given = [
+        (0, Label(url, value, topic="" if name == first else name))
+        for url, values in judged(settings).items()
+        for name, value in values.items()
+    ]
+    several = Topics(known, settings.topic.threshold) if known else None
+    return Said((*given, *store.labels()), several)
+
+
+def counted(store: Store, settings: Settings) -> dict[str, int]:
+    """Relevant pages of each topic; a person's word goes first."""
+    known = names(settings)
+    found = store.by_topic(settings.topic.threshold, known[0])
+    people = said(store, settings)
+    for url in people.urls():
+        for row in store.visit(url):
+            for name, more in people.corrections(row).items():
+                found[name] = found.get(name, 0) + more
+    return {name: max(0, found.get(name, 0)) for name in known}
 
 
 def likeliest(settings: Settings, store: Store, url: Url) -> str:

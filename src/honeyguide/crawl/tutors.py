@@ -18,6 +18,7 @@ from honeyguide.learning.teachers import Automatic, By
 from honeyguide.learning.trainer import Learner
 from honeyguide.protocols import Strategy
 from honeyguide.several import Several
+from honeyguide.store.sound import decimal
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Link, Url
 
@@ -61,7 +62,8 @@ class Tutors:
         self._people = settings.learn.teacher in ("interactive", "both")
         self._automatic = settings.learn.teacher in ("automatic", "both")
         taught = store.meta("taught") or ""
-        newest = int(taught) if taught.isdecimal() else -1
+        known = decimal(taught)
+        newest = -1 if known is None else known
         self._resumed = bool(taught)
         self._heard: dict[tuple[Url, str], float] = {
             (label.url, label.topic or self._first): label.value

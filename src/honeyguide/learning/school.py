@@ -60,7 +60,8 @@ class School:
         """The next generation of this strategy, tried at the gate."""
         labelled = self._pool.labelled()
         judged = self._pool.judged(labelled)
-        assumed = self._assumed(labelled) if not judged else []
+        own = {example.page.url for example in judged}
+        assumed = [e for e in self._assumed(labelled) if e.page.url not in own]
         again = len({e.target >= 0.5 for e in (*labelled, *judged, *assumed)}) < 2
         background = self._pool.visits() if self._visits else []
         examples = (*labelled, *judged, *assumed, *background)

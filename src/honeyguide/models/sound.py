@@ -9,13 +9,16 @@ import numpy as np
 
 from honeyguide.errors import ModelError
 
+_LARGE = 1e30
+"""Weights beyond this come from no lesson, and their products are not finite."""
+
 
 def numbers(what: str, *arrays: Any) -> None:
     """One-dimensional arrays of finite numbers."""
     for array in arrays:
         if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "fiub":
             raise ModelError(f"{what} is damaged: it lacks a row of numbers")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
+        if array.dtype.kind == "f" and not (np.abs(array) < _LARGE).all():
             raise ModelError(f"{what} is damaged: not all of its numbers are finite")
 
 

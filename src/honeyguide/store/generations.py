@@ -89,8 +89,8 @@ class Generations:
     def live(self) -> int | None:
         """The generation that decides; None: there is none yet."""
         row = self._db.one("SELECT value FROM meta WHERE key = 'live'")
-        if row is not None and str(row[0]).isdecimal():
-            return int(row[0])
+        if row is not None and (number := sound.decimal(row[0])) is not None:
+            return number
         row = self._db.one("SELECT max(number) FROM generations")
         return None if row is None or row[0] is None else int(row[0])
 

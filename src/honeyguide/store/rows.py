@@ -113,7 +113,7 @@ _BY_NAME: dict[str, sound.Check] = {
     "parent": sound.chance,
     "verdict": sound.some_chance,
     "reasons": sound.anything,  # whoever reads them is told that they are damaged
-    "warc": sound.anything,
+    "warc": sound.some_text,
 }
 _CHECKS = tuple(
     _BY_NAME.get(name) or _BY_KIND[kind] for name, kind in get_type_hints(VisitRow).items()

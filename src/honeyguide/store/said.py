@@ -40,6 +40,21 @@ class Said:
             return said.get(self._topics.only)
         return next(reversed(said.values()), None)
 
+    def urls(self) -> list[Url]:
+        """Pages of which a person said something."""
+        return list(self._labels)
+
+    def corrections(self, row: VisitRow) -> dict[str, int]:
+        """Topics for which a person says the opposite of the verdict: 1 if it is relevant."""
+        topics, scores = self._topics, self._scores(row)
+        if topics is None or not row.has_page:
+            return {}
+        return {
+            name: 1 if _good(label) else -1
+            for name, label in self._labels.get(row.url, {}).items()
+            if _good(label) != (scores.get(name, 0.0) >= topics.threshold)
+        }
+
     def praised(self) -> Iterator[Url]:
         """Pages that a person called relevant, for any topic."""
         for url, said in self._labels.items():

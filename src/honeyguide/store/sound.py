@@ -55,6 +55,12 @@ def some_text(value: Any) -> str | None:
     return value if type(value) is str else None
 
 
+def decimal(value: Any) -> int | None:
+    """A number as digits, no longer than the database's own."""
+    text = str(value)
+    return int(text) if text.isdecimal() and len(text) < 19 else None
+
+
 def some_address(value: Any) -> str | None:
     return value if is_address(value) else None
 

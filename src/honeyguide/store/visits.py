@@ -144,9 +144,9 @@ class Visits:
         A page that was judged when there was but one topic counts for the ``first``.
         """
         rows = self._db.all(
-            "SELECT each.key, count(*) FROM visits, "
+            "SELECT each.key, count(DISTINCT visits.id) FROM visits, "
             "json_each(CASE WHEN json_valid(topics) THEN topics ELSE '{}' END) AS each "
-            "WHERE topics != '' AND each.type IN ('real', 'integer') "
+            "WHERE topics != '' AND length(topics) < 10000 AND each.type IN ('real', 'integer') "
             "AND each.value BETWEEN ? AND 1 GROUP BY each.key",
             (threshold,),
         )

@@ -121,8 +121,14 @@ class Honeyguide:
                 raise ModelError(f"{_NAME} is damaged: its critic is none")
             sound.numbers(_NAME, self.page_words.rarity, np.array([self.page_machine.offset]))
             sound.equal(_NAME, len(self.page_words), len(self.page_machine.weights))
-        if self.few < 1 or self.page_good < 0:
+        if not 1 <= self.few < _LARGE or not 0 <= self.page_good < _LARGE:
             raise ModelError("strategy.few must be at least 1")
+        stated: tuple[Any, ...] = (self.keywords, self.concepts)
+        kinds = ((self.keywords, str), (self.concepts, Concept))
+        if not all(isinstance(part, tuple) for part in stated) or not all(
+            isinstance(one, kind) for part, kind in kinds for one in part
+        ):
+            raise ModelError(f"{_NAME} is damaged: it states its topic in no words")
 
     # -- the critic ------------------------------------------------------------------------------
 

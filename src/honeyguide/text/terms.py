@@ -23,7 +23,7 @@ _ENDS = {"en": ("e", "i", "y", "bl")}
 in languages that are not here, stemming may change a word's beginning."""
 _PIECE = 1 << 16
 """Words of one piece of text lie so near together that they count as neighbours."""
-_BEGUN = 64
+_BEGUN = 16
 """Beginnings of phrases that are remembered: a hostile piece of text may hold thousands."""
 
 

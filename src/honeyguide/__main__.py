@@ -1,0 +1,6 @@
+"""``python -m honeyguide``"""
+
+from honeyguide.cli.main import run
+
+if __name__ == "__main__":
+    run()
