@@ -45,6 +45,7 @@ def paired(
 ) -> Estimate:
     """The mean difference of two strategies on the same topics and seeds."""
     return bootstrap(
-        [[a - b for a, b in zip(x, y, strict=True)] for x, y in zip(ours, theirs, strict=True)],
+        # One may have fewer draws: then the first ones, which both have.
+        [[a - b for a, b in zip(x, y, strict=False)] for x, y in zip(ours, theirs, strict=True)],
         seed,
     )
