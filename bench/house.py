@@ -121,10 +121,10 @@ def parts(folder: Path, draws: int) -> Iterator[Part]:
         "help": "A help in Turkish, one module",
     }.items():
         yield Part("rivals", title, trials(found[name], everybody, draws))
-    some = [*found["chosen"], *found["webkb"]]
+    some = [*found["chosen"][:1], *found["webkb"]]
     yield Part("parts", "Without a part, or with a dial moved", trials(some, PARTS, min(draws, 2)))
     student = [topic for topic in found["webkb"] if topic[1] == "student"]
-    least = little([*found["others"][::2], *student], min(draws, 2))
+    least = little([*found["others"][::4], *student], min(draws, 2))
     yield Part("little", "How little it needs", least, begun(OURS, "all"))
 
 
@@ -255,7 +255,7 @@ every waiting link whether its page is relevant and takes a relevant one if ther
 what lies behind.
 
 The prior was learned on the embedded web and on made webs of other plans (`bench/prior.py`), not on any
-web of this page. Settings were chosen on four school subjects (those of the parts below) and on the
+web of this page. Settings were chosen on four school subjects (birds, health, space, food) and on the
 departments' pages; the eight subjects, the made web and the Turkish help were not looked at for that.
 `user_utility` is ten times as slow as any other and has two draws. What the figures mean:
 [the strategy](../strategies/honeyguide.md#what-it-reaches).
@@ -264,7 +264,8 @@ LITTLE = """\
 *All*: 20 good pages, up to 40 others, and the keywords that they tell. *3 keywords*: the first three of
 these, and nothing else. *5 good pages*: no keywords and no bad pages. *50 labels*: 17 good and 33 bad
 pages, ten of the fifty called the opposite, no keywords. Seeds and what counts as found are the same for
-all starts. Beside ours, the best published strategies, as far as they can start so. The picture shows ours and the best other from each start.
+all starts. Beside ours, the best published strategies, as far as they can start so. The picture shows
+ours and the best other from each start.
 """
 
 
