@@ -129,8 +129,10 @@ class Collection:
         """Several judgements, all kept or none. Of several topics, they are about the one that is
         named; '': the first; None: each about the one that its page was judged best for."""
         with self._open("write") as store:
-            done = keep(store, self.settings, judged, by, topic)
-        count_labels(self.folder, self.settings, done.urls)
+            pairs = list(judged)
+            done = keep(store, self.settings, pairs, by, topic)
+            urls = [known(store, text) for text, _ in pairs]
+        count_labels(self.folder, self.settings, urls)
         return done
 
     def ask(self, count: int = 5) -> asking.Asked:

@@ -22,8 +22,6 @@ class Labelled(NamedTuple):
     """Of them, for pages that were not fetched (yet)."""
     overruled: int = 0
     """Of them, those that say the opposite of topic.good and topic.bad."""
-    urls: tuple[Url, ...] = ()
-    """The pages."""
 
 
 def keep(
@@ -47,5 +45,4 @@ def keep(
     with store.transaction():
         store.label(labels.values())
     missing = sum(not store.visit(url) for url in labels)
-    opposed = sum(topics.opposed(settings, labels.values()))
-    return Labelled(len(labels), missing, opposed, tuple(labels))
+    return Labelled(len(labels), missing, sum(topics.opposed(settings, labels.values())))
