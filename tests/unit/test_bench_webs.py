@@ -71,4 +71,6 @@ def test_parts_name_parameters_that_exist(house: ModuleType) -> None:
 
     for name in (*house.PARTS, *house.RIVALS):
         chosen = variant(name)
-        build(registry.find(chosen.name), dict(chosen.parameters), "the bench", "strategy.")
+        kind = registry.find(chosen.name)
+        made = build(kind, dict(chosen.parameters), "the bench", "strategy.")
+        assert type(made) is kind, name

@@ -40,13 +40,10 @@ def ask(
 
     `honeyguide ask birds --count 20 --by ada`
     """
-    from honeyguide.crawl.asking import ask as chosen
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.labelling import reading
 
     collection = Collection(name)
-    with reading(collection) as store:
-        left, questions = chosen(store, collection.folder, collection.settings, number)
+    left, questions = collection.ask(number)
     if as_json:
         typer.echo(json.dumps({"left": left, "questions": [_facts(q) for q in questions]}))
         return
@@ -71,7 +68,7 @@ def ask(
 
 def _interview(collection: Collection, questions: list[Question], by: str) -> None:
     """Ask about each; whatever ends it, what was answered is kept."""
-    from honeyguide.crawl.labelling import label
+    from honeyguide.crawl.labels import label_openly
 
     kept = 0
     try:
@@ -83,7 +80,9 @@ def _interview(collection: Collection, questions: list[Question], by: str) -> No
             if answer == "quit":
                 break
             if isinstance(answer, float):
-                _, opposed = label(collection, [(question.row.url, answer)], by, topic)
+                said = [(question.row.url, answer)]
+                folder, settings = collection.folder, collection.settings
+                _, opposed = label_openly(folder, settings, said, by, topic)
                 kept += 1
                 contradicted(opposed)
     except (typer.Abort, KeyboardInterrupt):

@@ -56,7 +56,7 @@ def label(
     """
     from honeyguide.cli.label_file import read
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.labelling import label as keep
+    from honeyguide.crawl.labels import label_openly
     from honeyguide.errors import ConfigError
 
     collection = Collection(name)
@@ -68,7 +68,7 @@ def label(
     if not pairs:
         where = "name a file" if file is None else f"{file} holds no labels; fill in its column"
         raise ConfigError(f"nothing to label: {where}, or use --good URL and --bad URL")
-    done, opposed = keep(collection, pairs, by, topic)
+    done, opposed = label_openly(collection.folder, collection.settings, pairs, by, topic)
     if as_json:
         facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}
         typer.echo(json.dumps(facts))

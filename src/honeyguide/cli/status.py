@@ -35,11 +35,11 @@ def status(
     from rich.table import Table
 
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.labelling import contested
+    from honeyguide.crawl.labels import contested
 
     collection = Collection(name)
     found = collection.status(hosts=hosts)
-    disputed = contested(collection) if found.labels else 0
+    disputed = contested(collection.folder) if found.labels else 0
     if as_json:
         facts = asdict(found) | {
             "harvest": found.harvest,

@@ -42,13 +42,11 @@ from honeyguide.text.tokens import check_language
 from honeyguide.types import (
     UNASKED,
     Candidate,
-    Copy,
     Example,
     Link,
     Request,
     Url,
     Verdict,
-    Visit,
 )
 from honeyguide.url import canonical, domain
 
@@ -219,13 +217,7 @@ def _ledger(store: Store, settings: Settings) -> Ledger:
     newest = store.counts().visits
     for row in store.visits(since=max(0, newest - _RECALLED)):
         if row.status is not None or row.failure not in UNASKED:
-            verdict = None if row.verdict is None else Verdict(row.verdict)
-            copy = None if row.copy_of is None else Copy(row.copy_of, bool(row.copy_exact))
-            ledger.followed(
-                Visit(
-                    row.link, row.at, score=row.score, verdict=verdict, copy=copy, moved=row.moved
-                )
-            )
+            ledger.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
             if row.has_page:
                 ledger.found(row.link, row.verdict or 0.0, ())
     return ledger

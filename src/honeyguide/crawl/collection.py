@@ -15,27 +15,25 @@ from typing import Any
 
 from honeyguide import registry
 from honeyguide.config import Settings, load, parse
-from honeyguide.crawl import asking, examples, judging, topic_file
+from honeyguide.crawl import asking, examples, judging, labels, topic_file
 from honeyguide.crawl import explain as explaining
 from honeyguide.crawl import generations as learning
 from honeyguide.crawl import status as standing
 from honeyguide.crawl import topics as several
 from honeyguide.crawl.addresses import known
 from honeyguide.crawl.build import fence_of, strategy_of
+from honeyguide.crawl.existing import existing
 from honeyguide.crawl.explain import Explanation
-from honeyguide.crawl.labels import Labelled, keep
+from honeyguide.crawl.labels import Labelled
 from honeyguide.crawl.progress import Report
-from honeyguide.crawl.rejudge import count_labels
 from honeyguide.crawl.run import Observer, run
 from honeyguide.crawl.start import suited
 from honeyguide.crawl.status import Status
-from honeyguide.errors import ConfigError, StoreError
+from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 from honeyguide.several import topics_of
-from honeyguide.store.database import Mode
 from honeyguide.store.export import Exported, export
 from honeyguide.store.said import Topics
-from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Label
 
@@ -96,7 +94,7 @@ class Collection:
 
     def status(self, *, hosts: int = 10) -> Status:
         """How it stands; also while it is being crawled."""
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             found = standing.status(store, self.settings, hosts)
             if not self.topics:
                 return found
@@ -104,16 +102,16 @@ class Collection:
 
     def pages(self, *, relevant: bool | None = True) -> Iterator[VisitRow]:
         """The pages found, oldest first."""
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             yield from store.visits(relevant=relevant, page=True)
 
     def text(self, row: VisitRow) -> str:
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             return store.text(row.id)[1]
 
     def explain(self, url: str) -> Explanation:
         """Why an address was fetched, or why not."""
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             meant = known(store, url, waiting=True)
         return explaining.explain(self.folder, self.settings, meant, time.time())
 
@@ -128,33 +126,28 @@ class Collection:
     ) -> Labelled:
         """Several judgements, all kept or none. Of several topics, they are about the one that is
         named; '': the first; None: each about the one that its page was judged best for."""
-        with self._open("write") as store:
-            pairs = list(judged)
-            done = keep(store, self.settings, pairs, by, topic)
-            urls = [known(store, text) for text, _ in pairs]
-        count_labels(self.folder, self.settings, urls)
-        return done
+        return labels.label(self.folder, self.settings, judged, by, topic)
 
     def ask(self, count: int = 5) -> asking.Asked:
         """Pages whose labels would help most."""
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             return asking.ask(store, self.folder, self.settings, count)
 
     def labels(self, url: str) -> dict[str, Label]:
         """The newest label of a page for each topic, by its name; with one topic, under ''."""
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             said = store.labels_about(known(store, url))
         first = self.topics[0] if self.topics else ""
         return {label.topic or first: label for label in said.values()}
 
     def generations(self) -> list[learning.Listed]:
         """What the strategy learned, generation by generation."""
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             return learning.listed(store)
 
     def compare(self, one: int, other: int) -> learning.Comparison:
         """Two generations on the same pages."""
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             return learning.compare(store, one, other, self.settings.topic.threshold)
 
     def judge(self, told: judging.Told = lambda _done, _of: None) -> judging.Judged:
@@ -163,7 +156,7 @@ class Collection:
 
     def use(self, generation: int) -> None:
         """Go back, or forward, to a generation; also while it crawls."""
-        with self._open("write") as store:
+        with existing(self.folder, "write") as store:
             if generation in {known.number for known in store.generations()}:
                 found = store.load_generation(generation, registry.find)
                 if topics_of(found) != self.topics:
@@ -187,7 +180,7 @@ class Collection:
         several.chosen(self.settings, topic)
         threshold = self.settings.topic.threshold
         wanted = Topics(self.topics, threshold, topic) if self.topics else None
-        with self._open("read") as store:
+        with existing(self.folder, "read") as store:
             return export(
                 store,
                 Path(to),
@@ -197,12 +190,6 @@ class Collection:
                 progress=progress,
                 topics=wanted,
             )
-
-    def _open(self, mode: Mode) -> Store:
-        if not (self.folder / "collection.db").exists():
-            place = shlex.quote(str(self.folder))
-            raise StoreError(f"{self.name} is not crawled yet; run: honeyguide crawl {place}")
-        return Store.open(self.folder, mode)
 
 
 def create(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
 from honeyguide.crawl.addresses import known
+from honeyguide.crawl.existing import existing
+from honeyguide.crawl.rejudge import count_labels
 from honeyguide.errors import ConfigError
+from honeyguide.store.labels import contradictions
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 
@@ -24,14 +28,55 @@ class Labelled(NamedTuple):
     """Of them, those that say the opposite of topic.good and topic.bad."""
 
 
-def keep(
+def label(
+    folder: Path,
+    settings: Settings,
+    judged: Iterable[tuple[str, float]],
+    by: str,
+    topic: str | None,
+) -> Labelled:
+    """Keep them, and count what they say at once; a running crawl counts by itself.
+
+    ``topic`` None: each is about the one that its page was judged best for.
+    """
+    pairs = list(judged)
+    with existing(folder, "write") as store:
+        done = _keep(store, settings, pairs, by, topic)
+        urls = [known(store, text) for text, _ in pairs]
+    count_labels(folder, settings, urls)
+    return done
+
+
+def label_openly(
+    folder: Path,
+    settings: Settings,
+    judged: Iterable[tuple[str, float]],
+    by: str,
+    topic: str | None = None,
+) -> tuple[Labelled, list[tuple[Label, Label]]]:
+    """The same, and which of them contradict an earlier label of somebody else: the newest counts,
+    but not silently."""
+    with existing(folder, "read") as store:
+        newest = max((number for number, _ in store.labels()), default=0)
+        done = label(folder, settings, judged, by, topic)
+        pairs = contradictions(store.labels(), newest)
+    return done, [(mine, theirs) for mine, theirs in pairs if mine.by == by]
+
+
+def contested(folder: Path) -> int:
+    """Pages of which people say both (of one topic)."""
+    with existing(folder, "read") as store:
+        return len({(mine.url, mine.topic) for mine, _ in contradictions(store.labels())})
+
+
+def _keep(
     store: Store,
     settings: Settings,
     judged: Iterable[tuple[str, float]],
     by: str,
     topic: str | None,
 ) -> Labelled:
-    """All of them or none; ``topic`` None: each about the one its page was judged best for."""
+    """All of them or none."""
     wanted = None if topic is None else topics.chosen(settings, topic)
     labels: dict[Url, Label] = {}
     for text, value in judged:

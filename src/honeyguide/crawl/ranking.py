@@ -12,10 +12,8 @@ from honeyguide.types import Link
 SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
 
-REVISED = 1
-"""Every so many visits, links are ranked anew about which more is known now, and …"""
-AHEAD = 40
-"""… about so many of those in front."""
+_AHEAD = 40
+"""Of the links in front, about so many are ranked anew after a visit."""
 
 _CHOSEN = frozenset({"seed", "example"})
 """Links that a person gave us."""
@@ -35,9 +33,8 @@ def rank(strategy: Strategy, ledger: Ledger | None, links: Sequence[Link]) -> li
 
 
 def revise(strategy: Strategy, ledger: Ledger, frontier: Frontier) -> None:
-    """After a visit: now and then, what waits is ranked by what the ledger says now."""
-    if ledger.visits % REVISED == 0:
-        frontier.revise(partial(rank, strategy, ledger), ledger.touched(), AHEAD)
+    """After a visit: links about which more is known now are ranked by what the ledger says."""
+    frontier.revise(partial(rank, strategy, ledger), ledger.touched(), _AHEAD)
 
 
 def is_sitemap(link: Link) -> bool:

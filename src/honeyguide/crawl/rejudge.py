@@ -23,7 +23,7 @@ from honeyguide.learning.coverage import Coverage
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import UNKNOWN, Copy, Url, Verdict, Visit
+from honeyguide.types import UNKNOWN, Url, Verdict, Visit
 from honeyguide.url import domain
 
 _MOST = 1_000
@@ -147,7 +147,4 @@ def _tell(
         waiting = [link for link, wanted in zip(links, waits, strict=True) if wanted]
         ledger.found(row.link, verdict.score, waiting)
     for row, verdict in done:
-        copy = None if row.copy_of is None else Copy(row.copy_of, bool(row.copy_exact))
-        ledger.followed(
-            Visit(row.link, row.at, score=row.score, verdict=verdict, copy=copy, moved=row.moved)
-        )
+        ledger.followed(row.followed(verdict))

@@ -17,7 +17,7 @@ from functools import partial
 from math import inf
 
 from honeyguide.config import Settings
-from honeyguide.crawl import exhausted
+from honeyguide.crawl.batch import Batch
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Breath, Enough
@@ -26,16 +26,18 @@ from honeyguide.crawl.progress import Progress, Report, Tally, span
 from honeyguide.crawl.ranking import rank, revise
 from honeyguide.crawl.rejudge import Rejudge
 from honeyguide.crawl.stages import Outcome
-from honeyguide.crawl.turn import Arrived, RobotsEntry, Step, Turn
+from honeyguide.crawl.turn import Arrived, Step, Turn
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.school import Lesson
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Link, Visit
+from honeyguide.types import Candidate, Link
 from honeyguide.url import domain, host
 
-_GROUP, _LINGER_S = 32, 0.2
-"""So many finished visits are committed together, or what there is after so long."""
+_GROUP = 32
+"""Finished visits that are committed together …"""
+_LINGER_S = 0.2
+"""… or after so long."""
 _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
@@ -66,13 +68,14 @@ class Ring:
         self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
         counted = self.tally, self.coverage, self.manners.quota, self.ledger
         self._rejudge = Rejudge(self.store, self.settings, *counted)
+        threshold = self.settings.topic.threshold
+        self._batch = Batch(self.store, self.frontier, self.coverage, threshold)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
-        self._pending: list[Visit] = []
-        self._robots: list[RobotsEntry] = []  # since the last commit
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._learning: asyncio.Task[Lesson] | None = None
-        self._parent = self.generation  # of what is being learned
+        self._parent = self.generation
+        """The generation that is being taught."""
         self._listened = 0.0
         self._trouble: BaseException | None = None
 
@@ -85,7 +88,10 @@ class Ring:
         newest = next(reversed(self._tasks.values()), None)
         wake, tally = self.frontier.wake_at(), self.tally
         return Progress(
-            *(tally.visits, tally.pages, tally.relevant, tally.failures),
+            tally.visits,
+            tally.pages,
+            tally.relevant,
+            tally.failures,
             waiting=len(self.frontier),
             busy=len(self._tasks),
             sites=self.manners.quota.domains(),
@@ -148,7 +154,7 @@ class Ring:
                 self._listened = now
                 self._listen()
             self._start(now)
-            if not self._tasks and self._pending:
+            if not self._tasks and self._batch:
                 self._commit()
                 continue
             wake = self.frontier.wake_at()
@@ -170,8 +176,11 @@ class Ring:
                 pass
 
     def _start(self, now: float) -> None:
-        """Visits leave the frontier while there is room; one takes its place until it is committed,
-        so that a crash repeats no more of them than were allowed at once."""
+        """Visits leave the frontier while there is room for them.
+
+        A visit takes its place until it is committed, so that a crash repeats no more of them
+        than were allowed at once.
+        """
         while self._busy() < self.breath.limit:
             if not self.enough.room(self.tally.visits + len(self._tasks)):
                 return
@@ -185,7 +194,7 @@ class Ring:
             task.add_done_callback(self._ended)
 
     def _busy(self) -> int:
-        return len(self._tasks) + len(self._pending)
+        return len(self._tasks) + len(self._batch)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
@@ -200,11 +209,13 @@ class Ring:
         self._apply(candidate, step)
 
     def _apply(self, candidate: Candidate, step: Step) -> None:
-        """Take a step in: links to the frontier, the visit to the store, all or nothing. No
-        ``await`` stands between these lines, so a commit sees whole visits only."""
+        """Take a step in: links to the frontier, the visit to the store, all or nothing.
+
+        No ``await`` stands between these lines, so a commit sees whole visits only.
+        """
         now, name = self.clock(), host(candidate.link.url)
         if step.robots is not None:
-            self._robots.append(step.robots)
+            self._batch.robots.append(step.robots)
         if step.other is not None:
             self.frontier.release(step.other[0], now, step.other[1])
         if step.outcome is None:
@@ -227,9 +238,9 @@ class Ring:
         if self.ledger is not None and visit.asked:
             self.ledger.followed(visit)
             revise(self.strategy, self.ledger, self.frontier)
-        self._pending.append(visit)
+        self._batch.visits.append(visit)
         self._rejudge.visited(visit)
-        if len(self._pending) >= _GROUP:
+        if len(self._batch) >= _GROUP:
             self._commit()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LINGER_S, self._commit)
@@ -237,25 +248,19 @@ class Ring:
         self._learn()
 
     def _commit(self) -> None:
-        """One transaction: finished visits, their links, and what robots.txt files said. After
-        trouble nothing more is written: what is not committed then will be fetched again, which
-        is better than a journal that disagrees with its frontier."""
+        """Write what is finished.
+
+        After trouble of any kind nothing more is written: what is not committed then will be
+        fetched again, which is better than a journal that disagrees with its frontier.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if self._trouble is not None:
             return
-        visits, robots, self._pending, self._robots = self._pending, self._robots, [], []
         try:
-            with self.store.transaction():
-                self.store.append(visits, self.settings.topic.threshold)
-                self.frontier.flush()
-                for entry in robots:
-                    self.store.save_robots(*entry)
-                self.store.set_meta("waiting", str(len(self.frontier)))
-                exhausted.keep(self.store, self.coverage)
-            self.frontier.flushed()
-            self._rejudge.heed(self.lessons.said(visit.link.url for visit in visits))
+            written = self._batch.write()
+            self._rejudge.heed(self.lessons.said(visit.link.url for visit in written))
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._trouble = error
         self._woken.set()

@@ -11,6 +11,7 @@ from functools import partial
 from typing import NamedTuple, cast
 
 from honeyguide.config import Settings
+from honeyguide.crawl.inside import Inside
 from honeyguide.crawl.ranking import is_sitemap
 from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch.retry import decide
@@ -40,10 +41,6 @@ _PATIENCE = 3
 _TRUST = 0.7
 """What a link on a seed may count on, whatever the verdict on the seed itself."""
 
-_MEMO = 50_000
-LONG = 500
-"""Characters of an address that is remembered for speed."""
-
 _FADE = 0.7
 """What remains of the finder's verdict for links that a list names."""
 
@@ -71,8 +68,11 @@ class Stages:
     find_copy: Callable[[Url, str], Copy | None]
     words: bool = True
     """Whether anybody wants the words of pages, or only their links."""
-    _outside: dict[Url, bool] = field(default_factory=dict)
-    """Addresses that the fence was asked about: the same links stand on page after page."""
+    inside: Inside = field(init=False)
+    """Whether an address lies within the fence."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inside", Inside(self.fence))
 
     def refuse(
         self, candidate: Candidate, now: float, kind: FailureKind, detail: str, generation: int
@@ -239,17 +239,6 @@ class Stages:
         if is_sitemap(link) and link.source and not _same_site(link.url, link.source):
             return False
         return self.inside(link.url)
-
-    def inside(self, url: Url) -> bool:
-        """Whether an address lies within the fence."""
-        outside = self._outside.get(url)
-        if outside is None:
-            if len(self._outside) >= _MEMO:
-                self._outside.clear()
-            outside = self.fence.refuses(Link(url)) is not None
-            if len(url) <= LONG:
-                self._outside[url] = outside
-        return not outside
 
     def refusal(self, link: Link) -> Refusal | None:
         """Why a link may not be visited."""

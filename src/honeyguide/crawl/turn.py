@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from honeyguide.crawl.inside import LONG
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.manners import Manners, Permit
 from honeyguide.crawl.ranking import SITEMAP, is_sitemap, rank
-from honeyguide.crawl.stages import LONG, Outcome, Stages
+from honeyguide.crawl.stages import Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy

@@ -79,6 +79,9 @@ def shown(examples: Sequence[Example], few: int) -> Shown:
         # Where people showed hardly any bad page, somebody must.
         own = [e for e in own if e.target < 0.5] if len(people) - good < few else []
     known = settled((*people, *own))
+    if good >= few and len(known) - good >= few:
+        # Pages that people called bad say it better than any that were only seen.
+        return Shown(list(known.values()), [], good)
     visits = settled(e for e in examples if e.by == "visit")
     beside = [e for url, e in visits.items() if url not in known][-_BESIDE:]
     return Shown(list(known.values()), beside if len(beside) >= _LEAST else [], good)
@@ -104,8 +107,7 @@ def learn(
         # What lifts most pages says little: take half of it back.
         lifted = float(np.median(seen - hints[known:])) if len(seen) else 0.0
         return Critic(machine, shift=-max(0.0, lifted / 2), hint=hint)
-    # Pages that people called bad say it better than any that were only seen.
-    slope, shift = lesson.scale(seen if known - told.good < few else seen[:0])
+    slope, shift = lesson.scale(seen)
     if hints is None:
         return Critic(machine, slope, shift)
     share = few / (few + 2 * told.good)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, get_type_hints
 from honeyguide.store import sound
 from honeyguide.store.codec import unpack_reasons, unpack_topics, unpack_yields
 from honeyguide.store.database import Row
-from honeyguide.types import Link, Reason, Url
+from honeyguide.types import Copy, Link, Reason, Url, Verdict, Visit
 
 
 class VisitRow(NamedTuple):
@@ -84,6 +84,13 @@ class VisitRow(NamedTuple):
     def scores(self) -> dict[str, float]:
         """The verdict's score for each topic by name; empty where there was but one."""
         return unpack_topics(self.topics)
+
+    def followed(self, verdict: Verdict | None) -> Visit:
+        """The visit as far as it tells what came of its link; the verdict may be another by now."""
+        copy = None if self.copy_of is None else Copy(self.copy_of, bool(self.copy_exact))
+        return Visit(
+            self.link, self.at, score=self.score, verdict=verdict, copy=copy, moved=self.moved
+        )
 
     @property
     def link(self) -> Link:

@@ -1,0 +1,28 @@
+"""Whether addresses lie within the fence, remembered: the same links stand on page after page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from honeyguide.scope import Fence
+from honeyguide.types import Link, Url
+
+LONG = 500
+"""Characters of an address that is remembered for speed."""
+_MEMO = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    fence: Fence
+    _known: dict[Url, bool] = field(default_factory=dict)
+
+    def __call__(self, url: Url) -> bool:
+        inside = self._known.get(url)
+        if inside is None:
+            if len(self._known) >= _MEMO:
+                self._known.clear()
+            inside = self.fence.refuses(Link(url)) is None
+            if len(url) <= LONG:
+                self._known[url] = inside
+        return inside
