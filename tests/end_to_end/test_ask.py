@@ -20,7 +20,7 @@ from honeyguide.crawl.generations import Listed
 from honeyguide.store.store import Store
 from tests.commands import Told
 from tests.end_to_end.crawling import COMMAND, collection, journal, start
-from tests.end_to_end.test_learning import _until, _visits, weave
+from tests.end_to_end.test_learning import _until, _visits, newest, weave
 from tests.site.server import Site
 from tests.site.web import weave as bees_web
 
@@ -159,15 +159,12 @@ def test_answers_in_the_middle_of_a_crawl_make_a_generation(site: Site, tmp_path
         said, code = interview(folder, truth, "--count", 8)
         assert (code, "8 labels kept." in said) == (0, True), said
         _until(crawl, lambda: any(row.live and row.generation.number for row in _made(folder)))
-        taught = _visits(folder)
-        _until(crawl, lambda: _visits(folder) >= taught + 25)
+        # A first lesson may have seen the first answers only; the next one sees them all.
+        _until(crawl, lambda: newest(folder, kinds, 20) > 0.8)
     finally:
         crawl.kill()
         crawl.wait()
-    assert "8 labels kept." in said
     assert all(value == kinds[url] for url, value in labels(folder).items())
-    after = [kinds[row.url] for row in journal(folder)[taught + 5 :]]
-    assert sum(after) / len(after) > 0.8, "it goes for what was answered"
 
 
 def _made(folder: Path) -> list[Listed]:
