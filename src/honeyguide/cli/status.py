@@ -67,7 +67,7 @@ def status(
 
 def lines(found: Status) -> Iterator[str]:
     """The status in words."""
-    budget = f" of {found.budget}" if found.budget else ""
+    budget = f" of {found.budget}" if found.budget >= found.visits else ""
     yield (
         f"{found.visits}{budget} {'visit' if (found.budget or found.visits) == 1 else 'visits'}"
         f" · {count(found.pages, 'page')} · {found.relevant} relevant"

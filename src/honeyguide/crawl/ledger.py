@@ -12,6 +12,7 @@ and little later, as in the dynamic models of West, Harrison & Migon 1985.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from honeyguide.types import Link, Url, Visit, Yields
 from honeyguide.url import authority
 
 K = TypeVar("K")
+_Family = tuple[float, float, int]
 
 _PULL = 2.0
 """What the wider circle counts for, in observations."""
@@ -49,7 +51,7 @@ _FAMILIES = 500
 """Newest pages whose links are."""
 _LONG = 500
 """Characters of an address that is ranked anew for its siblings' sake."""
-_TOUCHED = 60
+_TOUCHED = 30
 """Links that are ranked anew at a time."""
 
 
@@ -190,21 +192,43 @@ class Ledger:
         """The same links, each with what came of its like."""
         wider = self._all.good / self._all.count
         hosts: dict[str, tuple[float, float, float]] = {}
+        families: dict[tuple[Url | None, str], _Family] = {}
+        """Most links of a page stand on it alone: what came of its others is found out once."""
         found = []
         for link in links:
             host = authority(link.url)
             if (known := hosts.get(host)) is None:
                 yielded = self._hosts.get(host, _NOTHING)
                 known = hosts[host] = (yielded.mean(wider), yielded.count, yielded.lift)
-            group = self._groups.get((host, link.tag_path), _NOTHING)
-            of_host, hosted, lift_of_host = known
-            siblings, lift, parents, best, relevant, barren = self._parents(link, of_host)
-            yields = Yields(
-                of_host, hosted, group.mean(of_host), group.count, siblings, parents, best,
-                relevant, barren, self.visits,
-                min(max(lift_of_host + group.lift + lift, -_FAR), _FAR),
+            of_host, hosted, lift = known
+            met = self._met.get(link.url)
+            sources = (link.source,) if met is None else met.sources
+            if len(sources) != 1:
+                siblings, surprise, barren = self._family(sources, of_host)
+            else:
+                key = sources[0], host
+                if (family := families.get(key)) is None:
+                    family = families[key] = self._family(sources, of_host)
+                siblings, surprise, barren = family
+            if met is None:
+                parents = best = link.parent
+                relevant = int(link.parent >= self._threshold)
+            else:
+                parents, best = met.total / met.count, met.best
+                relevant, barren = met.relevant, met.barren
+            lift += surprise
+            group = self._groups.get((host, link.tag_path))
+            if group is None:
+                grouped, of_group = 0.0, of_host
+            else:
+                grouped, of_group = group.count, group.mean(of_host)
+                lift += group.lift
+            # Made as tuples are: a hundred of them after every visit.
+            told: tuple[object, ...] = (
+                of_host, hosted, of_group, grouped, siblings, parents, best, relevant, barren,
+                self.visits, lift if -_FAR < lift < _FAR else math.copysign(_FAR, lift),
             )  # fmt: skip
-            found.append(Link(*link[:-1], yields))
+            found.append(tuple.__new__(Link, (*link[:-1], tuple.__new__(Yields, told))))
         return found
 
     def touched(self) -> list[Url]:
@@ -218,26 +242,18 @@ class Ledger:
         self._touched.clear()
         return list(found)
 
-    def _parents(self, link: Link, host: float) -> tuple[float, float, float, float, int, int]:
-        """What came of its siblings, and how surprising that was; verdicts of the pages it stands
-        on, mean and best; how many of these are relevant; steps since the last relevant one."""
-        met, pages = self._met.get(link.url), self._pages
+    def _family(self, sources: Iterable[Url | None], host: float) -> _Family:
+        """Of the pages that a link stands on: what came of the best one's links, how surprising
+        that was on average, steps since the last relevant page."""
         siblings, lift, known, barren = -1.0, 0.0, 0, 0
-        for source in met.sources if met else (link.source,):
-            page = pages.get(source) if source else None
+        for source in sources:
+            page = self._pages.get(source) if source else None
             if page is not None:
                 siblings = max(siblings, page.found.mean(host))
                 lift += page.found.lift
                 known += 1
                 barren = page.barren
-        if known:
-            lift /= known
-        else:
-            siblings = host
-        if met is None:
-            relevant = int(link.parent >= self._threshold)
-            return siblings, lift, link.parent, link.parent, relevant, barren
-        return siblings, lift, met.total / met.count, met.best, met.relevant, met.barren
+        return (siblings, lift / known, barren) if known else (host, 0.0, 0)
 
 
 def _chance(score: Any) -> float:

@@ -12,7 +12,7 @@ from honeyguide.types import Link
 SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
 
-_AHEAD = 40
+_AHEAD = 20
 """Of the links in front, about so many are ranked anew after a visit."""
 
 _CHOSEN = frozenset({"seed", "example"})
