@@ -145,6 +145,11 @@ class Lessons:
             self.told.append(f"generation {live} could not be taken up: {error}")
             return None
 
+    def expect_no_more(self) -> None:
+        """The crawl ends: examples of the topic that did not come by now are not waited for."""
+        self._awaited.clear()
+        self._trainer.expect(0)
+
     def due(self) -> bool:
         return self.learns and self._trainer.due()
 

@@ -54,6 +54,20 @@ class Rejudge:
         early = self.store.visits(page=True, limit=_MOST)
         self._unknown.update((row.url, None) for row in early if unknown(row.verdict, row.reasons))
 
+    @property
+    def waiting(self) -> int:
+        """Pages that nobody could judge yet."""
+        return len(self._unknown)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if not self._unknown:
+            return ()
+        return (
+            f"{len(self._unknown)} visited pages are not judged yet, since too little is known "
+            "of the topic: crawl on, add keywords or bad pages to topic.toml, or label some",
+        )
+
     def visited(self, visit: Visit) -> None:
         verdict = visit.verdict
         page = visit.page

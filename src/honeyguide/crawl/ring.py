@@ -111,6 +111,10 @@ class Ring:
             reason = await self._turn()
             if self._tasks:
                 await asyncio.wait(self._tasks, timeout=_GRACE_S)
+            if self._rejudge.waiting:
+                # What is known of the topic by now must do, or nothing would have been judged.
+                self.lessons.expect_no_more()
+                self._learn()
             if self._learning is not None:
                 await asyncio.wait((self._learning,), timeout=_GRACE_S)
         finally:
@@ -124,7 +128,7 @@ class Ring:
             self.clock() - began,
             self.progress().next_at,
             self.tally.trouble(),
-            (*self.store.warnings, *self.lessons.warnings),
+            (*self.store.warnings, *self.lessons.warnings, *self._rejudge.warnings),
             self.coverage.estimate(len(self.frontier)),
         )
 
