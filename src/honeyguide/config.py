@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeVar, cast
 from honeyguide.errors import ConfigError
 from honeyguide.sane import check
 from honeyguide.strict import build as build
+from honeyguide.watch_settings import NotifySettings as NotifySettings
+from honeyguide.watch_settings import WatchSettings as WatchSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +209,8 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
     stop: StopSettings = field(default_factory=StopSettings)
+    watch: WatchSettings = field(default_factory=WatchSettings)
+    notify: tuple[NotifySettings, ...] = ()
     strategy: dict[str, Any] = field(default_factory=dict)
     """Parameters of the chosen strategy, checked against its own fields."""
 
@@ -243,6 +247,8 @@ def parse(raw: dict[str, Any], where: str = "settings") -> Settings:
     """Settings from nested dictionaries, every key and value checked."""
     if isinstance(raw.get("topics"), dict):
         raise ConfigError(f"{where}: further topics are a list of tables; write [[topics]]")
+    if isinstance(raw.get("notify"), dict):
+        raise ConfigError(f"{where}: each channel is a table of its own; write [[notify]]")
     settings = cast("Settings", build(Settings, raw, where, ""))
     check(settings, where)
     return settings

@@ -222,6 +222,8 @@ def test_a_strangers_collection_is_asked_exported_and_crawled(tmp_path: Path, li
 def test_an_older_collection_gets_its_columns(folder: Path) -> None:
     with Store.open(folder, "write") as store:
         store.label([Label(good(1).link.url, 1.0, "ada")])
+    tables = ("pages", "versions", "bodies", "watched", "watch_facts", "changes", "outbox")
+    change(folder, "; ".join(f"DROP TABLE {name}" for name in tables))
     change(
         folder,
         "ALTER TABLE visits DROP COLUMN topics; ALTER TABLE labels DROP COLUMN topic; "

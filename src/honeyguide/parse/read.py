@@ -54,7 +54,7 @@ def read(
     """
     content_type, media_type = response.header("content-type"), response.media_type
     body = _within(response, link, html_limit)
-    if _is_binary(body, content_type):
+    if is_binary(body, content_type):
         said = ascii(media_type[:80])[1:-1]
         raise ParseError(f"{response.url}: no text ({said or 'no media type'})")
     text, charset = decode(body, content_type, host(response.url))
@@ -144,7 +144,7 @@ _ROOTS = {
 _MEDIA_TYPES = {"html": "text/html", "xhtml": "application/xhtml+xml"}
 
 
-def _is_binary(body: bytes, content_type: str) -> bool:
+def is_binary(body: bytes, content_type: str) -> bool:
     """Whether these bytes cannot be text in any encoding we would read them in."""
     start = body[:_HEAD]
     if _UTF16.match(start) or "utf-16" in content_type.lower():

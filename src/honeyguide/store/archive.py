@@ -113,8 +113,11 @@ class Archive:
             self._db.run("INSERT INTO warcs VALUES(?, ?, 0)", (number, name))
         self._file, self._name, self._committed, self._length = number, name, 0, 0
 
-    def add(self, answer: Response) -> Place:
-        """Take an answer in; it reaches the file with the transaction."""
+    def add(self, answer: Response, *, whole: bool = False) -> Place:
+        """Take an answer in; it reaches the file with the transaction.
+
+        A payload that an earlier visit brought is only referred to, unless it is wanted ``whole``.
+        """
         digest = warc.digest(answer.payload)
         if self._file is None or not self._settings.warc:
             return Place(digest)
@@ -122,7 +125,7 @@ class Archive:
             self._take(warc.info(self._name, self._clock()))
         identity = warc.new_id()
         payload_of = None
-        earlier = self._earlier(answer, digest)
+        earlier = None if whole else self._earlier(answer, digest)
         if earlier is None:
             data = warc.response(answer, digest, identity)
         else:
@@ -135,6 +138,18 @@ class Archive:
         if asked:
             self._take(asked)
         return Place(digest, self._file, offset, len(data), len(asked), payload_of)
+
+    def again(self, answer: Response, since: float) -> None:
+        """An answer that brought nothing new since the one of that time: a revisit record."""
+        if self._file is None or not self._settings.warc:
+            return
+        if self._length == 0:
+            self._take(warc.info(self._name, self._clock()))
+        identity, digest = warc.new_id(), warc.digest(answer.payload)
+        profile = warc.NOT_MODIFIED if answer.status == 304 else warc.IDENTICAL
+        self._take(warc.revisit(answer, profile, digest, answer.url, since, identity))
+        if asked := warc.request(answer, identity):
+            self._take(asked)
 
     def remember(self, place: Place, visit: int, size: int) -> None:
         """From now on, answers with this payload refer to this visit."""

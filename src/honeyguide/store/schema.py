@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
-VERSION = 3
+VERSION = 4
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -72,7 +72,55 @@ ALTER TABLE visits ADD COLUMN topics TEXT NOT NULL DEFAULT '';
 ALTER TABLE labels ADD COLUMN topic TEXT NOT NULL DEFAULT '';
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS)
+_WATCH = """
+CREATE TABLE pages(id INTEGER PRIMARY KEY, fingerprint INTEGER NOT NULL, url TEXT NOT NULL);
+CREATE INDEX pages_fingerprint ON pages(fingerprint);
+CREATE TABLE versions(
+  page INTEGER NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL, seen REAL NOT NULL,
+  status INTEGER NOT NULL, content_type TEXT NOT NULL, body INTEGER NOT NULL,
+  PRIMARY KEY(page, number)
+) WITHOUT ROWID;
+CREATE INDEX versions_body ON versions(body);
+CREATE TABLE bodies(
+  id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, size INTEGER NOT NULL,
+  base INTEGER, depth INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE INDEX bodies_base ON bodies(base) WHERE base IS NOT NULL;
+
+CREATE TABLE watched(
+  id INTEGER PRIMARY KEY, url TEXT NOT NULL, fingerprint INTEGER NOT NULL, host TEXT NOT NULL,
+  edited INTEGER NOT NULL, added REAL NOT NULL, by TEXT NOT NULL, weight REAL NOT NULL,
+  state TEXT NOT NULL, visited REAL, succeeded REAL, changed REAL, due REAL,
+  etag TEXT NOT NULL, modified TEXT NOT NULL, digest BLOB NOT NULL, rate BLOB NOT NULL,
+  visits INTEGER NOT NULL, changes INTEGER NOT NULL, failures INTEGER NOT NULL,
+  masks TEXT NOT NULL, note TEXT NOT NULL
+);
+CREATE INDEX watched_fingerprint ON watched(fingerprint);
+CREATE INDEX watched_host ON watched(host);
+CREATE INDEX watched_edited ON watched(edited);
+CREATE TABLE watch_facts(
+  kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY(kind, name)
+) WITHOUT ROWID;
+
+CREATE TABLE changes(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL, fingerprint INTEGER NOT NULL,
+  host TEXT NOT NULL, at REAL NOT NULL, since REAL NOT NULL, kinds TEXT NOT NULL,
+  significance REAL NOT NULL, masked INTEGER NOT NULL, detail TEXT NOT NULL,
+  old INTEGER, new INTEGER, seen REAL, edits BLOB NOT NULL
+);
+CREATE INDEX changes_fingerprint ON changes(fingerprint);
+CREATE INDEX changes_host ON changes(host);
+CREATE INDEX changes_at ON changes(at);
+CREATE TABLE outbox(
+  channel TEXT NOT NULL, change INTEGER NOT NULL, queued REAL NOT NULL, message TEXT NOT NULL,
+  tries INTEGER NOT NULL, next REAL, sent REAL, failed REAL, why TEXT NOT NULL,
+  PRIMARY KEY(channel, change)
+) WITHOUT ROWID;
+CREATE INDEX outbox_next ON outbox(channel, next) WHERE sent IS NULL;
+CREATE INDEX outbox_change ON outbox(change);
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS, _WATCH)
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 assert len(STEPS) == VERSION
 

@@ -18,19 +18,24 @@ from honeyguide.config import StoreSettings
 from honeyguide.errors import StoreError
 from honeyguide.store import files, warc
 from honeyguide.store.archive import NOWHERE, Archive, place
+from honeyguide.store.changes import Changes
 from honeyguide.store.codec import Codec
 from honeyguide.store.copies import Copies
 from honeyguide.store.counts import Counted, Counts, HostRow, Tally
 from honeyguide.store.database import Database, Guard, Mode
+from honeyguide.store.facts import Facts
 from honeyguide.store.generations import Find, Generation, Generations
 from honeyguide.store.labels import Labels
 from honeyguide.store.lock import Lock
 from honeyguide.store.log import DiskLog
 from honeyguide.store.marks import mark
+from honeyguide.store.outbox import Outbox
 from honeyguide.store.robots import RobotsRow, RobotsTable
 from honeyguide.store.sketch import Sketcher
+from honeyguide.store.versions import Versions
 from honeyguide.store.visits import VisitRow, Visits
-from honeyguide.types import Copy, Label, Page, Url, Verdict, Visit
+from honeyguide.store.watched import Watched
+from honeyguide.types import Copy, Label, Page, Response, Url, Verdict, Visit
 
 
 class Store:
@@ -58,6 +63,11 @@ class Store:
         self._labels = Labels(db)
         self._robots = RobotsTable(db, codec)
         self._generations = Generations(db)
+        self.versions = Versions(db)
+        self.watched = Watched(db, self._visits)
+        self.changes = Changes(db, codec)
+        self.outbox = Outbox(db)
+        self.facts = Facts(db)
 
     @classmethod
     def open(
@@ -136,6 +146,14 @@ class Store:
             raise
         self._copies.commit()
         self._archive.commit()
+
+    def archive(self, answer: Response, since: float | None = None) -> None:
+        """Keep a revisit's answer in the WARC files, inside a transaction: whole, or, if nothing is
+        new ``since`` the answer of that time, as a revisit record."""
+        if since is None:
+            self._archive.add(answer, whole=True)
+        else:
+            self._archive.again(answer, since)
 
     def append(self, visits: Sequence[Visit], threshold: float = 0.5) -> list[int]:
         """Journal visits, inside a transaction; the numbers of their rows."""

@@ -1,0 +1,334 @@
+"""The change feed and the outbox: found again, told once, and lost in no crash."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zstandard
+
+from honeyguide.store import Store
+from honeyguide.store.outbox import Unsent
+from honeyguide.types import Change, ChangeKind, Edit, Url
+from tests.unit.store_visits import change as stranger
+
+NOW = 1_700_000_000.0
+
+
+def made(n: int, *kinds: ChangeKind, **more: Any) -> Change:
+    values: dict[str, Any] = {
+        "significance": n / 10,
+        "since": NOW - 5,
+        "edits": (
+            Edit("changed", "div/p", f"old {n}", f"Yeni fiyat {n}", 0.5),
+            Edit("data", "offers.price", "1", "2"),
+        ),
+        "links_added": (Url(f"https://example.org/new/{n}"),),
+        "links_removed": (Url("https://example.org/old"),),
+        "masked": n,
+        "detail": f"detail {n}",
+        **more,
+    }
+    url = Url(f"https://host{n % 3}.example.org/{n}")
+    return Change(url, NOW + n, kinds or ("content", "links"), **values)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with Store.open(tmp_path, "crawl") as store:
+        yield store
+
+
+def test_a_change_comes_back_as_it_was(store: Store) -> None:
+    number = store.changes.append(made(3), 4, 5)
+    row = store.changes.one(number)
+    assert row is not None
+    assert row == (number, made(3), 4, 5, None)
+    bare = Change(Url("https://e.org/"), NOW, ("gone",))
+    row = store.changes.one(store.changes.append(bare))
+    assert row is not None
+    assert (row.change, row.old, row.new) == (bare, None, None)
+    assert store.changes.one(99) is None
+
+
+def test_the_feed_is_newest_first_and_filtered(store: Store) -> None:
+    with store.transaction():
+        for n in range(10):
+            kinds: tuple[ChangeKind, ...] = (("content", "links"), ("gone",), ("minor",))[n % 3]
+            store.changes.append(made(n, *kinds))
+
+    def found(**filters: Any) -> list[int]:
+        return [row.id - 1 for row in store.changes.newest(**filters)]
+
+    assert found() == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+    assert found(limit=2) == [9, 8]
+    assert found(limit=0) == []
+    assert found(before=9, limit=2) == [7, 6]
+    assert found(since=NOW + 3, until=NOW + 5) == [4, 3]
+    assert found(kinds=["links"]) == [9, 6, 3, 0]
+    assert found(kinds=["gone", "minor"], significance=0.5) == [8, 7, 5]
+    assert found(kinds=["link"]) == []
+    assert found(url=made(4).url) == [4]
+    assert found(host="host2.example.org") == [8, 5, 2]
+    assert found(words=["YENI", "fiyat 7"]) == [7]
+    assert found(words=["yeni", "nowhere"]) == []
+    assert found(words=["detail 3"], host="host0.example.org") == [3]
+    store.changes.saw([10, 9], NOW)
+    assert found(unseen=True, limit=2) == [7, 6]
+    store.changes.saw([10], None)
+    assert found(unseen=True, limit=2) == [9, 7]
+
+
+def test_a_long_feed_is_read_in_parts(store: Store) -> None:
+    with store.transaction():
+        for n in range(250):
+            store.changes.append(made(n, significance=0.5))
+    assert [row.id for row in store.changes.newest()] == list(range(250, 0, -1))
+
+
+def test_what_is_kept_of_a_huge_change_is_bounded(store: Store) -> None:
+    path, text = "p" * 9_999, "x" * 50_000
+    edits = tuple(Edit("added", path, "", text, n / 2e5) for n in range(100_000))
+    links = tuple(Url(f"https://example.org/{n}") for n in range(5_000))
+    huge = made(1, edits=edits, links_added=(*links, Url("https://e.org/" + "x" * 9_999)))
+    row = store.changes.one(store.changes.append(huge))
+    assert row is not None
+    kept = row.change.edits
+    assert sum(len(edit.new) for edit in kept) == 500_000
+    assert [edit.weight for edit in kept] == [edit.weight for edit in edits[-125:]]
+    assert all(len(edit.new) == 4_000 and edit.new.endswith("…") for edit in kept)
+    assert row.change.links_added == links[:1_000]
+    short = tuple(Edit("moved", "p", weight=-n) for n in range(700))
+    row = store.changes.one(store.changes.append(made(1, edits=short)))
+    assert row is not None
+    assert len(row.change.edits) == 500
+
+
+def test_odd_changes_are_kept(store: Store) -> None:
+    odd = made(1, significance=float("nan"), edits=(Edit("added", "\ud800", "", "a\ud800\0b"),))
+    row = store.changes.one(store.changes.append(odd))
+    assert row is not None
+    assert row.change.significance == 0.0
+    assert row.change.edits == (Edit("added", "?", "", "a?\0b"),)
+
+
+def test_numbers_do_not_come_back(store: Store) -> None:
+    for n in range(3):
+        store.changes.append(made(n))
+    store.outbox.queue([1, 2, 3], "mail", NOW)
+    store.outbox.sent("mail", [1, 2], NOW)
+    store.outbox.queue([2], "hook", NOW)
+    assert store.changes.forget(NOW + 99) == 1, "the others are still to be told"
+    store.outbox.sent("hook", [2], NOW)
+    store.outbox.failed("mail", [3], NOW, "no", None)
+    assert store.changes.forget(NOW + 2) == 1, "the third is younger"
+    assert store.changes.forget(NOW + 99) == 1
+    assert store._db.all("SELECT * FROM outbox") == []
+    assert store.changes.append(made(1)) == 4
+
+
+# -- the outbox --------------------------------------------------------------------------------
+
+
+def test_each_change_is_told_once_on_each_channel(store: Store) -> None:
+    box = store.outbox
+    box.queue([1, 2, 3], "mail", NOW)
+    box.queue([3, 4], "mail", NOW + 1)
+    box.queue([2], "hook", NOW)
+    assert box.unsent("mail", NOW - 1) == []
+    assert [one.change for one in box.unsent("mail", NOW + 1)] == [1, 2, 3, 4]
+    assert box.unsent("hook", NOW) == [Unsent(2, NOW, "", 0)]
+    box.sent("mail", [1, 2, 3], NOW + 2)
+    assert [one.change for one in box.unsent("mail", NOW + 9)] == [4]
+    box.queue([1, 2, 3, 4], "mail", NOW + 3)
+    box.failed("mail", [1], NOW, "late", NOW)
+    box.defer("mail", [1], NOW)
+    assert [one.change for one in box.unsent("mail", NOW + 9)] == [4], "told is told"
+    assert [one.change for one in box.unsent("hook", NOW + 9)] == [2]
+
+
+def test_failures_wait_and_are_given_up(store: Store) -> None:
+    box = store.outbox
+    assert box.wake_at("mail") is None
+    box.queue([1, 2], "mail", NOW, ready=NOW + 5)
+    assert box.wake_at("mail") == NOW + 5
+    box.failed("mail", [1], NOW + 6, "refused\ud800" + "x" * 9_999, NOW + 60)
+    assert [one.change for one in box.unsent("mail", NOW + 59)] == [2]
+    box.defer("mail", [2], NOW + 100)
+    assert box.wake_at("mail") == NOW + 60
+    assert box.unsent("mail", NOW + 60) == [Unsent(1, NOW, "", 1)]
+    box.failed("mail", [1], NOW + 61, "gone", None)
+    assert [one.change for one in box.unsent("mail", NOW + 1e6)] == [2]
+    box.defer("mail", [1], NOW)
+    box.sent("mail", [2], NOW + 100)
+    assert box.unsent("mail", NOW + 1e6) == []
+    assert box.tidings() == [("mail", 0, 1, 1, NOW + 61, "gone")]
+
+
+def test_a_message_that_was_not_noted_comes_back_the_same(store: Store) -> None:
+    box = store.outbox
+    box.queue([5, 6, 7], "mail", NOW)
+    key = box.bundle("mail", [7, 5])
+    # Killed while sending. Meanwhile others were queued.
+    box.queue([1, 8], "mail", NOW)
+    found = box.unsent("mail", NOW)
+    assert [(one.change, one.message) for one in found] == [
+        (5, key), (7, key), (1, ""), (6, ""), (8, ""),
+    ]  # fmt: skip
+    assert box.bundle("mail", [5, 7]) == key
+    other = box.bundle("mail", [1, 6, 8])
+    assert other != key
+    box.bundle("mail", [1, 5])
+    assert {one.message for one in box.unsent("mail", NOW)} == {key, other}, "once and for all"
+    assert box.bundle("mail", []) == ""
+    box.queue([5, 7], "hook", NOW)
+    assert box.bundle("hook", [5, 7]) not in (key, other), "another message, to somebody else"
+
+
+# -- strangers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lie", ["x", b"\xff", 1e300, -1e300, 9e999, 2**62, -7])
+def test_rows_are_of_the_kinds_they_claim(tmp_path: Path, lie: object) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        for n in range(3):
+            store.outbox.queue([store.changes.append(made(n))], "mail", NOW)
+    names = ["at", "since", "kinds", "significance", "masked", "detail", "old", "new", "seen"]
+    stranger(
+        tmp_path, f"UPDATE changes SET {', '.join(f'{n} = ?1' for n in (*names, 'edits'))}", lie
+    )
+    stranger(tmp_path, "UPDATE changes SET url = 'x' WHERE id = 2")
+    stranger(tmp_path, "UPDATE outbox SET queued = ?1, message = ?1, tries = ?1, why = ?1", lie)
+    with Store.open(tmp_path, "crawl") as store:
+        rows = list(store.changes.newest())
+        assert [row.id for row in rows] == [3, 1]
+        for row in rows:
+            assert row.change.kinds == row.change.edits == ()
+            assert row.change.significance == 0.0
+            assert abs(row.change.at) <= 1e300
+            assert row.change.masked >= 0
+        for one in store.outbox.unsent("mail", NOW):
+            assert one.message == "", "it goes into headers"
+            assert one.tries >= 0
+        store.outbox.tidings()
+        store.outbox.sent("mail", [1], NOW)
+        store.changes.forget(NOW)
+
+
+def test_what_is_no_change_is_not_to_be_told(tmp_path: Path) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        store.outbox.queue([1], "mail", NOW)
+    stranger(tmp_path, "UPDATE outbox SET change = 'x'")
+    with Store.open(tmp_path, "read") as store:
+        assert store.outbox.unsent("mail", NOW) == []
+        assert store.outbox.wake_at("mail") is None, "or one would wake for nothing, for ever"
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [
+        b"plain",
+        zstandard.ZstdCompressor().compress(bytes(50_000_000)),
+        zstandard.ZstdCompressor().compress(b"\x93" * 100_000),
+        zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(((("what",),), (), ()))),
+        zstandard.ZstdCompressor().compress(
+            msgspec.msgpack.encode(((("added", "p", "", "x", "heavy"),), (), ()))
+        ),
+    ],
+)
+def test_damaged_edits_cost_only_themselves(tmp_path: Path, edits: bytes) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        store.changes.append(made(1))
+    stranger(tmp_path, "UPDATE changes SET edits = ?", edits)
+    with Store.open(tmp_path, "read") as store:
+        [row] = store.changes.newest()
+        assert row.change.kinds == ("content", "links")
+        assert row.change.edits == row.change.links_added == ()
+
+
+def test_links_and_weights_of_a_stranger(tmp_path: Path) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        store.changes.append(made(1))
+    lies = ((("added", "p", "", "x", 7e300),), ("javascript:x", "https://e.org/"), ("file:///",))
+    data = zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(lies))
+    stranger(tmp_path, "UPDATE changes SET edits = ?", data)
+    with Store.open(tmp_path, "read") as store:
+        [row] = store.changes.newest()
+        assert row.change.edits == (Edit("added", "p", "", "x", 0.0),)
+        assert row.change.links_added == ("https://e.org/",)
+        assert row.change.links_removed == ()
+
+
+# -- killed ------------------------------------------------------------------------------------
+
+WATCH = """
+import sys
+from pathlib import Path
+from honeyguide.store import Store
+from honeyguide.types import Change, Edit, Url
+told = open(sys.argv[2], "a", buffering=1)
+with Store.open(Path(sys.argv[1]), "crawl") as store:
+    print("started", flush=True)
+    url = Url("https://example.org/")
+    body = b"<p>" + b" ".join(b"word%d" % (n * n % 997) for n in range(2000))
+    while True:
+        latest = store.versions.latest(url)
+        number = latest.number if latest else 0
+        with store.transaction():
+            new = store.versions.add(url, body + b"%d" % number, float(number))
+            change = Change(url, float(number), ("content",), 0.5, edits=(Edit("added", "p"),))
+            store.outbox.queue([store.changes.append(change, number, new)], "mail", 0.0)
+        bundles = {}
+        for one in store.outbox.unsent("mail", 1.0):
+            bundles.setdefault(one.message, []).append(one.change)
+        for key, changes in bundles.items():
+            key = key or store.outbox.bundle("mail", changes)
+            told.write(f"{key} {' '.join(map(str, changes))}\\n")
+            store.outbox.sent("mail", changes, 1.0)
+"""
+
+
+def test_kill_at_any_instant_loses_no_version_and_tells_nothing_anew(tmp_path: Path) -> None:
+    chance = random.Random(7)
+    folder, told = tmp_path / "c", tmp_path / "told"
+    for _ in range(5):
+        process = subprocess.Popen(
+            [sys.executable, "-c", WATCH, str(folder), str(told)],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"started\n"
+        # Real time, for once: the instant of the kill must not depend on what the child does.
+        time.sleep(chance.uniform(0.0, 0.2))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+
+    messages = [line.split() for line in told.read_text().splitlines()]
+    with Store.open(folder, "crawl") as store:
+        store.check()
+        versions = [row.number for row in store.versions.history(Url("https://example.org/"))]
+        rows = list(store.changes.newest())
+        assert versions == list(range(1, len(versions) + 1))
+        assert [row.new for row in reversed(rows)] == versions, "a change for every version"
+        waiting = {one.change for one in store.outbox.unsent("mail", 1.0)}
+        queued = {row[0] for row in store._db.all("SELECT change FROM outbox")}
+        assert queued == {row.id for row in rows}, "each is told, or will be"
+        assert store.versions.body(Url("https://example.org/"), versions[-1])
+    # Whoever got a message twice can tell by its key, and it says the same.
+    contents: dict[str, list[str]] = {}
+    for key, *changes in messages:
+        assert contents.setdefault(key, changes) == changes
+    once = [number for changes in contents.values() for number in map(int, changes)]
+    assert len(once) == len(set(once)), "no change is in two messages"
+    assert queued - waiting <= set(once)
+    assert len(messages) - len(contents) <= 5, "at most what was in flight at each kill"
+    assert len(versions) > 5
