@@ -17,7 +17,7 @@ COMMAND = [sys.executable, "-m", "honeyguide.cli.main"]
 
 
 def collection(
-    folder: Path, seeds: Sequence[str], strategy: str = "keyword", **tables: dict[str, Any]
+    folder: Path, seeds: Sequence[str], strategy: str = "keyword", **tables: Any
 ) -> Collection:
     """A collection whose crawl may visit this machine, without delay unless said so."""
     fetch = {"private_addresses": True, "connect_s": 2, "read_s": 2, "total_s": 4}

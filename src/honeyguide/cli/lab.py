@@ -12,6 +12,7 @@ from honeyguide.cli.compare import compare
 from honeyguide.cli.options import Command, Group
 from honeyguide.cli.overlap import overlap
 from honeyguide.cli.paper import paper
+from honeyguide.cli.revisit import revisit
 from honeyguide.cli.webs import Aliases, Disallow, Errors, RobotsFile, Strip, rules
 from honeyguide.cli.words import count, say
 
@@ -29,6 +30,7 @@ def lab() -> None:
 
 app.command("compare", cls=Command)(compare)
 app.command("overlap", cls=Command)(overlap)
+app.command("revisit", cls=Command)(revisit)
 app.command("paper", cls=Command)(paper)
 
 

@@ -14,6 +14,7 @@ import typer
 
 from honeyguide.cli import (
     ask,
+    changes,
     crawl,
     demo,
     explain,
@@ -28,6 +29,7 @@ from honeyguide.cli import (
     status,
     strategies,
     version,
+    watch,
 )
 from honeyguide.cli.options import Command, Group
 from honeyguide.cli.words import plain, say
@@ -67,6 +69,10 @@ app.command("export", cls=Command)(export.export)
 app.command("label", cls=Command)(label.label)
 app.command("ask", cls=Command)(ask.ask)
 app.command("judge", cls=Command)(judge.judge)
+app.command("watch", cls=Command)(watch.watch)
+app.command("changes", cls=Command)(changes.changes)
+app.command("diff", cls=Command)(changes.diff)
+app.command("history", cls=Command)(changes.history)
 app.command("strategies", cls=Command)(strategies.strategies)
 app.command("generations", cls=Command)(generations.generations)
 app.command("settings", cls=Command)(settings.settings)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "new", "crawl", "status", "explain", "export", "label", "ask", "generations", "judge",
-    "settings", "demo", "lab", "ontology", "strategies", "version",
+    "watch", "changes", "diff", "history", "settings", "demo", "lab",
+    "ontology", "strategies", "version",
 )  # fmt: skip
 _HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
 

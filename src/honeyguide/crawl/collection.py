@@ -209,10 +209,12 @@ def create(
     strategy: str = "",
     pages: int = 1000,
     topics: Iterable[dict[str, Any]] = (),
+    notify: Iterable[dict[str, Any]] = (),
     **tables: dict[str, Any],
 ) -> Collection:
     """A new collection with its topic.toml; further tables (``scope={…}``) as in the file, and
-    further topics (``topics=[{"name": …, "keywords": […]}]``).
+    further topics (``topics=[{"name": …, "keywords": […]}]``) and who is told of changes
+    (``notify=[{"to": …}]``).
 
     Files given as examples are copied into it.
     """
@@ -244,13 +246,14 @@ def create(
     for name, table in tables.items():
         _check_table(name, table)
         chosen.setdefault(name, {}).update(table)
-    further = list(topics)
-    settings = parse(chosen | ({"topics": further} if further else {}))
+    further, channels = list(topics), list(notify)
+    lists = {"topics": further, "notify": channels}
+    settings = parse(chosen | {name: found for name, found in lists.items() if found})
     user_agent(settings.fetch.contact, "0")
     fence_of(settings)
     strategy_of(settings)
     several.judged(settings)
-    end = several.compose(further)
+    end = several.compose(further, channels)
     topic_file.write(folder, chosen)
     several.add(folder, end)
     for kind, files in brought.items():

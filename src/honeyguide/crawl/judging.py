@@ -9,6 +9,7 @@ from typing import NamedTuple
 from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
+from honeyguide.crawl.build import strategy_of
 from honeyguide.crawl.rejudge import overrule
 from honeyguide.errors import ConfigError
 from honeyguide.protocols import Strategy
@@ -28,6 +29,18 @@ class Judged(NamedTuple):
     """Relevant pages before …"""
     after: int
     """… and now."""
+
+
+def judge_of(folder: Path, settings: Settings) -> tuple[Strategy, int]:
+    """Who judges in this collection now: its live generation, and that generation's number."""
+    if (folder / "collection.db").exists():
+        with Store.open(folder, "read") as store:
+            live = store.live()
+            if live is not None:
+                found: Strategy = store.load_generation(live, registry.find)
+                if topics_of(found) == topics.names(settings):
+                    return found, live
+    return strategy_of(settings), 0
 
 
 def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None) -> Judged:

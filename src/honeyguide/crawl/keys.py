@@ -7,9 +7,13 @@ import inspect
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from honeyguide import config
+from honeyguide import config, watch_settings
 
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true/false"}
+
+
+_LISTS = frozenset({"notify"})
+"""Tables of which there may be several; further topics have the keys of the first."""
 
 
 class Key(NamedTuple):
@@ -32,6 +36,8 @@ def tables() -> dict[str, Table]:
     said = _meanings()
     found = {}
     for name, hint in get_type_hints(config.Settings).items():
+        if get_origin(hint) is tuple and name in _LISTS:
+            hint = get_args(hint)[0]  # told as one of them
         if isinstance(hint, type) and is_dataclass(hint):
             hints = get_type_hints(hint)
             keys = tuple(
@@ -57,12 +63,12 @@ def _kind(hint: Any) -> tuple[str, tuple[str, ...]]:
 def _meanings() -> dict[tuple[str, str], str]:
     """(class, field) → the text below the field, and (class, '') → the class's own."""
     try:
-        tree = ast.parse(inspect.getsource(config))
+        source = "\n".join(inspect.getsource(module) for module in (config, watch_settings))
     except OSError:
         # Installed without its source: the keys are still right, they only go unexplained.
         return {}
     found: dict[tuple[str, str], str] = {}
-    for node in tree.body:
+    for node in ast.parse(source.replace("from __future__ import annotations", "")).body:
         if not isinstance(node, ast.ClassDef):
             continue
         found[node.name, ""] = ast.get_docstring(node) or ""

@@ -124,17 +124,21 @@ def opposed(settings: Settings, labels: Iterable[Label]) -> Iterator[bool]:
         yield abs(label.value - said) > 0.5
 
 
-def compose(further: Sequence[dict[str, Any]]) -> str:
-    """The end of a new topic.toml: further topics; without any, how they would look."""
-    text = "".join(
-        "\n[[topics]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in topic.items())
-        for topic in further
+def compose(further: Sequence[dict[str, Any]], notify: Sequence[dict[str, Any]] = ()) -> str:
+    """The end of a new topic.toml: further topics, without any how they would look; and who is told
+    of changes."""
+    text, told = (
+        "".join(
+            f"\n[[{name}]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in table.items())
+            for table in tables
+        )
+        for name, tables in (("topics", further), ("notify", notify))
     )
     try:
-        text.encode()
+        (text + told).encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"these topics are no valid text: {error}") from error
-    return text or SHOWN
+        raise ConfigError(f"these tables are no valid text: {error}") from error
+    return (text or SHOWN) + told
 
 
 def add(folder: Path, text: str) -> None:

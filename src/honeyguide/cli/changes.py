@@ -1,0 +1,271 @@
+"""``honeyguide changes``, ``diff`` and ``history``: what the watch found, for people."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+
+import typer
+
+from honeyguide.cli.options import Json, Name
+from honeyguide.cli.words import console, plain, say, when
+from honeyguide.errors import ConfigError
+
+if TYPE_CHECKING:
+    from honeyguide.store.changes import ChangeRow
+    from honeyguide.store.store import Store
+    from honeyguide.types import Change, Edit, Url
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)").fullmatch
+_SECONDS = {"min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_EDITS = 6
+"""Edits of one change that are shown in a list."""
+
+Address = Annotated[str, typer.Argument(metavar="URL", help="The page's address.")]
+
+
+def changes(
+    name: Name,
+    since: Annotated[
+        str, typer.Option("--since", metavar="SPAN", help="Only the last 2d, 12h, 3w, 30min.")
+    ] = "",
+    kind: Annotated[
+        list[str] | None,
+        typer.Option("--kind", "-k", metavar="KIND", help="content, minor, data, links, gone …"),
+    ] = None,
+    least: Annotated[
+        float,
+        typer.Option("--least", metavar="S", help="Least significance, 0 to 1.", min=0, max=1),
+    ] = 0.0,
+    host: Annotated[str, typer.Option("--host", metavar="HOST", help="Pages of one host.")] = "",
+    words: Annotated[
+        list[str] | None,
+        typer.Option("--word", "-w", metavar="WORD", help="This word came or went."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Most to show.")] = 20,
+    as_json: Json = False,
+) -> None:
+    """What changed on the watched pages, newest first.
+
+    Examples:
+
+    `honeyguide changes birds --since 2d --least 0.1`
+
+    `honeyguide changes birds --kind gone --json`
+    """
+    from honeyguide.types import ChangeKind
+
+    kinds = tuple(kind or ())
+    for one in kinds:
+        if one not in get_args(ChangeKind):
+            raise ConfigError(f"--kind {one!r} is none of {', '.join(get_args(ChangeKind))}")
+    with _opened(name) as store:
+        found = store.changes.newest(
+            since=time.time() - _span(since) if since else None,
+            kinds=cast("tuple[ChangeKind, ...]", kinds),
+            significance=least,
+            host=host or None,
+            words=words or (),
+            limit=limit,
+        )
+        shown = 0
+        for row in found:
+            shown += 1
+            if as_json:
+                typer.echo(json.dumps(_facts(row)))
+            else:
+                _print(row.change)
+    if not shown and not as_json:
+        say("No changes. A watch finds them: honeyguide watch NAME")
+
+
+def diff(
+    name: Name,
+    url: Address,
+    old: Annotated[
+        int, typer.Option("--from", metavar="N", help="The older version; the one before.")
+    ] = 0,
+    new: Annotated[int, typer.Option("--to", metavar="N", help="The newer version; the last.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """What differs between two versions of a page, in words.
+
+    Examples:
+
+    `honeyguide diff birds https://example.org/finches`
+
+    `honeyguide diff birds https://example.org/finches --from 1 --to 5`
+    """
+    from dataclasses import replace
+
+    from honeyguide.parse.blocks import read_snapshot
+    from honeyguide.watch.detect import compare
+    from honeyguide.watch.volatile import Memory
+
+    with _opened(name) as store:
+        page = _address(url)
+        versions = {row.number: row for row in store.versions.history(page)}
+        numbers = sorted(versions)
+        if len(numbers) < 2 and not (old and new):
+            raise ConfigError(f"there is only one version of {page}" if numbers else _none(page))
+        new = new or numbers[-1]
+        old = old or max((n for n in numbers if n < new), default=numbers[0])
+        for number in (old, new):
+            if number not in versions:
+                raise ConfigError(f"there is no version {number}; kept are {_some(numbers)}")
+        one, other = (
+            read_snapshot(store.versions.body(page, n), page, versions[n].content_type)
+            for n in (old, new)
+        )
+        row = store.watched.find(page)
+        masks = Memory.from_json(row.masks).masks() if row is not None else frozenset()
+        found = compare(one, other, masks, at=versions[new].at, since=versions[old].last_seen)
+    if as_json:
+        facts = None if found is None else asdict(replace(found))
+        typer.echo(json.dumps({"url": page, "from": old, "to": new, "change": facts}))
+        return
+    if found is None:
+        say(f"Versions {old} and {new} differ in nothing that is not masked.")
+        return
+    say(f"version {old}, {when(versions[old].at)} → version {new}, {when(versions[new].at)}")
+    _print(found, most=1_000)
+
+
+def history(
+    name: Name,
+    url: Address,
+    show: Annotated[
+        int, typer.Option("--show", metavar="N", help="Print the text of this version.")
+    ] = 0,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write the version as it came to a file."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The versions of a page that are kept; any of them can be shown again.
+
+    Examples:
+
+    `honeyguide history birds https://example.org/finches`
+
+    `honeyguide history birds https://example.org/finches --show 2`
+    """
+    from honeyguide.parse.blocks import read_snapshot
+
+    with _opened(name) as store:
+        page = _address(url)
+        versions = store.versions.history(page)
+        if not versions:
+            raise ConfigError(_none(page))
+        if show or save:
+            number = show or versions[-1].number
+            known = {row.number: row for row in versions}
+            if number not in known:
+                raise ConfigError(f"there is no version {number}; kept are {_some(sorted(known))}")
+            body = store.versions.body(page, number)
+            if save:
+                save.write_bytes(body)
+                say(f"version {number} is in {save}")
+                return
+            snapshot = read_snapshot(body, page, known[number].content_type)
+            out = console()
+            out.print(plain(snapshot.title), style="bold")
+            for block in snapshot.blocks:
+                out.print(plain(block.text), style="" if block.weight >= 0.5 else "dim")
+            return
+    if as_json:
+        for row in versions:
+            typer.echo(json.dumps(row._asdict()))
+        return
+    out = console()
+    for row in versions:
+        out.print(
+            f"{row.number:>4}  {when(row.at)} – {when(row.last_seen)}  {row.status}  "
+            f"{row.size} bytes, {row.stored} on disk"
+        )
+
+
+def _print(change: Change, most: int = _EDITS) -> None:
+    out = console()
+    head = f"{when(change.at)}  {', '.join(change.kinds)}  {change.significance:.2f}  "
+    out.print(f"{head}{plain(change.url)}", style="bold")
+    if change.detail:
+        out.print(f"  {plain(change.detail)}")
+    for edit in change.edits[:most]:
+        _edit(edit)
+    more = len(change.edits) - most
+    if more > 0:
+        out.print(f"  and {more} more", style="dim")
+    for sign, links, style in (
+        ("+", change.links_added, "green"),
+        ("-", change.links_removed, "red"),
+    ):
+        for link in links[:most]:
+            out.print(f"  {sign} link {plain(link)}", style=style)
+    if change.masked:
+        out.print(f"  masked {change.masked} that differ every time", style="dim")
+
+
+def _edit(edit: Edit) -> None:
+    from rich.text import Text
+
+    from honeyguide.watch.words import diff_words
+
+    line = Text(f"  {'·' if edit.what == 'changed' else edit.what} ")
+    if edit.what == "data":
+        line.append(f"{plain(edit.path)}: ")
+    if edit.what == "moved":
+        line.append(plain(edit.new)[:300], "yellow")
+        console().print(line)
+        return
+    for piece, text in diff_words(edit.old, edit.new):
+        shown = plain(text)
+        if piece == "same":
+            line.append(shown if len(shown) <= 120 else f"{shown[:50]} … {shown[-50:]}")
+        else:
+            marked = f"[-{shown[:600]}-]" if piece == "removed" else f"{{+{shown[:600]}+}}"
+            line.append(marked, "red" if piece == "removed" else "green")
+        line.append(" ")
+    console().print(line)
+
+
+def _facts(row: ChangeRow) -> dict[str, Any]:
+    facts = asdict(row.change)
+    facts["edits"] = [edit._asdict() for edit in row.change.edits]
+    return {"id": row.id, **facts, "old": row.old, "new": row.new, "seen": row.seen}
+
+
+def _opened(name: Path) -> Store:
+    from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.existing import existing
+
+    return existing(Collection(name).folder, "read")
+
+
+def _address(text: str) -> Url:
+    from honeyguide.url import canonical
+
+    url = canonical(text.strip())
+    if url is None:
+        raise ConfigError(f"{text!r} is no http or https address")
+    return url
+
+
+def _none(url: str) -> str:
+    return f"no version of {url} is kept; a watch keeps them: honeyguide watch NAME"
+
+
+def _some(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
+
+
+def _span(text: str) -> float:
+    found = _SPAN(text.strip())
+    if found is None:
+        raise ConfigError(f"--since {text!r} is no span of time; write 30min, 12h, 2d or 3w")
+    return float(found[1]) * _SECONDS[found[2]]

@@ -1,0 +1,179 @@
+"""``honeyguide watch``"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honeyguide.cli.options import Json, Name
+from honeyguide.cli.watch_list import ACTIONS, act
+from honeyguide.cli.words import console, count, plain, quoted, say, when
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.collection import Collection
+    from honeyguide.watch.round import Tally, Watch
+
+
+def actions() -> list[str]:
+    return list(ACTIONS)
+
+
+def watch(
+    name: Name,
+    action: Annotated[
+        str,
+        typer.Argument(
+            metavar="[ACTION]",
+            help="add, remove, pause, resume, weigh or why, with addresses; import, with files; "
+            "list; masks, mask or unmask, with an address. Without one, the watch runs.",
+            autocompletion=actions,
+            show_default=False,
+        ),
+    ] = "",
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[URL|FILE]...", help="What it is about.", show_default=False),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="Visit every page once, then stop: for cron.")
+    ] = False,
+    hours: Annotated[
+        float, typer.Option("--hours", metavar="H", help="Stop after so many hours.", min=0)
+    ] = 0.0,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Come back to the relevant pages, keep every version, and tell what changed. Ctrl-C stops.
+
+    Pages that a crawl finds relevant enter by themselves, and new links on watched pages are
+    followed, all within `[watch] requests_per_hour`. Who is told is `[[notify]]` in topic.toml.
+
+    Examples:
+
+    `honeyguide watch birds`
+
+    `honeyguide watch birds --once --json`
+
+    `honeyguide watch birds add https://example.org/finches`
+
+    `honeyguide watch birds import urlwatch.yaml`
+
+    `honeyguide watch birds why https://example.org/finches`
+    """
+    from honeyguide.crawl.collection import Collection
+
+    collection = Collection(name)
+    if action:
+        act(collection, action, what or [], as_json=as_json)
+        return
+    tally = asyncio.run(_run(collection, once, hours, quiet=quiet or as_json))
+    if as_json:
+        typer.echo(json.dumps(tally._asdict()))
+        return
+    say(
+        f"{collection.name}: {count(tally.visits, 'visit')}, {tally.unchanged} unchanged, "
+        f"{count(tally.changes, 'change')}, {tally.failures} failed, "
+        f"{count(tally.discovered, 'new page')}, {count(tally.told, 'message')} sent."
+    )
+    if tally.changes:
+        say(f"See them with: honeyguide changes {quoted(name)}")
+    elif not tally.watched and not tally.visits:
+        say(
+            "Nothing is watched yet: relevant pages of a crawl enter by themselves, or add some "
+            f"with: honeyguide watch {quoted(name)} add URL"
+        )
+
+
+async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool) -> Tally:
+    from honeyguide.crawl import topics
+    from honeyguide.crawl.build import fence_of
+    from honeyguide.crawl.judging import judge_of
+    from honeyguide.types import Link
+    from honeyguide.watch.build import opened
+
+    settings, fence = collection.settings, fence_of(collection.settings)
+    strategy, generation = judge_of(collection.folder, settings)
+    async with opened(
+        collection.folder,
+        settings,
+        strategy,
+        generation,
+        lambda store: topics.said(store, settings),
+        lambda url: fence.refuses(Link(url)) is None,
+    ) as watch:
+        with _stoppable(watch.stop), _shown(watch, collection.name, quiet):
+            return await watch.run(once=once, hours=hours)
+
+
+@contextmanager
+def _stoppable(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C asks it to finish; a second one is the ordinary KeyboardInterrupt."""
+    import signal
+
+    loop = asyncio.get_running_loop()
+
+    def ask() -> None:
+        stop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ask)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+@contextmanager
+def _shown(watch: Watch, title: str, quiet: bool) -> Iterator[None]:
+    """A line that stays up to date on a terminal; elsewhere one every ten seconds."""
+    if quiet:
+        yield
+        return
+    task = asyncio.get_running_loop().create_task(_show(watch, title))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
+async def _show(watch: Watch, title: str) -> None:
+    from rich.live import Live
+    from rich.text import Text
+
+    out = console(stderr=True)
+    if not out.is_terminal:
+        while True:
+            await asyncio.sleep(10)
+            out.print(f"{plain(title)}: {_line(watch.tally)}")
+    with (
+        suppress(asyncio.CancelledError),
+        Live(console=out, transient=True, refresh_per_second=4) as live,
+    ):
+        while True:
+            lines = [f"{plain(title)}  {_line(watch.tally)}"]
+            if watch.tally.trouble:
+                lines.append(f"  {plain(watch.tally.trouble)}")
+            live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
+            await asyncio.sleep(0.25)
+
+
+def _line(tally: Tally) -> str:
+    parts: list[Any] = [
+        count(tally.watched, "page"),
+        count(tally.visits, "visit"),
+        count(tally.changes, "change"),
+        f"{tally.failures} failed",
+    ]
+    if tally.discovered:
+        parts.append(f"{tally.discovered} new")
+    if tally.next_at:
+        parts.append(f"next {when(tally.next_at)[11:]}")
+    return " · ".join(map(str, parts))

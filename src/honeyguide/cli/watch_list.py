@@ -1,0 +1,210 @@
+"""``honeyguide watch NAME ACTION``: what people say of the watch list."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from honeyguide.cli.words import console, count, plain, quoted, say, when
+from honeyguide.errors import ConfigError
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.collection import Collection
+    from honeyguide.store.store import Store
+    from honeyguide.store.watched_rows import State, WatchedRow
+    from honeyguide.types import Url
+
+ACTIONS = (
+    "add", "remove", "pause", "resume", "weigh", "import", "list", "why", "masks", "mask", "unmask",
+)  # fmt: skip
+
+
+def act(collection: Collection, action: str, what: list[str], *, as_json: bool) -> None:
+    from difflib import get_close_matches
+
+    from honeyguide.store.store import Store
+
+    if action not in ACTIONS:
+        near = get_close_matches(action, ACTIONS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(ACTIONS)}"
+        raise ConfigError(f"watch has no action {action!r}; {hint}")
+    mode = "read" if action in ("list", "why", "masks") else "label"
+    with Store.open(collection.folder, mode) as store:  # type: ignore[arg-type]
+        if action == "list":
+            _list(store, as_json)
+        elif action == "import":
+            _import(store, what, as_json)
+        elif action == "why":
+            _why(collection, store, _addresses(what), as_json)
+        elif action in ("masks", "mask", "unmask"):
+            _masks(store, action, what, as_json)
+        else:
+            _change(collection, store, action, what, as_json)
+
+
+def _change(
+    collection: Collection, store: Store, action: str, what: list[str], as_json: bool
+) -> None:
+    weight: float | None = None
+    if action == "weigh":
+        try:
+            weight = float(what[0])
+        except (ValueError, IndexError):
+            raise ConfigError("write the weight first: watch NAME weigh 3 URL") from None
+        what = what[1:]
+    urls, done = _addresses(what), 0
+    if action == "add":
+        done = store.watched.add(urls, "user", time.time())
+    else:
+        states: dict[str, State] = {"remove": "removed", "pause": "paused", "resume": "watched"}
+        for url in urls:
+            if not store.watched.alter(url, state=states.get(action), weight=weight):
+                raise ConfigError(
+                    f"{url} is not watched; add it with: "
+                    f"honeyguide watch {quoted(collection.folder)} add {quoted(url)}"
+                )
+            done += 1
+    if as_json:
+        typer.echo(json.dumps({"action": action, "pages": done, "watched": _watched(store)}))
+        return
+    past = {"add": "added", "remove": "removed", "pause": "paused", "resume": "resumed"}
+    say(f"{count(done, 'page')} {past.get(action, 'weighed')}; {_watched(store)} are watched.")
+
+
+def _import(store: Store, files: list[str], as_json: bool) -> None:
+    from honeyguide.watch.imports import load
+
+    if not files:
+        raise ConfigError("name the file: watch NAME import FILE")
+    added = 0
+    left: list[dict[str, str]] = []
+    for name in files:
+        found = load(Path(name))
+        active = [page.url for page in found.pages if not page.paused]
+        added += store.watched.add(active, "import", time.time())
+        paused = [page.url for page in found.pages if page.paused]
+        store.watched.add(paused, "import", time.time())
+        for url in paused:
+            store.watched.pause(url)
+        left += [one._asdict() for one in found.left]
+        if not as_json:
+            say(f"{plain(name)} ({found.form}): {count(len(found.pages), 'page')}")
+    if as_json:
+        typer.echo(json.dumps({"added": added, "left": left, "watched": _watched(store)}))
+        return
+    for one in left:
+        say(f"  {plain(one['where'])}: {plain(one['what'])}: {plain(one['why'])}")
+    say(f"{count(added, 'page')} added; {_watched(store)} are watched.")
+
+
+def _list(store: Store, as_json: bool) -> None:
+    from honeyguide.watch.rates import rate
+
+    rows = store.watched.each(None)
+    if as_json:
+        for row in rows:
+            typer.echo(json.dumps(_facts(row)))
+        return
+    from rich.table import Table
+
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for title in ("page", "state", "visits", "changes", "every", "last visit"):
+        table.add_column(title, overflow="fold" if title == "page" else "ellipsis")
+    shown = 0
+    for row in rows:
+        shown += 1
+        if shown <= 500:
+            every = f"{1 / rate(row.rate).per_day:.3g} days" if row.rate else "–"
+            last = when(row.visited) if row.visited else "never"
+            cells = (row.state, str(row.visits), str(row.changes), every, last)
+            table.add_row(plain(row.url), *cells)
+    out = console()
+    out.print(table)
+    if shown > 500:
+        out.print(f"and {shown - 500} more; --json lists all")
+
+
+def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -> None:
+    from honeyguide.url import host
+    from honeyguide.watch.build import budget_of
+    from honeyguide.watch.rates import START, rate
+    from honeyguide.watch.schedule import Schedule
+
+    now = time.time()
+    schedule = Schedule(budget_of(collection.settings), now)
+    for row in store.watched.each():
+        schedule.add(
+            row.url, host(row.url), rate=rate(row.rate or START), weight=row.weight,
+            last=row.succeeded,
+        )  # fmt: skip
+    for url in urls:
+        row_ = store.watched.find(url)
+        found = schedule.why(url, now)
+        if row_ is None or (found is None and row_.state == "watched"):
+            raise ConfigError(f"{url} is not watched")
+        if as_json:
+            said = {"next_at": None, "reason": row_.state} if found is None else {
+                "next_at": found.next_at, "reason": found.reason, "per_day": found.rate.per_day,
+                "low": found.rate.low, "high": found.rate.high, "weight": found.weight,
+            }  # fmt: skip
+            typer.echo(json.dumps({"url": url, **said}))
+            continue
+        console().print(f"{plain(url)}: {row_.state if found is None else found.reason}")
+        if row_.note:
+            console().print(f"  {plain(row_.note)}")
+
+
+def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
+    from honeyguide.watch.keys import path_of
+    from honeyguide.watch.volatile import Memory
+
+    (url,), rest = _addresses(what[:1]), what[1:]
+    row = store.watched.find(url)
+    if row is None:
+        raise ConfigError(f"{url} is not watched")
+    memory = Memory.from_json(row.masks)
+    if action != "masks":
+        if not rest:
+            raise ConfigError(f"say which: honeyguide watch NAME {action} URL MASK; see masks")
+        for mask in rest:
+            memory = memory.mask(mask) if action == "mask" else memory.open(mask)
+        store.watched.alter(row.url, masks=memory.to_json())
+    masks = sorted(memory.masks())
+    if as_json:
+        typer.echo(json.dumps({"url": url, "masks": masks, "open": sorted(memory.opened)}))
+        return
+    out = console()
+    out.print(f"{count(len(masks), 'place')} masked on {plain(url)}, because it differs every time")
+    for mask in masks:
+        out.print(f"  {plain(path_of(mask)) or 'the whole page'}  [{plain(mask)}]")
+
+
+def _addresses(texts: list[str]) -> list[Url]:
+    from honeyguide.url import canonical
+
+    if not texts:
+        raise ConfigError("name a page: its address, such as https://example.org/finches")
+    found = []
+    for text in texts:
+        url = canonical(text.strip())
+        if url is None:
+            hint = f"; did you mean https://{text}?" if "://" not in text else ""
+            raise ConfigError(f"{text!r} is no http or https address{hint}")
+        found.append(url)
+    return found
+
+
+def _watched(store: Store) -> int:
+    return store.watched.counts().get("watched", 0)
+
+
+def _facts(row: WatchedRow) -> dict[str, Any]:
+    from honeyguide.watch.rates import rate
+
+    facts = row._asdict() | {"digest": row.digest.hex()}
+    facts["rate"] = rate(row.rate).per_day if row.rate else None
+    return {name: value for name, value in facts.items() if name not in ("masks", "edited", "id")}

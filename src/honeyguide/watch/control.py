@@ -1,0 +1,239 @@
+"""How many at once: controllers that are told measurements and do nothing else.
+
+Meegahapola et al. swept N (threads that crawl) and M (threads that compare) by hand, and the best
+of each belongs to the machine it was found on. These find them while the work goes on.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections import OrderedDict, deque
+from math import ceil, sqrt
+from typing import NamedTuple
+
+_HOSTS = 4_096
+"""Hosts whose usual response time is remembered."""
+_SPARE = 384
+"""Open files that are not fetches: idle connections, databases, logs."""
+_LONG = 0.05
+"""How fast a host's usual response time follows."""
+_AGE_S = 600.0
+"""In so long a host's best response time is allowed to double."""
+_SMOOTH = 0.2
+"""How fast the limit follows."""
+
+
+def affordable(most: int = 1_024) -> int:
+    """So many fetches at once, as far as the system lets us open sockets for them."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return most if soft == resource.RLIM_INFINITY else max(16, min(most, soft - _SPARE))
+
+
+class _Host(NamedTuple):
+    usual: float
+    """Its response time on average …"""
+    least: float
+    """… and at its best, lately."""
+    at: float
+    """When it last answered."""
+
+
+class Fetchers:
+    """N, by the gradient of response times (the form of Netflix's Gradient2).
+
+    L ← clip(tolerance · usual ÷ present, ½, 1) · L + √L, smoothed. The usual time is each host's
+    own: a slow host that follows a fast one is not congestion. While fewer than half of the limit
+    are under way it does not bind, and nothing is learned about it.
+
+    The gradient alone is late when it is we who are busy: response times rise from the first
+    answer on, and so does what is usual. Hence Little's law above it, as in Cardwell et al.'s BBR
+    (2016): at the best rate seen, rate · best response time are under way without anybody waiting,
+    and the limit is at most three times that. It starts high, since a fetch costs little memory.
+    Before the first answer it grows by as many again every tenth of a second, for the way is
+    long; from then on not until the rate is known.
+    """
+
+    GAIN = 3.0
+    WINDOW_S = 0.05
+    FADE = 0.98
+    PACE_S = 0.1
+
+    def __init__(
+        self, most: int = 1_024, *, start: int = 256, least: int = 4, tolerance: float = 1.5
+    ) -> None:
+        self._most = max(1, most)
+        self._least = min(max(1, least), self._most)
+        self._exact = float(min(max(start, self._least), self._most))
+        self._start = self._exact
+        self._grows = 0.0
+        self._tolerance = tolerance
+        self._hosts: OrderedDict[str, _Host] = OrderedDict()
+        self._latency = 0.0
+        """Best response times of the hosts that answer now."""
+        self._rate = 0.0
+        """The best rate seen in a window; it fades."""
+        self._window = 0.0
+        self._answers = 0
+        self._since = 0
+        """Outcomes since the limit was last halved."""
+
+    @property
+    def limit(self) -> int:
+        return int(self._exact)
+
+    def grows_at(self, now: float) -> float | None:
+        """Asked while the limit binds: when to ask again; None: only answers will tell."""
+        if self._hosts or self._exact >= self._most:
+            return None
+        if self._grows and now >= self._grows:
+            self._set(self._exact + self._start)
+        if not self._grows or now >= self._grows:
+            self._grows = now + self.PACE_S
+        return self._grows
+
+    def answered(self, host: str, elapsed: float, under_way: int, now: float) -> None:
+        """An answer came after so many seconds, while so many were asked for, it included."""
+        self._since += 1
+        elapsed = min(max(elapsed, 1e-6), 3600.0) if elapsed == elapsed else 3600.0
+        known = self._hosts.pop(host, None) or _Host(elapsed, elapsed, now)
+        self._hosts[host] = _known(known, elapsed, now)
+        if len(self._hosts) > _HOSTS:
+            self._hosts.popitem(last=False)
+        best = self._hosts[host].least
+        self._latency += _LONG * (best - self._latency) if self._latency else best
+        if 2 * under_way < self._exact:
+            self._answers = 0
+            return
+        self._count(now)
+        gradient = min(1.0, max(0.5, self._tolerance * known.usual / elapsed))
+        wanted = gradient * self._exact + sqrt(self._exact)
+        limit = self._exact + _SMOOTH * (wanted - self._exact)
+        most = self.GAIN * self._rate * self._latency if self._rate else self._exact
+        self._set(min(limit, most))
+
+    def _count(self, now: float) -> None:
+        """How many answers come in a second."""
+        if not self._answers:
+            self._window = now
+        elif now - self._window >= self.WINDOW_S:
+            self._rate = max(self._rate * self.FADE, self._answers / (now - self._window))
+            self._answers, self._window = 0, now
+        self._answers += 1
+
+    def lost(self, host: str) -> None:
+        """No answer came in time. It says something of us only if the host used to answer.
+
+        What is under way now may be lost for the same reason: it is halved once for all of it.
+        """
+        self._since += 1
+        if host in self._hosts and self._since > self._exact:
+            self.halve()
+
+    def halve(self) -> None:
+        """No more sockets or memory to be had."""
+        self._since = 0
+        self._set(self._exact / 2)
+
+    def _set(self, limit: float) -> None:
+        self._exact = min(float(self._most), max(float(self._least), limit))
+
+
+def _known(host: _Host, elapsed: float, now: float) -> _Host:
+    usual = host.usual + _LONG * (elapsed - host.usual)
+    if elapsed < usual / 2:
+        usual *= 0.95  # a host that recovered is not held to its bad days
+    # Its best is believed for minutes: all that it shows while we are busy is our own queue.
+    aged = host.least * (1 + min(max(0.0, now - host.at), _AGE_S) / _AGE_S)
+    return _Host(usual, min(elapsed, aged), now)
+
+
+class Comparers:
+    """M, so that changed bodies wait less than a quarter of a second.
+
+    Enough for the load, ⌈arrivals a second · seconds each ÷ 0.7⌉; one more whenever the oldest
+    twentieth has waited too long for three seconds; fewer after half a minute without need.
+    """
+
+    LATE_S = 0.25
+    LATELY_S = 1.0
+    PATIENCE_S = 3.0
+    QUIET_S = 30.0
+    BUSY = 0.7
+
+    def __init__(self, most: int) -> None:
+        self.count = 1
+        self._most = max(1, most)
+        self._arrivals: deque[float] = deque(maxlen=1_000)
+        self._ages: deque[tuple[float, float]] = deque(maxlen=1_000)
+        self._service = 0.0
+        self._late: float | None = None
+        self._quiet: float | None = None
+
+    def arrived(self, now: float) -> None:
+        """A body came in."""
+        self._arrivals.append(now)
+        self._adapt(now)
+
+    def began(self, age: float, now: float) -> None:
+        """One is being compared that had waited so long."""
+        self._ages.append((now, age))
+        self._adapt(now)
+
+    def compared(self, seconds: float) -> None:
+        """A comparison took so long."""
+        known = self._service or seconds
+        self._service = known + _SMOOTH * (seconds - known)
+
+    def wanted(self, now: float) -> int:
+        """What the load asks for."""
+        while self._arrivals and now - self._arrivals[0] > self.PATIENCE_S:
+            self._arrivals.popleft()
+        if not self._arrivals:
+            return 1
+        span = max(now - self._arrivals[0], self.LATE_S)
+        load = (len(self._arrivals) - 1) / span * self._service
+        return min(self._most, max(1, ceil(load / self.BUSY)))
+
+    def _adapt(self, now: float) -> None:
+        wanted = self.wanted(now)
+        late = self._age(now) > self.LATE_S
+        self._late = (now if self._late is None else self._late) if late else None
+        if self._late is not None and now - self._late >= self.PATIENCE_S:
+            wanted = max(wanted, min(self._most, self.count + 1))
+            self._late = now
+        if wanted >= self.count or late:
+            self.count = max(self.count, wanted)
+            self._quiet = None
+            return
+        self._quiet = now if self._quiet is None else self._quiet
+        if now - self._quiet >= self.QUIET_S:
+            self.count, self._quiet = wanted, None
+
+    def _age(self, now: float) -> float:
+        """The age that nineteen of twenty stayed under, lately."""
+        while self._ages and now - self._ages[0][0] > self.LATELY_S:
+            self._ages.popleft()
+        if not self._ages:
+            return 0.0
+        ages = sorted(age for _, age in self._ages)
+        return ages[min(len(ages) - 1, int(0.95 * len(ages)))]
+
+
+class InPlace:
+    """Up to what size a body is compared at once, in the event loop, rather than elsewhere.
+
+    Handing a body over costs more than comparing a small one. But who compares keeps everybody
+    waiting, so the size falls when a comparison took too long, and recovers step by step.
+    """
+
+    LONG_S = 0.05
+    LEAST = 4_096
+
+    def __init__(self, most: int = 65_536) -> None:
+        self.limit = self._most = most
+
+    def compared(self, size: int, seconds: float) -> None:
+        if seconds > self.LONG_S:
+            self.limit = min(self.limit, max(self.LEAST, size // 2))
+        elif seconds < self.LONG_S / 10 and self.limit < self._most:
+            self.limit = min(self._most, self.limit + self.limit // 16 + 1)

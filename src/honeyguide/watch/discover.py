@@ -1,0 +1,77 @@
+"""New links on pages that changed: relevant pages appear where others are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from heapq import heapify, heappop, heappush, nsmallest
+
+from honeyguide.errors import ParseError
+from honeyguide.parse.read import read
+from honeyguide.protocols import Strategy
+from honeyguide.types import Link, Page, Response, Url
+
+_MOST = 2_000
+"""Links that are remembered; the worst are forgotten first."""
+_PER_PAGE = 50
+"""New links of one page that are looked at: more are no news but another page."""
+_FORGOTTEN = 100_000
+"""Addresses that are known to have been offered."""
+
+
+class Discoveries:
+    """Links to pages that nobody has seen, the best first."""
+
+    def __init__(
+        self, strategy: Strategy, known: Callable[[Url], bool], fits: Callable[[Url], bool]
+    ) -> None:
+        """``known``: visited or watched already; ``fits``: within the collection's fence."""
+        self._strategy = strategy
+        self._known = known
+        self._fits = fits
+        self._heap: list[tuple[float, Url, Link]] = []
+        self._offered: dict[Url, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    @property
+    def best(self) -> float:
+        """What the best of them is worth; 0: there is none."""
+        return -self._heap[0][0] if self._heap else 0.0
+
+    def offer(self, response: Response, verdict: float, added: Collection[Url]) -> None:
+        """A watched page changed, and these links are new on it."""
+        page = _page(response, Link(response.url))
+        if page is None or not page.follow:
+            return
+        new = {
+            link.url: link._replace(parent=verdict)
+            for link in page.links
+            if link.url in added and self._is_new(link.url)
+        }
+        links = list(new.values())[:_PER_PAGE]
+        for link, score in zip(links, self._strategy.rank(links), strict=True):
+            self._offered[link.url] = None
+            if score > 0:
+                heappush(self._heap, (-score, link.url, link))
+        while len(self._offered) > _FORGOTTEN:
+            self._offered.pop(next(iter(self._offered)))
+        if len(self._heap) > _MOST:
+            self._heap = nsmallest(_MOST // 2, self._heap)
+            heapify(self._heap)
+
+    def take(self) -> tuple[Link, float] | None:
+        if not self._heap:
+            return None
+        score, _, link = heappop(self._heap)
+        return link, -score
+
+    def _is_new(self, url: Url) -> bool:
+        return url not in self._offered and self._fits(url) and not self._known(url)
+
+
+def _page(response: Response, link: Link) -> Page | None:
+    try:
+        return read(response, link)
+    except ParseError:
+        return None

@@ -1,0 +1,134 @@
+"""Names for what may differ without meaning anything: masks, as short as possible.
+
+A mask is a string, so that it can be stored, shown and typed:
+
+``div.foot/p``
+    whatever stands at that path;
+``div.foot/p~5c1f…``
+    what programs put (numbers, dates, tokens) into a block of just these words;
+``td~5c1f…^09ab…+1``, ``td^09ab…+1``
+    the same, but only next after a certain other block: the table's other cells are not meant;
+``link:…``, ``data:…``, ``order:…``, ``shape:``
+    links alike but for generated parts (or all in a folder: ``…/*``), a field of its data, the
+    order of the blocks at a path, and the tags without their texts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from xxhash import xxh3_64_hexdigest
+
+SHAPE = "shape:"
+TITLE = "title"
+"""Path of the page's title, which is compared like a block."""
+_DIGEST = 10
+_LINK = 300
+
+_MONEY = re.compile(r"[$€£¥₺₹₽%]|^(?:usd|eur|gbp|chf|jpy|tl|try|euro?s?|dollars?|lira)\b").search
+"""A number beside one of these was put there by a person, as far as a watcher is concerned."""
+_NUMBER = re.compile(r"\d").search
+_RANDOM = re.compile(
+    r"\d|^[0-9a-f]{8,}$|[bcdfghjklmnpqrstvwxz]{6}|[a-z][A-Z][A-Za-z]*[a-z][A-Z]"
+).search
+_DAYS = frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday pazartesi salı çarşamba perşembe cuma
+    cumartesi montag dienstag mittwoch donnerstag freitag samstag sonntag
+    """.split()  # noqa: SIM905 - forty quotes would hide the words
+)
+_TIMES = frozenset(
+    """
+    jan feb mar apr may jun jul aug sep sept oct nov dec january february march april june july
+    august september october november december mon tue wed thu fri sat sun am pm ago now today
+    yesterday second seconds sec minute minutes min mins hour hours day days week weeks month
+    months year years utc gmt ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım
+    aralık pazar bugün dün önce saniye dakika saat gün hafta ay yıl januar februar märz mai juni
+    juli oktober dezember uhr heute gestern
+    """.split()  # noqa: SIM905 - a hundred quotes would hide the words
+)
+"""Words of time beside a number; elsewhere they are words like others."""
+_EDGES = ".,:;!?()[]{}<>\"'«»“”|/·•-–—"
+_TOKEN = re.compile(r"(?<=[/;=])(?=[^/;=]*\d)[A-Za-z0-9_~%\-]{12,}").sub
+"""Parts of a path that no person would think of: session names and the like."""
+_VALUE = re.compile(r"=(?:[^&]*\d[^&]*|[^&]{12,})").sub
+
+
+class Anchor(NamedTuple):
+    """A block that stays, by which others that do not are found."""
+
+    text: str
+    behind: int = 1
+    """How many blocks behind it the other one stands."""
+
+
+@lru_cache(maxsize=1_024)
+def skeleton(text: str) -> str:
+    """The words of a block without what a program may have put between them."""
+    kept: list[str] = []
+    words = text.split()
+    for at, word in enumerate(words):
+        bare = word.strip(_EDGES)
+        lower = bare.lower()
+        behind = bool(kept) and kept[-1] == "#"
+        if (
+            not bare
+            or lower in _DAYS
+            or (lower in _TIMES and (behind or any(map(_NUMBER, words[at + 1 : at + 2]))))
+            or (_RANDOM(bare) and not _price(words, at))
+        ):
+            if not behind:
+                kept.append("#")
+        else:
+            # 1 visitor, 2 visitors
+            kept.append(lower.removesuffix("s") if behind else lower)
+    return " ".join(kept)
+
+
+def _price(words: list[str], at: int) -> bool:
+    beside = words[max(0, at - 1) : at + 2]
+    return any(_MONEY(word.lower()) for word in beside)
+
+
+def _digest(text: str) -> str:
+    return xxh3_64_hexdigest(text.encode("utf-8", "replace"))[:_DIGEST]
+
+
+def soft(path: str, text: str) -> str:
+    """Blocks of the same words at this path, whatever a program put between them."""
+    return f"{path}~{_digest(skeleton(text))}"
+
+
+def anchored(key: str, anchor: Anchor) -> str:
+    """The same, but only so far behind this other block."""
+    return f"{key}^{_digest(skeleton(anchor.text))}+{anchor.behind}"
+
+
+def link_key(url: str) -> str:
+    """Links that differ only in tokens have the same."""
+    path, mark, query = url.partition("?")
+    start = path.find("/", path.find("//") + 2)
+    said = f"{path[:start]}{_TOKEN('#', path[start:])}{mark}{_VALUE('=#', query)}"
+    return f"link:{said}"[:_LINK]
+
+
+def folder_key(url: str) -> str:
+    """All links into the folder of this one."""
+    path = url.partition("?")[0]
+    return f"link:{path[: path.rfind('/') + 1]}"[: _LINK - 1] + "*"
+
+
+def data_key(name: str) -> str:
+    return f"data:{name}"
+
+
+def order_key(path: str) -> str:
+    return f"order:{path}"
+
+
+def path_of(mask: str) -> str:
+    """Where a mask applies, for people to read."""
+    path, tilde, _ = mask.partition("~")
+    return path if tilde else path.rpartition("^")[0] or path

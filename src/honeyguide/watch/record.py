@@ -1,0 +1,185 @@
+"""What a revisit leaves behind: the page's row, a version, a change. Pure; told what is known."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+from honeyguide.store.watched_rows import WatchedRow
+from honeyguide.types import Change, ChangeKind, Response, Visit
+from honeyguide.watch.due import Outcome
+from honeyguide.watch.health import Finding, turn
+from honeyguide.watch.look import Seen
+from honeyguide.watch.rates import Belief, begin, learn
+from honeyguide.watch.volatile import Memory, quiet
+
+_HOUR = 3_600.0
+_DAY = 86_400.0
+_NEWS: frozenset[ChangeKind] = frozenset({"content", "data"})
+_HALF: frozenset[ChangeKind] = frozenset({"minor", "links"})
+_CONFIRMED = 2
+"""Visits in a row that must find a page gone before it is told."""
+
+
+class Record(NamedTuple):
+    """All that is written of one revisit, in one transaction."""
+
+    row: WatchedRow
+    body: Response | None = None
+    """A version to keep."""
+    seen: Response | None = None
+    """The newest version was found unchanged by this answer."""
+    change: Change | None = None
+    ill: ChangeKind | None = None
+    """What is the matter with the page from now on."""
+    visit: Visit | None = None
+    """For the journal, of a page that was discovered."""
+
+
+class Plan(NamedTuple):
+    """What the schedule is told."""
+
+    seen: bool
+    """The page was seen; otherwise it is tried again …"""
+    again: float = 0.0
+    """… after so many seconds."""
+    asked: bool = True
+    changed: bool = False
+    """Something that counts differs."""
+
+
+def unchanged(
+    row: WatchedRow, outcome: Outcome[Seen], prior: Belief, was: ChangeKind | None
+) -> Record:
+    memory = Memory.from_json(row.masks)
+    rested = quiet(memory)
+    row = _answered(row, outcome)._replace(
+        rate=_rate(row, prior, outcome, 0.0),
+        masks=row.masks if rested is memory else rested.to_json(),
+    )
+    return Record(row, seen=outcome.response, change=_health(row, outcome, turn(was, None)))
+
+
+def first(row: WatchedRow, outcome: Outcome[Seen], prior: Belief) -> Record:
+    """The version that later ones are compared with."""
+    rate = begin(prior, now=outcome.at, modified=moment(outcome.modified))
+    return Record(_answered(row, outcome)._replace(rate=rate), body=outcome.response)
+
+
+def second(row: WatchedRow, seen: Seen) -> Record:
+    """Fetched again at once: what differs now differs always. The first version stays."""
+    return Record(row._replace(masks=seen.memory.to_json()))
+
+
+def changed(
+    row: WatchedRow, outcome: Outcome[Seen], seen: Seen, prior: Belief, was: ChangeKind | None
+) -> Record:
+    change = seen.change
+    weight = weighs(change)
+    row = _answered(row, outcome)._replace(
+        rate=_rate(row, prior, outcome, weight), masks=seen.memory.to_json()
+    )
+    if weight:
+        row = row._replace(changes=row.changes + 1, changed=outcome.at)
+    if (back := turn(was, None)) is not None:
+        kinds = change.kinds if change is not None else ()
+        made = change or Change(row.url, outcome.at, ())
+        change = Change(
+            made.url, made.at, (back.kind, *kinds), made.significance, made.since, made.edits,
+            made.links_added, made.links_removed, made.masked, back.detail,
+        )  # fmt: skip
+    return Record(row, body=outcome.response, change=change)
+
+
+def ailing(
+    row: WatchedRow,
+    outcome: Outcome[Seen],
+    finding: Finding,
+    was: ChangeKind | None,
+    gone_after: int,
+) -> Record:
+    """What came is not the page: it is gone, it moved, somebody is in the way."""
+    row = row._replace(visited=outcome.at, visits=row.visits + 1, failures=row.failures + 1)
+    if finding.kind == "moved":
+        row = row._replace(state="gone", note=f"moved to {finding.detail}")
+        return Record(row, change=_health(row, outcome, finding), ill="moved")
+    gone = finding.kind in ("gone", "soft_404")
+    if gone and row.failures < _CONFIRMED:
+        return Record(row)  # a site that is being mended answers so, too
+    if gone and row.failures >= gone_after:
+        row = row._replace(state="gone")
+    return Record(row, change=_health(row, outcome, turn(was, finding)), ill=finding.kind)
+
+
+def failed(row: WatchedRow, outcome: Outcome[Seen]) -> Record:
+    """No answer, or none that says anything about the page."""
+    asked = outcome.status > 0 or (outcome.failure is not None and outcome.failure.kind != "robots")
+    return Record(
+        row._replace(
+            visited=outcome.at if asked else row.visited,
+            visits=row.visits + asked,
+            failures=row.failures + asked,
+        )
+    )
+
+
+def patience(row: WatchedRow, outcome: Outcome[Seen]) -> float:
+    """Seconds until a page that could not be seen is tried again."""
+    if outcome.again:
+        return max(60.0, outcome.again - outcome.at)
+    if outcome.failure is not None and outcome.failure.kind == "robots":
+        return _DAY
+    return min(_HOUR * 2.0 ** min(max(row.failures - 1, 0), 8), _DAY)
+
+
+def weighs(change: Change | None) -> float:
+    """How much of a change it is, to the estimate of how often there is one."""
+    if change is None:
+        return 0.0
+    if any(kind in _NEWS for kind in change.kinds):
+        return 1.0
+    return 0.3 if any(kind in _HALF for kind in change.kinds) else 0.0
+
+
+def moment(modified: str) -> float | None:
+    """A Last-Modified as Unix time; None for what is none."""
+    if not modified:
+        return None
+    try:
+        return parsedate_to_datetime(modified).timestamp()
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def _answered(row: WatchedRow, outcome: Outcome[Seen]) -> WatchedRow:
+    return row._replace(
+        visited=outcome.at,
+        succeeded=outcome.at,
+        visits=row.visits + 1,
+        failures=0,
+        # A validator that stayed while the body changed is worse than none.
+        etag="" if outcome.lied else outcome.etag,
+        modified="" if outcome.lied else outcome.modified,
+        digest=outcome.digest,
+    )
+
+
+def _rate(row: WatchedRow, prior: Belief, outcome: Outcome[Seen], weight: float) -> Belief:
+    if row.succeeded is None:
+        return row.rate or prior
+    return learn(
+        row.rate or prior,
+        prior,
+        last=row.succeeded,
+        now=outcome.at,
+        changed=weight,
+        modified=moment(outcome.modified),
+    )
+
+
+def _health(row: WatchedRow, outcome: Outcome[Seen], finding: Finding | None) -> Change | None:
+    if finding is None:
+        return None
+    return Change(
+        row.url, outcome.at, (finding.kind,), since=row.succeeded or 0.0, detail=finding.detail
+    )
