@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior
+.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -78,3 +78,13 @@ bench-asking: $(READY) ## labels that are asked for, beside others: make bench-a
 
 bench-prior: $(READY) ## learn our strategy's prior anew, on the embedded and on made webs
 	@$(BIN)/python bench/prior.py --made
+
+bench-adaptation: $(READY) ## crawlers that teach themselves beside static ones: make bench-adaptation FOLDER=…
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-adaptation FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/adaptation.py "$(FOLDER)"
+
+bench-watch: $(READY) ## revisits beside urlwatch, changedetection.io and webchanges (installs them; minutes)
+	@$(BIN)/python bench/watch/run.py
+
+bench-revisit: $(READY) ## when to come back: our schedule beside others, simulated (some 10 minutes)
+	@$(BIN)/python bench/revisit.py

@@ -1,0 +1,89 @@
+"""Whether crawlers that teach themselves find more than static ones: docs/reference/adaptation.md.
+
+    python bench/adaptation.py FOLDER
+
+FOLDER holds recorded webs (docs/how-to/compare.md); they are not part of this project. Interrupted,
+it goes on where it ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import webs
+
+from honeyguide.lab.compare import Trial, compare
+from honeyguide.lab.references import REFERENCES
+from honeyguide.lab.report import report, rule
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "reference" / "adaptation.md"
+SUBJECTS = (
+    "Science.Biology.Birds",
+    "Science.Biology.Health_and_medicine",
+    "Design_and_Technology.Railway_transport",
+)
+EXAMPLES = (3, 10)
+CRAWLERS = {
+    "hybrid_svm": (
+        "hybrid_svm:teacher=none",
+        "hybrid_svm:teacher=automatic",
+    ),
+    "adaptive_links": (
+        "adaptive_links:teacher=automatic,once=true",
+        "adaptive_links:teacher=automatic",
+        "adaptive_links:teacher=none",
+    ),
+}
+"""The static one first, as its paper has it."""
+HEAD = """\
+# What adaptation brings
+
+Made by `python bench/adaptation.py FOLDER` (`make bench-adaptation FOLDER=…`): three subjects of the
+encyclopedia for schools (300 visits) and the departments' course and student pages (200 visits),
+{draws} draws each, from 3 and from 10 good pages with twice as many others. How it is counted:
+[compare](../how-to/compare.md). An interval without 0 is a difference.
+
+- `hybrid_svm` (Iliou et al.): `none` learns from the topic's examples only, `automatic` adds its own
+  clear verdicts (≥ .8, ≤ .2) every 14 pages.
+- `adaptive_links` (Barbosa & Freire): `once=true` learns from links once, as the static crawler that
+  the paper compares itself with; `automatic` learns anew as it goes on; `none` never learns from
+  links and follows the page's classifier alone.
+
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "adaptation")
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=0)
+    chosen = parser.parse_args()
+    schools, webkb = webs.schools(chosen.folder), webs.webkb(chosen.folder)
+    topics = [(schools, topic, 300) for topic in SUBJECTS]
+    topics += [(webkb, topic, 200) for topic in ("course", "student")]
+    out = [HEAD.format(draws=chosen.draws)]
+    for examples in EXAMPLES:
+        for name, variants in CRAWLERS.items():
+            trials = [
+                Trial(web, topic, variant, draw, budget, examples=examples)
+                for web, topic, budget in topics
+                for draw in range(chosen.draws)
+                for variant in variants
+            ]
+            rows = compare(trials, chosen.results, workers=chosen.workers, done=_tell)
+            found = report(rows, tuple(REFERENCES), variants[0])
+            out.append(f"## `{name}`, {examples} examples\n\n{rule(found.all, found)}\n")
+    PAGE.write_text("\n".join(out).rstrip() + "\n", "utf-8")
+    sys.stdout.write(f"{PAGE}\n")
+
+
+def _tell(done: int, of: int) -> None:
+    sys.stderr.write(f"\r{done} of {of} crawls   ")
+
+
+if __name__ == "__main__":
+    main()

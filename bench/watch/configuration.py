@@ -1,0 +1,126 @@
+"""One configuration over the bench's pages, in this process; prints what it found as JSON.
+
+python -m bench.watch.configuration WHICH DATABASE PORT HOSTS PAGES [N] [M]
+
+WHICH is 1, 2, 3 or ours; without N and M, 2 and 3 take the paper's and ours adapts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from bench.watch.stations import Alone, Report, Repository, Shared, differ, fetcher, urls
+
+from honeyguide.config import PolitenessSettings
+from honeyguide.fetch.robots import Robots
+from honeyguide.frontier.hosts import Politeness
+from honeyguide.types import Change, Response, Url
+from honeyguide.url import origin
+from honeyguide.watch.control import Comparers, Fetchers, InPlace, affordable
+from honeyguide.watch.courtesy import Courtesy
+from honeyguide.watch.flow import Due, Flow
+from honeyguide.watch.threads import Steps, one_thread, three_stages, two_stages
+
+
+def threads(
+    which: str, repository: Repository, wanted: list[Url], n: int, m: int
+) -> dict[str, Any]:
+    found: list[str] = []
+    web = Alone() if which == "1" else Shared()
+
+    def publish(report: Report) -> None:
+        if report.change is not None:
+            found.append(report.url)
+            repository.put(report.url, report.body)
+
+    steps: Steps[Url, Response, bytes, Report] = Steps(
+        web.get,
+        lambda response: repository.old(response.url),
+        lambda old, response: Report(response.url, response.body, differ(old, response)),
+        publish,
+    )
+    try:
+        if which == "1":
+            ran = one_thread(wanted, steps)
+        elif which == "2":
+            ran = three_stages(wanted, steps, crawlers=n or 78, bringers=m or 6, comparers=m or 6)
+        else:
+            ran = two_stages(wanted, steps, producers=n or 78, consumers=m or 11)
+    finally:
+        web.close()
+    return {
+        "seconds": ran.seconds, "changed": found, "failures": len(ran.failures),
+        "published": ran.published, "fullest": ran.fullest,
+    }  # fmt: skip
+
+
+def compare(old: bytes, _page: Due, response: Response) -> Change | None:
+    return differ(old, response)
+
+
+async def ours(repository: Repository, wanted: list[Url], n: int, m: int) -> dict[str, Any]:
+    """M: that many threads compare every body; 0: as it ships, small bodies in place."""
+    found: list[str] = []
+    failures = published = most = 0
+    robots = Robots()
+    for place in {origin(url) for url in wanted}:
+        robots.load(place, time.time(), 404, "")  # as the others, who do not ask
+    courtesy = Courtesy(robots, Politeness(PolitenessSettings(loopback_delay_s=0.0), 1))
+    client = fetcher()
+    comparers = Comparers(m or 1)
+    comparers.count = m or 1
+    pool = ThreadPoolExecutor(m or 1)
+
+    began = time.monotonic()
+    controller = Fetchers(n, start=n, least=n) if n else Fetchers(affordable())
+    flow: Flow[bytes, Change | None] = Flow(
+        client, courtesy, lambda page: repository.old(page.url), compare,
+        fetchers=controller, comparers=comparers, in_place=InPlace(0 if m else 65_536), pool=pool,
+        per_host=1_000, per_site=1_000,
+    )  # fmt: skip
+    try:
+        async for outcome in flow.run(repository.due(wanted)):
+            most = max(most, flow.pulse().fetchers)
+            if outcome.state in ("unchanged", "changed"):
+                published += 1
+            else:
+                failures += 1
+            if outcome.found is not None and outcome.response is not None:
+                found.append(outcome.page.url)
+                repository.put(outcome.page.url, outcome.response.body)
+    finally:
+        await client.aclose()
+        pool.shutdown()
+    return {
+        "seconds": time.monotonic() - began, "changed": found, "failures": failures,
+        "published": published, "limit": most,
+    }  # fmt: skip
+
+
+def main() -> None:
+    which, path, port, hosts, pages, *more = sys.argv[1:]
+    n, m = (*map(int, more), 0, 0)[:2]
+    repository = Repository(Path(path))
+    wanted = urls(int(port), int(hosts), int(pages))
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    if which == "ours":
+        told = asyncio.run(ours(repository, wanted, n, m))
+    else:
+        told = threads(which, repository, wanted, n, m)
+    repository.close()
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    told["cpu"] = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
+    told["cpu_whole"] = usage.ru_utime + usage.ru_stime
+    told["rss_mb"] = usage.ru_maxrss / 1024
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""What every configuration shares: the fetcher, the repository of versions, the comparison."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from honeyguide.config import FetchSettings
+from honeyguide.fetch.http import CurlFetcher
+from honeyguide.parse.blocks import read_snapshot
+from honeyguide.store.database import Database
+from honeyguide.store.versions import Versions
+from honeyguide.types import Change, Request, Response, Url
+from honeyguide.watch.detect import compare
+from honeyguide.watch.due import Due, digest
+
+GROUP = 64
+"""Versions that are committed together, in every configuration."""
+
+
+def urls(port: int, hosts: int, pages: int) -> list[Url]:
+    return [Url(f"http://127.0.0.{n % hosts + 1}:{port}/page/{n}") for n in range(pages)]
+
+
+def fetcher() -> CurlFetcher:
+    """Loopback is asked without rest, which only a bench may do."""
+    settings = FetchSettings(private_addresses=True, cookies=False)
+    return CurlFetcher(settings, user_agent="honeyguide-bench", archives=False)
+
+
+def differ(old: bytes, response: Response) -> Change | None:
+    """The ladder after the digest: blocks, moves, significance."""
+    if old == response.body:
+        return None
+    url, kind = response.url, response.header("content-type")
+    return compare(read_snapshot(old, url, kind), read_snapshot(response.body, url, kind))
+
+
+class Repository:
+    """Versions in a collection's database; several threads take turns."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = Database(path, "crawl")
+        self._versions = Versions(self._db)
+        self._lock = threading.Lock()
+        self._new: list[tuple[Url, bytes]] = []
+
+    def fill(self, bodies: list[tuple[Url, bytes]]) -> None:
+        with self._db.transaction():
+            for url, body in bodies:
+                self._versions.add(url, body, time.time())
+
+    def old(self, url: Url) -> bytes:
+        with self._lock:
+            found = self._versions.latest(url)
+            return b"" if found is None else self._versions.body(url, found.number)
+
+    def put(self, url: Url, body: bytes) -> None:
+        with self._lock:
+            self._new.append((url, body))
+            if len(self._new) >= GROUP:
+                self._commit()
+
+    def due(self, wanted: list[Url]) -> list[Due]:
+        found = [(url, self._versions.latest(url)) for url in wanted]
+        return [
+            Due(url, n, digest=bytes.fromhex(row.digest), size=row.size)
+            for n, (url, row) in enumerate(found)
+            if row is not None
+        ]
+
+    def close(self) -> None:
+        with self._lock:
+            self._commit()
+        self._db.close()
+
+    def _commit(self) -> None:
+        with self._db.transaction():
+            for url, body in self._new:
+                self._versions.add(url, body, time.time())
+        self._new.clear()
+
+
+class Report(NamedTuple):
+    url: Url
+    body: bytes
+    change: Change | None
+
+
+class Shared:
+    """The fetcher for threads: one event loop of its own, connections shared by all of them."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._fetcher = fetcher()
+
+    def get(self, url: Url) -> Response:
+        asked = asyncio.run_coroutine_threadsafe(self._fetcher.fetch(Request(url)), self._loop)
+        return asked.result()
+
+    def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._fetcher.aclose(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+class Alone:
+    """The fetcher for one thread, without anybody to hand over to."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+        self._fetcher = fetcher()
+
+    def get(self, url: Url) -> Response:
+        return self._runner.run(self._fetcher.fetch(Request(url)))
+
+    def close(self) -> None:
+        self._runner.run(self._fetcher.aclose())
+        self._runner.close()
+
+
+__all__ = ["Alone", "Report", "Repository", "Shared", "differ", "digest", "fetcher", "urls"]
