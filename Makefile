@@ -84,7 +84,7 @@ bench-adaptation: $(READY) ## crawlers that teach themselves beside static ones:
 	@$(BIN)/python bench/adaptation.py "$(FOLDER)"
 
 bench-watch: $(READY) ## revisits beside urlwatch, changedetection.io and webchanges (installs them; minutes)
-	@$(BIN)/python bench/watch/run.py
+	@$(BIN)/python -m bench.watch.run
 
 bench-revisit: $(READY) ## when to come back: our schedule beside others, simulated (some 10 minutes)
 	@$(BIN)/python bench/revisit.py

@@ -20,11 +20,11 @@ import numpy as np
 
 from honeyguide.lab.revisit_study import BASE, Results, Study
 from honeyguide.types import Url
-from honeyguide.watch.budget import DAY, Budget
-from honeyguide.watch.priors import Priors
-from honeyguide.watch.rates import START, Rate, learn, rate
-from honeyguide.watch.schedule import Schedule
-from honeyguide.watch.value import FRESH, balance
+from honeyguide.watch.when.budget import DAY, Budget
+from honeyguide.watch.when.priors import Priors
+from honeyguide.watch.when.rates import START, Rate, learn, rate
+from honeyguide.watch.when.schedule import Schedule
+from honeyguide.watch.when.value import FRESH, balance
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "revisit.json"

@@ -23,10 +23,10 @@ from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.hosts import Politeness
 from honeyguide.types import Change, Response, Url
 from honeyguide.url import origin
-from honeyguide.watch.control import Comparers, Fetchers, InPlace, affordable
-from honeyguide.watch.courtesy import Courtesy
-from honeyguide.watch.flow import Due, Flow
-from honeyguide.watch.threads import Steps, one_thread, three_stages, two_stages
+from honeyguide.watch.visit.control import Comparers, Fetchers, InPlace, affordable
+from honeyguide.watch.visit.courtesy import Courtesy
+from honeyguide.watch.visit.flow import Due, Flow
+from honeyguide.watch.visit.threads import Steps, one_thread, three_stages, two_stages
 
 
 def threads(

@@ -14,8 +14,8 @@ from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.database import Database
 from honeyguide.store.versions import Versions
 from honeyguide.types import Change, Request, Response, Url
-from honeyguide.watch.detect import compare
-from honeyguide.watch.due import Due, digest
+from honeyguide.watch.compare.detect import compare
+from honeyguide.watch.visit.due import Due, digest
 
 GROUP = 64
 """Versions that are committed together, in every configuration."""

@@ -14,7 +14,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.lab.revisit import Visits, World, make, measure, walk
 from honeyguide.lab.revisit_rules import RULES, Known
 from honeyguide.lab.revisit_study import Study
-from honeyguide.watch.value import AGE
+from honeyguide.watch.when.value import AGE
 
 
 def world(changes: dict[int, list[float]], days: float = 10.0, pages: int = 2) -> World:

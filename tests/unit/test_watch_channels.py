@@ -24,11 +24,11 @@ import pytest
 
 from honeyguide.errors import ConfigError
 from honeyguide.types import Change, Edit, Url
-from honeyguide.watch.channels import Apprise, FeedFile, Lines
-from honeyguide.watch.feed import Feed
-from honeyguide.watch.message import Message, compose
-from honeyguide.watch.outcome import TRIES, Outcome, again
-from honeyguide.watch.webhook import Webhook, sign
+from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines
+from honeyguide.watch.telling.feed import Feed
+from honeyguide.watch.telling.message import Message, compose
+from honeyguide.watch.telling.outcome import TRIES, Outcome, again
+from honeyguide.watch.telling.webhook import Webhook, sign
 from tests.unit.raw_server import CLOSE, serving
 
 SECRET = "whsec_" + b64encode(b"very secret bytes").decode()
@@ -333,6 +333,6 @@ def test_apprise_itself_logs_nothing(library: Any, caplog: pytest.LogCaptureFixt
 
 
 def test_without_apprise_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("honeyguide.watch.channels.find_spec", lambda name: None)
+    monkeypatch.setattr("honeyguide.watch.telling.channels.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'honeyguide\[notify\]'"):
         Apprise("mailto://me:secret@example.org")

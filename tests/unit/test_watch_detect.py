@@ -10,9 +10,9 @@ import pytest
 
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Block, Change, Snapshot, Url
-from honeyguide.watch.detect import compare, compare_bodies
-from honeyguide.watch.keys import Anchor, anchored, skeleton, soft
-from honeyguide.watch.match import Pair, match
+from honeyguide.watch.compare.detect import compare, compare_bodies
+from honeyguide.watch.compare.keys import Anchor, anchored, skeleton, soft
+from honeyguide.watch.compare.match import Pair, match
 
 URL = Url("https://example.org/a.html")
 PARAGRAPHS = [

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from honeyguide.types import Change, Edit, Url
 from honeyguide.url import canonical
-from honeyguide.watch.digest import batches, entries
-from honeyguide.watch.forms import Html, lines, shortened
-from honeyguide.watch.message import ENTRIES, Message, compose
-from honeyguide.watch.shown import clean, link, markdown, markdown_link
+from honeyguide.watch.telling.digest import batches, entries
+from honeyguide.watch.telling.forms import Html, lines, shortened
+from honeyguide.watch.telling.message import ENTRIES, Message, compose
+from honeyguide.watch.telling.shown import clean, link, markdown, markdown_link
 
 FOOTER = Edit("changed", "footer/p", "© 2025", "© 2026", 0.1)
 PHONE = Edit("added", "footer/p", "", "Call 555", 0.1)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from honeyguide.errors import StoreError
 from honeyguide.types import Change, Edit, Url
-from honeyguide.watch.feed import ITEMS, Feed, atom, change_id, rss, write
+from honeyguide.watch.telling.feed import ITEMS, Feed, atom, change_id, rss, write
 
 FEED = Feed("Bees", "collection-1", "https://example.org/feed.xml")
 ATOM = "{http://www.w3.org/2005/Atom}"

@@ -6,7 +6,7 @@ import pytest
 
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import ChangeKind, Response, Snapshot, Url
-from honeyguide.watch.health import Finding, examine, turn
+from honeyguide.watch.compare.health import Finding, examine, turn
 
 URL = Url("https://example.org/article")
 ARTICLE = "<title>Bees</title><main>" + "".join(

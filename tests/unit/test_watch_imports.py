@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.watch.imported import Imported, interval
-from honeyguide.watch.imports import Imports, load, read
-from honeyguide.watch.job_yaml import Mark, jobs
+from honeyguide.watch.lists.imported import Imported, interval
+from honeyguide.watch.lists.imports import Imports, load, read
+from honeyguide.watch.lists.job_yaml import Mark, jobs
 
 ONE = "0f3c2a9d-7e11-4b57-8a0c-6f0f5b0e9d63"
 TWO = "1f3c2a9d-7e11-4b57-8a0c-6f0f5b0e9d63"
@@ -337,7 +337,7 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
 def test_no_more_is_unpacked_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     many = packed({f"{n}/watch.json": watch(url=f"https://e.org/{n}") for n in range(20)})
     assert len(got(many).pages) == 20
-    monkeypatch.setattr("honeyguide.watch.backup._ALL", 5_000)
+    monkeypatch.setattr("honeyguide.watch.lists.backup._ALL", 5_000)
     with pytest.raises(ConfigError, match="unpacks to more"):
         got(many)
     bomb = packed({"a/watch.json": b" " * 20_000_000})

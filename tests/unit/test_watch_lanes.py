@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.types import Url
-from honeyguide.watch.due import Due
-from honeyguide.watch.lanes import Lanes
+from honeyguide.watch.visit.due import Due
+from honeyguide.watch.visit.lanes import Lanes
 
 
 def page(host: str, number: int = 0) -> Due:

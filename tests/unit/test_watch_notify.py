@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
 from honeyguide.types import Change, Edit, Url
-from honeyguide.watch.hours import quiet_until, span, zone
-from honeyguide.watch.notify import (
+from honeyguide.watch.telling.hours import quiet_until, span, zone
+from honeyguide.watch.telling.notify import (
     Rule,
     Waiting,
     due,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.types import Url
-from honeyguide.watch.priors import Priors, pattern
-from honeyguide.watch.rates import (
+from honeyguide.watch.when.priors import Priors, pattern
+from honeyguide.watch.when.rates import (
     DAY,
     FASTEST,
     SLOWEST,

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.types import Url
-from honeyguide.watch.budget import DAY, HOUR, Bucket, Budget, steer
-from honeyguide.watch.rates import Rate
-from honeyguide.watch.schedule import Schedule
-from honeyguide.watch.why import span
+from honeyguide.watch.when.budget import DAY, HOUR, Bucket, Budget, steer
+from honeyguide.watch.when.rates import Rate
+from honeyguide.watch.when.schedule import Schedule
+from honeyguide.watch.when.why import span
 
 NOW = 1_700_000_000.0
 

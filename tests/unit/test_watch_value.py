@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.value import AGE, FRESH, SQRT, VALUES, Value, balance
+from honeyguide.watch.when.value import AGE, FRESH, SQRT, VALUES, Value, balance
 
 EVERY = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 RATES = st.floats(5e-4, 50)

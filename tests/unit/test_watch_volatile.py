@@ -10,8 +10,8 @@ import pytest
 
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Snapshot, Url
-from honeyguide.watch.detect import compare
-from honeyguide.watch.volatile import Memory, common, early, observe, quiet, started
+from honeyguide.watch.compare.detect import compare
+from honeyguide.watch.compare.volatile import Memory, common, early, observe, quiet, started
 
 HOUR = 3_600.0
 DAY = 24 * HOUR

@@ -103,8 +103,8 @@ def diff(
     from dataclasses import replace
 
     from honeyguide.parse.blocks import read_snapshot
-    from honeyguide.watch.detect import compare
-    from honeyguide.watch.volatile import Memory
+    from honeyguide.watch.compare.detect import compare
+    from honeyguide.watch.compare.volatile import Memory
 
     with _opened(name) as store:
         page = _address(url)
@@ -214,7 +214,7 @@ def _print(change: Change, most: int = _EDITS) -> None:
 def _edit(edit: Edit) -> None:
     from rich.text import Text
 
-    from honeyguide.watch.words import diff_words
+    from honeyguide.watch.compare.words import diff_words
 
     line = Text(f"  {'·' if edit.what == 'changed' else edit.what} ")
     if edit.what == "data":

@@ -16,7 +16,8 @@ from honeyguide.cli.words import console, count, plain, quoted, say, when
 
 if TYPE_CHECKING:
     from honeyguide.crawl.collection import Collection
-    from honeyguide.watch.round import Tally, Watch
+    from honeyguide.watch.round import Watch
+    from honeyguide.watch.tally import Tally
 
 
 def actions() -> list[str]:

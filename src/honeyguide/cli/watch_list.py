@@ -76,7 +76,7 @@ def _change(
 
 
 def _import(store: Store, files: list[str], as_json: bool) -> None:
-    from honeyguide.watch.imports import load
+    from honeyguide.watch.lists.imports import load
 
     if not files:
         raise ConfigError("name the file: watch NAME import FILE")
@@ -102,7 +102,7 @@ def _import(store: Store, files: list[str], as_json: bool) -> None:
 
 
 def _list(store: Store, as_json: bool) -> None:
-    from honeyguide.watch.rates import rate
+    from honeyguide.watch.when.rates import rate
 
     rows = store.watched.each(None)
     if as_json:
@@ -131,8 +131,8 @@ def _list(store: Store, as_json: bool) -> None:
 def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -> None:
     from honeyguide.url import host
     from honeyguide.watch.build import budget_of
-    from honeyguide.watch.rates import START, rate
-    from honeyguide.watch.schedule import Schedule
+    from honeyguide.watch.when.rates import START, rate
+    from honeyguide.watch.when.schedule import Schedule
 
     now = time.time()
     schedule = Schedule(budget_of(collection.settings), now)
@@ -159,8 +159,8 @@ def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -
 
 
 def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
-    from honeyguide.watch.keys import path_of
-    from honeyguide.watch.volatile import Memory
+    from honeyguide.watch.compare.keys import path_of
+    from honeyguide.watch.compare.volatile import Memory
 
     (url,), rest = _addresses(what[:1]), what[1:]
     row = store.watched.find(url)
@@ -203,7 +203,7 @@ def _watched(store: Store) -> int:
 
 
 def _facts(row: WatchedRow) -> dict[str, Any]:
-    from honeyguide.watch.rates import rate
+    from honeyguide.watch.when.rates import rate
 
     facts = row._asdict() | {"digest": row.digest.hex()}
     facts["rate"] = rate(row.rate).per_day if row.rate else None

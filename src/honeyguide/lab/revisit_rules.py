@@ -9,11 +9,11 @@ import numpy as np
 
 from honeyguide.lab.revisit import Floats, Ints, Rule, Visits, World, walk
 from honeyguide.types import Url
-from honeyguide.watch.budget import DAY, Budget
-from honeyguide.watch.priors import Priors
-from honeyguide.watch.rates import GAMMA, LOG_RATES, learn, likelihood, rate, share
-from honeyguide.watch.schedule import Schedule
-from honeyguide.watch.value import AGE, FRESH, SQRT, Value
+from honeyguide.watch.when.budget import DAY, Budget
+from honeyguide.watch.when.priors import Priors
+from honeyguide.watch.when.rates import GAMMA, LOG_RATES, learn, likelihood, rate, share
+from honeyguide.watch.when.schedule import Schedule
+from honeyguide.watch.when.value import AGE, FRESH, SQRT, Value
 
 
 def _top(worth: Floats, count: int) -> Ints:

@@ -5,8 +5,8 @@ change = compare_bodies(old, new)
 print(change.kinds if change else "nothing changed")
 """
 
-from honeyguide.watch.detect import compare, compare_bodies
-from honeyguide.watch.rates import learn, rate
-from honeyguide.watch.schedule import Schedule
+from honeyguide.watch.compare.detect import compare, compare_bodies
+from honeyguide.watch.when.rates import learn, rate
+from honeyguide.watch.when.schedule import Schedule
 
 __all__ = ["Schedule", "compare", "compare_bodies", "learn", "rate"]

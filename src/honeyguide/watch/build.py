@@ -22,18 +22,20 @@ from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.store.said import Said
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN, Change, ChangeKind, Page, Url
-from honeyguide.watch.budget import DAY, Budget
-from honeyguide.watch.channels import Apprise, FeedFile, Lines, Messenger
-from honeyguide.watch.courtesy import Courtesy
+from honeyguide.watch.book import Book
+from honeyguide.watch.compare.look import Known, Relevance, Seen, look
 from honeyguide.watch.discover import Discoveries
-from honeyguide.watch.feed import Feed
-from honeyguide.watch.flow import Flow
-from honeyguide.watch.look import Known, Relevance, Seen, look
-from honeyguide.watch.notify import Rule
-from honeyguide.watch.priors import Priors
 from honeyguide.watch.round import Watch
-from honeyguide.watch.schedule import Schedule
-from honeyguide.watch.webhook import Webhook
+from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines, Messenger
+from honeyguide.watch.telling.feed import Feed
+from honeyguide.watch.telling.notify import Rule
+from honeyguide.watch.telling.webhook import Webhook
+from honeyguide.watch.visit.control import Fetchers, affordable
+from honeyguide.watch.visit.courtesy import Courtesy
+from honeyguide.watch.visit.flow import Flow
+from honeyguide.watch.when.budget import DAY, Budget
+from honeyguide.watch.when.priors import Priors
+from honeyguide.watch.when.schedule import Schedule
 
 _FEED = 100
 """Changes in a feed."""
@@ -75,28 +77,27 @@ async def opened(
         politeness = Politeness(settings.politeness, settings.crawl.seed)
         priors, schedule = Priors(), Schedule(budget_of(settings), now)
         priors.learn_all((row.url, row.rate) for row in store.watched.each() if row.rate)
-        made: list[Watch] = []
+        book = Book(store, settings.watch, priors, [rule for rule, _ in channels], clock)
         relevance = _relevance(strategy)
         flow: Flow[Known, Seen] = Flow(
             network,
             Courtesy(robots, politeness, bool(settings.fetch.lab), now),
-            lambda page: made[0].look_at(page),
+            book.known,
             partial(_look, relevance=relevance),
             per_site=settings.politeness.domain_hosts,
             heard=lambda entry: store.save_robots(*entry),
+            fetchers=Fetchers(affordable()),
             clock=clock,
         )
 
         def known(url: Url) -> bool:
             return store.watched.find(url) is not None or bool(store.visit(url))
 
-        watch = Watch(
-            store, settings.watch, settings.topic.threshold, flow, schedule, priors, strategy,
-            generation, Discoveries(strategy, known, fits), channels,
+        yield Watch(
+            store, settings.watch, settings.topic.threshold, flow, schedule, book, strategy,
+            generation, Discoveries(strategy, known, fits), fits, channels,
             partial(said, store), name, clock,
         )  # fmt: skip
-        made.append(watch)
-        yield watch
 
 
 def budget_of(settings: Settings) -> Budget:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
+from honeyguide.config import WatchSettings
+from honeyguide.store.versions import Retention
 from honeyguide.store.watched_rows import WatchedRow
-from honeyguide.types import Change, ChangeKind, Response, Visit
-from honeyguide.watch.due import Outcome
-from honeyguide.watch.health import Finding, turn
-from honeyguide.watch.look import Seen
-from honeyguide.watch.rates import Belief, begin, learn
-from honeyguide.watch.volatile import Memory, quiet
+from honeyguide.types import Change, ChangeKind, Response, Url
+from honeyguide.watch.compare.health import Finding, turn
+from honeyguide.watch.compare.look import Seen
+from honeyguide.watch.compare.volatile import Memory, quiet
+from honeyguide.watch.visit.due import Outcome
+from honeyguide.watch.when.rates import Belief, begin, learn
 
 _HOUR = 3_600.0
 _DAY = 86_400.0
@@ -32,8 +34,6 @@ class Record(NamedTuple):
     change: Change | None = None
     ill: ChangeKind | None = None
     """What is the matter with the page from now on."""
-    visit: Visit | None = None
-    """For the journal, of a page that was discovered."""
 
 
 class Plan(NamedTuple):
@@ -44,8 +44,8 @@ class Plan(NamedTuple):
     again: float = 0.0
     """… after so many seconds."""
     asked: bool = True
-    changed: bool = False
-    """Something that counts differs."""
+    moved: Url | None = None
+    """Where it is now."""
 
 
 def unchanged(
@@ -183,3 +183,9 @@ def _health(row: WatchedRow, outcome: Outcome[Seen], finding: Finding | None) ->
     return Change(
         row.url, outcome.at, (finding.kind,), since=row.succeeded or 0.0, detail=finding.detail
     )
+
+
+def retention(settings: WatchSettings) -> Retention:
+    if settings.keep == "last":
+        return Retention(last=max(1, settings.keep_last))
+    return Retention(days=30) if settings.keep == "thin" else Retention()

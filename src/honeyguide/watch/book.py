@@ -1,0 +1,172 @@
+"""What a watch knows of the pages under way, and what it writes down of them.
+
+Rows are read from the store when a page is due, and written together when it was seen; in between
+nobody else needs them.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from honeyguide.config import WatchSettings
+from honeyguide.store.store import Store
+from honeyguide.store.watched_rows import WatchedRow
+from honeyguide.types import ChangeKind, Url
+from honeyguide.url import host
+from honeyguide.watch import record
+from honeyguide.watch.compare.health import examine
+from honeyguide.watch.compare.look import Known, Seen
+from honeyguide.watch.compare.volatile import Memory, common
+from honeyguide.watch.record import Record
+from honeyguide.watch.telling.notify import Rule
+from honeyguide.watch.telling.tell import queue
+from honeyguide.watch.visit.due import Due, Outcome
+from honeyguide.watch.when.priors import Priors
+
+AGAIN = -2
+"""The key of a page that is fetched a second time at once."""
+_GROUP = 200
+_LINGER_S = 0.5
+"""What is finished is written together: so many revisits, or all of half a second."""
+_SAMPLES = 20
+"""Pages of a host whose masks are held against each other."""
+_HOSTS = 5_000
+
+
+@dataclass
+class Book:
+    """One for a run."""
+
+    store: Store
+    settings: WatchSettings
+    priors: Priors
+    rules: Sequence[Rule]
+    clock: Callable[[], float]
+    under_way: dict[Url, WatchedRow] = field(default_factory=dict)
+    _batch: list[Record] = field(default_factory=list)
+    _written: float = 0.0
+    _masks: OrderedDict[str, dict[Url, frozenset[str]]] = field(default_factory=OrderedDict)
+    """Of each host, what is masked on some of its pages."""
+
+    def due(self, url: Url, key: int = 0) -> Due | None:
+        """A page to be visited now, as it is known; None: it is not watched, or under way."""
+        if any(made.row.url == url for made in self._batch):
+            self.commit()  # what was seen a moment ago is known to the store only then
+        row = self.store.watched.find(url)
+        if row is None or row.state != "watched" or url in self.under_way:
+            return None
+        self.under_way[url] = row
+        validated = key != AGAIN
+        return Due(
+            url,
+            key,
+            row.etag if validated else "",
+            row.modified if validated else "",
+            row.digest,
+        )
+
+    def known(self, page: Due) -> Known:
+        """What is known of a page that brought another body."""
+        row = self.under_way.get(page.url)
+        if row is None or not page.digest:
+            return Known()
+        latest = self.store.versions.latest(page.url)
+        if latest is None:
+            return Known()
+        return Known(
+            self.store.versions.body(page.url, latest.number),
+            latest.content_type,
+            row.succeeded or latest.last_seen,
+            Memory.from_json(row.masks),
+            self._template(row),
+            page.key == AGAIN,
+        )
+
+    def take(self, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
+        """A page comes back: what is written down of it, and what the schedule is told."""
+        made, plan = self._recorded(self.under_way.pop(outcome.page.url), outcome)
+        self._batch.append(made)
+        return made, plan
+
+    def _recorded(self, row: WatchedRow, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
+        prior = self.priors.of(row.url)
+        if outcome.state == "unchanged":
+            made = record.unchanged(row, outcome, prior, self._was(row))
+            self._learned(row, made.row)
+            return made, record.Plan(True)
+        seen, response = outcome.found, outcome.response
+        finding = seen.finding if seen is not None else examine(response) if response else None
+        if finding is not None:
+            was = self._was(row)
+            made = record.ailing(row, outcome, finding, was, self.settings.gone_after)
+            moved = Url(finding.detail) if finding.kind == "moved" else None
+            return made, record.Plan(False, record.patience(made.row, outcome), moved=moved)
+        if outcome.state != "changed" or seen is None or response is None:
+            made = record.failed(row, outcome)
+            asked = outcome.state != "later"
+            return made, record.Plan(False, record.patience(made.row, outcome), asked)
+        if outcome.page.key == AGAIN:
+            self.sample(row.url, seen.memory)
+            return record.second(row, seen), record.Plan(True)
+        if not row.digest:
+            made = record.first(row, outcome, prior)
+        else:
+            made = record.changed(row, outcome, seen, prior, self._was(row))
+            self.sample(row.url, seen.memory)
+        self._learned(row, made.row)
+        return made, record.Plan(True)
+
+    def settle(self) -> None:
+        """Write what is finished, if there is enough of it or it waits for long."""
+        lingered = self.clock() - self._written >= _LINGER_S
+        if self._batch and (lingered or len(self._batch) >= _GROUP):
+            self.commit()
+
+    def commit(self) -> None:
+        batch, self._batch = self._batch, []
+        self._written = self.clock()
+        if not batch:
+            return
+        store = self.store
+        with store.transaction():
+            for made in batch:
+                url, at = made.row.url, made.row.visited or 0.0
+                before = store.versions.latest(url)
+                new = None
+                if made.body is not None:
+                    kind = made.body.header("content-type")
+                    new = store.versions.add(url, made.body.body, at, kind, made.body.status)
+                    store.archive(made.body)
+                elif made.seen is not None:
+                    store.versions.seen(url, at)
+                    store.archive(made.seen, before.at if before is not None else None)
+                if made.change is not None:
+                    old = before.number if before is not None else None
+                    number = store.changes.append(made.change, old, new)
+                    queue(store.outbox, self.rules, number, made.change)
+                if made.ill or (made.row.failures == 0 and made.change is not None):
+                    store.facts.set("ill", url, made.ill)
+            store.watched.save([made.row for made in batch])
+
+    def _template(self, row: WatchedRow) -> frozenset[str]:
+        known = self._masks.get(host(row.url), {})
+        return common([masks for url, masks in known.items() if url != row.url])
+
+    def sample(self, url: Url, memory: Memory) -> None:
+        pages = self._masks.setdefault(host(url), {})
+        pages.pop(url, None)
+        pages[url] = memory.masks()
+        while len(pages) > _SAMPLES:
+            pages.pop(next(iter(pages)))
+        while len(self._masks) > _HOSTS:
+            self._masks.popitem(last=False)
+
+    def _was(self, row: WatchedRow) -> ChangeKind | None:
+        found = self.store.facts.get("ill", row.url) if row.failures else None
+        return found if found in ("gone", "blocked", "soft_404") else None
+
+    def _learned(self, old: WatchedRow, new: WatchedRow) -> None:
+        if new.rate:
+            self.priors.learn(new.url, new.rate, old.rate)

@@ -1,0 +1,59 @@
+"""The rest of the ladder, for another body: what changed, and is it still the page?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from honeyguide.parse.blocks import read_snapshot
+from honeyguide.types import Change, Response, Snapshot
+from honeyguide.watch.compare.detect import compare
+from honeyguide.watch.compare.health import Finding, examine
+from honeyguide.watch.compare.volatile import Memory, early, observe, started
+from honeyguide.watch.visit.due import Due
+
+Relevance = Callable[[str], float]
+
+
+class Known(NamedTuple):
+    """The version before, and what is known of the page's restlessness."""
+
+    body: bytes | None = None
+    """None: this is the first."""
+    content_type: str = "text/html"
+    at: float = 0.0
+    """When that version was last seen."""
+    memory: Memory = Memory()
+    template: frozenset[str] = frozenset()
+    """What is masked on most pages of its host."""
+    second: bool = False
+    """It was fetched a moment ago, and only to see what differs at every visit."""
+
+
+class Seen(NamedTuple):
+    """What a comparison came to."""
+
+    change: Change | None = None
+    memory: Memory = Memory()
+    finding: Finding | None = None
+    """What came is not the page."""
+
+
+def look(known: Known, page: Due, response: Response, relevance: Relevance | None = None) -> Seen:
+    """Compare a body with the one before; depends on nothing else."""
+    new = _read(response.body, page, response.header("content-type"))
+    if known.body is None:
+        return Seen(memory=known.memory, finding=examine(response, new))
+    old = _read(known.body, page, known.content_type)
+    if finding := examine(response, new, old):
+        return Seen(memory=known.memory, finding=finding)
+    if known.second:
+        masks = early(old, new)
+        return Seen(memory=started(masks) if masks else known.memory)
+    masks = known.memory.masks(known.template)
+    change = compare(old, new, masks, relevance, at=response.started, since=known.at)
+    return Seen(change, observe(known.memory, old, new, response.started - known.at))
+
+
+def _read(body: bytes, page: Due, content_type: str) -> Snapshot:
+    return read_snapshot(body, page.url, content_type or "text/html")

@@ -1,0 +1,1 @@
+"""Watch lists of other programs."""

@@ -1,0 +1,1 @@
+"""Which changes are told to whom, when, in which words, and through what."""

@@ -1,0 +1,149 @@
+"""Pages that wait for their host: one lane each, under one heap of the times they may go on."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+
+from honeyguide.watch.visit.due import Due
+
+_LANES = 10_000
+"""With so many, those that are empty and rested are forgotten."""
+
+
+@dataclass(slots=True)
+class _Lane:
+    site: str
+    pages: deque[Due] = field(default_factory=deque)
+    busy: int = 0
+    ready: float = 0.0
+    """Not before this time."""
+    queued: bool = False
+    """Stands in the heap, or waits for its site."""
+
+
+class Lanes:
+    """Who may go now. Synchronous; told the time.
+
+    ``per_host`` pages of a host at once, and ``per_site`` hosts of a site (registrable domain).
+    """
+
+    def __init__(self, site: Callable[[str], str], *, per_host: int = 1, per_site: int = 4) -> None:
+        self._site = site
+        self._per_host = per_host
+        self._per_site = per_site
+        self._lanes: dict[str, _Lane] = {}
+        self._heap: list[tuple[float, int, str]] = []
+        self._turns = count()
+        self._busy: Counter[str] = Counter()
+        """Hosts of each site that are being asked."""
+        self._held: dict[str, deque[str]] = {}
+        """Hosts that wait until another host of their site is done."""
+        self._waiting = 0
+
+    def __len__(self) -> int:
+        return self._waiting
+
+    def add(self, host: str, page: Due, *, front: bool = False) -> None:
+        lane = self._lane(host)
+        (lane.pages.appendleft if front else lane.pages.append)(page)
+        self._waiting += 1
+        self._queue(host, lane)
+
+    def next(self, now: float) -> tuple[str, Due] | None:
+        """A page whose host is free and rested; the host is busy until :meth:`done`."""
+        while self._heap and self._heap[0][0] <= now:
+            host = heappop(self._heap)[2]
+            lane = self._lanes[host]
+            lane.queued = False
+            if not lane.pages or lane.busy >= self._per_host:
+                continue
+            if lane.ready > now:  # it was told to rest while it stood in the heap
+                self._queue(host, lane)
+                continue
+            if not lane.busy and self._busy[lane.site] >= self._per_site:
+                lane.queued = True
+                self._held.setdefault(lane.site, deque()).append(host)
+                continue
+            self._take(lane)
+            self._waiting -= 1
+            page = lane.pages.popleft()
+            self._queue(host, lane)
+            return host, page
+        return None
+
+    def claim(self, host: str, now: float) -> float:
+        """Claim a host without a page: 0 when claimed, else when to ask again."""
+        lane = self._lane(host)
+        if lane.busy or lane.ready > now:
+            return max(lane.ready, now + 1.0)
+        self._take(lane)
+        return 0.0
+
+    def done(self, host: str, now: float, rest: float) -> None:
+        """A page of this host, or the claim, is finished with; the host rests."""
+        lane = self._lanes[host]
+        lane.busy -= 1
+        lane.ready = max(lane.ready, now + rest)
+        if not lane.busy:
+            self._busy[lane.site] -= 1
+            if not self._busy[lane.site]:
+                del self._busy[lane.site]
+            if held := self._held.get(lane.site):
+                other = held.popleft()
+                if not held:
+                    del self._held[lane.site]
+                self._lanes[other].queued = False
+                self._queue(other, self._lanes[other])
+        self._queue(host, lane)
+
+    def park(self, host: str, until: float) -> None:
+        """No request to this host before that time."""
+        lane = self._lane(host)
+        lane.ready = max(lane.ready, until)
+
+    def empty(self, host: str) -> list[Due]:
+        """Take out what waits for this host, which may not be asked for long."""
+        lane = self._lane(host)
+        pages = list(lane.pages)
+        lane.pages.clear()
+        self._waiting -= len(pages)
+        return pages
+
+    def clear(self) -> None:
+        """Nobody wants what waits any more."""
+        for lane in self._lanes.values():
+            lane.pages.clear()
+        self._waiting = 0
+
+    def wake_at(self) -> float | None:
+        """When next may have something; None: not before something is done or added."""
+        return self._heap[0][0] if self._heap else None
+
+    def _take(self, lane: _Lane) -> None:
+        if not lane.busy:
+            self._busy[lane.site] += 1
+        lane.busy += 1
+
+    def _queue(self, host: str, lane: _Lane) -> None:
+        if lane.pages and not lane.queued and lane.busy < self._per_host:
+            lane.queued = True
+            heappush(self._heap, (lane.ready, next(self._turns), host))
+
+    def _lane(self, host: str) -> _Lane:
+        lane = self._lanes.get(host)
+        if lane is None:
+            lane = self._lanes[host] = _Lane(self._site(host))
+        return lane
+
+    def forget(self, now: float) -> None:
+        """Let go of lanes that nobody needs, once there are many."""
+        if len(self._lanes) > _LANES:
+            self._lanes = {
+                host: lane
+                for host, lane in self._lanes.items()
+                if lane.pages or lane.busy or lane.queued or lane.ready > now
+            }
