@@ -1,4 +1,4 @@
-"""urlwatch, webchanges and changedetection.io from PyPI, on the same pages, each as it ships.
+"""urlwatch, webchanges and changedetection.io from PyPI, and ours, on the same pages, as they ship.
 
 Each keeps the pages as they are, then a tenth of them is edited, then it looks again; that second
 round is measured: CPU seconds of the process and everything it started, start included. What the
@@ -17,7 +17,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from honeyguide.crawl.collection import create
+from honeyguide.store.store import Store
+from honeyguide.types import Url
+
 NAMES = ("urlwatch", "webchanges", "changedetection.io")
+OURS = "honeyguide watch"
+"""Everything on: robots.txt, politeness (but for the delay), masks, rates, versions, WARC, a feed."""
 PAGES = {"webchanges": 200}
 """It takes a fifth of a second for a page: fewer will do."""
 LIMIT_S = 900
@@ -44,6 +50,8 @@ def versions(programs: Path) -> dict[str, str]:
 
 def round_of(name: str, programs: Path, scratch: Path, urls: list[str], *, first: bool) -> set[str]:
     """One round over these pages; the ones it says have changed."""
+    if name == OURS:
+        return _ours(scratch / "watched", urls, scratch, first)
     command = str(programs / name)
     if name == "changedetection.io":
         store = scratch / "store"
@@ -83,6 +91,25 @@ def _run(command: list[str], scratch: Path) -> str:
         command, cwd=scratch, env=env, capture_output=True, text=True, timeout=LIMIT_S
     )
     return told.stdout
+
+
+def _ours(folder: Path, urls: list[str], scratch: Path, first: bool) -> set[str]:
+    if first:
+        create(
+            folder,
+            seeds=urls[:1],
+            keywords=["page", "paragraph"],
+            contact="https://example.org/bench",
+            fetch={"private_addresses": True},
+            politeness={"loopback_delay_s": 0.0},
+            watch={"second_look_s": 0.05},
+            notify=[{"to": "atom"}],
+        )
+        with Store.open(folder, "crawl") as store:
+            store.watched.add(map(Url, urls), "user", time.time())
+    _run([sys.executable, "-m", "honeyguide", "watch", str(folder), "--once", "--quiet"], scratch)
+    with Store.open(folder, "read") as store:
+        return {str(row.change.url) for row in store.changes.newest()}
 
 
 def _twice(store: Path) -> list[str]:

@@ -156,11 +156,11 @@ def monitors(bench: Bench, folder: Path, rounds: int) -> dict[str, Any]:
         start = bench.once("ours", 1)
         ours.append((whole["cpu_whole"], start["cpu_whole"]))
     found["ours"] = _cost(ours, bench.pages, whole["missed"], whole["invented"])
-    for name in peers.NAMES:
+    for name in (peers.OURS, *peers.NAMES):
         wanted = [str(url) for url in bench.urls[: peers.PAGES.get(name, bench.pages)]]
         truth = bench.truth(len(wanted))
         told: list[tuple[float, float]] = []
-        for _ in range(rounds if name == "urlwatch" else 1):
+        for _ in range(rounds if name in ("urlwatch", peers.OURS) else 1):
             with tempfile.TemporaryDirectory(dir=folder) as scratch:
                 bench.reset(LATENCIES[0])
                 place = Path(scratch)
