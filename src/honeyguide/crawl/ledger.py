@@ -191,25 +191,32 @@ class Ledger:
     def told(self, links: Sequence[Link]) -> list[Link]:
         """The same links, each with what came of its like."""
         wider = self._all.good / self._all.count
-        hosts: dict[str, tuple[float, float, float]] = {}
-        families: dict[tuple[Url | None, str], _Family] = {}
-        """Most links of a page stand on it alone: what came of its others is found out once."""
+        hosts: dict[str, tuple[float, float, float, dict[Url | None, _Family | None]]] = {}
+        """Of each host what came of it, and of the pages that its links stand on: most links stand
+        on pages that others of them stand on."""
         found = []
         for link in links:
             host = authority(link.url)
             if (known := hosts.get(host)) is None:
                 yielded = self._hosts.get(host, _NOTHING)
-                known = hosts[host] = (yielded.mean(wider), yielded.count, yielded.lift)
-            of_host, hosted, lift = known
+                known = hosts[host] = (yielded.mean(wider), yielded.count, yielded.lift, {})
+            of_host, hosted, lift, families = known
             met = self._met.get(link.url)
-            sources = (link.source,) if met is None else met.sources
-            if len(sources) != 1:
-                siblings, surprise, barren = self._family(sources, of_host)
+            siblings, surprise, pages, barren = -1.0, 0.0, 0, 0
+            for source in (link.source,) if met is None else met.sources:
+                if source in families:
+                    family = families[source]
+                else:
+                    family = families[source] = self._family(source, of_host)
+                if family is not None:
+                    mean, more, barren = family
+                    siblings = mean if mean > siblings else siblings
+                    surprise += more
+                    pages += 1
+            if pages:
+                surprise /= pages
             else:
-                key = sources[0], host
-                if (family := families.get(key)) is None:
-                    family = families[key] = self._family(sources, of_host)
-                siblings, surprise, barren = family
+                siblings = of_host
             if met is None:
                 parents = best = link.parent
                 relevant = int(link.parent >= self._threshold)
@@ -242,18 +249,11 @@ class Ledger:
         self._touched.clear()
         return list(found)
 
-    def _family(self, sources: Iterable[Url | None], host: float) -> _Family:
-        """Of the pages that a link stands on: what came of the best one's links, how surprising
-        that was on average, steps since the last relevant page."""
-        siblings, lift, known, barren = -1.0, 0.0, 0, 0
-        for source in sources:
-            page = self._pages.get(source) if source else None
-            if page is not None:
-                siblings = max(siblings, page.found.mean(host))
-                lift += page.found.lift
-                known += 1
-                barren = page.barren
-        return (siblings, lift / known, barren) if known else (host, 0.0, 0)
+    def _family(self, source: Url | None, host: float) -> _Family | None:
+        """Of a page that links stand on: what came of them, how surprising that was, steps since
+        the last relevant page; None if it is not remembered."""
+        page = self._pages.get(source) if source else None
+        return None if page is None else (page.found.mean(host), page.found.lift, page.barren)
 
 
 def _chance(score: Any) -> float:
