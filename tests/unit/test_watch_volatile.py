@@ -166,7 +166,7 @@ def test_a_price_is_never_masked_by_itself() -> None:
 
     memory = Memory()
     for price in range(5):
-        memory = observe(memory, priced(price), priced(price + 1), DAY)
+        memory = observe(memory, priced(price), priced(price + 1), HOUR / 2)
     assert memory.masks() == {"data:offers.sku"}
 
 
@@ -280,3 +280,44 @@ def test_a_memory_is_bounded() -> None:
 
 def _names() -> list[str]:
     return [one + other for one in WORDS for other in WORDS]
+
+
+def test_what_changes_daily_in_the_main_content_stays_news() -> None:
+    def board(day: int) -> Snapshot:
+        news = "".join(f"<li><a href='/a/{n}'>Article {WORDS[n]}</a>" for n in range(day))
+        return snapshot(
+            f"<main><p>Confirmed cases in the district: {day}</p><ul>{news}</ul></main>"
+        )
+
+    memory = Memory()
+    for day in range(1, 9):
+        change = compare(board(day), board(day + 1), memory.masks())
+        assert change is not None, day
+        assert change.links_added, day
+        memory = observe(memory, board(day), board(day + 1), DAY)
+    assert not memory.masks()
+
+
+def test_new_links_are_news_at_any_pace() -> None:
+    def front(count: int) -> Snapshot:
+        news = "".join(f"<li><a href='/a/{n}'>Article {WORDS[n]}</a>" for n in range(count))
+        return snapshot(f"<main><p>The news of the day.</p></main><aside><ul>{news}</ul></aside>")
+
+    memory = Memory()
+    for count in range(1, 9):
+        change = compare(front(count), front(count + 1), memory.masks())
+        assert change is not None, count
+        assert len(change.links_added) == 1, count
+        memory = observe(memory, front(count), front(count + 1), 5.0)
+
+
+def test_what_was_masked_at_first_stays_masked_at_any_pace() -> None:
+    def clock(minute: int) -> Snapshot:
+        return snapshot(
+            f"<main><p>It is 12:{minute} here.</p><p>The rest stays as it is.</p></main>"
+        )
+
+    memory = started(early(clock(10), clock(11)))
+    for minute in range(11, 19):
+        assert compare(clock(minute), clock(minute + 1), memory.masks()) is None
+        memory = observe(memory, clock(minute), clock(minute + 1), DAY)

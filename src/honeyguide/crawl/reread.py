@@ -5,12 +5,15 @@ The journal keeps a page's words but not its links, which only few strategies le
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from honeyguide.errors import FetchError, ParseError, StoreError
 from honeyguide.fetch.decode import decode
 from honeyguide.parse.read import read
+from honeyguide.store.answers import answer
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import Page, Response
+from honeyguide.types import Page
 
 _BYTES = 10_000_000
 _RATIO = 200.0
@@ -25,14 +28,9 @@ def reread(store: Store, row: VisitRow) -> Page | None:
 
 
 def _from_record(store: Store, row: VisitRow) -> Page | None:
-    original = store.visit_at(row.payload_of) if row.payload_of is not None else row
-    found = store.record(original) if original is not None else None
-    if found is None:
+    bare = answer(store, row)
+    if bare is None:
         return None
-    head, _, payload = found[1].partition(b"\r\n\r\n")
-    lines = head.decode("latin-1").split("\r\n")[1:]
-    headers = tuple((name, value) for name, _, value in (x.partition(": ") for x in lines) if name)
-    bare = Response(row.url, 200, headers, payload, b"", b"", b"", "", row.at, 0.0)
     coding = bare.header("content-encoding")
-    body = decode(row.url, payload, coding, limit=_BYTES, ratio=_RATIO)
-    return read(Response(row.url, 200, headers, payload, body, b"", b"", "", row.at, 0.0), row.link)
+    body = decode(row.url, bare.payload, coding, limit=_BYTES, ratio=_RATIO)
+    return read(replace(bare, body=body), row.link)

@@ -11,19 +11,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from honeyguide.config import WatchSettings
+from honeyguide.errors import FetchError, StoreError
+from honeyguide.fetch.decode import decode
+from honeyguide.parse.blocks import read_snapshot
+from honeyguide.store.answers import answer
+from honeyguide.store.bodies import digest
 from honeyguide.store.store import Store
 from honeyguide.store.watched_rows import WatchedRow
 from honeyguide.types import ChangeKind, Url
 from honeyguide.url import host
 from honeyguide.watch import record
+from honeyguide.watch.compare.detect import compare
 from honeyguide.watch.compare.health import examine
-from honeyguide.watch.compare.look import Known, Seen
+from honeyguide.watch.compare.look import Known, Relevance, Seen
 from honeyguide.watch.compare.volatile import Memory, common
-from honeyguide.watch.record import Record
+from honeyguide.watch.record import Held, Record
 from honeyguide.watch.telling.notify import Rule
 from honeyguide.watch.telling.tell import queue
 from honeyguide.watch.visit.due import Due, Outcome
 from honeyguide.watch.when.priors import Priors
+from honeyguide.watch.when.rates import Belief
 
 AGAIN = -2
 """The key of a page that is fetched a second time at once."""
@@ -33,6 +40,8 @@ _LINGER_S = 0.5
 _SAMPLES = 20
 """Pages of a host whose masks are held against each other."""
 _HOSTS = 5_000
+_BYTES, _RATIO = 10_000_000, 200.0
+"""Of a body that the crawl kept."""
 
 
 @dataclass
@@ -44,6 +53,7 @@ class Book:
     priors: Priors
     rules: Sequence[Rule]
     clock: Callable[[], float]
+    relevance: Relevance | None = None
     under_way: dict[Url, WatchedRow] = field(default_factory=dict)
     _batch: list[Record] = field(default_factory=list)
     _written: float = 0.0
@@ -57,15 +67,35 @@ class Book:
         row = self.store.watched.find(url)
         if row is None or row.state != "watched" or url in self.under_way:
             return None
+        if not row.digest and row.by == "crawl":
+            row = self._crawled(row)
         self.under_way[url] = row
-        validated = key != AGAIN
-        return Due(
-            url,
-            key,
-            row.etag if validated else "",
-            row.modified if validated else "",
-            row.digest,
+        if key == AGAIN:  # an answer is wanted, not that nothing is new
+            return Due(url, key, digest=row.digest)
+        return Due(url, key, row.etag, row.modified, row.digest)
+
+    def _crawled(self, row: WatchedRow) -> WatchedRow:
+        """The crawl's own copy of a page is its first version."""
+        visits = [visit for visit in self.store.visit(row.url) if visit.has_page]
+        try:
+            found = answer(self.store, visits[-1]) if visits else None
+            if found is None:
+                return row
+            coding = found.header("content-encoding")
+            body = decode(row.url, found.payload, coding, limit=_BYTES, ratio=_RATIO)
+        except (StoreError, FetchError):
+            return row  # as if it had not been kept
+        kind, at = found.header("content-type"), found.started
+        row = row._replace(
+            digest=digest(body),
+            etag=found.header("etag"),
+            modified=found.header("last-modified"),
+            succeeded=at,
         )
+        with self.store.transaction():
+            self.store.versions.add(row.url, body, at, kind, found.status)
+            self.store.watched.save([row])
+        return row
 
     def known(self, page: Due) -> Known:
         """What is known of a page that brought another body."""
@@ -91,32 +121,66 @@ class Book:
         return made, plan
 
     def _recorded(self, row: WatchedRow, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
-        prior = self.priors.of(row.url)
-        if outcome.state == "unchanged":
-            made = record.unchanged(row, outcome, prior, self._was(row))
-            self._learned(row, made.row)
-            return made, record.Plan(True)
-        seen, response = outcome.found, outcome.response
-        finding = seen.finding if seen is not None else examine(response) if response else None
+        prior, seen, response = self.priors.of(row.url), outcome.found, outcome.response
+        same = outcome.state == "unchanged"
+        finding = seen.finding if seen is not None else None
+        if finding is None and outcome.state == "aside" and response is not None:
+            finding = examine(response)
         if finding is not None:
             was = self._was(row)
             made = record.ailing(row, outcome, finding, was, self.settings.gone_after)
             moved = Url(finding.detail) if finding.kind == "moved" else None
             return made, record.Plan(False, record.patience(made.row, outcome), moved=moved)
-        if outcome.state != "changed" or seen is None or response is None:
+        if not same and (outcome.state != "changed" or seen is None or response is None):
             made = record.failed(row, outcome)
             asked = outcome.state != "later"
             return made, record.Plan(False, record.patience(made.row, outcome), asked)
-        if outcome.page.key == AGAIN:
-            self.sample(row.url, seen.memory)
-            return record.second(row, seen), record.Plan(True)
-        if not row.digest:
+        plan = record.Plan(True)
+        held = self._held(row) if not row.masks else None
+        if (same or outcome.page.key == AGAIN) and held is not None:
+            memory = seen.memory if seen is not None else Memory()
+            made = self._released(row, held, memory, prior)
+        elif same or outcome.page.key == AGAIN:
+            made = record.unchanged(row, outcome, prior, self._was(row))
+        elif not row.digest:
             made = record.first(row, outcome, prior)
+        elif not row.masks and self.settings.second_look_s:
+            latest = self.store.versions.latest(row.url)
+            number = latest.number if latest is not None else 0
+            made = record.hold(row, outcome, held or Held(number, row.succeeded))
+            plan = record.Plan(True, look_again=True)
         else:
+            assert seen is not None
             made = record.changed(row, outcome, seen, prior, self._was(row))
-            self.sample(row.url, seen.memory)
-        self._learned(row, made.row)
-        return made, record.Plan(True)
+        if made.row.masks != row.masks:
+            self.sample(row.url, Memory.from_json(made.row.masks))
+        if made.row.rate:
+            self.priors.learn(row.url, made.row.rate, row.rate)
+        return made, plan
+
+    def _held(self, row: WatchedRow) -> Held | None:
+        match self.store.facts.get("held", row.url):
+            case [int(old), int() | float() | None as last]:
+                return Held(old, last)
+        return None
+
+    def _released(self, row: WatchedRow, held: Held, memory: Memory, prior: Belief) -> Record:
+        """The change that waited for a second look, without what differs at every visit."""
+        new = self.store.versions.latest(row.url)
+        old = next((v for v in self.store.versions.history(row.url) if v.number == held.old), None)
+        if new is None:
+            return Record(row._replace(masks=memory.to_json()))
+        change = None
+        if old is not None and new.number != old.number:
+            one, other = (
+                read_snapshot(self.store.versions.body(row.url, v.number), row.url, v.content_type)
+                for v in (old, new)
+            )
+            masks = memory.masks(self._template(row))
+            change = compare(
+                one, other, masks, self.relevance, at=new.at, since=held.last or old.last_seen
+            )
+        return record.release(row, held, new, change, memory, prior)
 
     def settle(self) -> None:
         """Write what is finished, if there is enough of it or it waits for long."""
@@ -142,12 +206,19 @@ class Book:
                 elif made.seen is not None:
                     store.versions.seen(url, at)
                     store.archive(made.seen, before.at if before is not None else None)
+                if made.held is not None:
+                    store.facts.set("held", url, list(made.held))
+                elif made.of is not None:
+                    store.facts.set("held", url, None)
                 if made.change is not None:
                     old = before.number if before is not None else None
+                    old, new = made.of or (old, new)
                     number = store.changes.append(made.change, old, new)
                     queue(store.outbox, self.rules, number, made.change)
                 if made.ill or (made.row.failures == 0 and made.change is not None):
                     store.facts.set("ill", url, made.ill)
+                if made.row.state != "watched" and made.row.note:
+                    store.watched.alter(url, note=made.row.note)
             store.watched.save([made.row for made in batch])
 
     def _template(self, row: WatchedRow) -> frozenset[str]:
@@ -166,7 +237,3 @@ class Book:
     def _was(self, row: WatchedRow) -> ChangeKind | None:
         found = self.store.facts.get("ill", row.url) if row.failures else None
         return found if found in ("gone", "blocked", "soft_404") else None
-
-    def _learned(self, old: WatchedRow, new: WatchedRow) -> None:
-        if new.rate:
-            self.priors.learn(new.url, new.rate, old.rate)

@@ -77,8 +77,9 @@ async def opened(
         politeness = Politeness(settings.politeness, settings.crawl.seed)
         priors, schedule = Priors(), Schedule(budget_of(settings), now)
         priors.learn_all((row.url, row.rate) for row in store.watched.each() if row.rate)
-        book = Book(store, settings.watch, priors, [rule for rule, _ in channels], clock)
         relevance = _relevance(strategy)
+        rules = [rule for rule, _ in channels]
+        book = Book(store, settings.watch, priors, rules, clock, relevance)
         flow: Flow[Known, Seen] = Flow(
             network,
             Courtesy(robots, politeness, bool(settings.fetch.lab), now),

@@ -9,11 +9,14 @@ from honeyguide.errors import ParseError
 from honeyguide.parse.read import read
 from honeyguide.protocols import Strategy
 from honeyguide.types import Link, Page, Response, Url
+from honeyguide.url import canonical
 
 _MOST = 2_000
 """Links that are remembered; the worst are forgotten first."""
 _PER_PAGE = 50
 """New links of one page that are looked at: more are no news but another page."""
+_KEPT = 500
+"""Links that outlive a run."""
 _FORGOTTEN = 100_000
 """Addresses that are known to have been offered."""
 
@@ -65,6 +68,23 @@ class Discoveries:
             return None
         score, _, link = heappop(self._heap)
         return link, -score
+
+    def dump(self) -> list[list[object]]:
+        """The best of them, for another run."""
+        best = nsmallest(_KEPT, self._heap)
+        return [[-score, *link[:6]] for score, _, link in best]
+
+    def load(self, said: object) -> None:
+        """What :meth:`dump` gave; a stranger's collection may hold anything."""
+        for one in said if isinstance(said, list) else ():
+            match one:
+                case [float(score), str(url), str() | None as source, *words] if (
+                    0 < score <= 1 and len(words) == 4 and all(isinstance(w, str) for w in words)
+                ):
+                    address, page = canonical(url), canonical(source) if source else None
+                    if address and self._is_new(address):
+                        self._offered[address] = None
+                        heappush(self._heap, (-score, address, Link(address, page, *words)))
 
     def _is_new(self, url: Url) -> bool:
         return url not in self._offered and self._fits(url) and not self._known(url)

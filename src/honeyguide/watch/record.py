@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from honeyguide.config import WatchSettings
-from honeyguide.store.versions import Retention
+from honeyguide.store.versions import Retention, VersionRow
 from honeyguide.store.watched_rows import WatchedRow
 from honeyguide.types import Change, ChangeKind, Response, Url
 from honeyguide.watch.compare.health import Finding, turn
@@ -23,6 +23,15 @@ _CONFIRMED = 2
 """Visits in a row that must find a page gone before it is told."""
 
 
+class Held(NamedTuple):
+    """A change of which nobody knows yet whether it is one."""
+
+    old: int
+    """The version before it …"""
+    last: float | None
+    """… and when that was last seen."""
+
+
 class Record(NamedTuple):
     """All that is written of one revisit, in one transaction."""
 
@@ -34,6 +43,10 @@ class Record(NamedTuple):
     change: Change | None = None
     ill: ChangeKind | None = None
     """What is the matter with the page from now on."""
+    held: Held | None = None
+    """It differs for the first time: whether that is news is known after a second look."""
+    of: tuple[int, int] | None = None
+    """The versions that the change is between, where it is not the last two."""
 
 
 class Plan(NamedTuple):
@@ -46,6 +59,8 @@ class Plan(NamedTuple):
     asked: bool = True
     moved: Url | None = None
     """Where it is now."""
+    look_again: bool = False
+    """A second look will tell whether it changed."""
 
 
 def unchanged(
@@ -66,9 +81,28 @@ def first(row: WatchedRow, outcome: Outcome[Seen], prior: Belief) -> Record:
     return Record(_answered(row, outcome)._replace(rate=rate), body=outcome.response)
 
 
-def second(row: WatchedRow, seen: Seen) -> Record:
-    """Fetched again at once: what differs now differs always. The first version stays."""
-    return Record(row._replace(masks=seen.memory.to_json()))
+def hold(row: WatchedRow, outcome: Outcome[Seen], held: Held) -> Record:
+    """Kept, and looked at again at once: what differs then differs always."""
+    return Record(_answered(row, outcome), body=outcome.response, held=held)
+
+
+def release(
+    row: WatchedRow,
+    held: Held,
+    new: VersionRow,
+    change: Change | None,
+    memory: Memory,
+    prior: Belief,
+) -> Record:
+    """After the second look: what of the change is news."""
+    weight = weighs(change)
+    belief = row.rate or prior
+    if held.last is not None:
+        belief = learn(belief, prior, last=held.last, now=new.at, changed=weight)
+    row = row._replace(rate=belief, masks=memory.to_json())
+    if weight:
+        row = row._replace(changes=row.changes + 1, changed=new.at)
+    return Record(row, change=change, of=(held.old, new.number))
 
 
 def changed(
@@ -180,9 +214,9 @@ def _rate(row: WatchedRow, prior: Belief, outcome: Outcome[Seen], weight: float)
 def _health(row: WatchedRow, outcome: Outcome[Seen], finding: Finding | None) -> Change | None:
     if finding is None:
         return None
-    return Change(
-        row.url, outcome.at, (finding.kind,), since=row.succeeded or 0.0, detail=finding.detail
-    )
+    # Nothing on it can be weighed: that the page is not what it was is all that matters.
+    kinds, since = (finding.kind,), row.succeeded or 0.0
+    return Change(row.url, outcome.at, kinds, 1.0, since, detail=finding.detail)
 
 
 def retention(settings: WatchSettings) -> Retention:

@@ -14,7 +14,7 @@ import asyncio
 import heapq
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -48,6 +48,8 @@ _ENTER_S = 30.0
 _TELL_S = 2.0
 _TIDY_S = 86_400.0
 _DISCOVERY = -1
+_ROUND_LINKS = 50
+"""New links that a round over all pages follows."""
 
 
 @dataclass
@@ -89,7 +91,9 @@ class Watch:
         until = self.clock() + hours * 3_600 if hours else float("inf")
         self._enter(self.clock())
         pages = self._round(self._all()) if once else self._forever(until)
-        teller = asyncio.create_task(self._tell_on())
+        self._recall()
+        over = asyncio.Event()
+        teller = asyncio.create_task(self._tell_on(over))
         try:
             async with aclosing(self.flow.run(pages)) as outcomes:
                 async for outcome in outcomes:
@@ -97,10 +101,13 @@ class Watch:
                     self.book.settle()
                     self._news.set()
         finally:
-            teller.cancel()
+            # A message that is on its way is not given up: it would be sent again.
+            over.set()
             await asyncio.gather(teller, return_exceptions=True)
             self.book.commit()
+            self._remember()
         await self._tell()
+        self.store.versions.thin(record.retention(self.settings), self.clock())
         return self.tally
 
     # -- pages out -------------------------------------------------------------------------------
@@ -116,9 +123,16 @@ class Watch:
                 return
             if (due := self.book.due(url)) is not None:
                 yield due
-        while (self.book.under_way or self._again) and not self._stopping:
-            async for due in self._repeats():
-                yield due
+        room = _ROUND_LINKS if self.settings.discover else 0
+        while not self._stopping:
+            if room and (link := self._discovery()) is not None:
+                room -= 1
+                yield link
+            elif self.book.under_way or self._again or self._links:
+                async for due in self._repeats():
+                    yield due
+            else:
+                return
 
     async def _repeats(self) -> AsyncIterator[Due]:
         now = self.clock()
@@ -157,16 +171,29 @@ class Watch:
             _, again = heapq.heappop(self._again)
             return self.book.due(again, AGAIN)
         spend = self.schedule.spend(now, self.discoveries.best)
-        if spend == "discover" and (taken := self.discoveries.take()) is not None:
+        if spend == "discover" and (link := self._discovery()) is not None:
             self.schedule.discovered(now)
-            self._links[taken[0].url] = taken
-            return Due(taken[0].url, _DISCOVERY)
+            return link
         if spend == "revisit" and (url := self.schedule.due(now)) is not None:
             due = self.book.due(url)
             if due is None:
                 self.schedule.remove(url)
             return due
         return None
+
+    def _discovery(self) -> Due | None:
+        """The best link that nobody has followed."""
+        if (taken := self.discoveries.take()) is None:
+            return None
+        self._links[taken[0].url] = taken
+        return Due(taken[0].url, _DISCOVERY)
+
+    def _recall(self) -> None:
+        """Links that an earlier run found and did not follow."""
+        self.discoveries.load(self.store.facts.get("watch", "links"))
+
+    def _remember(self) -> None:
+        self.store.facts.set("watch", "links", self.discoveries.dump())
 
     async def _nap(self, seconds: float) -> None:
         self._news.clear()
@@ -182,30 +209,24 @@ class Watch:
         if outcome.page.key == _DISCOVERY:
             self._discovered(outcome)
             return
-        url, now, first = outcome.page.url, self.clock(), not outcome.page.digest
+        url, now = outcome.page.url, self.clock()
         made, plan = self.book.take(outcome)
         self.tally = self.tally.after(outcome, made, len(self.schedule))
-        if outcome.page.key == AGAIN:
-            return
         row, response = made.row, outcome.response
         if plan.moved is not None:
             self._follow(row, plan.moved, outcome.at)
-        if made.body is not None and first and not (outcome.etag or outcome.modified):
-            self._look_again(url)
+        if plan.look_again:
+            heapq.heappush(self._again, (now + self.settings.second_look_s, url))
         added = made.change.links_added if made.change is not None else ()
         if self.settings.discover and response is not None and added:
             self.discoveries.offer(response, 1.0, frozenset(added))
         if row.state != "watched":
             self.schedule.remove(url)
-        elif url in self.schedule:
+        elif url in self.schedule and outcome.page.key != AGAIN:
             if plan.seen:
                 self.schedule.visited(url, now, rate=rate(row.rate))
             else:
                 self.schedule.failed(url, now, again=plan.again, asked=plan.asked)
-
-    def _look_again(self, url: Url) -> None:
-        if self.settings.second_look_s:
-            heapq.heappush(self._again, (self.clock() + self.settings.second_look_s, url))
 
     def _discovered(self, outcome: Outcome[Seen]) -> None:
         """A link that nobody had followed: if it leads to a relevant page, that is news."""
@@ -289,10 +310,11 @@ class Watch:
 
     # -- people ----------------------------------------------------------------------------------
 
-    async def _tell_on(self) -> None:
-        while True:
-            await asyncio.sleep(_TELL_S)
+    async def _tell_on(self, over: asyncio.Event) -> None:
+        while not over.is_set():
             await self._tell()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(over.wait(), _TELL_S)
 
     async def _tell(self) -> None:
         for rule, messenger in self.channels:

@@ -28,12 +28,13 @@ class Tally(NamedTuple):
 
     def after(self, outcome: Outcome[Any], made: Record, watched: int) -> Tally:
         """Once a page came back."""
-        lost = outcome.state in ("failed", "aside")
+        lost = outcome.state in ("failed", "aside") and made.change is None
+        looked = outcome.state in ("unchanged", "changed") and outcome.page.digest != b""
         why = outcome.failure.detail or outcome.failure.kind if outcome.failure else ""
         return self._replace(
             watched=watched,
             visits=self.visits + (outcome.state != "later"),
-            unchanged=self.unchanged + (outcome.state == "unchanged"),
+            unchanged=self.unchanged + (looked and made.change is None and made.held is None),
             changes=self.changes + (made.change is not None),
             failures=self.failures + lost,
             now=outcome.page.url,

@@ -32,12 +32,14 @@ _PAIRS = 1_000
 class Differing:
     """Masks that would cover the differences, by what is behind them; filled once, then read."""
 
-    soft: set[str] = field(default_factory=set)
-    """What programs put into blocks."""
+    soft: dict[str, float] = field(default_factory=dict)
+    """What programs put into blocks; with the weight of the blocks."""
     hard: dict[str, float] = field(default_factory=dict)
     """Words; with the weight of the blocks."""
     other: set[str] = field(default_factory=set)
-    """Links, fields, order, shape."""
+    """Links for which others stand now, fields, order, shape."""
+    lone: set[str] = field(default_factory=set)
+    """Links that only came or went."""
     heirs: dict[str, str] = field(default_factory=dict)
     """Soft masks of blocks whose words were edited, and what they would be now."""
     worded: int = 0
@@ -63,7 +65,8 @@ def differing(old: Snapshot, new: Snapshot) -> Differing:
         if _only_programs(pair, before, after):
             key = soft(block.path, block.text)
             quiet = _quiet(block, after, matching)
-            found.soft.add(anchored(key, anchor) if quiet else key)
+            key = anchored(key, anchor) if quiet else key
+            found.soft[key] = max(block.weight, found.soft.get(key, 0.0))
             continue
         if len(sides) == 2:
             one, over = sides[0]
@@ -80,7 +83,8 @@ def differing(old: Snapshot, new: Snapshot) -> Differing:
             key = path if path and mostly else anchored(path, over)
             found.hard[key] = max(side.weight, found.hard.get(key, 0.0))
     found.other |= {order_key(after[pair.new].path) for pair in matching.moved}
-    found.other |= _links(old, new)
+    alike, found.lone = _links(old, new)
+    found.other |= alike
     found.other |= {data_key(name) for name, _ in Counter(old.data) - Counter(new.data)}
     found.other |= {data_key(name) for name, _ in Counter(new.data) - Counter(old.data)}
     if old.shape != new.shape:
@@ -102,12 +106,13 @@ def _quiet(block: Block, new: Sequence[Block], matching: Matching) -> bool:
     return any(skeleton(other.text) == words for other in beside)
 
 
-def _links(old: Snapshot, new: Snapshot) -> set[str]:
+def _links(old: Snapshot, new: Snapshot) -> tuple[set[str], set[str]]:
+    """Masks of links that were replaced by others of their kind, and of all others."""
     added, removed = links_changed(old, new)
     come, gone = _by_key(added), _by_key(removed)
     alike = come.keys() & gone.keys()
     alone = [url for key, url in (come | gone).items() if key not in alike]
-    return alike | {folder_key(url) for url in alone}
+    return alike, {folder_key(url) for url in alone}
 
 
 def _by_key(urls: Iterable[str]) -> dict[str, str]:

@@ -48,8 +48,7 @@ def look(known: Known, page: Due, response: Response, relevance: Relevance | Non
     if finding := examine(response, new, old):
         return Seen(memory=known.memory, finding=finding)
     if known.second:
-        masks = early(old, new)
-        return Seen(memory=started(masks) if masks else known.memory)
+        return Seen(memory=started(early(old, new)))
     masks = known.memory.masks(known.template)
     change = compare(old, new, masks, relevance, at=response.started, since=known.at)
     return Seen(change, observe(known.memory, old, new, response.started - known.at))

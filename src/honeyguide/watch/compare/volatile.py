@@ -6,9 +6,9 @@ the next; it is unmasked after four quiet visits. Two fetches seconds apart tell
 have the last word: what they opened stays open, what they masked stays masked.
 
 Olston and Pandey (2008) tell ephemeral from persistent fragments by the same observation; we
-decide per place instead of modelling rates of both. Beyond the rule: words of the main content
-that differ after more than an hour are news, however often they do, and are never masked by
-themselves; nor is a price.
+decide per place instead of modelling rates of both. Beyond the rule: what differs in the main
+content after more than an hour, or its words after more than two minutes, is news, however often
+it does, and is never masked by itself; nor is a price, nor links that come without others going.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MEMORY = 0xFF
 _RECENT = 0xF
 _RESTLESS = (0b0111, 0b1111)
 """The last four visits, the latest on the right: no value was there twice since it began."""
-_HOUR = 3_600.0
+_HOUR, _MOMENT = 3_600.0, 120.0
 _MAIN = 0.5
 _KEYS = 300
 """Places remembered of one page."""
@@ -95,7 +95,7 @@ def early(old: Snapshot, new: Snapshot) -> frozenset[str]:
     found = differing(old, new)
     if found.worded > max(3, _OTHER_PAGE * len(new.blocks)):
         return frozenset()
-    return frozenset(_short({*found.soft, *found.hard, *found.other}))
+    return frozenset(_short({*found.soft, *found.hard, *found.other, *found.lone}))
 
 
 def observe(memory: Memory, old: Snapshot, new: Snapshot, gap: float) -> Memory:
@@ -125,12 +125,14 @@ def common(
 
 
 def _evidence(found: Differing, habits: Mapping[str, Habit], gap: float) -> set[str]:
-    """What differed, without what may well be news."""
-    hard = {
-        key for key, weight in found.hard.items() if gap <= _HOUR or weight < _MAIN or key in habits
-    }
-    other = {key for key in found.other if not _asked_for(key)}
-    return found.soft | hard | other
+    """What differed, without what may well be news. What is masked already stays evidence."""
+    masked = {key for key, habit in habits.items() if habit.masked}
+    differed = {*found.soft, *found.hard, *found.other, *found.lone} & masked
+    for part, most in ((found.soft, _HOUR), (found.hard, _MOMENT)):
+        differed |= {key for key, weight in part.items() if weight < _MAIN or gap <= most}
+    if gap <= _HOUR:
+        differed |= {key for key in found.other if not _asked_for(key)}
+    return differed
 
 
 def _asked_for(key: str) -> bool:
