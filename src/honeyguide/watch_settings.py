@@ -44,7 +44,9 @@ class NotifySettings:
     ``env:NAME``: what that variable of the environment holds. Required."""
     name: str = ""
     """For people; the kind of channel if not given."""
-    kinds: tuple[str, ...] = ("content", "data", "moved", "gone", "back", "blocked", "soft_404")
+    kinds: tuple[str, ...] = (
+        "new", "content", "data", "moved", "gone", "back", "blocked", "soft_404",
+    )  # fmt: skip
     """Kinds of change."""
     significance: float = 0.02
     """Least significance, 0 to 1."""

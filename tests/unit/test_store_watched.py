@@ -48,7 +48,7 @@ def test_people_bring_pages_back_and_the_crawl_does_not(store: Store) -> None:
         assert list(store.watched.each()) == []
         assert store.watched.add([url(1)], "user", NOW, 2.0, "mine") == 1
         [row] = store.watched.each()
-        assert (row.weight, row.note, row.by) == (2.0, "mine", "crawl")
+        assert (row.weight, row.note, row.by) == (2.0, "mine", "user")
         assert store.watched.add([url(1)], "import", NOW) == 0, "it was watched before"
     assert store.watched.pause(url(1))
     assert store.watched.counts() == {"paused": 1}
@@ -95,16 +95,16 @@ def test_half_a_validator_is_none(store: Store) -> None:
 def test_what_is_saved_never_undoes_a_word_of_people(store: Store) -> None:
     store.watched.add([url(1), url(2)], "crawl", NOW)
     one, two = store.watched.each()
-    assert [row.url for row in store.watched.edited(0)] == [url(1), url(2)]
-    heard = store.watched.edited(0)[-1].edited
-    assert store.watched.edited(heard) == []
+    assert [row.url for row in store.watched.edited(0).rows] == [url(1), url(2)]
+    heard = store.watched.edited(0).last
+    assert store.watched.edited(heard).rows == []
     with Store.open(store.folder, "write") as person:
         person.watched.pause(url(1))
         person.watched.alter(url(1), masks="[]", weight=9, note="why")
     store.watched.save(
         [row._replace(state="gone", masks="old", visits=1, note="?") for row in (one, two)]
     )
-    news = store.watched.edited(heard)
+    news = store.watched.edited(heard).rows
     assert [(r.url, r.state, r.masks, r.weight, r.visits) for r in news] == [
         (url(1), "paused", "[]", 9.0, 1)
     ]
@@ -118,9 +118,9 @@ def test_what_is_saved_never_undoes_a_word_of_people(store: Store) -> None:
 def test_edits_come_in_their_order_and_in_parts(store: Store) -> None:
     store.watched.add(map(url, range(5)), "crawl", NOW)
     store.watched.pause(url(0))
-    first = store.watched.edited(0, most=3)
+    first = store.watched.edited(0, most=3).rows
     assert [row.url for row in first] == [url(1), url(2), url(3)]
-    assert [row.url for row in store.watched.edited(first[-1].edited)] == [url(4), url(0)]
+    assert [row.url for row in store.watched.edited(first[-1].edited).rows] == [url(4), url(0)]
 
 
 def test_the_list_is_read_by_state_and_host(store: Store) -> None:
@@ -239,7 +239,7 @@ def test_rows_without_an_address_are_left_out(tmp_path: Path) -> None:
     with Store.open(tmp_path, "read") as store:
         assert [row.id for row in store.watched.each()] == [1, 3]
         assert store.watched.at(2) is None
-        assert len(store.watched.edited(0)) == 2
+        assert len(store.watched.edited(0).rows) == 2
 
 
 def test_facts(store: Store) -> None:

@@ -145,7 +145,7 @@ def test_a_message_says_what_changed() -> None:
     edit = Edit("changed", "p", "One two three four five six 10 EUR a day in all weathers or so",
                 "One two three four five six 12 EUR a day in all weathers or so")  # fmt: skip
     made = compose("mail", [change("https://e.org/a", edit)], "bees")
-    assert made.title == "[bees] changed: https://e.org/a"
+    assert made.title == "[bees] changed: a page of e.org"
     assert made.text().split("\n") == [
         "e.org",
         "  https://e.org/a changed",

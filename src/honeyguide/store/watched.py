@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+from honeyguide.store import sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database, Row, signed
 from honeyguide.store.said import Said
@@ -31,6 +32,7 @@ from honeyguide.types import Url
 from honeyguide.url import fingerprint, host
 
 _COLUMNS = ", ".join(WatchedRow._fields)
+_EDITED = WatchedRow._fields.index("edited")
 _SAVED = (
     "visited", "succeeded", "changed", "due", "etag", "modified", "digest", "rate", "visits",
     "changes", "failures",
@@ -43,6 +45,12 @@ _SAVE = (
 )
 _NEXT = "(SELECT coalesce(max(edited), 0) + 1 FROM watched)"
 _SELECT = f"SELECT {_COLUMNS} FROM watched WHERE "  # noqa: S608
+
+
+class Edited(NamedTuple):
+    rows: list[WatchedRow]
+    last: int
+    """The number of the last word that was looked at."""
 
 
 class Watched:
@@ -75,7 +83,7 @@ class Watched:
                 elif by == "crawl":
                     continue
                 else:
-                    self.alter(url, state="watched", weight=weight, note=note or None)
+                    self.alter(url, state="watched", weight=weight, note=note or None, by=by)
                 count += known is None or known.state != "watched"
         return count
 
@@ -96,6 +104,7 @@ class Watched:
         weight: float | None = None,
         note: str | None = None,
         masks: str | None = None,
+        by: Source | None = None,
     ) -> bool:
         """What people say of a page; False if it is not on the list."""
         said: dict[str, Any] = {
@@ -104,6 +113,7 @@ class Watched:
             "note": None if note is None else note_of(note),
             "masks": None if masks is None else masks_of(clean(masks)),
             "failures": 0 if state == "watched" else None,
+            "by": by,
         }
         said = {name: value for name, value in said.items() if value is not None}
         sets = "".join(f"{name} = ?, " for name in said)
@@ -139,10 +149,12 @@ class Watched:
         values = tuple(wanted.values())
         return (found for row in self._db.pages(sql, values) if (found := row_of(row)))
 
-    def edited(self, after: int, most: int = 1000) -> list[WatchedRow]:
+    def edited(self, after: int, most: int = 1000) -> Edited:
         """Pages of which something was said after that number, the earliest first."""
-        sql = _SELECT + "edited > ? ORDER BY edited LIMIT ?"
-        return [found for row in self._db.all(sql, (after, most)) if (found := row_of(row))]
+        sql = _SELECT + "typeof(edited) = 'integer' AND edited > ? ORDER BY edited LIMIT ?"
+        raw = self._db.all(sql, (after, most))
+        last = sound.whole(raw[-1][_EDITED]) if raw else after
+        return Edited([found for row in raw if (found := row_of(row))], last)
 
     def enter(self, since: int, said: Said, *, copies: bool = False) -> Iterator[VisitRow]:
         """Relevant pages that are not on the list, of visits with an id above ``since``.

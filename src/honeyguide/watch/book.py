@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from logging import getLogger
 
 from honeyguide.config import WatchSettings
 from honeyguide.errors import FetchError, StoreError
@@ -17,8 +18,9 @@ from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.answers import answer
 from honeyguide.store.bodies import digest
 from honeyguide.store.store import Store
+from honeyguide.store.versions import VersionRow
 from honeyguide.store.watched_rows import WatchedRow
-from honeyguide.types import ChangeKind, Url
+from honeyguide.types import Change, ChangeKind, Url
 from honeyguide.url import host
 from honeyguide.watch import record
 from honeyguide.watch.compare.detect import compare
@@ -31,6 +33,8 @@ from honeyguide.watch.telling.tell import queue
 from honeyguide.watch.visit.due import Due, Outcome
 from honeyguide.watch.when.priors import Priors
 from honeyguide.watch.when.rates import Belief
+
+_log = getLogger(__name__)
 
 AGAIN = -2
 """The key of a page that is fetched a second time at once."""
@@ -103,10 +107,15 @@ class Book:
         if row is None or not page.digest:
             return Known()
         latest = self.store.versions.latest(page.url)
-        if latest is None:
+        try:
+            body = self.store.versions.body(page.url, latest.number) if latest else None
+        except StoreError as error:
+            _log.warning("%s begins anew: %s", page.url, error)
+            body = None
+        if latest is None or body is None:
             return Known()
         return Known(
-            self.store.versions.body(page.url, latest.number),
+            body,
             latest.content_type,
             row.succeeded or latest.last_seen,
             Memory.from_json(row.masks),
@@ -129,7 +138,8 @@ class Book:
         if finding is not None:
             was = self._was(row)
             made = record.ailing(row, outcome, finding, was, self.settings.gone_after)
-            moved = Url(finding.detail) if finding.kind == "moved" else None
+            told = finding.kind == "moved" and made.ill == "moved"
+            moved = Url(finding.detail) if told else None
             return made, record.Plan(False, record.patience(made.row, outcome), moved=moved)
         if not same and (outcome.state != "changed" or seen is None or response is None):
             made = record.failed(row, outcome)
@@ -172,15 +182,22 @@ class Book:
             return Record(row._replace(masks=memory.to_json()))
         change = None
         if old is not None and new.number != old.number:
+            change = self._between(row, old, new, memory)
+        return record.release(row, held, new, change, memory, prior)
+
+    def _between(
+        self, row: WatchedRow, old: VersionRow, new: VersionRow, memory: Memory
+    ) -> Change | None:
+        try:
             one, other = (
                 read_snapshot(self.store.versions.body(row.url, v.number), row.url, v.content_type)
                 for v in (old, new)
             )
-            masks = memory.masks(self._template(row))
-            change = compare(
-                one, other, masks, self.relevance, at=new.at, since=held.last or old.last_seen
-            )
-        return record.release(row, held, new, change, memory, prior)
+        except StoreError as error:
+            _log.warning("%s cannot be compared: %s", row.url, error)
+            return None
+        masks = memory.masks(self._template(row))
+        return compare(one, other, masks, self.relevance, at=new.at, since=old.last_seen)
 
     def settle(self) -> None:
         """Write what is finished, if there is enough of it or it waits for long."""
@@ -217,7 +234,7 @@ class Book:
                     queue(store.outbox, self.rules, number, made.change)
                 if made.ill or (made.row.failures == 0 and made.change is not None):
                     store.facts.set("ill", url, made.ill)
-                if made.row.state != "watched" and made.row.note:
+                if made.ill == "moved":
                     store.watched.alter(url, note=made.row.note)
             store.watched.save([made.row for made in batch])
 
@@ -236,4 +253,4 @@ class Book:
 
     def _was(self, row: WatchedRow) -> ChangeKind | None:
         found = self.store.facts.get("ill", row.url) if row.failures else None
-        return found if found in ("gone", "blocked", "soft_404") else None
+        return found if found in ("gone", "blocked", "soft_404", "moved") else None

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import fields
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -28,17 +29,19 @@ from honeyguide.watch.discover import Discoveries
 from honeyguide.watch.round import Watch
 from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines, Messenger
 from honeyguide.watch.telling.feed import Feed
-from honeyguide.watch.telling.notify import Rule
+from honeyguide.watch.telling.notify import Rule, wanted
+from honeyguide.watch.telling.teller import Teller
 from honeyguide.watch.telling.webhook import Webhook
 from honeyguide.watch.visit.control import Fetchers, affordable
 from honeyguide.watch.visit.courtesy import Courtesy
 from honeyguide.watch.visit.flow import Flow
+from honeyguide.watch.visit.revisit import RobotsEntry
 from honeyguide.watch.when.budget import DAY, Budget
 from honeyguide.watch.when.priors import Priors
 from honeyguide.watch.when.schedule import Schedule
 
-_FEED = 100
-"""Changes in a feed."""
+_FEED, _LOOKED_AT = 100, 5_000
+"""Changes in a feed, and newest changes among which they are looked for."""
 _LEAST = 0.3
 """What a change that has nothing to do with the topic still counts, on a page that has."""
 
@@ -78,6 +81,11 @@ async def opened(
         priors, schedule = Priors(), Schedule(budget_of(settings), now)
         priors.learn_all((row.url, row.rate) for row in store.watched.each() if row.rate)
         relevance = _relevance(strategy)
+
+        def heard(entry: RobotsEntry) -> None:
+            store.save_robots(*entry)
+            schedule.spent(clock())
+
         rules = [rule for rule, _ in channels]
         book = Book(store, settings.watch, priors, rules, clock, relevance)
         flow: Flow[Known, Seen] = Flow(
@@ -86,7 +94,7 @@ async def opened(
             book.known,
             partial(_look, relevance=relevance),
             per_site=settings.politeness.domain_hosts,
-            heard=lambda entry: store.save_robots(*entry),
+            heard=heard,
             fetchers=Fetchers(affordable()),
             clock=clock,
         )
@@ -96,8 +104,8 @@ async def opened(
 
         yield Watch(
             store, settings.watch, settings.topic.threshold, flow, schedule, book, strategy,
-            generation, Discoveries(strategy, known, fits), fits, channels,
-            partial(said, store), name, clock,
+            generation, Discoveries(strategy, known, fits), fits,
+            Teller(store, channels, clock, name), partial(said, store), clock,
         )  # fmt: skip
 
 
@@ -113,11 +121,11 @@ def budget_of(settings: Settings) -> Budget:
 
 
 def channels_of(
-    wanted: Iterable[NotifySettings], folder: Path, store: Store, name: str, out: TextIO
+    chosen_ones: Iterable[NotifySettings], folder: Path, store: Store, name: str, out: TextIO
 ) -> list[tuple[Rule, Messenger]]:
     """Rules and how they are told; a ConfigError for what could not work."""
     found: list[tuple[Rule, Messenger]] = []
-    for number, chosen in enumerate(wanted):
+    for number, chosen in enumerate(chosen_ones):
         where = f"notify[{number}]"
         to = _held(chosen.to, f"{where}.to")
         kind = _kind(to, where)
@@ -130,7 +138,7 @@ def channels_of(
             **{key: getattr(chosen, key) for key in same - {"channel", "kinds", "name"}},
             kinds=cast("tuple[ChangeKind, ...]", chosen.kinds),
         )
-        found.append((rule, _messenger(kind, to, chosen, folder, store, name, out)))
+        found.append((rule, _messenger(kind, to, chosen, rule, folder, store, name, out)))
     return found
 
 
@@ -152,6 +160,7 @@ def _messenger(
     kind: str,
     to: str,
     chosen: NotifySettings,
+    rule: Rule,
     folder: Path,
     store: Store,
     name: str,
@@ -165,7 +174,8 @@ def _messenger(
         return Apprise(to.partition(":")[2])
 
     def recent() -> list[Change]:
-        return [row.change for row in store.changes.newest(limit=_FEED)]
+        found = (row.change for row in store.changes.newest(limit=_LOOKED_AT))
+        return list(islice((change for change in found if wanted(rule, change)), _FEED))
 
     path = folder / f"changes.{kind}"
     return FeedFile(path, Feed(f"{name}: changes", path.resolve().as_uri()), recent, kind)  # type: ignore[arg-type]

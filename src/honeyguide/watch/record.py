@@ -134,12 +134,12 @@ def ailing(
 ) -> Record:
     """What came is not the page: it is gone, it moved, somebody is in the way."""
     row = row._replace(visited=outcome.at, visits=row.visits + 1, failures=row.failures + 1)
-    if finding.kind == "moved":
-        row = row._replace(state="gone", note=f"moved to {finding.detail}")
-        return Record(row, change=_health(row, outcome, finding), ill="moved")
-    gone = finding.kind in ("gone", "soft_404")
+    gone = finding.kind in ("gone", "soft_404", "moved")
     if gone and row.failures < _CONFIRMED:
         return Record(row)  # a site that is being mended answers so, too
+    if finding.kind == "moved":
+        row = row._replace(note=f"moved to {finding.detail}")
+        return Record(row, change=_health(row, outcome, turn(was, finding)), ill="moved")
     if gone and row.failures >= gone_after:
         row = row._replace(state="gone")
     return Record(row, change=_health(row, outcome, turn(was, finding)), ill=finding.kind)

@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -33,9 +33,8 @@ from honeyguide.watch.compare.look import Known, Seen
 from honeyguide.watch.compare.volatile import Memory
 from honeyguide.watch.discover import Discoveries
 from honeyguide.watch.tally import Tally
-from honeyguide.watch.telling.channels import Messenger
-from honeyguide.watch.telling.notify import Rule
-from honeyguide.watch.telling.tell import queue, tell
+from honeyguide.watch.telling.tell import queue
+from honeyguide.watch.telling.teller import Teller
 from honeyguide.watch.visit.due import Due, Outcome
 from honeyguide.watch.visit.flow import Flow
 from honeyguide.watch.when.rates import rate
@@ -45,7 +44,6 @@ _LISTEN_S = 1.0
 """How often people's words about the list are listened for …"""
 _ENTER_S = 30.0
 """… and new relevant pages looked for."""
-_TELL_S = 2.0
 _TIDY_S = 86_400.0
 _DISCOVERY = -1
 _ROUND_LINKS = 50
@@ -67,9 +65,8 @@ class Watch:
     discoveries: Discoveries
     fits: Callable[[Url], bool]
     """Whether an address lies within the collection's fence."""
-    channels: Sequence[tuple[Rule, Messenger]]
+    teller: Teller
     said: Callable[[], Said]
-    name: str = ""
     clock: Callable[[], float] = time.time
     tally: Tally = field(default_factory=lambda: Tally())
     _links: dict[Url, tuple[Link, float]] = field(default_factory=dict)
@@ -93,7 +90,7 @@ class Watch:
         pages = self._round(self._all()) if once else self._forever(until)
         self._recall()
         over = asyncio.Event()
-        teller = asyncio.create_task(self._tell_on(over))
+        telling = asyncio.create_task(self.teller.run(over))
         try:
             async with aclosing(self.flow.run(pages)) as outcomes:
                 async for outcome in outcomes:
@@ -101,14 +98,14 @@ class Watch:
                     self.book.settle()
                     self._news.set()
         finally:
-            # A message that is on its way is not given up: it would be sent again.
             over.set()
-            await asyncio.gather(teller, return_exceptions=True)
+            await asyncio.gather(telling, return_exceptions=True)
             self.book.commit()
             self._remember()
-        await self._tell()
+        await self.teller.tell()
         self.store.versions.thin(record.retention(self.settings), self.clock())
-        return self.tally
+        trouble = self.teller.trouble or self.tally.trouble
+        return self.tally._replace(told=self.teller.sent, trouble=trouble)
 
     # -- pages out -------------------------------------------------------------------------------
 
@@ -169,16 +166,19 @@ class Watch:
     def _next(self, now: float) -> Due | None:
         if self._again and self._again[0][0] <= now:
             _, again = heapq.heappop(self._again)
+            self.schedule.spent(now)
             return self.book.due(again, AGAIN)
         spend = self.schedule.spend(now, self.discoveries.best)
         if spend == "discover" and (link := self._discovery()) is not None:
             self.schedule.discovered(now)
             return link
         if spend == "revisit" and (url := self.schedule.due(now)) is not None:
-            due = self.book.due(url)
-            if due is None:
+            if (due := self.book.due(url)) is not None:
+                return due
+            if url in self.book.under_way:  # its second look takes long
+                self.schedule.failed(url, now, again=60.0, asked=False)
+            else:
                 self.schedule.remove(url)
-            return due
         return None
 
     def _discovery(self) -> Due | None:
@@ -214,6 +214,7 @@ class Watch:
         self.tally = self.tally.after(outcome, made, len(self.schedule))
         row, response = made.row, outcome.response
         if plan.moved is not None:
+            self.book.commit()
             self._follow(row, plan.moved, outcome.at)
         if plan.look_again:
             heapq.heappush(self._again, (now + self.settings.second_look_s, url))
@@ -245,7 +246,8 @@ class Watch:
         )  # fmt: skip
         with self.store.transaction():
             self.store.append([visit], self.threshold)
-            if verdict.score < self.threshold or visit.copy is not None:
+            full = len(self.schedule) >= self.settings.pages
+            if verdict.score < self.threshold or visit.copy is not None or full:
                 return
             self.store.watched.add([link.url], "crawl", outcome.at)
             self.store.versions.add(
@@ -262,27 +264,29 @@ class Watch:
                 self._planned(made.row)
             change = Change(link.url, outcome.at, ("new",), verdict.score, detail=page.title[:500])
             number = self.store.changes.append(change, None, 1)
-            queue(self.store.outbox, [rule for rule, _ in self.channels], number, change)
+            queue(self.store.outbox, self.book.rules, number, change)
         self.tally = self.tally._replace(
             discovered=self.tally.discovered + 1, changes=self.tally.changes + 1
         )
 
     def _follow(self, row: WatchedRow, target: Url, at: float) -> None:
-        """A page that moved is watched where it is now, if the fence allows."""
-        if self.fits(target) and self.store.watched.add(
-            [target], "crawl", at, row.weight, f"moved from {row.url}"
-        ):
-            found = self.store.watched.find(target)
-            if found is not None:
-                self._planned(found)
+        """A page that moved is watched where it is now, if the fence allows and there is room."""
+        if not self.fits(target) or len(self.schedule) >= self.settings.pages:
+            return
+        weight = row.weight if host(target) == host(row.url) else 1.0
+        self.store.watched.add([target], "crawl", at, weight, f"moved from {row.url}")
+        now = self.store.watched.find(target)
+        if now is not None and now.state == "watched":
+            self.store.watched.alter(row.url, state="gone")
+            self._listen()
 
     # -- the store -------------------------------------------------------------------------------
 
     def _listen(self) -> None:
         """What people said of the list since: added, paused, weighed."""
-        while (rows := self.store.watched.edited(self._heard)) and rows[-1].edited > self._heard:
-            self._heard = rows[-1].edited
-            for row in rows:
+        while (last := (found := self.store.watched.edited(self._heard)).last) > self._heard:
+            self._heard = last
+            for row in found.rows:
                 if row.state == "watched":
                     self._planned(row)
                 elif row.url in self.schedule:
@@ -304,25 +308,9 @@ class Watch:
         if row.masks:
             self.book.sample(row.url, Memory.from_json(row.masks))
         belief = row.rate or self.book.priors.of(row.url)
-        self.schedule.add(
-            row.url, host(row.url), rate=rate(belief), weight=row.weight, last=row.succeeded
-        )
-
-    # -- people ----------------------------------------------------------------------------------
-
-    async def _tell_on(self, over: asyncio.Event) -> None:
-        while not over.is_set():
-            await self._tell()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(over.wait(), _TELL_S)
-
-    async def _tell(self) -> None:
-        for rule, messenger in self.channels:
-            done = await tell(
-                self.store.outbox, self.store.changes, rule, messenger, self.clock(), self.name
-            )
-            sent = sum(delivery.outcome.state == "sent" for delivery in done)
-            self.tally = self.tally._replace(told=self.tally.told + sent)
+        # A clock may have been wrong, or the collection is a stranger's.
+        last = None if row.succeeded is None else min(row.succeeded, self.clock())
+        self.schedule.add(row.url, host(row.url), rate=rate(belief), weight=row.weight, last=last)
 
 
 def _page(response: Response, link: Link) -> Page | None:

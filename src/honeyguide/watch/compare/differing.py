@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from honeyguide.types import Block, Snapshot
 from honeyguide.watch.compare.detect import links_changed, with_title
@@ -24,6 +25,8 @@ _MOSTLY = 0.6
 """Share of the blocks at a path from which the whole path is meant, not some of its blocks."""
 _SOME = 3
 """Quiet blocks at a path by which it is saved from that."""
+_BESIDE = 5_000
+"""Quiet blocks beside those that differ."""
 _PAIRS = 1_000
 """Blocks looked at: where more differ, it is another page, not a restless one."""
 
@@ -50,6 +53,7 @@ def differing(old: Snapshot, new: Snapshot) -> Differing:
     before, after = with_title(old), with_title(new)
     matching = match(before, after)
     found = Differing()
+    quiet: set[str] | None = None
     kept = Counter(after[at].path for at in matching.kept_new)
     changed = Counter(after[pair.new].path for pair in matching.pairs if pair.new >= 0)
     for pair in matching.pairs[:_PAIRS]:
@@ -64,8 +68,9 @@ def differing(old: Snapshot, new: Snapshot) -> Differing:
         block, anchor = sides[-1]
         if _only_programs(pair, before, after):
             key = soft(block.path, block.text)
-            quiet = _quiet(block, after, matching)
-            key = anchored(key, anchor) if quiet else key
+            if quiet is None:
+                quiet = _quiet(after, matching, changed.keys())
+            key = anchored(key, anchor) if key in quiet else key
             found.soft[key] = max(block.weight, found.soft.get(key, 0.0))
             continue
         if len(sides) == 2:
@@ -99,11 +104,10 @@ def _only_programs(pair: Pair, old: Sequence[Block], new: Sequence[Block]) -> bo
     return one != other and skeleton(one) == skeleton(other)
 
 
-def _quiet(block: Block, new: Sequence[Block], matching: Matching) -> bool:
-    """Whether others have the same words at the same path, and did not differ."""
-    words = skeleton(block.text)
-    beside = (new[at] for at in matching.kept_new if new[at].path == block.path)
-    return any(skeleton(other.text) == words for other in beside)
+def _quiet(new: Sequence[Block], matching: Matching, paths: Collection[str]) -> set[str]:
+    """Soft masks of blocks that did not differ: others have the same words at the same path."""
+    beside = (new[at] for at in matching.kept_new if new[at].path in paths)
+    return {soft(other.path, other.text) for other in islice(beside, _BESIDE)}
 
 
 def _links(old: Snapshot, new: Snapshot) -> tuple[set[str], set[str]]:

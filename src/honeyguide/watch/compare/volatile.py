@@ -32,6 +32,8 @@ _MAIN = 0.5
 _KEYS = 300
 """Places remembered of one page."""
 _LENGTH = 400
+_KEPT = 100_000
+"""Characters of a memory that are kept."""
 _SAID = 200_000
 """Characters of a memory as JSON that are believed."""
 _OTHER_PAGE = 0.5
@@ -67,9 +69,17 @@ class Memory:
         return replace(self, added=self.added - {key}, opened=self.opened | {key[:_LENGTH]})
 
     def to_json(self) -> str:
-        habits = {key: [habit.bits, int(habit.masked)] for key, habit in self.habits.items()}
-        said = {"habits": habits, "added": sorted(self.added), "opened": sorted(self.opened)}
-        return json.dumps({name: part for name, part in said.items() if part})
+        # What people said goes first: a page can have any number of restless places.
+        said: dict[str, object] = {"added": sorted(self.added), "opened": sorted(self.opened)}
+        room = _KEPT - sum(map(len, (*self.added, *self.opened)))
+        habits: dict[str, list[int]] = {}
+        for key, habit in sorted(self.habits.items(), key=lambda item: not item[1].masked):
+            room -= len(key) + 20
+            if room >= 0:
+                habits[key] = [habit.bits, int(habit.masked)]
+        said["habits"] = habits
+        parts = {name: part for name, part in said.items() if part}
+        return json.dumps(parts, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Memory:
@@ -95,7 +105,10 @@ def early(old: Snapshot, new: Snapshot) -> frozenset[str]:
     found = differing(old, new)
     if found.worded > max(3, _OTHER_PAGE * len(new.blocks)):
         return frozenset()
-    return frozenset(_short({*found.soft, *found.hard, *found.other, *found.lone}))
+    # A server can tell a second look from a visit, and would have its words masked for good.
+    hard = {key for key, weight in found.hard.items() if weight < _MAIN}
+    other = {key for key in found.other if not _asked_for(key)}
+    return frozenset(_short({*found.soft, *hard, *other, *found.lone}))
 
 
 def observe(memory: Memory, old: Snapshot, new: Snapshot, gap: float) -> Memory:
@@ -115,13 +128,22 @@ def quiet(memory: Memory) -> Memory:
 
 
 def common(
-    samples: Collection[Collection[str]], share: float = 0.6, least: int = 3
+    samples: Collection[Collection[str]], share: float = 0.6, least: int = 5
 ) -> frozenset[str]:
-    """Masks of a host's template: those that so many of its sampled pages have in common."""
+    """Masks of a host's template: those that so many of its sampled pages have in common.
+
+    Only what programs put between words and into addresses: on a host of many people, some of
+    them could otherwise have the words of all others masked.
+    """
     if len(samples) < least:
         return frozenset()
-    counts = Counter(key for masks in samples for key in set(masks))
+    counts = Counter(key for masks in samples for key in set(masks) if _narrow(key))
     return frozenset(key for key, count in counts.items() if count >= share * len(samples))
+
+
+def _narrow(key: str) -> bool:
+    """Whether a mask leaves all words, and all pages that are linked to, in sight."""
+    return "~" in key or (key.startswith("link:") and not key.endswith("*"))
 
 
 def _evidence(found: Differing, habits: Mapping[str, Habit], gap: float) -> set[str]:

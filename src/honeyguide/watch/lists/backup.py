@@ -19,10 +19,12 @@ from honeyguide.watch.telling.shown import clean
 
 _UNITS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 _LONGEST = 10 * 365 * 86400.0
-_FILE = 50_000_000
-"""Bytes of one unpacked file …"""
-_ALL = 500_000_000
-"""… and of all that are read: a watch takes about 4,000."""
+_FILE = 200_000
+"""Bytes of one unpacked watch, which takes about 4,000 …"""
+_LIST = 30_000_000
+"""… of a list of all watches …"""
+_ALL = 100_000_000
+"""… and of all that are read."""
 _MEMBERS = 1_000_000
 _WANTED = ("/watch.json", "/tag.json", "changedetection.json", "url-watches.json")
 
@@ -92,9 +94,10 @@ def _members(archive: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
             continue
         with archive.open(info) as file:
             # What the archive says of its sizes may be a lie: count what comes.
-            data = file.read(min(_FILE, room) + 1)
+            most = _FILE if info.filename.endswith(_WANTED[:2]) else _LIST
+            data = file.read(min(most, room) + 1)
         room -= len(data)
-        if len(data) > _FILE or room < 0:
+        if len(data) > most or room < 0:
             raise ConfigError(f"{clean(info.filename, 80)} unpacks to more than is sensible")
         yield info.filename, data
 

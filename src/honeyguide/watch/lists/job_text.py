@@ -18,6 +18,8 @@ _LETTERS = {
 }  # fmt: skip
 _PART = re.compile(r""""(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|\s#[^\n]*|[\[\]{}]""", re.S)
 _HIGHEST = 0x10FFFF
+_LIST, _ITEMS = 20_000, 100
+"""Characters and items of a list of tags."""
 
 
 def uncommented(text: str) -> str:
@@ -55,8 +57,8 @@ def flow_end(text: str) -> int:
 def flow_list(text: str) -> tuple[str, ...] | None:
     """The texts between the brackets; None where there are brackets, braces or pairs inside."""
     items: list[str] = []
-    rest = "\n".join(uncommented(line) for line in text.split("\n")).strip()
-    while rest:
+    rest = "\n".join(uncommented(line) for line in text.split("\n"))[:_LIST].strip()
+    while rest and len(items) < _ITEMS:
         if rest[0] in "\"'":
             found = quoted(rest)
             if found is None:

@@ -83,7 +83,8 @@ def _title(found: Sequence[Entry], collection: str) -> str:
     pages = {url for entry in found for url in entry.urls}
     hosts = {entry.host for entry in found}
     if len(pages) == 1:
-        what = f"{headline(found[0])}: {clean(next(iter(pages)), 100)}"
+        # Not the address: a title is shown as it is, by whatever reads it.
+        what = f"{headline(found[0])}: a page of {clean(next(iter(hosts)), 80)}"
     else:
         where = clean(next(iter(hosts)), 80) if len(hosts) == 1 else f"{len(hosts)} hosts"
         what = f"{len(pages)} pages of {where} changed"

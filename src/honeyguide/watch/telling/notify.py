@@ -18,7 +18,16 @@ from honeyguide.url import canonical, host
 from honeyguide.watch.telling.digest import batches
 from honeyguide.watch.telling.hours import Rhythm, Weekday, quiet_until, span, told_at, zone
 
-TOLD: tuple[ChangeKind, ...] = ("content", "data", "moved", "gone", "back", "blocked", "soft_404")
+TOLD: tuple[ChangeKind, ...] = (
+    "new",
+    "content",
+    "data",
+    "moved",
+    "gone",
+    "back",
+    "blocked",
+    "soft_404",
+)
 """What a rule tells of if it does not say: no news that nobody reads."""
 
 

@@ -19,6 +19,9 @@ from honeyguide.watch.telling.message import compose
 from honeyguide.watch.telling.notify import Rule, Waiting, due, ready, wake_at, wanted
 from honeyguide.watch.telling.outcome import Outcome
 
+_MOST = 300
+"""Changes that are read at once; the others follow in the next messages."""
+
 
 class Delivery(NamedTuple):
     """What became of one message."""
@@ -44,7 +47,7 @@ async def tell(
     collection: str = "",
 ) -> list[Delivery]:
     """Send what this rule's queue holds by now."""
-    unsent = outbox.unsent(rule.queue, now)
+    unsent = outbox.unsent(rule.queue, now, _MOST)
     if not unsent:
         return []
     if (later := quiet_until(rule.quiet, now, zone(rule.zone))) > now:

@@ -69,7 +69,7 @@ class Revisit:
         except FetchError as error:
             return self._failed(name, page, error)
         rest = self.courtesy.answered(name, response, self.clock())
-        return Step(judged(page, response, audited), rest)
+        return Step(judged(page, response, audited, conditional and not audited), rest)
 
     async def _fetch(self, request: Request) -> Response:
         """Whatever the fetcher does, a page that never comes must not hold its host up."""
@@ -136,11 +136,13 @@ class Revisit:
         return Step(rest=rest)
 
 
-def judged(page: Due, response: Response, audited: bool = False) -> Outcome[Any]:
+def judged(
+    page: Due, response: Response, audited: bool = False, conditional: bool = True
+) -> Outcome[Any]:
     """The first rungs of the ladder: not modified, the same bytes, or something to compare."""
     etag, modified = response.header("etag"), response.header("last-modified")
     status, at, elapsed = response.status, response.started, response.elapsed
-    if status == 304 and page.digest:
+    if status == 304 and page.digest and conditional:
         # A 304 need not repeat its validators; those that brought it still hold.
         etag, modified = etag or page.etag, modified or page.modified
         known = page.digest

@@ -150,6 +150,11 @@ class Schedule:
         better = news > self._prices.worth(turn.row, now)
         return "discover" if better and share < self._budget.discover_most else "revisit"
 
+    def spent(self, now: float) -> None:
+        """A request was made for something else: robots.txt, a second look."""
+        self._bucket.take(now)
+        self._made += 1
+
     def discovered(self, now: float) -> None:
         """A request went to a page that was not watched."""
         self._bucket.take(now)
