@@ -110,6 +110,56 @@ def test_relevant_pages_are_watched_and_edits_found(web: Web, bees: Path, told: 
     assert rounds(told, bees)[1] == [], "told once"
 
 
+def test_what_changed_since_the_crawl_is_found(web: Web, bees: Path, told: Told) -> None:
+    web.bodies["/p5"] = article(5, "<p>Mites were found in the brood.</p>")
+    tally, messages = rounds(told, bees)
+    assert tally["changes"] == 1, "and no clock was told of"
+    assert "Mites were found" in json.dumps(messages)
+    shown = told("diff", bees, web.url("/p5"))
+    assert "Mites were found" in shown.out
+    assert "differ" not in shown.err
+
+
+def test_a_round_follows_new_links(web: Web, bees: Path, told: Told) -> None:
+    web.add("/fresh", article(99))
+    web.bodies["/p2"] = article(2, "<p>See <a href='/fresh'>the new honey hive</a>.</p>")
+    tally, messages = rounds(told, bees)
+    assert tally["discovered"] == 1
+    assert _watched(bees, web.url("/fresh"))
+    assert '"new"' in json.dumps(messages)
+
+
+def test_a_page_that_moved_is_followed_once_that_is_sure(web: Web, bees: Path, told: Told) -> None:
+    rounds(told, bees)
+
+    async def moved(exchange: Exchange) -> None:
+        await exchange.answer(status=301, headers=[("Location", "/there")])
+
+    web.add("/there", article(1))
+    web.site.route(web.host, "/p1", moved)
+    tally, _ = rounds(told, bees)
+    assert tally["changes"] == 0, "a portal or a site that is being mended answers so, too"
+    tally, messages = rounds(told, bees)
+    assert "moved" in json.dumps(messages)
+    states = [json.loads(line) for line in told("watch", bees, "list", "--json").out.splitlines()]
+    by = {row["url"]: row["state"] for row in states}
+    assert (by[web.url("/p1")], by[web.url("/there")]) == ("gone", "watched")
+    assert "moved to" in told("watch", bees, "why", web.url("/p1")).out
+
+
+def test_a_channel_in_trouble_is_seen_and_waits(web: Web, bees: Path, told: Told) -> None:
+    topic = bees / "topic.toml"
+    nobody = f"http://{web.host}:9/hook"
+    topic.write_text(topic.read_text() + f'\n[[notify]]\nto = "{nobody}"\n')
+    web.bodies["/p3"] = article(3, "<p>The queen was replaced in spring.</p>")
+    tally, messages = rounds(told, bees)
+    assert len(messages) == 1, "the others are told"
+    assert "webhook could not be told" in str(tally["trouble"])
+    done = told("watch", bees, "channels")
+    assert "stdout: 1 told, 0 waiting" in done.out
+    assert "webhook: 0 told, 1 waiting" in done.out
+
+
 def test_warc_files_hold_every_answer(web: Web, bees: Path, told: Told) -> None:
     web.bodies["/p1"] = article(1).replace("{tick}", "same")
     rounds(told, bees)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 import typer
 
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, plain, say, when
+from honeyguide.cli.words import console, plain, quoted, say, when
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -78,9 +78,12 @@ def changes(
             if as_json:
                 typer.echo(json.dumps(_facts(row)))
             else:
-                _print(row.change)
+                known = row.old is not None and row.new is not None
+                _print(row.change, between=f"  ({row.old} → {row.new})" if known else "")
     if not shown and not as_json:
-        say("No changes. A watch finds them: honeyguide watch NAME")
+        filtered = any((since, kinds, least, host, words))
+        hint = "" if filtered else f" A watch finds them: honeyguide watch {quoted(name)}"
+        say(f"No changes{' of that kind' if filtered else ''}.{hint}")
 
 
 def diff(
@@ -90,9 +93,12 @@ def diff(
         int, typer.Option("--from", metavar="N", help="The older version; the one before.")
     ] = 0,
     new: Annotated[int, typer.Option("--to", metavar="N", help="The newer version; the last.")] = 0,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what differs at every visit and is masked.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """What differs between two versions of a page, in words.
+    """What differs between two versions of a page, in words; without numbers, its last change.
 
     Examples:
 
@@ -111,7 +117,14 @@ def diff(
         versions = {row.number: row for row in store.versions.history(page)}
         numbers = sorted(versions)
         if len(numbers) < 2 and not (old and new):
-            raise ConfigError(f"there is only one version of {page}" if numbers else _none(page))
+            raise ConfigError(
+                f"there is only one version of {page}" if numbers else _none(name, page)
+            )
+        if not old and not new:
+            for row in store.changes.newest(url=page, limit=20):
+                if row.old in versions and row.new in versions:
+                    old, new = row.old or 0, row.new or 0
+                    break
         new = new or numbers[-1]
         old = old or max((n for n in numbers if n < new), default=numbers[0])
         for number in (old, new):
@@ -121,18 +134,18 @@ def diff(
             read_snapshot(store.versions.body(page, n), page, versions[n].content_type)
             for n in (old, new)
         )
-        row = store.watched.find(page)
-        masks = Memory.from_json(row.masks).masks() if row is not None else frozenset()
+        known = store.watched.find(page)
+        masks = Memory.from_json(known.masks).masks() if known and not everything else frozenset()
         found = compare(one, other, masks, at=versions[new].at, since=versions[old].last_seen)
     if as_json:
         facts = None if found is None else asdict(replace(found))
         typer.echo(json.dumps({"url": page, "from": old, "to": new, "change": facts}))
         return
     if found is None:
-        say(f"Versions {old} and {new} differ in nothing that is not masked.")
+        say(f"Versions {old} and {new} differ in nothing that is not masked; --all shows what is.")
         return
     say(f"version {old}, {when(versions[old].at)} → version {new}, {when(versions[new].at)}")
-    _print(found, most=1_000)
+    _print(found, most=1_000, weighed=False)
 
 
 def history(
@@ -161,7 +174,7 @@ def history(
         page = _address(url)
         versions = store.versions.history(page)
         if not versions:
-            raise ConfigError(_none(page))
+            raise ConfigError(_none(name, page))
         if show or save:
             number = show or versions[-1].number
             known = {row.number: row for row in versions}
@@ -190,10 +203,11 @@ def history(
         )
 
 
-def _print(change: Change, most: int = _EDITS) -> None:
+def _print(change: Change, most: int = _EDITS, *, weighed: bool = True, between: str = "") -> None:
     out = console()
-    head = f"{when(change.at)}  {', '.join(change.kinds)}  {change.significance:.2f}  "
-    out.print(f"{head}{plain(change.url)}", style="bold")
+    weight = f"  {change.significance:.2f}" if weighed else ""
+    head = f"{when(change.at)}  {', '.join(change.kinds)}{weight}  "
+    out.print(f"{head}{plain(change.url)}{between}", style="bold")
     if change.detail:
         out.print(f"  {plain(change.detail)}")
     for edit in change.edits[:most]:
@@ -208,7 +222,8 @@ def _print(change: Change, most: int = _EDITS) -> None:
         for link in links[:most]:
             out.print(f"  {sign} link {plain(link)}", style=style)
     if change.masked:
-        out.print(f"  masked {change.masked} that differ every time", style="dim")
+        what = "place that differs" if change.masked == 1 else "places that differ"
+        out.print(f"  and {change.masked} {what} every time", style="dim")
 
 
 def _edit(edit: Edit) -> None:
@@ -256,8 +271,8 @@ def _address(text: str) -> Url:
     return url
 
 
-def _none(url: str) -> str:
-    return f"no version of {url} is kept; a watch keeps them: honeyguide watch NAME"
+def _none(name: Path, url: str) -> str:
+    return f"no version of {url} is kept; a watch keeps them: honeyguide watch {quoted(name)}"
 
 
 def _some(numbers: list[int]) -> str:

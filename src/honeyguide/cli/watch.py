@@ -13,6 +13,7 @@ import typer
 from honeyguide.cli.options import Json, Name
 from honeyguide.cli.watch_list import ACTIONS, act
 from honeyguide.cli.words import console, count, plain, quoted, say, when
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.crawl.collection import Collection
@@ -31,7 +32,7 @@ def watch(
         typer.Argument(
             metavar="[ACTION]",
             help="add, remove, pause, resume, weigh or why, with addresses; import, with files; "
-            "list; masks, mask or unmask, with an address. Without one, the watch runs.",
+            "list; channels; masks, mask or unmask, with an address. Without one, the watch runs.",
             autocompletion=actions,
             show_default=False,
         ),
@@ -69,6 +70,8 @@ def watch(
     from honeyguide.crawl.collection import Collection
 
     collection = Collection(name)
+    if action and (once or hours):
+        raise ConfigError(f"--once and --hours run the watch; {action} does not")
     if action:
         act(collection, action, what or [], as_json=as_json)
         return
@@ -77,10 +80,12 @@ def watch(
         typer.echo(json.dumps(tally._asdict()))
         return
     say(
-        f"{collection.name}: {count(tally.visits, 'visit')}, {tally.unchanged} unchanged, "
+        f"{collection.name}: {count(tally.visits, 'visit')}, {tally.unchanged} without news, "
         f"{count(tally.changes, 'change')}, {tally.failures} failed, "
         f"{count(tally.discovered, 'new page')}, {count(tally.told, 'message')} sent."
     )
+    if tally.trouble:
+        say(f"The last trouble: {plain(tally.trouble)}")
     if tally.changes:
         say(f"See them with: honeyguide changes {quoted(name)}")
     elif not tally.watched and not tally.visits:

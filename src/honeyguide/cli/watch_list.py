@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from honeyguide.store.watched_rows import State, WatchedRow
     from honeyguide.types import Url
 
+_DAY = 86_400.0
 ACTIONS = (
     "add", "remove", "pause", "resume", "weigh", "import", "list", "why", "masks", "mask", "unmask",
+    "channels",
 )  # fmt: skip
 
 
@@ -32,10 +34,14 @@ def act(collection: Collection, action: str, what: list[str], *, as_json: bool) 
         near = get_close_matches(action, ACTIONS, 1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(ACTIONS)}"
         raise ConfigError(f"watch has no action {action!r}; {hint}")
-    mode = "read" if action in ("list", "why", "masks") else "label"
+    if action in ("list", "channels") and what:
+        raise ConfigError(f"watch NAME {action} takes nothing more: {what[0]!r}")
+    mode = "read" if action in ("list", "why", "masks", "channels") else "label"
     with Store.open(collection.folder, mode) as store:  # type: ignore[arg-type]
         if action == "list":
             _list(store, as_json)
+        elif action == "channels":
+            _channels(store, as_json)
         elif action == "import":
             _import(store, what, as_json)
         elif action == "why":
@@ -55,6 +61,8 @@ def _change(
             weight = float(what[0])
         except (ValueError, IndexError):
             raise ConfigError("write the weight first: watch NAME weigh 3 URL") from None
+        if not 0.001 <= weight <= 1000:
+            raise ConfigError("a weight lies between 0.001 and 1000; 1 is that of all others")
         what = what[1:]
     urls, done = _addresses(what), 0
     if action == "add":
@@ -84,6 +92,9 @@ def _import(store: Store, files: list[str], as_json: bool) -> None:
     left: list[dict[str, str]] = []
     for name in files:
         found = load(Path(name))
+        if not found.pages:
+            first = f": {found.left[0].where}: {found.left[0].why}" if found.left else ""
+            raise ConfigError(f"{name} holds no address to watch{first}")
         active = [page.url for page in found.pages if not page.paused]
         added += store.watched.add(active, "import", time.time())
         paused = [page.url for page in found.pages if page.paused]
@@ -109,23 +120,36 @@ def _list(store: Store, as_json: bool) -> None:
         for row in rows:
             typer.echo(json.dumps(_facts(row)))
         return
-    from rich.table import Table
+    from honeyguide.watch.when.why import span
 
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    for title in ("page", "state", "visits", "changes", "every", "last visit"):
-        table.add_column(title, overflow="fold" if title == "page" else "ellipsis")
-    shown = 0
-    for row in rows:
-        shown += 1
-        if shown <= 500:
-            every = f"{1 / rate(row.rate).per_day:.3g} days" if row.rate else "–"
-            last = when(row.visited) if row.visited else "never"
-            cells = (row.state, str(row.visits), str(row.changes), every, last)
-            table.add_row(plain(row.url), *cells)
     out = console()
-    out.print(table)
-    if shown > 500:
-        out.print(f"and {shown - 500} more; --json lists all")
+    head = (
+        f"{'state':<8} {'visits':>6} {'failed':>6} {'changes':>7} {'one every':>12}  {'last':<19}"
+    )
+    out.print(f"{head}  page", style="dim")
+    for row in rows:
+        every = span(_DAY / rate(row.rate).per_day) if row.rate else "–"
+        last = when(row.visited) if row.visited else "never"
+        figures = f"{row.visits:>6} {row.failures:>6} {row.changes:>7} {every:>12}"
+        out.print(f"{row.state:<8} {figures}  {last:<19}  {plain(row.url)}")
+
+
+def _channels(store: Store, as_json: bool) -> None:
+    """How it stands with those who are told."""
+    found = store.outbox.tidings()
+    if as_json:
+        for one in found:
+            typer.echo(json.dumps(one._asdict()))
+        return
+    if not found:
+        say("Nobody was told of anything yet; [[notify]] in topic.toml says who is.")
+    for one in found:
+        line = f"{plain(one.channel)}: {one.sent} told, {one.waiting} waiting"
+        if one.given_up:
+            line += f", {one.given_up} given up"
+        console().print(line)
+        if one.failed is not None:
+            console().print(f"  failed {when(one.failed)}: {plain(one.why)}")
 
 
 def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -> None:
@@ -154,6 +178,9 @@ def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -
             typer.echo(json.dumps({"url": url, **said}))
             continue
         console().print(f"{plain(url)}: {row_.state if found is None else found.reason}")
+        if row_.failures:
+            last = f"; the last one {when(row_.visited)}" if row_.visited else ""
+            console().print(f"  {count(row_.failures, 'visit')} in a row brought no page{last}")
         if row_.note:
             console().print(f"  {plain(row_.note)}")
 
@@ -171,6 +198,8 @@ def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
         if not rest:
             raise ConfigError(f"say which: honeyguide watch NAME {action} URL MASK; see masks")
         for mask in rest:
+            if action == "unmask" and mask not in memory.masks():
+                raise ConfigError(f"{mask!r} is not masked; see: watch NAME masks {url}")
             memory = memory.mask(mask) if action == "mask" else memory.open(mask)
         store.watched.alter(row.url, masks=memory.to_json())
     masks = sorted(memory.masks())
@@ -178,9 +207,10 @@ def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
         typer.echo(json.dumps({"url": url, "masks": masks, "open": sorted(memory.opened)}))
         return
     out = console()
-    out.print(f"{count(len(masks), 'place')} masked on {plain(url)}, because it differs every time")
+    out.print(f"{count(len(masks), 'place')} masked on {plain(url)}")
     for mask in masks:
-        out.print(f"  {plain(path_of(mask)) or 'the whole page'}  [{plain(mask)}]")
+        why = "by a person" if mask in memory.added else "it differs every time"
+        out.print(f"  {plain(mask)}  ({plain(path_of(mask)) or 'the whole page'}: {why})")
 
 
 def _addresses(texts: list[str]) -> list[Url]:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from honeyguide.types import ChangeKind, Edit
 from honeyguide.watch.telling.digest import Entry
-from honeyguide.watch.telling.shown import clean, html_link, markdown, markdown_link
+from honeyguide.watch.telling.shown import clean, html_link, markdown, markdown_link, uncalled
 
 EDITS = 5
 """Shown of one entry."""
@@ -41,20 +41,22 @@ class Form(Protocol):
 
 
 class Plain:
+    """A chat may read it, so nobody is called in it."""
+
     def said(self, text: str) -> str:
-        return text
+        return uncalled(text)
 
     def page(self, url: str) -> str:
-        return clean(url, 300)
+        return uncalled(clean(url, 300))
 
     def host(self, name: str) -> str:
         return name
 
     def old(self, text: str) -> str:
-        return f"- {text}"
+        return f"- {uncalled(text)}"
 
     def new(self, text: str) -> str:
-        return f"+ {text}"
+        return f"+ {uncalled(text)}"
 
     def line(self, text: str, depth: int) -> str:
         return "  " * depth + text

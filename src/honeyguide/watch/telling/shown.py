@@ -50,7 +50,12 @@ def markdown(text: str) -> str:
     """Text in which nothing is markup, and nobody is called: ``@everyone`` would wake a chat."""
     # Not every Markdown takes a backslash before "<": the entities are safe in all of them.
     plain = escape(text, quote=False)
-    return _CALL.sub("@\u200b", _MARKUP.sub(r"\\\g<0>", plain))
+    return uncalled(_MARKUP.sub(r"\\\g<0>", plain))
+
+
+def uncalled(text: str) -> str:
+    """In which no @name reaches anybody."""
+    return _CALL.sub("@\u200b", text)
 
 
 def markdown_link(url: str, text: str) -> str:
