@@ -11,20 +11,16 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honeyguide import registry
 from honeyguide.config import Settings, load, parse
-from honeyguide.crawl import asking, examples, judging, labels, topic_file
-from honeyguide.crawl import explain as explaining
-from honeyguide.crawl import generations as learning
+from honeyguide.crawl import examples, topic_file
 from honeyguide.crawl import status as standing
 from honeyguide.crawl import topics as several
 from honeyguide.crawl.addresses import known
 from honeyguide.crawl.build import fence_of, strategy_of
 from honeyguide.crawl.existing import existing
-from honeyguide.crawl.explain import Explanation
-from honeyguide.crawl.labels import Labelled
 from honeyguide.crawl.progress import Report
 from honeyguide.crawl.run import Observer, run
 from honeyguide.crawl.start import suited
@@ -32,12 +28,20 @@ from honeyguide.crawl.status import Status
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 from honeyguide.several import topics_of
-from honeyguide.store.export import Exported, export
 from honeyguide.store.said import Topics
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Label
 
-__all__ = ["Collection", "Labelled", "Observer", "create", "vacant"]
+if TYPE_CHECKING:
+    # A crawl needs none of it, and loading takes as long as some twenty pages.
+    from honeyguide.crawl.asking import Asked
+    from honeyguide.crawl.explain import Explanation
+    from honeyguide.crawl.generations import Comparison, Listed
+    from honeyguide.crawl.judging import Judged, Told
+    from honeyguide.crawl.labels import Labelled
+    from honeyguide.store.export import Exported
+
+__all__ = ["Collection", "Observer", "create", "vacant"]
 
 
 class Collection:
@@ -113,6 +117,8 @@ class Collection:
         """Why an address was fetched, or why not."""
         with existing(self.folder, "read") as store:
             meant = known(store, url, waiting=True)
+        from honeyguide.crawl import explain as explaining
+
         return explaining.explain(self.folder, self.settings, meant, time.time())
 
     def label(
@@ -126,10 +132,14 @@ class Collection:
     ) -> Labelled:
         """Several judgements, all kept or none. Of several topics, they are about the one that is
         named; '': the first; None: each about the one that its page was judged best for."""
+        from honeyguide.crawl import labels
+
         return labels.label(self.folder, self.settings, judged, by, topic)
 
-    def ask(self, count: int = 5) -> asking.Asked:
+    def ask(self, count: int = 5) -> Asked:
         """Pages whose labels would help most."""
+        from honeyguide.crawl import asking
+
         with existing(self.folder, "read") as store:
             return asking.ask(store, self.folder, self.settings, count)
 
@@ -140,28 +150,36 @@ class Collection:
         first = self.topics[0] if self.topics else ""
         return {label.topic or first: label for label in said.values()}
 
-    def generations(self) -> list[learning.Listed]:
+    def generations(self) -> list[Listed]:
         """What the strategy learned, generation by generation."""
-        with existing(self.folder, "read") as store:
-            return learning.listed(store)
+        from honeyguide.crawl import generations
 
-    def compare(self, one: int, other: int) -> learning.Comparison:
+        with existing(self.folder, "read") as store:
+            return generations.listed(store)
+
+    def compare(self, one: int, other: int) -> Comparison:
         """Two generations on the same pages."""
-        with existing(self.folder, "read") as store:
-            return learning.compare(store, one, other, self.settings.topic.threshold)
+        from honeyguide.crawl import generations
 
-    def judge(self, told: judging.Told = lambda _done, _of: None) -> judging.Judged:
+        with existing(self.folder, "read") as store:
+            return generations.compare(store, one, other, self.settings.topic.threshold)
+
+    def judge(self, told: Told = lambda _done, _of: None) -> Judged:
         """Judge all pages anew by the generation that decides now."""
+        from honeyguide.crawl import judging
+
         return judging.judge(self.folder, self.settings, told)
 
     def use(self, generation: int) -> None:
         """Go back, or forward, to a generation; also while it crawls."""
+        from honeyguide.crawl import generations
+
         with existing(self.folder, "write") as store:
             if generation in {known.number for known in store.generations()}:
                 found = store.load_generation(generation, registry.find)
                 if topics_of(found) != self.topics:
                     raise ConfigError(f"generation {generation} knows other topics than topic.toml")
-            learning.use(store, generation, self.settings.crawl.strategy)
+            generations.use(store, generation, self.settings.crawl.strategy)
 
     def export(
         self,
@@ -177,6 +195,8 @@ class Collection:
 
         ``topic``: only pages that are relevant for this one, of several.
         """
+        from honeyguide.store.export import export
+
         several.chosen(self.settings, topic)
         threshold = self.settings.topic.threshold
         wanted = Topics(self.topics, threshold, topic) if self.topics else None

@@ -120,7 +120,8 @@ class Book:
             row.succeeded or latest.last_seen,
             Memory.from_json(row.masks),
             self._template(row),
-            page.key == AGAIN,
+            second=page.key == AGAIN,
+            hold=page.key != AGAIN and self._green(row),
         )
 
     def take(self, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
@@ -154,7 +155,7 @@ class Book:
             made = record.unchanged(row, outcome, prior, self._was(row))
         elif not row.digest:
             made = record.first(row, outcome, prior)
-        elif not row.masks and self.settings.second_look_s:
+        elif self._green(row):
             latest = self.store.versions.latest(row.url)
             number = latest.number if latest is not None else 0
             made = record.hold(row, outcome, held or Held(number, row.succeeded))
@@ -167,6 +168,10 @@ class Book:
         if made.row.rate:
             self.priors.learn(row.url, made.row.rate, row.rate)
         return made, plan
+
+    def _green(self, row: WatchedRow) -> bool:
+        """Whether nobody knows yet what differs on it at every visit."""
+        return not row.masks and self.settings.second_look_s > 0
 
     def _held(self, row: WatchedRow) -> Held | None:
         match self.store.facts.get("held", row.url):

@@ -12,6 +12,9 @@ from honeyguide.watch.compare.health import Finding, examine
 from honeyguide.watch.compare.volatile import Memory, early, observe, started
 from honeyguide.watch.visit.due import Due
 
+_MUCH = 4_000
+"""Letters."""
+
 Relevance = Callable[[str], float]
 
 
@@ -28,6 +31,8 @@ class Known(NamedTuple):
     """What is masked on most pages of its host."""
     second: bool = False
     """It was fetched a moment ago, and only to see what differs at every visit."""
+    hold: bool = False
+    """It will be fetched again in a moment, and compared only then."""
 
 
 class Seen(NamedTuple):
@@ -42,7 +47,7 @@ class Seen(NamedTuple):
 def look(known: Known, page: Due, response: Response, relevance: Relevance | None = None) -> Seen:
     """Compare a body with the one before; depends on nothing else."""
     new = _read(response.body, page, response.header("content-type"))
-    if known.body is None:
+    if known.body is None or (known.hold and _is_page(new)):
         return Seen(memory=known.memory, finding=examine(response, new))
     old = _read(known.body, page, known.content_type)
     if finding := examine(response, new, old):
@@ -52,6 +57,11 @@ def look(known: Known, page: Due, response: Response, relevance: Relevance | Non
     masks = known.memory.masks(known.template)
     change = compare(old, new, masks, relevance, at=response.started, since=known.at)
     return Seen(change, observe(known.memory, old, new, response.started - known.at))
+
+
+def _is_page(snapshot: Snapshot) -> bool:
+    """Whether it says too much to be an apology."""
+    return sum(len(block.text) for block in snapshot.blocks) > _MUCH
 
 
 def _read(body: bytes, page: Due, content_type: str) -> Snapshot:
