@@ -167,3 +167,12 @@ def test_hostile_pages_are_bounded(name: str) -> None:
 @pytest.mark.parametrize("text", ["[" * 100_000, "9" * 10_000, '{"a":' * 5_000, "NaN", ""])
 def test_hostile_json_is_bounded(text: str) -> None:
     assert len(snapshot(text, "application/json").blocks) <= BLOCKS
+
+
+def test_what_is_left_out_is_still_told_apart() -> None:
+    def page(last: str) -> bytes:
+        return f"<main>{'<p>.' * (BLOCKS + 10)}<p>{last}</main>".encode()
+
+    one, other = (read_snapshot(page(last), URL) for last in ("safe", "deadly"))
+    assert one != other
+    assert one == read_snapshot(page("safe"), URL)

@@ -84,6 +84,8 @@ def lines(found: Status) -> Iterator[str]:
         f"{found.bytes / 1e6:.1f} MB",
     ]
     yield " · ".join(parts)
+    if found.watched:
+        yield f"{count(found.watched, 'page')} watched · {count(found.changes, 'change')} found"
     if found.estimate:
         yield coverage(found.estimate)
     yield f"strategy {plain(found.strategy)}, generation {found.generation or 0}"

@@ -33,6 +33,10 @@ class Status(Counts):
     """The process that crawls it now."""
     estimate: Estimate | None = None
     """How much of the topic is found; None: not known."""
+    watched: int = 0
+    """Pages that a watch comes back to …"""
+    changes: int = 0
+    """… and changes that it found so far."""
     per_host: tuple[HostRow, ...] = ()
     """The hosts visited most."""
 
@@ -54,6 +58,8 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
         generation=store.live(),
         crawler_pid=pid,
         estimate=exhausted.told(store, links or 0, crawled=pid is not None),
+        watched=store.watched.counts().get("watched", 0),
+        changes=len(store.changes),
         per_host=tuple(store.hosts(limit=hosts)),
     )
 

@@ -43,6 +43,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+").split
 _UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
 """Marks without width, by which sites tell apart those who copy."""
 _POSITIVE = (1 << 63) - 1
+REST = "rest"
+"""Where a block stands that is for all that was left out."""
 
 
 def read_snapshot(body: bytes, url: Url, content_type: str = "text/html") -> Snapshot:
@@ -75,6 +77,10 @@ def _html(source: Source) -> Snapshot:
     walk = _Walk(main=_main(tree) if len(html) <= _GIANT else None)
     if tree.root is not None:
         walk.through(tree.root)
+    if walk.full:
+        # Too much to be compared in words, and not too much to tell whether it is the same.
+        rest = f"{xxh3_64_intdigest(html.encode('utf-8', 'replace')):016x}"
+        walk.blocks[BLOCKS - 1 :] = [Block(REST, f"the whole page: {rest}")]
     resolver = Resolver(source, (base.attr("href") or "") if base else "")
     targets = resolver.targets(walk.hrefs, LINKS).values()
     links = list(dict.fromkeys(url for url in targets if url))[:LINKS]
@@ -97,6 +103,8 @@ class _Walk:
     hrefs: list[str] = field(default_factory=list)
     shape: list[str] = field(default_factory=list)
     room: int = _TEXT
+    full: bool = False
+    """Something was left out."""
     pieces: list[str] = field(default_factory=list)
 
     def through(self, root: Element) -> None:
@@ -167,7 +175,10 @@ class _Walk:
         """End a block, if there is any text in it."""
         text = "".join(self.pieces)
         self.pieces.clear()
-        if text.isspace() or len(self.blocks) >= BLOCKS or self.room <= 0:
+        if text.isspace():
+            return
+        if len(self.blocks) >= BLOCKS or self.room <= 0:
+            self.full = True
             return
         text = text[: self.room]
         self.room -= len(text)

@@ -43,6 +43,10 @@ class Changes:
         self._db = db
         self._codec = codec
 
+    def __len__(self) -> int:
+        row = self._db.one("SELECT count(*) FROM changes")
+        return int(row[0]) if row else 0
+
     def append(self, change: Change, old: int | None = None, new: int | None = None) -> int:
         """Its number. Append in the transaction that stores the version."""
         row = (

@@ -143,7 +143,7 @@ class Book:
             moved = Url(finding.detail) if told else None
             return made, record.Plan(False, record.patience(made.row, outcome), moved=moved)
         if not same and (outcome.state != "changed" or seen is None or response is None):
-            made = record.failed(row, outcome)
+            made = record.failed(row, outcome, self._was(row))
             asked = outcome.state != "later"
             return made, record.Plan(False, record.patience(made.row, outcome), asked)
         plan = record.Plan(True)

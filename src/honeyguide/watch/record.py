@@ -19,6 +19,8 @@ _HOUR = 3_600.0
 _DAY = 86_400.0
 _NEWS: frozenset[ChangeKind] = frozenset({"content", "data"})
 _HALF: frozenset[ChangeKind] = frozenset({"minor", "links"})
+_LOST = 3 * _DAY
+"""Who cannot be seen for so long is told of, whatever the reason."""
 _CONFIRMED = 2
 """Visits in a row that must find a page gone before it is told."""
 
@@ -145,16 +147,20 @@ def ailing(
     return Record(row, change=_health(row, outcome, turn(was, finding)), ill=finding.kind)
 
 
-def failed(row: WatchedRow, outcome: Outcome[Seen]) -> Record:
-    """No answer, or none that says anything about the page."""
+def failed(row: WatchedRow, outcome: Outcome[Seen], was: ChangeKind | None) -> Record:
+    """No answer, or none that says anything about the page. If that lasts, it is told."""
     asked = outcome.status > 0 or (outcome.failure is not None and outcome.failure.kind != "robots")
-    return Record(
-        row._replace(
-            visited=outcome.at if asked else row.visited,
-            visits=row.visits + asked,
-            failures=row.failures + asked,
-        )
+    row = row._replace(
+        visited=outcome.at if asked else row.visited,
+        visits=row.visits + asked,
+        failures=row.failures + asked,
     )
+    lost = row.succeeded is not None and outcome.at - row.succeeded > _LOST
+    if not lost or row.failures < _CONFIRMED or was is not None:
+        return Record(row)
+    why = str(outcome.status) if outcome.failure is None else outcome.failure.kind
+    finding = Finding("blocked", f"not seen for {_LOST / _DAY:.0f} days: {why}")
+    return Record(row, change=_health(row, outcome, finding), ill="blocked")
 
 
 def patience(row: WatchedRow, outcome: Outcome[Seen]) -> float:
