@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -65,6 +67,16 @@ def test_every_block_is_accounted_for_once(old: tuple[Block, ...], new: tuple[Bl
 
 @given(SNAPSHOTS, SNAPSHOTS)
 def test_what_early_finds_covers_what_differed(old: Snapshot, new: Snapshot) -> None:
+    """Beside the main content: words and prices of that are never masked by themselves."""
+    old, new = (
+        replace(
+            one,
+            title="",
+            blocks=tuple(block._replace(weight=0.1) for block in one.blocks),
+            data=tuple(field for field in one.data if field[0] != "price"),
+        )
+        for one in (old, new)
+    )
     masks = early(old, new)
     if masks:
         assert compare(old, new, masks) is None
