@@ -263,3 +263,17 @@ def test_kill_9_loses_no_version_and_tells_nothing_twice(web: Web, bees: Path, t
 def _watched(folder: Path, url: str) -> bool:
     with Store.open(folder, "read") as store:
         return any(row.url == url for row in store.watched.each())
+
+
+def test_a_page_is_watched_without_a_crawl(web: Web, told: Told, tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    watch = {"second_look_s": 0.05, "shortest_s": 0.0}
+    collection(folder, [web.url("/p0")], watch=watch, notify=[{"to": "stdout"}])
+    done = told("watch", folder, "--once")
+    assert (done.code, "Nothing is watched yet" in done.err) == (0, True)
+    done = told("watch", folder, "add", web.url("/p1"))
+    assert (done.code, "1 page added" in done.err) == (0, True), done.err
+    assert rounds(told, folder)[0]["changes"] == 0
+    web.bodies["/p1"] = article(1, "<p>The queen was replaced in spring.</p>")
+    tally, messages = rounds(told, folder)
+    assert (tally["changes"], len(messages)) == (1, 1)

@@ -89,10 +89,14 @@ def watch(
     if tally.changes:
         say(f"See them with: honeyguide changes {quoted(name)}")
     elif not tally.watched and not tally.visits:
-        say(
-            "Nothing is watched yet: relevant pages of a crawl enter by themselves, or add some "
-            f"with: honeyguide watch {quoted(name)} add URL"
-        )
+        say(f"Nothing is watched yet. {_hint(collection)}")
+
+
+def _hint(collection: Collection) -> str:
+    return (
+        "Relevant pages of a crawl enter by themselves; or add some with: "
+        f"honeyguide watch {quoted(collection.folder)} add URL"
+    )
 
 
 async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool) -> Tally:
@@ -112,6 +116,8 @@ async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool)
         lambda store: topics.said(store, settings),
         lambda url: fence.refuses(Link(url)) is None,
     ) as watch:
+        if not quiet and not any(watch.store.watched.each()) and not watch.store.counts().relevant:
+            say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_hint(collection)}")
         with _stoppable(watch.stop), _shown(watch, collection.name, quiet):
             return await watch.run(once=once, hours=hours)
 

@@ -37,6 +37,9 @@ def act(collection: Collection, action: str, what: list[str], *, as_json: bool) 
     if action in ("list", "channels") and what:
         raise ConfigError(f"watch NAME {action} takes nothing more: {what[0]!r}")
     mode = "read" if action in ("list", "why", "masks", "channels") else "label"
+    if not (collection.folder / "collection.db").exists():
+        # Nothing was crawled yet, which is no reason not to watch a page.
+        Store.open(collection.folder, "crawl").close()
     with Store.open(collection.folder, mode) as store:  # type: ignore[arg-type]
         if action == "list":
             _list(store, as_json)
