@@ -76,7 +76,7 @@ async def measure(folder: Path, settings: Settings, seconds: float, url: Url) ->
         before = time.process_time()
         await asyncio.sleep(seconds)
         idle = (time.process_time() - before) / seconds
-        with Store.open(folder, "label") as other:
+        with Store.open(folder, "write") as other:
             other.watched.add([url], "user", time.time())
         added = time.time()
         await asyncio.to_thread(Page.came.wait, 30)

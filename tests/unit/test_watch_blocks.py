@@ -88,10 +88,10 @@ def test_json_ld_is_flattened() -> None:
 
 def test_halves_of_characters_can_be_stored() -> None:
     html = '<script type="application/ld+json">{"a\\ud800": "b\\udfff"}</script>'
-    for name, value in snapshot(html).data:
-        (name + value).encode()
-    for block in snapshot('{"a": "\\ud800"}', "application/json").blocks:
-        (block.path + block.text).encode()
+    ((name, value),) = snapshot(html).data
+    (block,) = snapshot('{"a": "\\ud800"}', "application/json").blocks
+    for text in (name, value, block.path, block.text):
+        assert text.encode().decode() == text
 
 
 def test_the_shape_is_that_of_the_tags() -> None:

@@ -18,7 +18,7 @@ from honeyguide.errors import ConfigError
 if TYPE_CHECKING:
     from honeyguide.store.changes import ChangeRow
     from honeyguide.store.store import Store
-    from honeyguide.types import Change, Edit, Url
+    from honeyguide.types import Change, Edit
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)").fullmatch
 _SECONDS = {"min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -106,14 +106,13 @@ def diff(
 
     `honeyguide diff birds https://example.org/finches --from 1 --to 5`
     """
-    from dataclasses import replace
-
+    from honeyguide.crawl.addresses import known
     from honeyguide.parse.blocks import read_snapshot
     from honeyguide.watch.compare.detect import compare
     from honeyguide.watch.compare.volatile import Memory
 
     with _opened(name) as store:
-        page = _address(url)
+        page = known(store, url)
         versions = {row.number: row for row in store.versions.history(page)}
         numbers = sorted(versions)
         if len(numbers) < 2 and not (old and new):
@@ -121,24 +120,23 @@ def diff(
                 f"there is only one version of {page}" if numbers else _none(name, page)
             )
         if not old and not new:
-            for row in store.changes.newest(url=page, limit=20):
-                if row.old in versions and row.new in versions:
-                    old, new = row.old or 0, row.new or 0
+            for last in store.changes.newest(url=page, limit=20):
+                if last.old in versions and last.new in versions:
+                    old, new = last.old or 0, last.new or 0
                     break
         new = new or numbers[-1]
         old = old or max((n for n in numbers if n < new), default=numbers[0])
         for number in (old, new):
-            if number not in versions:
-                raise ConfigError(f"there is no version {number}; kept are {_some(numbers)}")
+            _check(number, numbers)
         one, other = (
             read_snapshot(store.versions.body(page, n), page, versions[n].content_type)
             for n in (old, new)
         )
-        known = store.watched.find(page)
-        masks = Memory.from_json(known.masks).masks() if known and not everything else frozenset()
+        row = store.watched.find(page)
+        masks = Memory.from_json(row.masks).masks() if row and not everything else frozenset()
         found = compare(one, other, masks, at=versions[new].at, since=versions[old].last_seen)
     if as_json:
-        facts = None if found is None else asdict(replace(found))
+        facts = None if found is None else asdict(found)
         typer.echo(json.dumps({"url": page, "from": old, "to": new, "change": facts}))
         return
     if found is None:
@@ -168,24 +166,24 @@ def history(
 
     `honeyguide history birds https://example.org/finches --show 2`
     """
+    from honeyguide.crawl.addresses import known
     from honeyguide.parse.blocks import read_snapshot
 
     with _opened(name) as store:
-        page = _address(url)
+        page = known(store, url)
         versions = store.versions.history(page)
         if not versions:
             raise ConfigError(_none(name, page))
         if show or save:
             number = show or versions[-1].number
-            known = {row.number: row for row in versions}
-            if number not in known:
-                raise ConfigError(f"there is no version {number}; kept are {_some(sorted(known))}")
+            kept = {row.number: row for row in versions}
+            _check(number, sorted(kept))
             body = store.versions.body(page, number)
             if save:
                 save.write_bytes(body)
                 say(f"version {number} is in {save}")
                 return
-            snapshot = read_snapshot(body, page, known[number].content_type)
+            snapshot = read_snapshot(body, page, kept[number].content_type)
             out = console()
             out.print(plain(snapshot.title), style="bold")
             for block in snapshot.blocks:
@@ -262,21 +260,14 @@ def _opened(name: Path) -> Store:
     return existing(Collection(name).folder, "read")
 
 
-def _address(text: str) -> Url:
-    from honeyguide.url import canonical
-
-    url = canonical(text.strip())
-    if url is None:
-        raise ConfigError(f"{text!r} is no http or https address")
-    return url
-
-
 def _none(name: Path, url: str) -> str:
     return f"no version of {url} is kept; a watch keeps them: honeyguide watch {quoted(name)}"
 
 
-def _some(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
+def _check(number: int, kept: list[int]) -> None:
+    if number not in kept:
+        some = ", ".join(map(str, kept[:20])) + (" …" if len(kept) > 20 else "")
+        raise ConfigError(f"there is no version {number}; kept are {some}")
 
 
 def _span(text: str) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,6 +103,7 @@ async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool)
     from honeyguide.crawl import topics
     from honeyguide.crawl.build import fence_of
     from honeyguide.crawl.judging import judge_of
+    from honeyguide.crawl.run import stoppable
     from honeyguide.types import Link
     from honeyguide.watch.build import opened
 
@@ -118,29 +119,8 @@ async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool)
     ) as watch:
         if not quiet and not any(watch.store.watched.each()) and not watch.store.counts().relevant:
             say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_hint(collection)}")
-        with _stoppable(watch.stop), _shown(watch, collection.name, quiet):
+        with stoppable(watch.stop), _shown(watch, collection.name, quiet):
             return await watch.run(once=once, hours=hours)
-
-
-@contextmanager
-def _stoppable(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C asks it to finish; a second one is the ordinary KeyboardInterrupt."""
-    import signal
-
-    loop = asyncio.get_running_loop()
-
-    def ask() -> None:
-        stop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ask)
-    try:
-        yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
 
 
 @contextmanager

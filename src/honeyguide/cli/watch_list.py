@@ -14,6 +14,7 @@ from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.crawl.collection import Collection
+    from honeyguide.store.database import Mode
     from honeyguide.store.store import Store
     from honeyguide.store.watched_rows import State, WatchedRow
     from honeyguide.types import Url
@@ -36,11 +37,11 @@ def act(collection: Collection, action: str, what: list[str], *, as_json: bool) 
         raise ConfigError(f"watch has no action {action!r}; {hint}")
     if action in ("list", "channels") and what:
         raise ConfigError(f"watch NAME {action} takes nothing more: {what[0]!r}")
-    mode = "read" if action in ("list", "why", "masks", "channels") else "label"
+    mode: Mode = "read" if action in ("list", "why", "masks", "channels") else "write"
     if not (collection.folder / "collection.db").exists():
         # Nothing was crawled yet, which is no reason not to watch a page.
         Store.open(collection.folder, "crawl").close()
-    with Store.open(collection.folder, mode) as store:  # type: ignore[arg-type]
+    with Store.open(collection.folder, mode) as store:
         if action == "list":
             _list(store, as_json)
         elif action == "channels":
@@ -48,7 +49,7 @@ def act(collection: Collection, action: str, what: list[str], *, as_json: bool) 
         elif action == "import":
             _import(store, what, as_json)
         elif action == "why":
-            _why(collection, store, _addresses(what), as_json)
+            _why(collection, store, _addresses(store, what), as_json)
         elif action in ("masks", "mask", "unmask"):
             _masks(store, action, what, as_json)
         else:
@@ -67,7 +68,7 @@ def _change(
         if not 0.001 <= weight <= 1000:
             raise ConfigError("a weight lies between 0.001 and 1000; 1 is that of all others")
         what = what[1:]
-    urls, done = _addresses(what), 0
+    urls, done = _addresses(store, what), 0
     if action == "add":
         done = store.watched.add(urls, "user", time.time())
     else:
@@ -156,18 +157,15 @@ def _channels(store: Store, as_json: bool) -> None:
 
 
 def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -> None:
-    from honeyguide.url import host
     from honeyguide.watch.build import budget_of
-    from honeyguide.watch.when.rates import START, rate
+    from honeyguide.watch.record import plan
+    from honeyguide.watch.when.rates import START
     from honeyguide.watch.when.schedule import Schedule
 
     now = time.time()
     schedule = Schedule(budget_of(collection.settings), now)
     for row in store.watched.each():
-        schedule.add(
-            row.url, host(row.url), rate=rate(row.rate or START), weight=row.weight,
-            last=row.succeeded,
-        )  # fmt: skip
+        plan(schedule, row, row.rate or START, now)
     for url in urls:
         row_ = store.watched.find(url)
         found = schedule.why(url, now)
@@ -192,7 +190,7 @@ def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
     from honeyguide.watch.compare.keys import path_of
     from honeyguide.watch.compare.volatile import Memory
 
-    (url,), rest = _addresses(what[:1]), what[1:]
+    (url,), rest = _addresses(store, what[:1]), what[1:]
     row = store.watched.find(url)
     if row is None:
         raise ConfigError(f"{url} is not watched")
@@ -216,19 +214,12 @@ def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
         out.print(f"  {plain(mask)}  ({plain(path_of(mask)) or 'the whole page'}: {why})")
 
 
-def _addresses(texts: list[str]) -> list[Url]:
-    from honeyguide.url import canonical
+def _addresses(store: Store, texts: list[str]) -> list[Url]:
+    from honeyguide.crawl.addresses import known
 
     if not texts:
         raise ConfigError("name a page: its address, such as https://example.org/finches")
-    found = []
-    for text in texts:
-        url = canonical(text.strip())
-        if url is None:
-            hint = f"; did you mean https://{text}?" if "://" not in text else ""
-            raise ConfigError(f"{text!r} is no http or https address{hint}")
-        found.append(url)
-    return found
+    return [known(store, text) for text in texts]
 
 
 def _watched(store: Store) -> int:

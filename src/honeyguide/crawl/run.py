@@ -33,7 +33,7 @@ async def run(folder: Path, settings: Settings, observer: Observer | None) -> Re
     began = time.time()
     async with opened(folder, settings) as ring:
         status.begin(ring.store, ring.tally.visits, began)
-        with _stoppable(ring), _seldom_tidied():
+        with stoppable(ring.stop), _seldom_tidied():
             watching = asyncio.create_task(_observe(ring, observer)) if observer else None
             try:
                 report = await ring.run()
@@ -87,13 +87,13 @@ def _seldom_tidied() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _stoppable(ring: Ring) -> Iterator[None]:
-    """Ctrl-C asks the ring to finish; a second one is the ordinary KeyboardInterrupt."""
+def stoppable(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C asks what runs to finish; a second one is the ordinary KeyboardInterrupt."""
     loop = asyncio.get_running_loop()
     caught = (signal.SIGINT, signal.SIGTERM)
 
     def ask() -> None:
-        ring.stop()
+        stop()
         for number in caught:
             loop.remove_signal_handler(number)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from logging import getLogger
 
 from honeyguide.config import WatchSettings
@@ -20,7 +21,7 @@ from honeyguide.store.bodies import digest
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.store.watched_rows import WatchedRow
-from honeyguide.types import Change, ChangeKind, Url
+from honeyguide.types import Change, ChangeKind, Response, Url, Visit
 from honeyguide.url import host
 from honeyguide.watch import record
 from honeyguide.watch.compare.detect import compare
@@ -36,8 +37,6 @@ from honeyguide.watch.when.rates import Belief
 
 _log = getLogger(__name__)
 
-AGAIN = -2
-"""The key of a page that is fetched a second time at once."""
 _GROUP = 200
 _LINGER_S = 0.5
 """What is finished is written together: so many revisits, or all of half a second."""
@@ -46,6 +45,17 @@ _SAMPLES = 20
 _HOSTS = 5_000
 _BYTES, _RATIO = 10_000_000, 200.0
 """Of a body that the crawl kept."""
+_TITLE = 500
+
+
+class Errand(IntEnum):
+    """What a page is visited for: the key under which it is due."""
+
+    REVISIT = 0
+    AGAIN = 1
+    """A second look, at once, to see what differs at every visit."""
+    DISCOVER = 2
+    """Nobody has seen it before."""
 
 
 @dataclass
@@ -56,17 +66,19 @@ class Book:
     settings: WatchSettings
     priors: Priors
     rules: Sequence[Rule]
+    threshold: float
+    """What makes a page relevant."""
     clock: Callable[[], float]
     relevance: Relevance | None = None
     under_way: dict[Url, WatchedRow] = field(default_factory=dict)
-    _batch: list[Record] = field(default_factory=list)
+    _batch: dict[Url, Record] = field(default_factory=dict)
     _written: float = 0.0
     _masks: OrderedDict[str, dict[Url, frozenset[str]]] = field(default_factory=OrderedDict)
     """Of each host, what is masked on some of its pages."""
 
-    def due(self, url: Url, key: int = 0) -> Due | None:
+    def due(self, url: Url, errand: Errand = Errand.REVISIT) -> Due | None:
         """A page to be visited now, as it is known; None: it is not watched, or under way."""
-        if any(made.row.url == url for made in self._batch):
+        if url in self._batch:
             self.commit()  # what was seen a moment ago is known to the store only then
         row = self.store.watched.find(url)
         if row is None or row.state != "watched" or url in self.under_way:
@@ -74,9 +86,9 @@ class Book:
         if not row.digest and row.by == "crawl":
             row = self._crawled(row)
         self.under_way[url] = row
-        if key == AGAIN:  # an answer is wanted, not that nothing is new
-            return Due(url, key, digest=row.digest)
-        return Due(url, key, row.etag, row.modified, row.digest)
+        if errand is Errand.AGAIN:  # an answer is wanted, not that nothing is new
+            return Due(url, errand, digest=row.digest)
+        return Due(url, errand, row.etag, row.modified, row.digest)
 
     def _crawled(self, row: WatchedRow) -> WatchedRow:
         """The crawl's own copy of a page is its first version."""
@@ -120,54 +132,55 @@ class Book:
             row.succeeded or latest.last_seen,
             Memory.from_json(row.masks),
             self._template(row),
-            second=page.key == AGAIN,
-            hold=page.key != AGAIN and self._green(row),
+            second=page.key == Errand.AGAIN,
+            hold=page.key != Errand.AGAIN and self._green(row),
         )
 
     def take(self, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
         """A page comes back: what is written down of it, and what the schedule is told."""
         made, plan = self._recorded(self.under_way.pop(outcome.page.url), outcome)
-        self._batch.append(made)
+        self._batch[made.row.url] = made
         return made, plan
 
     def _recorded(self, row: WatchedRow, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
-        prior, seen, response = self.priors.of(row.url), outcome.found, outcome.response
-        same = outcome.state == "unchanged"
+        seen, response = outcome.found, outcome.response
         finding = seen.finding if seen is not None else None
-        if finding is None and outcome.state == "aside" and response is not None:
+        if outcome.state == "aside" and response is not None:
             finding = examine(response)
         if finding is not None:
             was = self._was(row)
             made = record.ailing(row, outcome, finding, was, self.settings.gone_after)
-            told = finding.kind == "moved" and made.ill == "moved"
-            moved = Url(finding.detail) if told else None
+            moved = Url(finding.detail) if made.ill == "moved" else None
             return made, record.Plan(False, record.patience(made.row, outcome), moved=moved)
-        if not same and (outcome.state != "changed" or seen is None or response is None):
-            made = record.failed(row, outcome, self._was(row))
-            asked = outcome.state != "later"
-            return made, record.Plan(False, record.patience(made.row, outcome), asked)
-        plan = record.Plan(True)
-        held = self._held(row) if not row.masks else None
-        if (same or outcome.page.key == AGAIN) and held is not None:
-            memory = seen.memory if seen is not None else Memory()
-            made = self._released(row, held, memory, prior)
-        elif same or outcome.page.key == AGAIN:
-            made = record.unchanged(row, outcome, prior, self._was(row))
+        if outcome.state == "unchanged" or seen is not None:
+            made = self._looked(row, outcome, seen)
+            return made, record.Plan(True, look_again=made.held is not None)
+        made = record.failed(row, outcome, self._was(row))
+        asked = outcome.state != "later"
+        return made, record.Plan(False, record.patience(made.row, outcome), asked)
+
+    def _looked(self, row: WatchedRow, outcome: Outcome[Seen], seen: Seen | None) -> Record:
+        """The page was seen; without ``seen``, it is as it was."""
+        prior, was = self.priors.of(row.url), self._was(row)
+        held = None if row.masks else self._held(row)
+        again = outcome.page.key == Errand.AGAIN
+        if held is not None and (again or seen is None):
+            made = self._released(row, held, seen.memory if seen else Memory(), prior)
+        elif again or seen is None:
+            made = record.unchanged(row, outcome, prior, was)
         elif not row.digest:
             made = record.first(row, outcome, prior)
         elif self._green(row):
             latest = self.store.versions.latest(row.url)
             number = latest.number if latest is not None else 0
             made = record.hold(row, outcome, held or Held(number, row.succeeded))
-            plan = record.Plan(True, look_again=True)
         else:
-            assert seen is not None
-            made = record.changed(row, outcome, seen, prior, self._was(row))
+            made = record.changed(row, outcome, seen, prior, was)
         if made.row.masks != row.masks:
             self.sample(row.url, Memory.from_json(made.row.masks))
         if made.row.rate:
             self.priors.learn(row.url, made.row.rate, row.rate)
-        return made, plan
+        return made
 
     def _green(self, row: WatchedRow) -> bool:
         """Whether nobody knows yet what differs on it at every visit."""
@@ -204,6 +217,32 @@ class Book:
         masks = memory.masks(self._template(row))
         return compare(one, other, masks, self.relevance, at=new.at, since=old.last_seen)
 
+    def admit(self, visit: Visit, outcome: Outcome[Seen], room: bool) -> WatchedRow | None:
+        """A page that was discovered goes into the journal and, if it is relevant and there is
+        room, on the list; what the list then says of it."""
+        store, url, page = self.store, visit.link.url, visit.page
+        visit = replace(visit, copy=store.find_copy(url, page.text if page else ""))
+        score = visit.verdict.score if visit.verdict else 0.0
+        with store.transaction():
+            store.append([visit], self.threshold)
+            if score < self.threshold or visit.copy is not None or not room:
+                return None
+            store.watched.add([url], "crawl", outcome.at)
+            row = store.watched.find(url)
+            if row is None or visit.response is None:
+                return None
+            made = record.first(row, outcome, self.priors.of(url))
+            version = self._keep(url, visit.response, outcome.at)
+            store.watched.save([made.row])
+            title = page.title[:_TITLE] if page else ""
+            change = Change(url, outcome.at, ("new",), score, detail=title)
+            queue(store.outbox, self.rules, store.changes.append(change, None, version), change)
+        return made.row
+
+    def _keep(self, url: Url, response: Response, at: float) -> int:
+        kind = response.header("content-type")
+        return self.store.versions.add(url, response.body, at, kind, response.status)
+
     def settle(self) -> None:
         """Write what is finished, if there is enough of it or it waits for long."""
         lingered = self.clock() - self._written >= _LINGER_S
@@ -211,7 +250,7 @@ class Book:
             self.commit()
 
     def commit(self) -> None:
-        batch, self._batch = self._batch, []
+        batch, self._batch = list(self._batch.values()), {}
         self._written = self.clock()
         if not batch:
             return
@@ -222,8 +261,7 @@ class Book:
                 before = store.versions.latest(url)
                 new = None
                 if made.body is not None:
-                    kind = made.body.header("content-type")
-                    new = store.versions.add(url, made.body.body, at, kind, made.body.status)
+                    new = self._keep(url, made.body, at)
                     store.archive(made.body)
                 elif made.seen is not None:
                     store.versions.seen(url, at)

@@ -87,12 +87,13 @@ async def opened(
             schedule.spent(clock())
 
         rules = [rule for rule, _ in channels]
-        book = Book(store, settings.watch, priors, rules, clock, relevance)
+        threshold = settings.topic.threshold
+        book = Book(store, settings.watch, priors, rules, threshold, clock, relevance)
         flow: Flow[Known, Seen] = Flow(
             network,
             Courtesy(robots, politeness, bool(settings.fetch.lab), now),
             book.known,
-            partial(_look, relevance=relevance),
+            partial(look, relevance=relevance),
             per_site=settings.politeness.domain_hosts,
             heard=heard,
             fetchers=Fetchers(affordable()),
@@ -103,8 +104,8 @@ async def opened(
             return store.watched.find(url) is not None or bool(store.visit(url))
 
         yield Watch(
-            store, settings.watch, settings.topic.threshold, flow, schedule, book, strategy,
-            generation, Discoveries(strategy, known, fits), fits,
+            store, settings.watch, flow, schedule, book,
+            Discoveries(strategy, generation, known, fits), fits,
             Teller(store, channels, clock, name), partial(said, store), clock,
         )  # fmt: skip
 
@@ -199,7 +200,3 @@ def _relevance(strategy: Strategy) -> Relevance:
         return 1.0 if score == UNKNOWN else _LEAST + (1 - _LEAST) * score
 
     return of
-
-
-def _look(known: Known, page: object, response: object, relevance: Relevance) -> Seen:
-    return look(known, page, response, relevance)  # type: ignore[arg-type]

@@ -1,15 +1,20 @@
-"""New links on pages that changed: relevant pages appear where others are known."""
+"""New links on pages that changed: relevant pages appear where others are known.
+
+From here a link goes out as a page that is due, and comes back as a visit, read and judged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from heapq import heapify, heappop, heappush, nsmallest
+from typing import Any
 
 from honeyguide.errors import ParseError
 from honeyguide.parse.read import read
 from honeyguide.protocols import Strategy
-from honeyguide.types import Link, Page, Response, Url
+from honeyguide.types import Link, Page, Response, Url, Visit
 from honeyguide.url import canonical
+from honeyguide.watch.visit.due import Outcome
 
 _MOST = 2_000
 """Links that are remembered; the worst are forgotten first."""
@@ -25,10 +30,17 @@ class Discoveries:
     """Links to pages that nobody has seen, the best first."""
 
     def __init__(
-        self, strategy: Strategy, known: Callable[[Url], bool], fits: Callable[[Url], bool]
+        self,
+        strategy: Strategy,
+        generation: int,
+        known: Callable[[Url], bool],
+        fits: Callable[[Url], bool],
     ) -> None:
         """``known``: visited or watched already; ``fits``: within the collection's fence."""
         self._strategy = strategy
+        self._generation = generation
+        self.under_way: dict[Url, tuple[Link, float]] = {}
+        """Links that were taken, with their scores."""
         self._known = known
         self._fits = fits
         self._heap: list[tuple[float, Url, Link]] = []
@@ -63,11 +75,26 @@ class Discoveries:
             self._heap = nsmallest(_MOST // 2, self._heap)
             heapify(self._heap)
 
-    def take(self) -> tuple[Link, float] | None:
+    def take(self) -> Url | None:
+        """The best of them, to be followed; see :meth:`arrived`."""
         if not self._heap:
             return None
         score, _, link = heappop(self._heap)
-        return link, -score
+        self.under_way[link.url] = link, -score
+        return link.url
+
+    def arrived(self, outcome: Outcome[Any]) -> Visit | None:
+        """What came of a link that was taken, judged; None if no page did."""
+        link, score = self.under_way.pop(outcome.page.url)
+        response = outcome.response
+        page = _page(response, link) if response and outcome.state == "changed" else None
+        if page is None or not page.index:
+            return None
+        verdict = self._strategy.judge(page)
+        return Visit(
+            link, outcome.at, self._generation, score, score,
+            response=response, page=page, verdict=verdict,
+        )  # fmt: skip
 
     def dump(self) -> list[list[object]]:
         """The best of them, for another run."""

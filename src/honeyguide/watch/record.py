@@ -9,11 +9,13 @@ from honeyguide.config import WatchSettings
 from honeyguide.store.versions import Retention, VersionRow
 from honeyguide.store.watched_rows import WatchedRow
 from honeyguide.types import Change, ChangeKind, Response, Url
+from honeyguide.url import host
 from honeyguide.watch.compare.health import Finding, turn
 from honeyguide.watch.compare.look import Seen
 from honeyguide.watch.compare.volatile import Memory, quiet
 from honeyguide.watch.visit.due import Outcome
-from honeyguide.watch.when.rates import Belief, begin, learn
+from honeyguide.watch.when.rates import Belief, begin, learn, rate
+from honeyguide.watch.when.schedule import Schedule
 
 _HOUR = 3_600.0
 _DAY = 86_400.0
@@ -79,8 +81,8 @@ def unchanged(
 
 def first(row: WatchedRow, outcome: Outcome[Seen], prior: Belief) -> Record:
     """The version that later ones are compared with."""
-    rate = begin(prior, now=outcome.at, modified=moment(outcome.modified))
-    return Record(_answered(row, outcome)._replace(rate=rate), body=outcome.response)
+    belief = begin(prior, now=outcome.at, modified=moment(outcome.modified))
+    return Record(_answered(row, outcome)._replace(rate=belief), body=outcome.response)
 
 
 def hold(row: WatchedRow, outcome: Outcome[Seen], held: Held) -> Record:
@@ -223,6 +225,13 @@ def _health(row: WatchedRow, outcome: Outcome[Seen], finding: Finding | None) ->
     # Nothing on it can be weighed: that the page is not what it was is all that matters.
     kinds, since = (finding.kind,), row.succeeded or 0.0
     return Change(row.url, outcome.at, kinds, 1.0, since, detail=finding.detail)
+
+
+def plan(schedule: Schedule, row: WatchedRow, belief: Belief, now: float) -> None:
+    """Have a page of the list visited."""
+    # A clock may have been wrong, or the collection is a stranger's.
+    last = None if row.succeeded is None else min(row.succeeded, now)
+    schedule.add(row.url, host(row.url), rate=rate(belief), weight=row.weight, last=last)
 
 
 def retention(settings: WatchSettings) -> Retention:

@@ -19,21 +19,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from honeyguide.config import WatchSettings
-from honeyguide.errors import ParseError
-from honeyguide.parse.read import read
-from honeyguide.protocols import Strategy
 from honeyguide.store.said import Said
 from honeyguide.store.store import Store
 from honeyguide.store.watched_rows import WatchedRow
-from honeyguide.types import Change, Link, Page, Response, Url, Visit
+from honeyguide.types import Url
 from honeyguide.url import host
 from honeyguide.watch import record
-from honeyguide.watch.book import AGAIN, Book
+from honeyguide.watch.book import Book, Errand
 from honeyguide.watch.compare.look import Known, Seen
 from honeyguide.watch.compare.volatile import Memory
 from honeyguide.watch.discover import Discoveries
 from honeyguide.watch.tally import Tally
-from honeyguide.watch.telling.tell import queue
 from honeyguide.watch.telling.teller import Teller
 from honeyguide.watch.visit.due import Due, Outcome
 from honeyguide.watch.visit.flow import Flow
@@ -45,7 +41,6 @@ _LISTEN_S = 1.0
 _ENTER_S = 30.0
 """… and new relevant pages looked for."""
 _TIDY_S = 86_400.0
-_DISCOVERY = -1
 _ROUND_LINKS = 50
 """New links that a round over all pages follows."""
 
@@ -56,12 +51,9 @@ class Watch:
 
     store: Store
     settings: WatchSettings
-    threshold: float
     flow: Flow[Known, Seen]
     schedule: Schedule
     book: Book
-    strategy: Strategy
-    generation: int
     discoveries: Discoveries
     fits: Callable[[Url], bool]
     """Whether an address lies within the collection's fence."""
@@ -69,8 +61,6 @@ class Watch:
     said: Callable[[], Said]
     clock: Callable[[], float] = time.time
     tally: Tally = field(default_factory=lambda: Tally())
-    _links: dict[Url, tuple[Link, float]] = field(default_factory=dict)
-    """Links under way that nobody has followed before, with their scores."""
     _again: list[tuple[float, Url]] = field(default_factory=list)
     _heard: int = 0
     _entered: int = 0
@@ -99,7 +89,7 @@ class Watch:
                     self._news.set()
         finally:
             over.set()
-            await asyncio.gather(telling, return_exceptions=True)
+            await telling
             self.book.commit()
             self._remember()
         await self.teller.tell()
@@ -125,7 +115,7 @@ class Watch:
             if room and (link := self._discovery()) is not None:
                 room -= 1
                 yield link
-            elif self.book.under_way or self._again or self._links:
+            elif self.book.under_way or self._again or self.discoveries.under_way:
                 async for due in self._repeats():
                     yield due
             else:
@@ -135,7 +125,7 @@ class Watch:
         now = self.clock()
         while self._again and self._again[0][0] <= now:
             _, url = heapq.heappop(self._again)
-            if (due := self.book.due(url, AGAIN)) is not None:
+            if (due := self.book.due(url, Errand.AGAIN)) is not None:
                 yield due
         await self._nap(self._again[0][0] - now if self._again else _LISTEN_S)
 
@@ -167,7 +157,7 @@ class Watch:
         if self._again and self._again[0][0] <= now:
             _, again = heapq.heappop(self._again)
             self.schedule.spent(now)
-            return self.book.due(again, AGAIN)
+            return self.book.due(again, Errand.AGAIN)
         spend = self.schedule.spend(now, self.discoveries.best)
         if spend == "discover" and (link := self._discovery()) is not None:
             self.schedule.discovered(now)
@@ -183,10 +173,8 @@ class Watch:
 
     def _discovery(self) -> Due | None:
         """The best link that nobody has followed."""
-        if (taken := self.discoveries.take()) is None:
-            return None
-        self._links[taken[0].url] = taken
-        return Due(taken[0].url, _DISCOVERY)
+        url = self.discoveries.take()
+        return None if url is None else Due(url, Errand.DISCOVER)
 
     def _recall(self) -> None:
         """Links that an earlier run found and did not follow."""
@@ -206,7 +194,7 @@ class Watch:
     # -- outcomes in -----------------------------------------------------------------------------
 
     def _take(self, outcome: Outcome[Seen]) -> None:
-        if outcome.page.key == _DISCOVERY:
+        if outcome.page.key == Errand.DISCOVER:
             self._discovered(outcome)
             return
         url, now = outcome.page.url, self.clock()
@@ -223,7 +211,7 @@ class Watch:
             self.discoveries.offer(response, 1.0, frozenset(added))
         if row.state != "watched":
             self.schedule.remove(url)
-        elif url in self.schedule and outcome.page.key != AGAIN:
+        elif url in self.schedule and outcome.page.key != Errand.AGAIN:
             if plan.seen:
                 self.schedule.visited(url, now, rate=rate(row.rate))
             else:
@@ -231,42 +219,16 @@ class Watch:
 
     def _discovered(self, outcome: Outcome[Seen]) -> None:
         """A link that nobody had followed: if it leads to a relevant page, that is news."""
-        link, score = self._links.pop(outcome.page.url)
-        self.tally = self.tally._replace(visits=self.tally.visits + 1)
-        response = outcome.response
-        if outcome.state != "changed" or response is None:
-            return
-        page = _page(response, link)
-        if page is None or not page.index:
-            return
-        verdict = self.strategy.judge(page)
-        visit = Visit(
-            link, outcome.at, self.generation, score, score, 1, response, page, verdict,
-            self.store.find_copy(link.url, page.text),
-        )  # fmt: skip
-        with self.store.transaction():
-            self.store.append([visit], self.threshold)
-            full = len(self.schedule) >= self.settings.pages
-            if verdict.score < self.threshold or visit.copy is not None or full:
-                return
-            self.store.watched.add([link.url], "crawl", outcome.at)
-            self.store.versions.add(
-                link.url,
-                response.body,
-                outcome.at,
-                response.header("content-type"),
-                response.status,
-            )
-            row = self.store.watched.find(link.url)
-            if row is not None:
-                made = record.first(row, outcome, self.book.priors.of(link.url))
-                self.store.watched.save([made.row])
-                self._planned(made.row)
-            change = Change(link.url, outcome.at, ("new",), verdict.score, detail=page.title[:500])
-            number = self.store.changes.append(change, None, 1)
-            queue(self.store.outbox, self.book.rules, number, change)
-        self.tally = self.tally._replace(
-            discovered=self.tally.discovered + 1, changes=self.tally.changes + 1
+        visit, tally = self.discoveries.arrived(outcome), self.tally
+        room = len(self.schedule) < self.settings.pages
+        row = self.book.admit(visit, outcome, room) if visit is not None else None
+        new = row is not None
+        if row is not None:
+            self._planned(row)
+        self.tally = tally._replace(
+            visits=tally.visits + 1,
+            discovered=tally.discovered + new,
+            changes=tally.changes + new,
         )
 
     def _follow(self, row: WatchedRow, target: Url, at: float) -> None:
@@ -307,14 +269,4 @@ class Watch:
     def _planned(self, row: WatchedRow) -> None:
         if row.masks:
             self.book.sample(row.url, Memory.from_json(row.masks))
-        belief = row.rate or self.book.priors.of(row.url)
-        # A clock may have been wrong, or the collection is a stranger's.
-        last = None if row.succeeded is None else min(row.succeeded, self.clock())
-        self.schedule.add(row.url, host(row.url), rate=rate(belief), weight=row.weight, last=last)
-
-
-def _page(response: Response, link: Link) -> Page | None:
-    try:
-        return read(response, link)
-    except ParseError:
-        return None
+        record.plan(self.schedule, row, row.rate or self.book.priors.of(row.url), self.clock())

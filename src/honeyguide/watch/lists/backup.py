@@ -47,7 +47,8 @@ def read_backup(file: BinaryIO) -> Basket:
     try:
         with zipfile.ZipFile(file) as archive:
             files = dict(_members(archive))
-    # What a damaged or hostile archive makes the module raise, RuntimeError: a password is needed.
+    # What a damaged or hostile archive makes the module raise; RuntimeError: a password is needed,
+    # and NotImplementedError: it is packed in a way that the module does not know.
     except (
         zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
         NotImplementedError, OverflowError,

@@ -105,7 +105,7 @@ def write(path: Path, document: bytes) -> None:
                 os.fsync(fd)
             Path(name).chmod(0o644)  # a web server may have to read it
             Path(name).replace(path)
-        except BaseException:
+        except BaseException:  # also an interruption must leave no half of a file behind
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
