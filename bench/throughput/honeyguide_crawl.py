@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from honeyguide.crawl.collection import create
+from honeyguide.crawl.create import create
 
 KEYWORDS = ["backup", "replication", "full-text search", "transaction", "index", "authentication"]
 

@@ -18,10 +18,11 @@ from typing import Any
 
 from bench.watch.stations import Alone, Report, Repository, Shared, differ, fetcher, urls
 
+from honeyguide.change import Change
 from honeyguide.config import PolitenessSettings
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.hosts import Politeness
-from honeyguide.types import Change, Response, Url
+from honeyguide.types import Response, Url
 from honeyguide.url import origin
 from honeyguide.watch.visit.control import Comparers, Fetchers, InPlace, affordable
 from honeyguide.watch.visit.courtesy import Courtesy

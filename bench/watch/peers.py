@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from honeyguide.crawl.collection import create
+from honeyguide.crawl.create import create
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 

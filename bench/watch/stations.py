@@ -8,12 +8,13 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from honeyguide.change import Change
 from honeyguide.config import FetchSettings
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.database import Database
 from honeyguide.store.versions import Versions
-from honeyguide.types import Change, Request, Response, Url
+from honeyguide.types import Request, Response, Url
 from honeyguide.watch.compare.detect import compare
 from honeyguide.watch.visit.due import Due, digest
 

@@ -18,7 +18,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.collection import Collection, create
+    from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.create import create
     from honeyguide.crawl.progress import Progress, Report
     from honeyguide.errors import HoneyguideError
 
@@ -29,7 +30,7 @@ _HOMES = {
     "HoneyguideError": "honeyguide.errors",
     "Progress": "honeyguide.crawl.progress",
     "Report": "honeyguide.crawl.progress",
-    "create": "honeyguide.crawl.collection",
+    "create": "honeyguide.crawl.create",
 }
 
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl.collection import Collection, create
+from honeyguide.crawl.collection import Collection
+from honeyguide.crawl.create import create
 from honeyguide.crawl.generations import Listed
 from honeyguide.store.store import Store
 from tests.commands import Told

@@ -15,7 +15,8 @@ import pytest
 from honeyguide import registry
 from honeyguide.config import LearnSettings
 from honeyguide.crawl.build import strategy_of
-from honeyguide.crawl.collection import Collection, create
+from honeyguide.crawl.collection import Collection
+from honeyguide.crawl.create import create
 from honeyguide.crawl.tutors import Tutors
 from honeyguide.errors import ConfigError
 from honeyguide.lab.demo_web import load, topics

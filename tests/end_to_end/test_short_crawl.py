@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from honeyguide.crawl.collection import create
+from honeyguide.crawl.create import create
 from honeyguide.crawl.progress import Report
 from honeyguide.types import UNKNOWN
 from tests.end_to_end.crawling import journal

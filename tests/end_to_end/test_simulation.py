@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from honeyguide.config import Settings, parse
-from honeyguide.crawl.collection import Collection, create
+from honeyguide.crawl.collection import Collection
+from honeyguide.crawl.create import create
 from honeyguide.lab.demo_web import load, topics
 from honeyguide.lab.serve import serve_in_thread
 from honeyguide.lab.serving import Desk

@@ -7,8 +7,9 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honeyguide.change import Block, Snapshot
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.types import Block, Snapshot, Url
+from honeyguide.types import Url
 from honeyguide.watch.compare.detect import compare, compare_bodies
 from honeyguide.watch.compare.match import match
 from honeyguide.watch.compare.volatile import Memory, early, observe, started

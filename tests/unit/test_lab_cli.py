@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from honeyguide.cli.lab import app
 from honeyguide.cli.webs import rules
-from honeyguide.crawl.collection import create
+from honeyguide.crawl.create import create
 from honeyguide.errors import ConfigError
 from honeyguide.lab import serve as serving
 from honeyguide.lab.made.web import MadeWeb

@@ -15,7 +15,7 @@ from honeyguide import registry
 from honeyguide.config import parse
 from honeyguide.crawl import topics
 from honeyguide.crawl.build import seeds_of, strategy_of
-from honeyguide.crawl.collection import create
+from honeyguide.crawl.create import create
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.several import Several, topics_of
 from honeyguide.store.generations import pack, unpack

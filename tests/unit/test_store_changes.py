@@ -14,9 +14,10 @@ import msgspec
 import pytest
 import zstandard
 
+from honeyguide.change import Change, ChangeKind, Edit
 from honeyguide.store import Store
 from honeyguide.store.outbox import Unsent
-from honeyguide.types import Change, ChangeKind, Edit, Url
+from honeyguide.types import Url
 from tests.unit.store_visits import change as stranger
 
 NOW = 1_700_000_000.0
@@ -272,7 +273,8 @@ WATCH = """
 import sys
 from pathlib import Path
 from honeyguide.store import Store
-from honeyguide.types import Change, Edit, Url
+from honeyguide.change import Change, Edit
+from honeyguide.types import Url
 told = open(sys.argv[2], "a", buffering=1)
 with Store.open(Path(sys.argv[1]), "crawl") as store:
     print("started", flush=True)

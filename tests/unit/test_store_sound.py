@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from honeyguide.config import parse
 from honeyguide.crawl.asking import questions
 from honeyguide.crawl.build import opened
-from honeyguide.crawl.collection import Collection, create
+from honeyguide.crawl.collection import Collection
+from honeyguide.crawl.create import create
 from honeyguide.errors import FetchTimeout, StoreError
 from honeyguide.store import Store
 from honeyguide.store.codec import pack_topics, unpack_topics

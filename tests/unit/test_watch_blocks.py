@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from honeyguide.change import Snapshot
 from honeyguide.parse.blocks import BLOCKS, LINKS, read_snapshot
-from honeyguide.types import Snapshot, Url
+from honeyguide.types import Url
 
 URL = Url("https://example.org/shop/item.html")
 

@@ -22,8 +22,9 @@ from typing import Any
 
 import pytest
 
+from honeyguide.change import Change, Edit
 from honeyguide.errors import ConfigError
-from honeyguide.types import Change, Edit, Url
+from honeyguide.types import Url
 from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines
 from honeyguide.watch.telling.feed import Feed
 from honeyguide.watch.telling.message import Message, compose

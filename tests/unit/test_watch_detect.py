@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from honeyguide.change import Block, Change, Snapshot
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.types import Block, Change, Snapshot, Url
+from honeyguide.types import Url
 from honeyguide.watch.compare.detect import compare, compare_bodies
 from honeyguide.watch.compare.keys import Anchor, anchored, skeleton, soft
 from honeyguide.watch.compare.match import Pair, match

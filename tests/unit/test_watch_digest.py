@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.types import Change, Edit, Url
+from honeyguide.change import Change, Edit
+from honeyguide.types import Url
 from honeyguide.url import canonical
 from honeyguide.watch.telling.digest import batches, entries
 from honeyguide.watch.telling.forms import Html, lines, shortened

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honeyguide.change import Change, Edit
 from honeyguide.errors import StoreError
-from honeyguide.types import Change, Edit, Url
+from honeyguide.types import Url
 from honeyguide.watch.telling.feed import ITEMS, Feed, atom, change_id, rss, write
 
 FEED = Feed("Bees", "collection-1", "https://example.org/feed.xml")

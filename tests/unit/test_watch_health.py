@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from honeyguide.change import ChangeKind, Snapshot
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.types import ChangeKind, Response, Snapshot, Url
+from honeyguide.types import Response, Url
 from honeyguide.watch.compare.health import Finding, examine, turn
 
 URL = Url("https://example.org/article")

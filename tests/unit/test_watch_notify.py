@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honeyguide.change import Change, Edit
 from honeyguide.errors import ConfigError
-from honeyguide.types import Change, Edit, Url
+from honeyguide.types import Url
 from honeyguide.watch.telling.hours import quiet_until, span, zone
 from honeyguide.watch.telling.notify import (
     Rule,

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from honeyguide.change import Change, Edit
 from honeyguide.store import Store
-from honeyguide.types import Change, Edit, Url
+from honeyguide.types import Url
 from honeyguide.watch.telling.message import Message
 from honeyguide.watch.telling.notify import Rule
 from honeyguide.watch.telling.outcome import Outcome, again, given_up, sent

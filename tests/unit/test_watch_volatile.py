@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import pytest
 
+from honeyguide.change import Snapshot
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.types import Snapshot, Url
+from honeyguide.types import Url
 from honeyguide.watch.compare.detect import compare
 from honeyguide.watch.compare.volatile import Memory, common, early, observe, quiet, started
 

@@ -16,9 +16,9 @@ from honeyguide.cli.words import console, plain, quoted, say, when
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
+    from honeyguide.change import Change, Edit
     from honeyguide.store.changes import ChangeRow
     from honeyguide.store.store import Store
-    from honeyguide.types import Change, Edit
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)").fullmatch
 _SECONDS = {"min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
@@ -57,7 +57,7 @@ def changes(
 
     `honeyguide changes birds --kind gone --json`
     """
-    from honeyguide.types import ChangeKind
+    from honeyguide.change import ChangeKind
 
     kinds = tuple(kind or ())
     for one in kinds:

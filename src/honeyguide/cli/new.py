@@ -97,7 +97,7 @@ def new(
     -c you@example.org`
     """
     from honeyguide.crawl.addresses import starting
-    from honeyguide.crawl.collection import create, vacant
+    from honeyguide.crawl.create import create, vacant
     from honeyguide.errors import ConfigError
 
     folder = name.parent if name.name == "topic.toml" else name

@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from honeyguide.crawl.collection import Collection, Observer, create
+from honeyguide.crawl.collection import Collection, Observer
+from honeyguide.crawl.create import create
 from honeyguide.crawl.progress import Report
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.lab.chart import svg

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from turbohtml import Document, Element, Node, Text, parse
 from xxhash import xxh3_64_intdigest
 
+from honeyguide.change import Block, Snapshot
 from honeyguide.parse.bounds import bounded
 from honeyguide.parse.charset import decode
 from honeyguide.parse.directives import Directives
@@ -24,7 +25,7 @@ from honeyguide.parse.read import is_binary as is_binary
 from honeyguide.parse.resolve import Resolver
 from honeyguide.parse.source import Source, collapse
 from honeyguide.parse.steps import ASIDE, INLINE, OUTSIDE, SILENT, below, clipped, step
-from honeyguide.types import Block, Snapshot, Url
+from honeyguide.types import Url
 from honeyguide.url import host
 
 BLOCKS = 20_000

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, cast, get_args
 
+from honeyguide.change import Change, ChangeKind
 from honeyguide.store import sound
 from honeyguide.store.codec import Codec, clean
 from honeyguide.store.database import Database, Row, signed
 from honeyguide.store.edits import Details, pack_details, unpack_details
-from honeyguide.types import Change, ChangeKind, Url
+from honeyguide.types import Url
 from honeyguide.url import fingerprint, host
 
 _KINDS: frozenset[str] = frozenset(get_args(ChangeKind))

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from honeyguide.change import Change, Edit
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import sound
 from honeyguide.store.codec import Codec, clean
-from honeyguide.types import Change, Edit, Url
+from honeyguide.types import Url
 
 _EDITS = 500
 _TEXT = 4_000

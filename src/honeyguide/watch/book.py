@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from logging import getLogger
 
+from honeyguide.change import Change, ChangeKind
 from honeyguide.config import WatchSettings
 from honeyguide.errors import FetchError, StoreError
 from honeyguide.fetch.decode import decode
@@ -21,7 +22,7 @@ from honeyguide.store.bodies import digest
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.store.watched_rows import WatchedRow
-from honeyguide.types import Change, ChangeKind, Response, Url, Visit
+from honeyguide.types import Response, Url, Visit
 from honeyguide.url import host
 from honeyguide.watch import record
 from honeyguide.watch.compare.detect import compare

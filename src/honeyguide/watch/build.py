@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from honeyguide import __version__
+from honeyguide.change import Change, ChangeKind
 from honeyguide.config import NotifySettings, Settings
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, user_agent
@@ -22,7 +23,7 @@ from honeyguide.frontier.hosts import Politeness
 from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.store.said import Said
 from honeyguide.store.store import Store
-from honeyguide.types import UNKNOWN, Change, ChangeKind, Page, Url
+from honeyguide.types import UNKNOWN, Page, Url
 from honeyguide.watch.book import Book
 from honeyguide.watch.compare.look import Known, Relevance, Seen, look
 from honeyguide.watch.discover import Discoveries

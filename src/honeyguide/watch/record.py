@@ -5,10 +5,11 @@ from __future__ import annotations
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
+from honeyguide.change import Change, ChangeKind
 from honeyguide.config import WatchSettings
 from honeyguide.store.versions import Retention, VersionRow
 from honeyguide.store.watched_rows import WatchedRow
-from honeyguide.types import Change, ChangeKind, Response, Url
+from honeyguide.types import Response, Url
 from honeyguide.url import host
 from honeyguide.watch.compare.health import Finding, turn
 from honeyguide.watch.compare.look import Seen

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from honeyguide.change import Block, Change, Snapshot
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.types import Block, Change, Snapshot, Url
+from honeyguide.types import Url
 from honeyguide.watch.compare.keys import SHAPE, TITLE, folder_key, link_key
 from honeyguide.watch.compare.match import match
 from honeyguide.watch.compare.tally import Relevance, Tally

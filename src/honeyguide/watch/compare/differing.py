@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from honeyguide.types import Block, Snapshot
+from honeyguide.change import Block, Snapshot
 from honeyguide.watch.compare.detect import links_changed, with_title
 from honeyguide.watch.compare.keys import (
     SHAPE,

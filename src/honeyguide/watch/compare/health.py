@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from honeyguide.types import ChangeKind, Response, Snapshot, Url
+from honeyguide.change import ChangeKind, Snapshot
+from honeyguide.types import Response, Url
 from honeyguide.url import canonical
 
 _START = 65_536

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from honeyguide.change import Change, Snapshot
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.types import Change, Response, Snapshot
+from honeyguide.types import Response
 from honeyguide.watch.compare.detect import compare
 from honeyguide.watch.compare.health import Finding, examine
 from honeyguide.watch.compare.volatile import Memory, early, observe, started

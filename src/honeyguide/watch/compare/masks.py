@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from honeyguide.types import Block
+from honeyguide.change import Block
 from honeyguide.watch.compare.keys import Anchor, anchored, skeleton, soft
 from honeyguide.watch.compare.match import Matching, Pair
 

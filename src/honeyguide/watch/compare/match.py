@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from honeyguide.types import Block
+from honeyguide.change import Block
 from honeyguide.watch.compare.keys import TITLE, Anchor, skeleton
 
 _COMMON = 4

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Literal
 
-from honeyguide.types import Block, ChangeKind, Edit
+from honeyguide.change import Block, ChangeKind, Edit
 from honeyguide.watch.compare.keys import data_key, order_key
 from honeyguide.watch.compare.masks import covered, covered_pair
 from honeyguide.watch.compare.match import Matching

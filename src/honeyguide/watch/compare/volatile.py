@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from honeyguide.types import Snapshot
+from honeyguide.change import Snapshot
 from honeyguide.watch.compare.differing import Differing, differing
 from honeyguide.watch.compare.tally import ASKED_FOR
 

@@ -17,8 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO
 
+from honeyguide.change import Change
 from honeyguide.errors import ConfigError, StoreError
-from honeyguide.types import Change
 from honeyguide.watch.telling.feed import Feed, atom, rss, write
 from honeyguide.watch.telling.message import Message
 from honeyguide.watch.telling.outcome import Outcome, again, given_up, sent

@@ -12,7 +12,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from honeyguide.types import Change, ChangeKind, Edit, Url
+from honeyguide.change import Change, ChangeKind, Edit
+from honeyguide.types import Url
 from honeyguide.url import host
 
 MANY = 3

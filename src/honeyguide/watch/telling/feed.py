@@ -17,8 +17,8 @@ from pathlib import Path
 from uuid import UUID, uuid5
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from honeyguide.change import Change
 from honeyguide.errors import DiskFull, StoreError
-from honeyguide.types import Change
 from honeyguide.watch.telling.digest import Entry, entries
 from honeyguide.watch.telling.forms import Html, headline, lines
 from honeyguide.watch.telling.shown import clean, link

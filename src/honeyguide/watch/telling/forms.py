@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Protocol
 
-from honeyguide.types import ChangeKind, Edit
+from honeyguide.change import ChangeKind, Edit
 from honeyguide.watch.telling.digest import Entry
 from honeyguide.watch.telling.shown import clean, html_link, markdown, markdown_link, uncalled
 

@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
-from honeyguide.types import Change
+from honeyguide.change import Change
 from honeyguide.watch.telling.digest import Entry, entries
 from honeyguide.watch.telling.forms import EDITS, Form, Html, Markdown, Plain, headline, lines
 from honeyguide.watch.telling.shown import clean, link

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import NamedTuple, get_args
 
+from honeyguide.change import Change, ChangeKind
 from honeyguide.errors import ConfigError
 from honeyguide.text.tokens import check_language, stems_of, words
-from honeyguide.types import Change, ChangeKind, Url
+from honeyguide.types import Url
 from honeyguide.url import canonical, host
 from honeyguide.watch.telling.digest import batches
 from honeyguide.watch.telling.hours import Rhythm, Weekday, quiet_until, span, told_at, zone

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from honeyguide.change import Change
 from honeyguide.store.changes import Changes
 from honeyguide.store.outbox import Outbox, Unsent
-from honeyguide.types import Change
 from honeyguide.watch.telling.channels import Messenger
 from honeyguide.watch.telling.hours import quiet_until, zone
 from honeyguide.watch.telling.message import compose
