@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
@@ -75,6 +75,7 @@ def test_a_line_without_end_is_cut_short(written: Written, monkeypatch: pytest.M
 
 
 @given(st.binary(max_size=300), st.sampled_from(("obo", "bin", "csv", "json", "txt", "ttl", "owl")))
+@example(b"\x1c", "txt")
 def test_any_bytes_give_an_ontology_or_a_config_error(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, ending: str
 ) -> None:

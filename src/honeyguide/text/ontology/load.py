@@ -109,7 +109,7 @@ def _folder(folder: Path, language: str) -> Ontology:
 def _by_content(path: Path, language: str) -> Ontology:
     with opened(path) as file:
         head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    text = head.decode("utf-8", "replace")
+    text = head.decode("utf-8", "replace").lstrip()  # texts know more blanks than bytes do
     if text.startswith("<") and "<" in text[1:]:
         return rdf.read(path, ".owl" if _is_xml(text) else ".ttl", language)
     if text.startswith(("@prefix", "@base", "PREFIX", "BASE")):
