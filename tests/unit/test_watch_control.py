@@ -86,9 +86,10 @@ def test_a_slow_host_after_a_fast_one_is_no_congestion() -> None:
 
 def test_until_the_first_answer_it_grows_with_time() -> None:
     fetchers = Fetchers(700, start=200)
-    assert fetchers.grows_at(10.0) == 10.1
-    assert (fetchers.grows_at(10.05), fetchers.limit) == (10.1, 200)
-    assert (fetchers.grows_at(10.25), fetchers.limit) == (10.35, 400)
+    pace = Fetchers.PACE_S
+    assert fetchers.grows_at(10.0) == 10 + pace
+    assert (fetchers.grows_at(10 + pace / 2), fetchers.limit) == (10 + pace, 200)
+    assert (fetchers.grows_at(10.25), fetchers.limit) == (10.25 + pace, 400)
     fetchers.answered("a", 0.3, 400, 10.3)
     assert (fetchers.grows_at(11.0), fetchers.limit) == (None, 400)
     alone = Fetchers(5, start=5)

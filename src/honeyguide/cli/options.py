@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,7 +57,8 @@ def _untyped(params: list[Any]) -> list[Any]:
     for param in params:
         if isinstance(param, TyperArgument):
             # Typer has no setting for it: an argument's name says enough.
-            vars(param)["display_type_rich"] = lambda ctx: None  # noqa: ARG005
+            param.type = copy(param.type)
+            vars(param.type)["get_metavar"] = lambda **_: ""
         elif param.is_flag and param.metavar is None:
             param.metavar = ""
     return params

@@ -103,7 +103,7 @@ async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool)
     from honeyguide.crawl import topics
     from honeyguide.crawl.build import fence_of
     from honeyguide.crawl.judging import judge_of
-    from honeyguide.crawl.run import stoppable
+    from honeyguide.crawl.run import seldom_tidied, stoppable
     from honeyguide.types import Link
     from honeyguide.watch.build import opened
 
@@ -119,7 +119,7 @@ async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool)
     ) as watch:
         if not quiet and not any(watch.store.watched.each()) and not watch.store.counts().relevant:
             say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_hint(collection)}")
-        with stoppable(watch.stop), _shown(watch, collection.name, quiet):
+        with seldom_tidied(), stoppable(watch.stop), _shown(watch, collection.name, quiet):
             return await watch.run(once=once, hours=hours)
 
 

@@ -33,7 +33,7 @@ async def run(folder: Path, settings: Settings, observer: Observer | None) -> Re
     began = time.time()
     async with opened(folder, settings) as ring:
         status.begin(ring.store, ring.tally.visits, began)
-        with stoppable(ring.stop), _seldom_tidied():
+        with stoppable(ring.stop), seldom_tidied():
             watching = asyncio.create_task(_observe(ring, observer)) if observer else None
             try:
                 report = await ring.run()
@@ -73,7 +73,7 @@ async def _observe(ring: Ring, observer: Observer) -> None:
 
 
 @contextlib.contextmanager
-def _seldom_tidied() -> Iterator[None]:
+def seldom_tidied() -> Iterator[None]:
     """Python's search for unreachable rings of objects, put off: a page makes thousands of objects
     and no such ring, and the search goes over all that was loaded before the crawl as well."""
     before = gc.get_threshold()

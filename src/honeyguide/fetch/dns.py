@@ -7,11 +7,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
-
-import pycares
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from honeyguide.errors import DnsError
+
+if TYPE_CHECKING:
+    import pycares
 
 Lookup = Callable[[str], Awaitable[tuple[list[str], float]]]
 """A host's addresses and how many seconds they hold; raises DnsError."""
@@ -112,6 +113,8 @@ class Ares:
         self._channel: pycares.Channel | None = None
 
     async def __call__(self, host: str) -> tuple[list[str], float]:
+        import pycares  # slow to load, and addresses in numbers do without it
+
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[tuple[Any, int | None]] = loop.create_future()
 

@@ -11,7 +11,6 @@ import re
 from functools import lru_cache
 
 import turbohtml
-from turbohtml.detect import Detection, detect
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _WIDE = ((b"<\0", "utf-16le"), (b"\0<", "utf-16be"))
@@ -65,6 +64,9 @@ def _decoded(body: bytes, content_type: str, host: str) -> tuple[str, str]:
         # leaves room for doubt, since ISO-2022-JP hides in it.
         if charset in ("", "utf-8") or not text.isascii():
             return text, "utf-8"
+    # It brings the standard's own decoders, is seldom needed, and slow to load.
+    import turbohtml.detect  # noqa: F401
+
     charset = charset or _detected(body, host)
     return body.decode(f"whatwg-{charset}"), charset
 
@@ -85,6 +87,8 @@ def _labelled(body: bytes, content_type: str) -> str:
 
 
 def _detected(body: bytes, host: str) -> str:
+    from turbohtml.detect import Detection, detect
+
     said = _LANGUAGE.search(body[:_PRESCAN])
     tld = said[1].decode().lower() if said and said[1].lower() == b"tr" else host.rpartition(".")[2]
     hint = Detection(tld=tld if _TLD(tld) else None)

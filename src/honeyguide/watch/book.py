@@ -16,7 +16,6 @@ from honeyguide.change import Change, ChangeKind
 from honeyguide.config import WatchSettings
 from honeyguide.errors import FetchError, StoreError
 from honeyguide.fetch.decode import decode
-from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.answers import answer
 from honeyguide.store.bodies import digest
 from honeyguide.store.store import Store
@@ -27,7 +26,7 @@ from honeyguide.url import host
 from honeyguide.watch import record
 from honeyguide.watch.compare.detect import compare
 from honeyguide.watch.compare.health import examine
-from honeyguide.watch.compare.look import Known, Relevance, Seen
+from honeyguide.watch.compare.look import Known, Relevance, Seen, read
 from honeyguide.watch.compare.volatile import Memory, common
 from honeyguide.watch.record import Held, Record
 from honeyguide.watch.telling.notify import Rule
@@ -209,7 +208,7 @@ class Book:
     ) -> Change | None:
         try:
             one, other = (
-                read_snapshot(self.store.versions.body(row.url, v.number), row.url, v.content_type)
+                read(self.store.versions.body(row.url, v.number), row.url, v.content_type)
                 for v in (old, new)
             )
         except StoreError as error:

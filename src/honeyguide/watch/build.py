@@ -32,7 +32,6 @@ from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines, Messenge
 from honeyguide.watch.telling.feed import Feed
 from honeyguide.watch.telling.notify import Rule, wanted
 from honeyguide.watch.telling.teller import Teller
-from honeyguide.watch.telling.webhook import Webhook
 from honeyguide.watch.visit.control import Fetchers, affordable
 from honeyguide.watch.visit.courtesy import Courtesy
 from honeyguide.watch.visit.flow import Flow
@@ -171,6 +170,8 @@ def _messenger(
     if kind == "stdout":
         return Lines(out)
     if kind == "webhook":
+        from honeyguide.watch.telling.webhook import Webhook  # it loads HTTP and TLS
+
         return Webhook(to, _held(chosen.secret, "notify.secret") if chosen.secret else "")
     if kind == "apprise":
         return Apprise(to.partition(":")[2])

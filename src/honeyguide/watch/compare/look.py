@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 from honeyguide.change import Change, Snapshot
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.types import Response
+from honeyguide.types import Response, Url
 from honeyguide.watch.compare.detect import compare
 from honeyguide.watch.compare.health import Finding, examine
 from honeyguide.watch.compare.volatile import Memory, early, observe, started
@@ -15,6 +16,8 @@ from honeyguide.watch.visit.due import Due
 
 _MUCH = 4_000
 """Letters."""
+_SMALL, _LATEST = 65_536, 128
+"""Bytes of a body, and bodies: some 30 MB at most."""
 
 Relevance = Callable[[str], float]
 
@@ -47,10 +50,10 @@ class Seen(NamedTuple):
 
 def look(known: Known, page: Due, response: Response, relevance: Relevance | None = None) -> Seen:
     """Compare a body with the one before; depends on nothing else."""
-    new = _read(response.body, page, response.header("content-type"))
+    new = read(response.body, page.url, response.header("content-type"))
     if known.body is None or (known.hold and _is_page(new)):
         return Seen(memory=known.memory, finding=examine(response, new))
-    old = _read(known.body, page, known.content_type)
+    old = read(known.body, page.url, known.content_type)
     if finding := examine(response, new, old):
         return Seen(memory=known.memory, finding=finding)
     if known.second:
@@ -65,5 +68,11 @@ def _is_page(snapshot: Snapshot) -> bool:
     return sum(len(block.text) for block in snapshot.blocks) > _MUCH
 
 
-def _read(body: bytes, page: Due, content_type: str) -> Snapshot:
-    return read_snapshot(body, page.url, content_type or "text/html")
+def read(body: bytes, url: Url, content_type: str) -> Snapshot:
+    """Its blocks. Those of small bodies are remembered for a while: a page that has changed is
+    looked at again in a moment."""
+    reading = _remembered if len(body) <= _SMALL else read_snapshot
+    return reading(body, url, content_type or "text/html")
+
+
+_remembered = lru_cache(maxsize=_LATEST)(read_snapshot)

@@ -49,14 +49,14 @@ class Fetchers:
     answer on, and so does what is usual. Hence Little's law above it, as in Cardwell et al.'s BBR
     (2016): at the best rate seen, rate · best response time are under way without anybody waiting,
     and the limit is at most three times that. It starts high, since a fetch costs little memory.
-    Before the first answer it grows by as many again every tenth of a second, for the way is
-    long; from then on not until the rate is known.
+    Before the first answer it grows by as many again every few hundredths of a second, since there
+    is nothing else to do; from then on not until the rate is known.
     """
 
     GAIN = 3.0
     WINDOW_S = 0.05
     FADE = 0.98
-    PACE_S = 0.1
+    PACE_S = 0.03
 
     def __init__(
         self, most: int = 1_024, *, start: int = 256, least: int = 4, tolerance: float = 1.5

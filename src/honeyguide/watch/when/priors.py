@@ -16,7 +16,7 @@ import numpy as np
 
 from honeyguide.types import Url
 from honeyguide.url import host, path
-from honeyguide.watch.when.rates import RATES, Belief, Floats, pack, share, unpack
+from honeyguide.watch.when.rates import RATES, Belief, Floats, pack, share, shares_of, unpack
 
 _LEAN = 3.0
 """The wider circle counts like so many members."""
@@ -66,9 +66,9 @@ class Priors:
 
     def learn(self, url: Url, new: Belief, old: Belief = b"") -> None:
         """A page's belief has changed; ``old`` is what was told of it before, if anything."""
-        gain = share(unpack(new))
+        gain = shares_of(new)
         if old:
-            gain = gain - share(unpack(old))
+            gain = gain - shares_of(old)
         for name in _circles(url):
             group = self._groups.get(name)
             group = gain if group is None else group + gain
@@ -98,7 +98,7 @@ class Priors:
 
     def forget(self, url: Url, old: Belief) -> None:
         """A page is not watched any more."""
-        gone = share(unpack(old))
+        gone = shares_of(old)
         for name in _circles(url):
             if (group := self._groups.get(name)) is not None:
                 self._groups[name] = np.maximum(group - gone, 0.0)

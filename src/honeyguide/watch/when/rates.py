@@ -18,6 +18,7 @@ footers must be masked first, or they look like news. A fetch that failed is no 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -40,8 +41,8 @@ _SHORTEST, _LONGEST = 1.0 / DAY, 3_650.0
 _JUST_NOW = 60.0 / DAY
 """Modified so shortly before it was fetched: made for us, and no news of any change."""
 _FORM = np.dtype("<f2")
-_NO_NUMBER = 0x7C00
-"""The bits that are all set in what is infinite or not a number."""
+_LATEST = 256
+"""Beliefs that are remembered unpacked: a visit asks for the same ones again and again."""
 
 Belief = bytes
 """A log-posterior, as it is stored: 64 bytes."""
@@ -66,9 +67,8 @@ def unpack(belief: Belief) -> Floats:
     """The logs again. What is no belief, because the store was damaged, is :data:`START`."""
     if len(belief) != RATES * _FORM.itemsize:
         return np.zeros(RATES)
-    if ((np.frombuffer(belief, "<u2") & _NO_NUMBER) == _NO_NUMBER).any():
-        return np.zeros(RATES)
-    return np.frombuffer(belief, _FORM).astype(np.float64)
+    logs = np.frombuffer(belief, _FORM).astype(np.float64)
+    return logs if np.isfinite(logs).all() else np.zeros(RATES)
 
 
 START: Belief = pack(np.zeros(RATES))
@@ -122,12 +122,20 @@ def begin(prior: Belief, *, now: float, modified: float | None, trust: float = 0
 
 def rate(belief: Belief) -> Rate:
     """The geometric mean, and the band that holds 80 % of the belief."""
-    shares = share(unpack(belief))
+    shares = shares_of(belief)
     total = np.cumsum(shares)
     # Between the middles of two cells, as if a cell's share were spread evenly over it.
     low, high = np.interp((0.1, 0.9), total - shares / 2, LOG_RATES)
     mean = float(shares @ LOG_RATES)
     return Rate(math.exp(mean), math.exp(min(low, mean)), math.exp(max(high, mean)))
+
+
+@lru_cache(maxsize=_LATEST)
+def shares_of(belief: Belief) -> Floats:
+    """What each rate has of the belief; not to be written to."""
+    shares = share(unpack(belief))
+    shares.flags.writeable = False
+    return shares
 
 
 def share(logs: Floats) -> Floats:
