@@ -1,0 +1,213 @@
+"""Networks that tell categories of text apart: what they are made of, and reading with them.
+
+Four kinds, all from 150 word numbers to one probability a category; numpy alone reads with them.
+
+    paper        Alqaraleh & Sırın: embedding 300, max pool, dense 2C (ReLU), dense C (softmax). It
+                 has no convolution, although the authors call it a CNN.
+    conv         the same with convolutions 3, 4 and 5 words wide, 128 each, before the pool: ours.
+    one_layer    Kim 2014: convolutions 3, 4 and 5 wide, 100 each, max pool, dense C.
+    sensitivity  Zhang & Wallace 2015: convolutions 2, 3 and 4 wide, two each, max pool, dense C.
+
+Padding never wins a pool. A text shorter than a convolution is read as if blanks (zeros) followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.errors import ModelError
+from honeyguide.models.deep.pooling import Filters, Pool, filters, pool_vectors, pool_words
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.signedinteger[Any]]
+
+Kind = Literal["paper", "conv", "one_layer", "sensitivity"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+WIDTH = 300
+"""Numbers that stand for a word."""
+INITIAL = 0.05
+"""Embeddings begin in U(-.05, .05): with N(0, 1) a max-pooled network learns nothing."""
+_CHUNK = 64
+_LARGE = 1e6
+"""Weights beyond this come from no lesson; products of a few of them would not be finite."""
+
+
+class Shape(NamedTuple):
+    """How a kind is built."""
+
+    widths: tuple[int, ...] = ()
+    """Words that each convolution sees at once; none: the words themselves are pooled."""
+    filters: int = 0
+    hidden: bool = True
+    """A dense layer of 2C before the last."""
+    dropout: float = 0.2
+    """Share of the pooled and of the hidden values left out in training."""
+
+
+SHAPES: Mapping[str, Shape] = {
+    "paper": Shape(),
+    "conv": Shape((3, 4, 5), 128),
+    "one_layer": Shape((3, 4, 5), 100, hidden=False, dropout=0.5),
+    "sensitivity": Shape((2, 3, 4), 2, hidden=False, dropout=0.5),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Net:
+    kind: str
+    arrays: dict[str, NDArray[Any]]
+    """embedding (words × width; missing where an encoder gives the vectors), for each convolution
+    kernelK (K·width × filters) and biasK, then hidden, hidden_bias, out, out_bias."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in SHAPES:
+            raise ModelError(f"a network is one of {', '.join(KINDS)}, not {self.kind[:40]!a}")
+        for name, array in self.arrays.items():
+            if array.dtype != np.float32:
+                raise ModelError(f"a network is damaged: {name[:40]} has no numbers")
+            if array.size and not np.abs(array).max() < _LARGE:
+                raise ModelError(f"a network is damaged: {name[:40]} has numbers beyond measure")
+        self._check()
+
+    def _check(self) -> None:
+        out = self.arrays.get("out")
+        if out is None or out.ndim != 2 or not out.shape[1] >= 2:
+            raise ModelError("a network is damaged: it has no last layer for two categories")
+        table = self.arrays.get("embedding")
+        if table is not None and (table.ndim != 2 or not len(table)):
+            raise ModelError("a network is damaged: its embedding is no table")
+        expected = shapes_of(cast(Kind, self.kind), self.width, out.shape[1])
+        if table is not None:
+            expected["embedding"] = table.shape
+        found = {name: array.shape for name, array in self.arrays.items()}
+        if found != expected:
+            wrong = sorted(name[:40] for name, _ in set(found.items()) ^ set(expected.items()))
+            raise ModelError(f"a network is damaged: {', '.join(dict.fromkeys(wrong))} do not fit")
+
+    @property
+    def shape(self) -> Shape:
+        return SHAPES[self.kind]
+
+    @property
+    def categories(self) -> int:
+        return int(self.arrays["out"].shape[1])
+
+    @cached_property
+    def width(self) -> int:
+        """Numbers that stand for a word at the beginning."""
+        if (table := self.arrays.get("embedding")) is not None:
+            return int(table.shape[1])
+        first = self.arrays.get(f"kernel{self.shape.widths[0]}" if self.shape.widths else "hidden")
+        if first is None or first.ndim != 2:
+            raise ModelError("a network is damaged: it has no first layer")
+        return int(first.shape[0]) // (self.shape.widths or (1,))[0]
+
+    def probabilities(self, ids: Ints) -> Floats:
+        """Of each category, a row for each row of word numbers."""
+        return softmax(self.logits(self._pooled(ids).values))
+
+    def probabilities_of(self, vectors: Floats, lengths: Ints) -> Floats:
+        """The same from vectors of words [N, words, width], where an encoder made them."""
+        if vectors.ndim != 3 or vectors.shape[2] != self.width:
+            raise ModelError(f"this network reads vectors of {self.width} numbers a word")
+        return softmax(self.logits(self.pooled_of(vectors, lengths)))
+
+    def pooled_of(self, vectors: Floats, lengths: Ints) -> Floats:
+        """The best of each vector's number, or convolution, over the words of each text."""
+        return pool_vectors(vectors, lengths, self._filters).values
+
+    def logits(self, pooled: Floats) -> Floats:
+        arrays = self.arrays
+        if self.shape.hidden:
+            pooled = np.maximum(pooled @ arrays["hidden"] + arrays["hidden_bias"], 0)
+        answer: Floats = pooled @ arrays["out"] + arrays["out_bias"]
+        return answer
+
+    def evidence(self, ids: Ints, category: int) -> Floats:
+        """How much each place of each row speaks for a category: what it won in the pool, times
+        the slope of the category's log-odds there. Cheap, and true to the first order."""
+        pool = self._pooled(ids, placed=True)
+        slopes = self._slopes(pool.values, category) * pool.values
+        marks = np.zeros(ids.shape, np.float32)
+        rows = np.arange(len(ids))[:, None]
+        start = 0
+        for width in self.shape.widths or (1,):
+            end = start + (self.shape.filters or self.width)
+            for step in range(width):
+                places = np.minimum(pool.places[:, start:end] + step, ids.shape[1] - 1)
+                np.add.at(marks, (rows, places), slopes[:, start:end] / width)
+            start = end
+        return np.where(ids > 0, marks, 0)
+
+    def _slopes(self, pooled: Floats, category: int) -> Floats:
+        """∂(logit of the category - mean of the others) ÷ ∂ pooled."""
+        arrays, count = self.arrays, self.categories
+        toward = np.full(count, -1 / (count - 1), np.float32)
+        toward[category] = 1
+        back = arrays["out"] @ toward
+        if not self.shape.hidden:
+            return np.broadcast_to(back, pooled.shape)
+        alive = pooled @ arrays["hidden"] + arrays["hidden_bias"] > 0
+        slopes: Floats = (alive * back) @ arrays["hidden"].T
+        return slopes
+
+    def _pooled(self, ids: Ints, placed: bool = False) -> Pool:
+        table = self.arrays.get("embedding")
+        if table is None:
+            raise ModelError("this network reads vectors of an encoder, not word numbers")
+        if ids.size and not (int(ids.min()) >= 0 and int(ids.max()) < len(table)):
+            # numpy would count negative ones from the end.
+            raise ModelError("a network and its vocabulary do not fit together")
+        parts = [
+            pool_words(table, ids[start : start + _CHUNK], self._filters, placed)
+            for start in range(0, max(len(ids), 1), _CHUNK)
+        ]
+        return Pool(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+    @cached_property
+    def _filters(self) -> list[Filters]:
+        return [
+            filters(width, self.arrays[f"kernel{width}"], self.arrays[f"bias{width}"])
+            for width in self.shape.widths
+        ]
+
+
+def shapes_of(kind: Kind, width: int, categories: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of everything behind the embedding, in the order in which it is drawn."""
+    shape = SHAPES[kind]
+    found: dict[str, tuple[int, ...]] = {}
+    for wide in shape.widths:
+        found[f"kernel{wide}"] = (wide * width, shape.filters)
+        found[f"bias{wide}"] = (shape.filters,)
+    inside = shape.filters * len(shape.widths) or width
+    if shape.hidden:
+        found["hidden"] = (inside, 2 * categories)
+        found["hidden_bias"] = (2 * categories,)
+        inside = 2 * categories
+    found["out"] = (inside, categories)
+    found["out_bias"] = (categories,)
+    return found
+
+
+def drawn(kind: Kind, width: int, categories: int, dice: np.random.Generator) -> dict[str, Floats]:
+    """First weights behind the embedding: Glorot & Bengio 2010, uniform; biases 0."""
+    arrays: dict[str, Floats] = {}
+    for name, shape in shapes_of(kind, width, categories).items():
+        if len(shape) == 1:
+            arrays[name] = np.zeros(shape, np.float32)
+            continue
+        limit = (6 / (shape[0] + shape[1])) ** 0.5
+        arrays[name] = dice.uniform(-limit, limit, shape).astype(np.float32)
+    return arrays
+
+
+def softmax(logits: Floats) -> Floats:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    answer: Floats = powers / powers.sum(axis=1, keepdims=True)
+    return answer

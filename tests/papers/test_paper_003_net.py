@@ -1,0 +1,98 @@
+"""Alqaraleh & Sırın: the page classifier, layer by layer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from honeyguide.models.deep import LENGTH, train
+from honeyguide.models.deep.lesson import PATIENCE, Lesson
+from honeyguide.models.deep.net import INITIAL, SHAPES, WIDTH, Net, drawn, shapes_of
+from honeyguide.models.deep.vocabulary import MOST, PAD, UNKNOWN, Vocabulary
+
+CATEGORIES = 14
+"""Cn of the paper."""
+
+
+def network() -> Net:
+    dice = np.random.default_rng(1)
+    table = dice.uniform(-INITIAL, INITIAL, (1000, WIDTH)).astype(np.float32)
+    return Net("paper", {"embedding": table, **drawn("paper", WIDTH, CATEGORIES, dice)})
+
+
+def test_the_layers() -> None:
+    """[N, 150] → embedding 300 → global max pool [N, 300] → dense 2·Cn → dense Cn; no convolution,
+    and dropout 0.2 before either dense layer."""
+    assert (LENGTH, WIDTH) == (150, 300)
+    assert shapes_of("paper", WIDTH, CATEGORIES) == {
+        "hidden": (300, 28),
+        "hidden_bias": (28,),
+        "out": (28, 14),
+        "out_bias": (14,),
+    }
+    assert SHAPES["paper"].dropout == 0.2
+    assert SHAPES["paper"].widths == ()
+
+
+def test_what_it_computes() -> None:
+    net = network()
+    ids = np.random.default_rng(2).integers(1, 1000, (5, LENGTH)).astype(np.int32)
+    found = net.probabilities(ids)
+    assert found.shape == (5, CATEGORIES)
+    pooled = net.arrays["embedding"][ids].max(axis=1)
+    hidden = np.maximum(pooled @ net.arrays["hidden"] + net.arrays["hidden_bias"], 0)
+    powers = np.exp(hidden @ net.arrays["out"] + net.arrays["out_bias"])
+    assert found == pytest.approx(powers / powers.sum(axis=1, keepdims=True), abs=1e-6)
+
+
+def test_a_pool_forgets_order_and_number() -> None:
+    """Which is why it is no convolution: any order of the same words is the same text."""
+    net = network()
+    ids = np.random.default_rng(3).integers(1, 1000, (1, LENGTH)).astype(np.int32)
+    turned = ids[:, ::-1]
+    twice = np.concatenate([ids[:, :75], ids[:, :75]], axis=1)
+    once = np.where(np.arange(LENGTH) < 75, ids, PAD)
+    assert (net.probabilities(ids) == net.probabilities(turned)).all()
+    assert (net.probabilities(twice) == net.probabilities(once)).all()
+
+
+def test_our_choices_where_the_paper_is_silent() -> None:
+    assert (PAD, UNKNOWN, MOST) == (0, 1, 50_000)
+    assert (Lesson().batch, Lesson().epochs, PATIENCE) == (64, 20, 3)
+    assert INITIAL == 0.05
+
+
+def test_the_variant_and_the_rivals() -> None:
+    assert SHAPES["conv"] == ((3, 4, 5), 128, True, 0.2)
+    assert SHAPES["one_layer"] == ((3, 4, 5), 100, False, 0.5)  # Kim 2014, section 3.1
+    assert SHAPES["sensitivity"].widths == (2, 3, 4)  # two filters each
+    assert SHAPES["sensitivity"].filters == 2
+
+
+def test_a_page_is_its_segments_weighted_by_length() -> None:
+    words = tuple(f"w{n}" for n in range(998))
+    from honeyguide.models.deep import CategoryModel
+
+    names = tuple(f"c{n}" for n in range(CATEGORIES))
+    model = CategoryModel(names, Vocabulary(words, 0), network())
+    title, body = list(words[:5]), list(words[5:105])
+    logs = np.log(model.probabilities([title, body]))
+    mean = (2 * 5 * logs[0] + 100 * logs[1]) / 110
+    assert model.judge([title, body], [2.0, 1.0]) == pytest.approx(
+        np.exp(mean) / np.exp(mean).sum(), abs=1e-6
+    )
+
+
+def test_it_learns_fourteen_categories() -> None:
+    dice = np.random.default_rng(4)
+    documents, labels = [], []
+    for number in range(14 * 20):
+        label = number % CATEGORIES
+        words = [f"common{n}" for n in dice.integers(0, 200, 100)]
+        words += [f"topic{label}word{n}" for n in dice.integers(0, 6, 8)]
+        documents.append(words)
+        labels.append(label)
+    names = [f"c{n}" for n in range(CATEGORIES)]
+    model = train("paper", documents[:224], labels[:224], names, engine="numpy", seed=1)
+    said = model.judge_many([([document], ()) for document in documents[224:]]).argmax(axis=1)
+    assert (said == labels[224:]).mean() > 0.8

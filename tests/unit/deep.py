@@ -1,0 +1,51 @@
+"""Small networks and texts for the tests of models/deep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.models.deep import CategoryModel, Kind, Net, Vocabulary
+from honeyguide.models.deep.net import drawn
+
+WORDS = tuple(f"word{n}" for n in range(40))
+
+
+def net(kind: Kind, *, words: int = 42, width: int = 6, categories: int = 3, seed: int = 1) -> Net:
+    """Random weights, biases too."""
+    dice = np.random.default_rng(seed)
+    arrays: dict[str, NDArray[Any]] = {
+        name: array + dice.normal(0, 0.1, array.shape).astype(np.float32)
+        for name, array in drawn(kind, width, categories, dice).items()
+    }
+    arrays["embedding"] = dice.normal(0, 1, (words, width)).astype(np.float32)
+    return Net(kind, arrays)
+
+
+def model(kind: Kind = "paper") -> CategoryModel:
+    return CategoryModel(("a", "b", "c"), Vocabulary(WORDS, 0), net(kind), {"language": "tr"})
+
+
+def rows(count: int = 9, length: int = 150, words: int = 42, seed: int = 1) -> NDArray[np.int32]:
+    """Rows of every length: full, shorter than any convolution, and empty."""
+    dice = np.random.default_rng(seed)
+    ids = dice.integers(1, words, (count, length)).astype(np.int32)
+    for row, end in zip(ids, (150, 0, 1, 2, 3, 4, 5, 77), strict=False):
+        row[end:] = 0
+    return ids
+
+
+def texts(count: int = 60, length: int = 40, seed: int = 1) -> tuple[list[list[str]], list[int]]:
+    """Documents of two kinds that two of their words tell apart."""
+    dice = np.random.default_rng(seed)
+    documents, labels = [], []
+    for number in range(count):
+        label = number % 2
+        words = [f"common{n}" for n in dice.integers(0, 30, length)]
+        words[int(dice.integers(length))] = ("goal", "vote")[label]
+        words[int(dice.integers(length))] = ("match", "party")[label]
+        documents.append(words)
+        labels.append(label)
+    return documents, labels
