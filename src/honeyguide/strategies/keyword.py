@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from honeyguide.text.relevance import Relevance, relevance
+from honeyguide.text.scripts import address
 from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import path
 
@@ -67,4 +68,4 @@ class Keyword:
 
 def _texts(link: Link) -> tuple[str, str, str, str]:
     """What a link says: its anchor, the words around it, and its address without the host."""
-    return link.anchor, link.before, link.after, path(link.url)
+    return link.anchor, link.before, link.after, address(path(link.url))

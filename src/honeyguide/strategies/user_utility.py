@@ -24,6 +24,7 @@ from honeyguide.models.regressors import Floats, Model, clipped, contributions
 from honeyguide.models.screening import admitted, admitted_fast, ranked, scorer, table, tally
 from honeyguide.text.keywords import least_support, odds, vocabulary
 from honeyguide.text.relevance import relevance
+from honeyguide.text.scripts import address
 from honeyguide.text.snippets import lexicon, snippet, spelled
 from honeyguide.text.zones import ZONES, Feature, Zoned, zoned, zones
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
@@ -271,7 +272,7 @@ class UserUtility:
         parents = [min(1.0, max(0.0, link.parent)) for link in links]
         if not self.keywords and not self.description:
             return parents
-        texts = [f"{k.anchor} {k.before} {k.after} {path(k.url)[:300]}" for k in links]
+        texts = [f"{k.anchor} {k.before} {k.after} {address(path(k.url)[:300])}" for k in links]
         found = relevance(self.keywords, self.description, self.language).of_each(texts)
         return [1 - (1 - 0.7 * e) * (1 - 0.3 * p) for e, p in zip(found, parents, strict=True)]
 

@@ -8,7 +8,6 @@ menus and tables, not phrases. A phrase's *key* is its stems.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from math import ceil
@@ -17,16 +16,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words
+from honeyguide.text.language import LONGEST, language_of
+from honeyguide.text.scripts import rejoined, tells, unspaced
 
 Floats = NDArray[np.float64]
 
 _LONGEST = 4
-"""Words in a phrase."""
+"""Words in a phrase …"""
+_PAIRS = 7
+"""… and pairs of characters, where a script has no blanks between words."""
 _SHOWN = 10_000
 """Characters that are read of a text."""
-# A word, or something that ends a phrase: punctuation or a new line, but no hyphen inside a word.
-_PIECES = re.compile(r"[^\W_]+|[^\w\s'’-]|\n").findall
+_END = r"[^\w\s'’-]|\n"
+"""Ends a phrase: punctuation or a new line, but no hyphen inside a word."""
 
 
 class Phrase(NamedTuple):
@@ -43,15 +45,18 @@ def phrases(
     text: str, language: str = "en", *, share: float = 1 / 3, most: int = 100
 ) -> list[Phrase]:
     """The best third of a text's candidate phrases, best first; equals in order of appearance."""
-    stems, stops = stems_of(language), stop_words(language)
+    tongue = language_of(language)
+    stems, stops = tongue.stems, tongue.stops
     found: Counter[tuple[str, ...]] = Counter()
     run: list[str] = []
-    for piece in [*_PIECES(fold(text[:_SHOWN], language)), "\n"]:
+    for piece in [*tongue.word(_END).findall(tongue.ready(text[:_SHOWN])), "\n"]:
         if piece[0].isalpha() and piece not in stops and len(piece) <= LONGEST:
             run.append(piece)
         elif run:
             if len(run) <= _LONGEST:
                 found[tuple(run)] += 1
+            elif all(map(unspaced, run)):
+                found.update(_pairs(run))
             run = []
     frequency: Counter[str] = Counter()
     degree: Counter[str] = Counter()
@@ -64,9 +69,18 @@ def phrases(
         key = " ".join(stems[word] for word in said)
         score = sum(degree[word] / frequency[word] for word in said)
         if key not in made or made[key].score < score:
-            made[key] = Phrase(key, " ".join(said), score)
+            made[key] = Phrase(key, rejoined(said), score)
     best = sorted(made.values(), key=lambda phrase: -phrase.score)
     return best[: min(most, ceil(len(best) * share))]
+
+
+def _pairs(run: list[str]) -> list[tuple[str, ...]]:
+    """The phrases that a long run of pairs may hold."""
+    if len(run) <= _PAIRS:
+        return [tuple(run)]
+    # A clause without blanks: a pair is a word of Chinese, elsewhere it takes a few more.
+    size = 1 if all(map(tells, run)) else 3
+    return [tuple(run[at : at + size]) for at in range(len(run) - size + 1)]
 
 
 def odds(good: Floats, bad: Floats, goods: int, bads: int) -> Floats:

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from honeyguide.text.scripts import address, brief
 from honeyguide.text.vectors import UNKNOWN, Floats, Growing, Ints, Places, Rows, count, largest
 from honeyguide.types import Link, Reason
 from honeyguide.url import host
@@ -23,7 +24,6 @@ Field = Literal["url", "anchor", "around"]
 
 _OFTEN, _SELDOM, _RARE = 5, 1, 10
 """A word must occur more than 5 times; more than once where the most frequent has at most 10."""
-_SHORTEST = 3
 _TLDS = 20
 _READ = 1_000
 """Characters of a field that are read."""
@@ -141,7 +141,7 @@ def _frequent(texts: Sequence[str], field: Field, size: int, language: str) -> t
         if len(chosen) == size:
             break
         merged = field == "url" and any(other in stem for other in chosen)
-        if len(stem) >= _SHORTEST and not merged:
+        if not (brief(stem) or merged):
             chosen.append(stem)
     return tuple(chosen)
 
@@ -149,7 +149,7 @@ def _frequent(texts: Sequence[str], field: Field, size: int, language: str) -> t
 def text_of(link: Link, field: Field) -> str:
     match field:
         case "url":
-            return link.url.partition("//")[2][:_READ]
+            return address(link.url.partition("//")[2][:_READ])
         case "anchor":
             return link.anchor[:_READ]
         case "around":

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from honeyguide.text.language import language_of
 from honeyguide.text.terms import Count, Terms
-from honeyguide.text.tokens import stop_words, words
 from honeyguide.types import Page, Reason, Verdict
 
 _K1, _B, _TYPICAL = 3.0, 0.75, 400.0
@@ -86,7 +86,7 @@ def strength(phrase: Sequence[str]) -> float:
 @lru_cache(maxsize=16)
 def relevance(keywords: tuple[str, ...], description: str, language: str) -> Relevance:
     """The same words give the same object: strategies are plain values and hold no caches."""
-    hints = [w for w in words(description, language) if w not in stop_words(language)]
+    hints = language_of(language).hints(description)
     # Without keywords the description's words are all there is.
     terms = Terms((*keywords, *hints), language)
     named = len(Terms(keywords, language)) if keywords else len(terms)

@@ -9,7 +9,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.text.tokens import LONGEST, stems_of, stop_words, words
+from honeyguide.text.language import LONGEST, language_of
+from honeyguide.text.scripts import address
 from honeyguide.types import Link
 
 _SHOWN = 300
@@ -22,13 +23,18 @@ def snippet(link: Link, language: str = "en", *, prefixes: bool = False) -> tupl
 
     ``prefixes`` tells a word of the address from the same word in the anchor or around it.
     """
-    stems, stops = stems_of(language), stop_words(language)
+    tongue = language_of(language)
+    stems, stops = tongue.stems, tongue.stops
     around = f"{link.before[-_SHOWN:]} {link.after[:_SHOWN]}"
-    parts = (("url:", link.url[:_SHOWN]), ("anchor:", link.anchor[:_SHOWN]), ("near:", around))
+    parts = (
+        ("url:", address(link.url[:_SHOWN])),
+        ("anchor:", link.anchor[:_SHOWN]),
+        ("near:", around),
+    )
     found: dict[str, None] = {}
     for name, text in parts:
         start = name if prefixes else ""
-        for word in words(text, language):
+        for word in tongue.words(text):
             if word not in stops and word not in _SCHEMES and len(word) <= LONGEST:
                 found[start + stems[word]] = None
     return tuple(found)

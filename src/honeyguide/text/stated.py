@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from honeyguide.text.language import language_of
 from honeyguide.text.relevance import HINT, Relevance, strength
 from honeyguide.text.terms import Terms
-from honeyguide.text.tokens import stop_words, words
 from honeyguide.types import Concept
 
 _SHORT = 100
@@ -33,9 +33,8 @@ def stated(
         for name in (concept.name, *concept.synonyms):
             worth.setdefault(name, _STEP ** max(concept.distance, 0))
     # Without keywords or concepts the description's words are all there is.
-    for hint in words(description, language):
-        if hint not in stop_words(language):
-            worth.setdefault(hint, 0.0 if keywords or concepts else 1.0)
+    for hint in language_of(language).hints(description):
+        worth.setdefault(hint, 0.0 if keywords or concepts else 1.0)
     terms = Terms(tuple(worth), language)
     if not len(terms):
         return None

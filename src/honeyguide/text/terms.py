@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words, words
+from honeyguide.text.language import LONGEST, Language, language_of
+from honeyguide.text.scripts import first, unspaced
 
 _GAP = 2
 """Words of a phrase may lie so far apart: one stop word fits between them."""
 _BREAK = "\x1f"
-_WORDS = re.compile(r"[^\W_]+").findall
-_WORD = re.compile(r"[^\W_]+").match
-_TOKENS = re.compile(f"[^\\W_]+|{_BREAK}").findall
 _MEMO = 50_000
 _FEW = 24
 """So few beginnings of words are sooner searched for than every word is looked up."""
@@ -40,28 +37,32 @@ class Terms:
     """Counts occurrences of terms by their stems.
 
     A phrase is found where its stems follow each other; each of its words alone is a *part*,
-    weaker evidence that is counted separately.
+    weaker evidence that is counted separately. In scripts without blanks a term is a phrase of
+    pairs of characters, of which only Chinese ones are parts, and a term of one character is found
+    wherever the character stands, unless another term has it.
     """
 
     def __init__(self, terms: Sequence[str], language: str = "en") -> None:
-        stems, stops = stems_of(language), stop_words(language)
         self.language = language
+        self._tongue = tongue = language_of(language)
         named: dict[tuple[str, ...], str] = {}
         for term in terms:
-            said = words(term, language)
-            # "full" is in stop lists but matters in "full-text search": drop short ones only.
-            kept = [word for word in said if len(word) > 3 or word not in stops] or said
-            phrase = tuple(stems[word] for word in kept)
-            if phrase and phrase not in named:
-                named[phrase] = fold(term, language).strip()
+            if (phrase := _phrase(term, tongue)) and phrase not in named:
+                named[phrase] = tongue.fold(term).strip()
         self.phrases, self.names = list(named), list(named.values())
-        self.parts = frozenset(s for phrase in self.phrases if len(phrase) > 1 for s in phrase)
+        inside = frozenset(s for phrase in self.phrases if len(phrase) > 1 for s in phrase)
+        self.parts = frozenset(filter(tongue.tells, inside))
+        self._mute = inside - self.parts
+        """What stands in a phrase and says nothing alone."""
         self._words = {p[0]: number for number, p in enumerate(self.phrases) if len(p) == 1}
         self._tree = _tree(self.phrases)
-        every = self.parts | self._words.keys()
-        self._known = _Known(every, language)
-        self._holds = _Holds(self._known)
-        self._starts = _starts(every, language)
+        every = inside | self._words.keys()
+        self._known = _Known(every, tongue)
+        word = tongue.word()
+        self._holds = _Holds(self._known, word.findall)
+        self._word_at, self._words_in = word.match, word.findall
+        self._tokens = tongue.word(_BREAK).findall
+        self._starts = () if any(map(unspaced, every)) else _starts(every, language)
 
     def __len__(self) -> int:
         return len(self.phrases)
@@ -70,26 +71,30 @@ class Terms:
         """What stands in a text, and its length: how many pieces its blanks make."""
         # Splitting at blanks is three times faster than looking for letters; the few pieces that
         # hold a term are looked at closely.
-        pieces = fold(text, self.language).split()
+        pieces = self._ready(text).split()
+        length = -(-len(pieces) // self._tongue.per_word)
         if self._starts:
             text = " ".join(pieces)
             places = self._search(text, " ")
-            return self._tell((at + n / _PIECE, stem) for at, n, stem in places), len(pieces)
+            return self._tell((at + n / _PIECE, stem) for at, n, stem in places), length
         holds = self._holds
         held = [(at, stems) for at, piece in enumerate(pieces) if (stems := holds[piece])]
         hits = [(at + n / _PIECE, stem) for at, stems in held for n, stem in stems]
-        return self._tell(hits), len(pieces)
+        return self._tell(hits), length
+
+    def _ready(self, text: str) -> str:
+        return self._tongue.ready(text, self._known.lone)
 
     def _search(self, text: str, mark: str) -> Iterator[tuple[int, int, str]]:
         """Stems of terms in the parts that a mark makes: the part, the words before it in that
         part, and the stem. For a few terms this is four times faster than going by words."""
-        known = self._known
+        known, word_at, words_in = self._known, self._word_at, self._words_in
         found: list[tuple[int, str]] = []
         for start in self._starts:
             at = text.find(start)
             while at >= 0:
                 inside = at and text[at - 1].isalnum()
-                if not inside and (word := _WORD(text, at)) and (stem := known[word[0]]):
+                if not inside and (word := word_at(text, at)) and (stem := known[word[0]]):
                     found.append((at, stem))
                 at = text.find(start, at + 1)
         part = before = last = 0
@@ -97,7 +102,7 @@ class Terms:
             if marks := text.count(mark, last, at):
                 part, before = part + marks, 0
                 last = text.rfind(mark, last, at)
-            before += len(_WORDS(text, last, at))
+            before += len(words_in(text, last, at))
             last = at
             yield part, before, stem
 
@@ -106,7 +111,7 @@ class Terms:
         joined = _BREAK.join(texts)
         if joined.count(_BREAK) != len(texts) - 1:
             joined = _BREAK.join(text.replace(_BREAK, " ") for text in texts)
-        joined = fold(joined, self.language)
+        joined = self._ready(joined)
         if self._starts:
             parts: dict[int, list[tuple[int, str]]] = {}
             for part, at, stem in self._search(joined, _BREAK):
@@ -116,7 +121,7 @@ class Terms:
         found: list[Count | None] = []
         hits: list[tuple[int, str]] = []
         for at, stem in [
-            (at, stem) for at, word in enumerate(_TOKENS(joined)) if (stem := known[word])
+            (at, stem) for at, word in enumerate(self._tokens(joined)) if (stem := known[word])
         ]:
             if stem == _BREAK:
                 found.append(self._tell(hits) if hits else None)
@@ -142,10 +147,11 @@ class Terms:
         for at, stem in hits:
             if (number := self._words.get(stem)) is not None:
                 terms[number] = terms.get(number, 0) + 1
-            if stem not in self.parts:
+            if stem in self.parts:
+                parts[stem] = parts.get(stem, 0) + 1
+            elif stem not in self._mute:
                 continue
-            parts[stem] = parts.get(stem, 0) + 1
-            grown = [first] if (first := self._tree.then.get(stem)) else []
+            grown = [begin] if (begin := self._tree.then.get(stem)) else []
             for node, last in list(begun.items()) if begun else ():
                 if at - last > _GAP:
                     del begun[node]
@@ -161,6 +167,15 @@ class Terms:
             while len(begun) > _BEGUN:
                 del begun[next(iter(begun))]
         return Count(terms, parts)
+
+
+def _phrase(term: str, language: Language) -> tuple[str, ...]:
+    """The stems that must follow each other where the term stands."""
+    stems, stops = language.stems, language.stops
+    said = language.words(term)
+    # "full" is in stop lists but matters in "full-text search": drop short ones only.
+    kept = [w for w in said if len(w) > 3 or w not in stops or unspaced(w)] or said
+    return tuple(stems[word] for word in kept)
 
 
 class _Node:
@@ -202,10 +217,12 @@ def _starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
 class _Known(dict[str, str]):
     """Word → its stem if a term uses it, else ''. Fills itself; forgets when it is full."""
 
-    def __init__(self, used: Set[str], language: str) -> None:
+    def __init__(self, used: Set[str], language: Language) -> None:
         super().__init__()
         self._used = used
-        self._stems = stems_of(language)
+        self._stems = language.stems
+        self.lone = any(unspaced(stem) and first(stem) == stem for stem in used)
+        """A term has a single character of a script without blanks: pairs begin with it."""
         self[_BREAK] = _BREAK
 
     def __missing__(self, word: str) -> str:
@@ -214,6 +231,8 @@ class _Known(dict[str, str]):
             self[_BREAK] = _BREAK
         stem = self._stems[word]
         answer = stem if stem in self._used else ""
+        if self.lone and not answer and unspaced(word) and first(word) in self._used:
+            answer = first(word)
         if len(word) <= LONGEST:
             self[word] = answer
         return answer
@@ -222,13 +241,16 @@ class _Known(dict[str, str]):
 class _Holds(dict[str, tuple[tuple[int, str], ...]]):
     """Text between two blanks → the terms' stems in it with their places: mostly none."""
 
-    def __init__(self, known: _Known) -> None:
+    def __init__(self, known: _Known, words: Callable[[str], list[str]]) -> None:
         super().__init__()
         self._known = known
+        self._words = words
 
     def __missing__(self, piece: str) -> tuple[tuple[int, str], ...]:
         known = self._known
-        answer = tuple((n, stem) for n, word in enumerate(_WORDS(piece)) if (stem := known[word]))
+        answer = tuple(
+            (n, stem) for n, word in enumerate(self._words(piece)) if (stem := known[word])
+        )
         if len(piece) <= LONGEST:
             if len(self) >= _MEMO:
                 self.clear()

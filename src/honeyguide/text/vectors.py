@@ -8,7 +8,6 @@ times as long for a page's links.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.text.tokens import LONGEST, fold, stems_of, stop_words
+from honeyguide.text.language import LONGEST, language_of
 from honeyguide.types import Page, Reason
 
 Floats = NDArray[np.floating[Any]]
@@ -30,7 +29,6 @@ BREAK = "\x1f"
 """Stands between texts that are read in one pass."""
 UNKNOWN, BETWEEN = -1, -2
 """Places of a word that the lexicon does not have, and of a break."""
-_TOKENS = re.compile(f"[^\\W_]+|{BREAK}").findall
 _MEMO = 50_000
 _LARGEST = 500_000
 """Terms of a lexicon: the web invents words without end."""
@@ -100,7 +98,7 @@ class Places(dict[str, int]):
     def __init__(self, places: dict[str, int], language: str) -> None:
         super().__init__()
         self._of_stem = places
-        self._stems, self._stops = stems_of(language), stop_words(language)
+        self._stems, self._stops = language_of(language).stems, language_of(language).stops
         self[BREAK] = BETWEEN
 
     def __missing__(self, word: str) -> int:
@@ -146,7 +144,9 @@ def count(texts: Sequence[str], places: Places, language: str) -> tuple[Ints, In
     joined = BREAK.join(texts)
     if joined.count(BREAK) != len(texts) - 1:
         joined = BREAK.join(text.replace(BREAK, " ") for text in texts)
-    found = np.array(list(map(places.__getitem__, _TOKENS(fold(joined, language)))), dtype=np.int64)
+    tongue = language_of(language)
+    said = tongue.word(BREAK).findall(tongue.ready(joined))
+    found = np.array(list(map(places.__getitem__, said)), dtype=np.int64)
     known = found >= 0
     numbers = np.cumsum(found == BETWEEN)[known]
     size = int(found.max(initial=0)) + 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from honeyguide.text.scripts import address
 from honeyguide.text.terms import Terms
 from honeyguide.types import Page
 from honeyguide.url import path
@@ -29,7 +30,7 @@ def zones(page: Page) -> tuple[str, str, str]:
     pieces = []
     for link in page.links[:_LINKS]:
         pieces.append(link.anchor[:_PIECE])
-        pieces.append(path(link.url)[:_PIECE])
+        pieces.append(address(path(link.url)[:_PIECE]))
     return (
         page.text[:_TEXT],
         "\n".join(heading[:_PIECE] for heading in headings),

@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from honeyguide.text.language import language_of
 from honeyguide.text.ontology.choose import split
+from honeyguide.text.scripts import unspaced
 from honeyguide.text.terms import Terms
 from honeyguide.text.tokens import LONGEST, fold, stems_of, words
 from honeyguide.types import Concept, Page, Reason, Verdict
@@ -46,6 +48,8 @@ class Lexicon:
             *(by_name.get(name, 0) for name in (self._terms.names if self._terms else ())),
         )
         self._first_phrase = len(stems)
+        # Of a name in a script without blanks there may be no word to count alone.
+        self._unspaced = any(unspaced(word) for name in phrases for word in words(name, language))
         self._known = _Numbers(dict(zip(stems, range(len(stems)), strict=True)), language)
 
     def __len__(self) -> int:
@@ -58,7 +62,7 @@ class Lexicon:
         found: dict[int, int] = {}
         for number in [number for word in said if (number := known[word]) >= 0]:
             found[number] = found.get(number, 0) + 1
-        if self._terms is not None and found:
+        if self._terms is not None and (found or self._unspaced):
             for number, n in self._terms.count(text)[0].terms.items():
                 found[self._first_phrase + number] = n
         return Counts(found, len(said))
@@ -137,11 +141,15 @@ class _Same:
 
 @lru_cache(maxsize=16)
 def _lexicon(same: _Same, language: str, phrases: bool) -> Lexicon:
+    tells = language_of(language).tells
     stems: dict[str, int] = {}
     whole: dict[str, int] = {}
     for concept in sorted(same.concepts, key=lambda c: c.distance):
-        for stem in split(concept.name, language):
+        named = split(concept.name, language)
+        for stem in filter(tells, named):
             stems.setdefault(stem, concept.distance)
+        if not _in_words(concept.name, named, language) and len(whole) < _PHRASES:
+            whole.setdefault(concept.name, concept.distance)
         if not phrases:
             continue
         for name in (concept.name, *concept.synonyms):
@@ -151,6 +159,13 @@ def _lexicon(same: _Same, language: str, phrases: bool) -> Lexicon:
             elif said := split(name, language):
                 stems.setdefault(said[0], concept.distance)
     return Lexicon(stems, whole, language)
+
+
+def _in_words(name: str, stems: tuple[str, ...], language: str) -> bool:
+    """Whether the words of a name say what it says. Pairs of characters do not, but in Chinese."""
+    if stems and all(map(language_of(language).tells, stems)):
+        return True
+    return not any(map(unspaced, words(name, language)))
 
 
 @lru_cache(maxsize=16)

@@ -54,7 +54,7 @@ def concepts_of(topic: TopicSettings) -> tuple[Concept, ...]:
 def near(topic: TopicSettings) -> tuple[Found, ...]:
     """What lies near the topic, with the way there."""
     relations = topic.relations or KINDS
-    return concepts_near(topic.ontology, topic.concept, topic.distance, relations, topic.language)
+    return concepts_near(topic.ontology, topic.concept, topic.distance, relations, topic.spoken)
 
 
 def concepts_near(

@@ -1,0 +1,177 @@
+"""A page as segments of whole sentences, the form in which category models read it.
+
+Alqaraleh & Sırın feed a network 150 tokens at a time and speak of "sentence level" without
+saying how a page becomes such samples. Ours: sentences are put together as long as they fit;
+title and description are a segment of their own whose words count double.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from html import unescape
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from honeyguide.errors import ModelError
+from honeyguide.text.language import LONGEST as _LONG
+from honeyguide.text.language import language_of
+from honeyguide.text.tokens import stems_of, stop_words
+from honeyguide.types import Link, Page
+
+if TYPE_CHECKING:
+    from honeyguide.text.turkish import Normaliser
+
+LONGEST = 150
+"""Tokens of a segment, as in the paper."""
+SHOWN = 10_000
+"""Characters of a page's text that are read: enough to judge, and the ring stays fast."""
+_HEAD = 1_000
+_TITLE = 2.0
+"""What a token in title or description counts."""
+_CONTEXT = 400
+"""Characters of a link's words that are read."""
+_BREAK = "ǀǁǂ"
+"""Stands between sentences that are read in one pass. Letters, since it must pass for a word."""
+_BETWEEN = f" {_BREAK} "
+_CLICKS = frozenset(f"{_BREAK}\U000107b6\U000107b7\U000107b8")
+"""Its letters, and those that are folded into them."""
+_ENDS = (". ", "! ", "? ", "… ", "\r", "\n", "。", "！", "？")
+"""Where a sentence ends. An abbreviation ends one, too, which costs nothing here, and a pattern
+would cost as much as all the rest."""
+_MEMO = 100_000
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+
+
+class Segments(NamedTuple):
+    """What a page says, in pieces that a model takes whole."""
+
+    tokens: list[list[str]]
+    weights: list[float]
+    """How much a token of each of them counts."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How texts become tokens; a model must be asked about texts read as those it learned from."""
+
+    language: str = "en"
+    normalise: bool = False
+    """Repair Turkish as people type it (slang, repeated letters, missing dots) before."""
+    stem: bool = True
+    """Put stems for words."""
+    stops: bool = False
+    """Keep words that say nothing, such as "and"."""
+
+    @classmethod
+    def of(cls, settings: dict[str, Any]) -> Self:
+        """As a model says that it wants texts read; the model may come from a stranger."""
+        known = {f.name: type(f.default) for f in fields(cls)}
+        for name, value in settings.items():
+            if type(value) is not known.get(name):
+                raise ModelError(f"a model wants texts read in an unknown way: {name[:40]!a}")
+        return cls(**settings)
+
+    def segments(self, page: Page) -> Segments:
+        """The page as a model reads it; no segment is empty, and a page may have none."""
+        if self.normalise and page.tongue not in ("", self.language):
+            # What was heard to be in another language must not be repaired as Turkish.
+            return self._unrepaired.segments(page)
+        title, description = page.title[:_HEAD], page.description[:_HEAD]
+        head = self._joined(f"{title}\n{description}")
+        body = self._joined(_unescaped(page.text[:SHOWN]))
+        return Segments(head + body, [_TITLE] * len(head) + [1.0] * len(body))
+
+    def around(self, links: Sequence[Link]) -> list[list[str]]:
+        """The words of each link and around it: one segment, which may be empty."""
+        texts = [f"{link.anchor} {link.before} {link.after}"[:_CONTEXT] for link in links]
+        found: list[list[str]] = [[]]
+        for token in self._read(_BETWEEN.join(texts)):
+            if token == _BREAK:
+                found.append([])
+            else:
+                found[-1].append(token)
+        if len(found) != len(links) or not _CLICKS.isdisjoint("".join(texts)):
+            # Somebody makes breaks, or swallows them: no link speaks for others.
+            found = [self.tokens(text) for text in texts]
+        return [tokens[:LONGEST] for tokens in found]
+
+    def tokens(self, text: str) -> list[str]:
+        return [token for token in self._read(text) if token != _BREAK]
+
+    def _joined(self, text: str) -> list[list[str]]:
+        """Sentences put together while they fit; one that is too long by itself is cut."""
+        found: list[list[str]] = []
+        for mark in _ENDS:
+            text = text.replace(mark, _BETWEEN)
+        tokens = self._read(text)
+        tokens.append(_BREAK)
+        start = room = 0
+        while start < len(tokens):
+            end = tokens.index(_BREAK, start)
+            for first in range(start, end, LONGEST):
+                piece = tokens[first : min(end, first + LONGEST)]
+                if len(piece) > room:
+                    found.append([])
+                    room = LONGEST
+                found[-1] += piece
+                room -= len(piece)
+            start = end + 1
+        return found
+
+    def _read(self, text: str) -> list[str]:
+        """Tokens, and breaks where they stand in the text."""
+        return list(filter(None, map(self._kept.__getitem__, self._words(text))))
+
+    @cached_property
+    def _words(self) -> Callable[[str], list[str]]:
+        if self.normalise and self.language == "tr":
+            return _normaliser().words
+        return language_of(self.language).words
+
+    @cached_property
+    def _unrepaired(self) -> Self:
+        return replace(self, normalise=False)
+
+    @cached_property
+    def _kept(self) -> Kept:
+        return Kept(self.language, self.stem, self.stops)
+
+
+def _unescaped(text: str) -> str:
+    """With letters for HTML's names of them (``&uuml;``), which plain text from databases is full
+    of, often twice over (``&amp;uuml;``)."""
+    for _ in range(2):
+        if "&" in text:
+            text = _ENTITY.sub(lambda found: unescape(found[0]), text)
+    return text
+
+
+class Kept(dict[str, str]):
+    """Word → the token that stands for it, or '' for none. Fills itself; forgets when full."""
+
+    def __init__(self, language: str, stem: bool, stops: bool) -> None:
+        super().__init__()
+        self._stems = stems_of(language) if stem else None
+        self._stops = frozenset() if stops else stop_words(language)
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MEMO:
+            self.clear()
+        if word == _BREAK:
+            token = word
+        elif word in self._stops:
+            token = ""
+        else:
+            token = self._stems[word] if self._stems is not None else word[:_LONG]
+        if len(word) <= _LONG:
+            self[word] = token
+        return token
+
+
+@lru_cache(maxsize=1)
+def _normaliser() -> Normaliser:
+    from honeyguide.text.turkish import Normaliser
+
+    return Normaliser()  # stop words and stems are our own business, as for any language

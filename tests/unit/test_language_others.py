@@ -1,0 +1,78 @@
+"""Languages of other packages, and dictionary forms by an extra."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+from types import ModuleType
+
+import pytest
+
+from honeyguide.errors import ConfigError, ModelError
+from honeyguide.text import language as module
+from honeyguide.text import lemmas
+from honeyguide.text.language import Language, language_of
+from honeyguide.text.terms import Terms
+from honeyguide.text.tokens import stop_words, words
+
+# What other packages register -------------------------------------------------------------------
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """A package that registers languages."""
+    package = ModuleType("their_languages")
+    monkeypatch.setitem(sys.modules, "their_languages", package)
+    values = {"tlh": "klingon", "ja": "japanese", "en": "klingon", "bad": "bad", "out": "missing"}
+    entries = EntryPoints(
+        EntryPoint(code, f"their_languages:{name}", "honeyguide.languages")
+        for code, name in values.items()
+    )
+    monkeypatch.setattr(module, "_others", lambda: entries)
+    language_of.cache_clear()
+    yield package
+    language_of.cache_clear()
+
+
+def test_others_add_and_replace_languages(registered: ModuleType) -> None:
+    def cut(text: str) -> str:
+        assert "\x1f" not in text, "texts come one by one"
+        return text.replace("機械学習", " 機械学習 ")
+
+    registered.klingon = Language("tlh", stem=lambda word: word.removesuffix("pu'"))  # type: ignore[attr-defined]
+    registered.japanese = lambda: Language("ja", cut=cut, listed=lambda: ["を"], spaced=False)  # type: ignore[attr-defined]
+    assert language_of("tlh").known
+    assert words("機械学習を", "ja") == ["機械学習", "を"]
+    assert stop_words("ja") == {"を"}
+    found = Terms(["機械学習"], "ja").count_all(["今日は", "機械学習を"])
+    assert [count and count.terms for count in found] == [None, {0: 1}]
+    assert Terms(["機械学習"], "ja").count("今日は機械学習を")[0].terms == {0: 1}
+    assert language_of("en").stems["hoping"] == "hope", "English is ours"
+
+
+def test_what_others_get_wrong_is_told(registered: ModuleType) -> None:
+    registered.bad = lambda: "no language"  # type: ignore[attr-defined]
+    with pytest.raises(ModelError, match=r"'bad' is not a Language: their_languages:bad"):
+        language_of("bad")
+    with pytest.raises(ModelError, match=r"'out' cannot be loaded"):
+        language_of("out")
+
+
+# Lemmas -----------------------------------------------------------------------------------------
+
+
+def test_lemmas_where_asked_for() -> None:
+    pytest.importorskip("simplemma", reason="the extra 'lemma' is not installed")
+    english = language_of("en")
+    assert english.lemma("mice") == "mouse"
+    assert english.lemma("Xyzzyq") == "xyzzyq"
+    assert english.lemma("") == ""
+    with pytest.raises(ConfigError, match="no word list for the language 'xx'"):
+        language_of("xx").lemma("word")
+
+
+def test_lemmas_without_simplemma_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    with pytest.raises(ConfigError, match=r"pip install 'honeyguide\[lemma\]'"):
+        lemmas.lemmatiser("en")
