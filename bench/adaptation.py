@@ -30,10 +30,14 @@ CRAWLERS = {
     "hybrid_svm": (
         "hybrid_svm:teacher=none",
         "hybrid_svm:teacher=automatic",
+        "hybrid_svm:teacher=labels",
+        "hybrid_svm:teacher=labels,gate=true",
+        "hybrid_svm:teacher=none,gate=true",
     ),
     "adaptive_links": (
         "adaptive_links:teacher=automatic,once=true",
         "adaptive_links:teacher=automatic",
+        "adaptive_links:teacher=both",
         "adaptive_links:teacher=none",
     ),
 }
@@ -47,10 +51,12 @@ encyclopedia for schools (300 visits) and the departments' course and student pa
 [compare](../how-to/compare.md). An interval without 0 is a difference.
 
 - `hybrid_svm` (Iliou et al.): `none` learns from the topic's examples only, `automatic` adds its own
-  clear verdicts (≥ .8, ≤ .2) every 14 pages.
+  clear verdicts (≥ .8, ≤ .2) every 14 pages, `labels` what a person says, truthfully, of one visited page in
+  five, 50 times at most. `gate=true` drops the order of links at or below the threshold, as the paper
+  drops the links themselves.
 - `adaptive_links` (Barbosa & Freire): `once=true` learns from links once, as the static crawler that
-  the paper compares itself with; `automatic` learns anew as it goes on; `none` never learns from
-  links and follows the page's classifier alone.
+  the paper compares itself with; `automatic` learns anew as it goes on, `both` from labels too; `none` never
+  learns from links and follows the page's classifier alone.
 
 """
 

@@ -149,10 +149,6 @@ def test_answers_in_the_middle_of_a_crawl_make_a_generation(site: Site, tmp_path
         learn={"teacher": "interactive"},
     )
 
-    # With so few answers no link may pass the paper's gate, and then none is better than another.
-    with (folder / "topic.toml").open("a") as topic:
-        topic.write("\n[strategy]\ngate = false\n")
-
     def truth(said: str) -> bytes:
         (url,) = {url for url in re.findall(r"http://\S+", said) if url in kinds}
         return b"y" if kinds[url] else b"n"

@@ -16,6 +16,7 @@ import numpy as np
 from honeyguide.models.examples import settled
 from honeyguide.models.svm import Linear, Rbf, learn
 from honeyguide.text.relevance import Relevance, relevance
+from honeyguide.text.scripts import address
 from honeyguide.text.vectors import Lexicon, fit, page_text
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import path
@@ -44,8 +45,9 @@ class HybridSvm:
     """w2: what the words of the link count."""
     threshold: float = 0.5
     """t: a link must score more than this to be followed."""
-    gate: bool = True
-    """False: links at or below the threshold keep their score and their order."""
+    gate: bool = False
+    """True, as in the paper: links at or below the threshold lose their score, and are followed in
+    the order of their discovery when no other is left. With few labels that is all of them."""
     fewest_links: int = 20
     """The link classifier takes over from the page classifier, which reads the words of links
     until then, once it has so many links of either kind to learn from (ours; the paper had 58)."""
@@ -157,8 +159,8 @@ class HybridSvm:
         return self.page_words, self.page_machine
 
     def _context(self, link: Link) -> str:
-        address = path(link.url) if self.use_url_terms else ""
-        return f"{link.anchor} {link.before} {link.after} {address}"[:_CONTEXT]
+        where = address(path(link.url)) if self.use_url_terms else ""
+        return f"{link.anchor} {link.before} {link.after} {where}"[:_CONTEXT]
 
     def _topic(self) -> Relevance | None:
         if self.keywords or self.description:
