@@ -77,6 +77,38 @@ def test_a_trial_repeats_itself(web: WebSpec) -> None:
     assert one.relevant == two.relevant > 20
 
 
+def test_a_variant_may_want_languages(web: WebSpec) -> None:
+    def told(name: str) -> tuple[object, ...]:
+        one = trial(web, name)
+        found = settings_of(one, drawn(one))
+        return found.topic.language, found.topic.spoken, found.language.predict, found.strategy
+
+    assert told("keyword") == ((), "en", True, {})
+    assert told("keyword:gate=tr+az") == (("tr", "az"), "en", True, {})
+    gated = "keyword:gate=tr,predict=false,anchor_weight=0.5"
+    assert told(gated) == (("tr",), "en", False, {"anchor_weight": 0.5})
+    with pytest.raises(ConfigError, match="did you mean 'tr'"):
+        told("keyword:gate=tur")
+
+
+def test_labels_may_hold_together(tmp_path: Path) -> None:
+    pages = [("a", ["x"], "tr"), ("b", ["x"], "en"), ("c", ["y"], "tr"), ("d", ["x"], None)]
+    file = tmp_path / "some.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps({"url": f"http://e.org/{name}", "html": "", "labels": labels, "lang": lang})
+            + "\n"
+            for name, labels, lang in pages
+        )
+    )
+    some = RecordedWeb.load([file])
+    assert some.labelled("language=tr") == ["http://e.org/a", "http://e.org/c"]
+    assert some.labelled("x & language=tr") == ["http://e.org/a"]
+    assert len(some.labelled("x")) == 3
+    assert telling_words("language=tr", [b"<p>x"], [b"<p>y"]) == ()
+    assert telling_words("birds & language=tr", [b"<p>x"], [b"<p>y"]) == ("birds",)
+
+
 def test_a_start_tells_a_part_of_what_was_drawn(web: WebSpec) -> None:
     whole = trial(web, "honeyguide")
     topic = drawn(whole)

@@ -79,7 +79,8 @@ def settings_of(trial: Trial, topic: Drawn) -> Settings:
         {
             "topic": {
                 "name": trial.topic,
-                "language": trial.web.language,
+                "language": list(chosen.gate),
+                "words": trial.web.language,
                 "keywords": list(keywords),
                 "seeds": list(topic.seeds),
             },
@@ -97,6 +98,7 @@ def settings_of(trial: Trial, topic: Drawn) -> Settings:
             "politeness": {"loopback_delay_s": trial.web.delay_s, "response_factor": 0.0},
             "store": {"warc": False, "min_free_mb": 0},
             "learn": chosen.learn(),
+            "language": {"predict": chosen.predict},
             "strategy": dict(chosen.parameters),
         },
         "the lab",

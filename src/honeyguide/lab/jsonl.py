@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -16,6 +16,8 @@ from honeyguide.url import canonical
 SUFFIXES = (".jsonl.gz", ".jsonl.xz", ".jsonl")
 
 T = TypeVar("T")
+_CODE = 20
+"""Characters of a language's name."""
 
 
 class PageLine(msgspec.Struct):
@@ -27,6 +29,8 @@ class PageLine(msgspec.Struct):
     content_type: str | None = None
     title: str | None = None
     labels: list[str] = []
+    lang: Any = None
+    """Told by whoever recorded it; a page in Turkish is labelled ``language=tr``."""
     outlinks: list[str] = []
 
 
@@ -47,7 +51,7 @@ def read_pages(path: Path) -> Iterator[Recorded]:
             200,
             (("Content-Type", _typed(line.content_type or "text/html", charset)),),
             pack(body),
-            tuple(line.labels),
+            (*line.labels, *_spoken(line.lang)),
             line.title or "",
             pack("\n".join(line.outlinks).encode("utf-8", "replace")),
         )
@@ -81,6 +85,10 @@ def _lines(path: Path, kind: type[T]) -> Iterator[T]:
         raise ConfigError(f"{path}, line {number}: {error}") from error
     except Unreadable as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
+
+
+def _spoken(said: object) -> tuple[str, ...]:
+    return (f"language={said}",) if isinstance(said, str) and 0 < len(said) < _CODE else ()
 
 
 def _stem(path: Path) -> str:

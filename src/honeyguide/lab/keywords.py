@@ -19,7 +19,10 @@ def telling_words(
     label: str, good: Sequence[bytes], others: Sequence[bytes], most: int = _SOME
 ) -> tuple[str, ...]:
     """Words of the label's last part, then those with the best odds between two sets of pages."""
-    named = [w for w in re.split(r"[^\w]+|_", label.rpartition(".")[2].lower()) if len(w) > 2]
+    # ``language=tr`` is a fact about pages, and no name of a topic.
+    labels = [one for one in label.split(" & ") if "=" not in one]
+    name = labels[0].rpartition(".")[2].lower() if labels else ""
+    named = [w for w in re.split(r"[^\w]+|_", name) if len(w) > 2]
     inside, outside = _counts(good), _counts(others)
     odds = {
         word: math.log((n + 0.5) / (len(good) - n + 0.5))

@@ -17,7 +17,7 @@ from math import log, sqrt
 from honeyguide.crawl.collection import Collection
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
-from honeyguide.text.tokens import stems_of, stop_words, words
+from honeyguide.text.tokens import brief, stems_of, stop_words, words
 from honeyguide.url import domain, host
 
 ALIKE = 0.9
@@ -66,8 +66,8 @@ class Overlap:
 
 def overlap(first: Collection, second: Collection, most: int = 5000) -> Overlap:
     """Compare the relevant pages of two collections, the first so many of each."""
-    language = first.settings.topic.language
-    if language != second.settings.topic.language:
+    language = first.settings.topic.spoken
+    if language != second.settings.topic.spoken:
         raise ConfigError(f"{first.name} and {second.name} are crawls in different languages")
     return shared(documents(first, language, most), documents(second, language, most))
 
@@ -86,8 +86,10 @@ def documents(collection: Collection, language: str, most: int) -> list[Document
 def document(url: str, text: str, language: str = "en") -> Document:
     stems, stops = stems_of(language), stop_words(language)
     said = words(text[:_SHOWN], language)
-    kept = (stems[word] for word in said if len(word) > 2 and word not in stops)
-    return Document(domain(host(url)), Counter(stem for stem in kept if stem.isalpha()))
+    kept = (stems[word] for word in said if not brief(word) and word not in stops)
+    # Not isalpha(): vowel signs are no letters to Python.
+    worded = (stem for stem in kept if not any(map(str.isdigit, stem)))
+    return Document(domain(host(url)), Counter(worded))
 
 
 def shared(first: Sequence[Document], second: Sequence[Document]) -> Overlap:

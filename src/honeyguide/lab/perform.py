@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from honeyguide.config import Settings
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.lessons import Answers
 from honeyguide.lab.draws import Drawn, drawn, examples_of, settings_of
 from honeyguide.lab.graph import Graph

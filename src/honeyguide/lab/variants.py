@@ -4,7 +4,9 @@
 ``automatic``, or ``labels``: a person who answers truthfully for one visited page in five, fifty
 times at most (``answers``). ``asks`` says which pages: ``passing`` (one in five as they come by),
 or one after every five, ``chosen`` as ``honeyguide ask`` does or at ``random`` from the same
-pages. ``every`` is the pages between two generations. The rest are the strategy's own parameters.
+pages. ``every`` is the pages between two generations. ``gate`` names the languages that pages
+must be in (``tr``, ``tr+az``), and ``predict=false`` lets them be heard only after the download.
+The rest are the strategy's own parameters.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ class Variant:
     every: int = 14
     asks: str = "passing"
     answers: int = 50
+    gate: tuple[str, ...] = ()
+    predict: bool = True
     parameters: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -59,6 +63,10 @@ def variant(text: str) -> Variant:
             made = replace(made, asks=value)
         elif key == "every":
             made = replace(made, every=int(value))
+        elif key == "gate":
+            made = replace(made, gate=tuple(value.split("+")))
+        elif key == "predict":
+            made = replace(made, predict=bool(_typed(value)))
         elif key == "answers":
             made = replace(made, answers=int(value))
         else:

@@ -137,8 +137,9 @@ class RecordedWeb:
         return record.labels if record else ()
 
     def labelled(self, label: str) -> list[str]:
-        """Addresses of the pages that carry this label."""
-        return [record.url for record in self if label in record.labels]
+        """Addresses of the pages that carry this label, or all of several: ``a & b``."""
+        wanted = set(label.split(" & "))
+        return [record.url for record in self if wanted.issubset(record.labels)]
 
     def urls(self) -> list[str]:
         return [record.url for record in self]

@@ -33,8 +33,9 @@ class Ground:
         self._dice = dice
         topics = list(plan.topics or MANUALS)
         topics.sort(key=lambda topic: dice.number(f"rank of {topic}", 0))
-        self.subjects = (*topics, *LANGUAGES)
-        self.topics = len(topics)
+        self.subjects = (*topics, *(plan.tongues or LANGUAGES))
+        self.topics = len(topics) + len(plan.tongues)
+        """Subjects that are labels: languages, too, if somebody named them."""
         ends = _ends(len(topics), plan)
         mixed = 256 - round(256 * plan.focus)
         self._cast = bytes([*_spread(ends, mixed), *[_MAIN] * (256 - mixed)])
@@ -189,7 +190,8 @@ def _ends(topics: int, plan: MadePlan) -> list[float]:
     """Where each subject's part of 0..1 ends: topics by rank, languages alike."""
     weights = [1 / (rank + 2) for rank in range(topics)]
     shares = [(1 - plan.languages) * weight / sum(weights) for weight in weights]
-    shares += [plan.languages / len(LANGUAGES)] * len(LANGUAGES)
+    tongues = len(plan.tongues or LANGUAGES)
+    shares += [plan.languages / tongues] * tongues
     return list(accumulate(shares))
 
 

@@ -22,7 +22,9 @@ _HOPS = 4
 """Most redirects in a row; old numbers of the first 1 to 4 rounds redirect to the round before."""
 _DEAD: tuple[Kind, ...] = ("gone", "broken", "busy")
 _ROUNDS = 1 + _HOPS + len(_DEAD)
-_NUMBER = re.compile(r"(?:[a-z]+(?:/|\?id=))?(\d{1,15})(?:-[a-z0-9]+)?(?:\.html)?\Z").match
+_NUMBER = re.compile(
+    r"(?:[a-z]{2}/)?(?:[a-z]+(?:/|\?id=))?(\d{1,15})(?:-[a-z0-9]+)?(?:\.html)?\Z"
+).match
 _SLUG = re.compile(r"[A-Za-z]{4,}").findall
 _SECTIONS = ("pages", "articles", "notes", "items", "node", "view", "entry", "text")
 _NOISE = (
@@ -46,6 +48,7 @@ class Target(NamedTuple):
     href: str
     anchor: str
     blurb: str
+    hreflang: str = ""
 
 
 class Roads:
@@ -66,6 +69,24 @@ class Roads:
         first, second = titles[draw % len(titles)], titles[(draw >> 32) % len(titles)]
         copy = "" if original == page else f" ({page})"
         return f"{first}: {second}{copy}" if draw & 1 << 31 else first + copy
+
+    def language(self, host: int, page: int) -> str:
+        """What a page is written in."""
+        return self.books[self._ground.subject(host, page)].language
+
+    def tells(self, host: int) -> bool:
+        """Whether the host's addresses name languages."""
+        share = self._plan.tongue_urls
+        return share > 0 and self._dice.share("tongues", self._ground.source[host]) < share
+
+    def others(self, host: int, language: str) -> dict[str, str]:
+        """Other languages of a host that tells, each with the address of a page in it."""
+        found: dict[str, str] = {}
+        if self.tells(host):
+            for page in range(len(self._ground.slots(host))):
+                found.setdefault(self.language(host, page), self.path(host, page))
+            found.pop(language, None)
+        return found
 
     def original(self, host: int, page: int) -> int:
         """The page that a near copy repeats; every other page itself."""
@@ -90,14 +111,17 @@ class Roads:
         if self._dice.share("telling", host, number) < self._plan.telling_urls:
             slug = self._slug(host, number)
         section = _SECTIONS[(style >> 8) % len(_SECTIONS)]
+        root = "/"
+        if self.tells(host):
+            root = f"/{self.language(host, number % self._ground.numbers(host))}/"
         match style & 3:
             case 0:
-                return f"/{section}/{number}{slug}"
+                return f"{root}{section}/{number}{slug}"
             case 1:
-                return f"/{section}/{number}{slug}.html"
+                return f"{root}{section}/{number}{slug}.html"
             case 2:
-                return f"/{number}{slug}"
-        return f"/{section}?id={number}{slug}"
+                return f"{root}{number}{slug}"
+        return f"{root}{section}?id={number}{slug}"
 
     def _slug(self, host: int, number: int) -> str:
         words = _SLUG(self.title(host, number % self._ground.numbers(host)))
@@ -141,6 +165,7 @@ class Roads:
             self.href(host, goal, page + past * self._ground.numbers(goal)),
             _NOISE[int(chance() * len(_NOISE))] if noisy else title,
             titles[int(chance() * len(titles))],
+            self.language(goal, page) if self.tells(host) else "",
         )
 
     def href(self, host: int, goal: int, number: int) -> str:

@@ -187,6 +187,8 @@ class Writer:
 
     def _whole(self, host: int, title: str, language: str, body: str, mark: Mark) -> bytes:
         design, name = self._design(host), self._ground.name(self._ground.source[host])
+        others = self._roads.others(host, language).items()
+        other = [f'<link rel="alternate" hreflang="{t}" href="{mark(p)}">' for t, p in others]
         paths = ["/", "/about", *(f"/list/{n}" for n in range(min(3, self.listings(host))))]
         menu = [f'<li><a href="{mark(path)}">{_SITE[n]}</a></li>' for n, path in enumerate(paths)]
         if self.calendar(host):
@@ -199,11 +201,20 @@ class Writer:
         ]
         foot.append('<a href="/private/login" rel="nofollow">Sign in</a>')
         return (
-            f'<!DOCTYPE html>\n<html lang="{language}"><head><meta charset="utf-8">'
-            f"<title>{title}</title></head>\n<body>{design.menu.format(''.join(menu))}\n{body}\n"
+            f'<!DOCTYPE html>\n<html lang="{self._declared(host, language)}">'
+            f'<head><meta charset="utf-8">'
+            f"<title>{title}</title>{''.join(other)}</head>\n<body>{design.menu.format(''.join(menu))}\n{body}\n"
             f"<footer><p>{name} — all rights reserved. {' '.join(foot)}</p></footer>"
             "</body></html>\n"
         ).encode()
+
+    def _declared(self, host: int, language: str) -> str:
+        """What a page says of its language: a host may use one template for all of them."""
+        source, share = self._ground.source[host], self._plan.tongue_lies
+        if not share or self._dice.share("tongue lies", source) >= share:
+            return language
+        known = sorted({book.language for book in self._books})
+        return known[self._dice.number("declared", source) % len(known)]
 
 
 def sheet_path(shelf: int, sheet: int) -> str:
@@ -215,7 +226,8 @@ def month_path(month: int) -> str:
 
 
 def _anchor(target: Target, mark: Mark) -> str:
-    return f'<a href="{_address(target.href, mark)}">{target.anchor}</a>'
+    said = f' hreflang="{target.hreflang}"' if target.hreflang else ""
+    return f'<a href="{_address(target.href, mark)}"{said}>{target.anchor}</a>'
 
 
 def _item(target: Target, mark: Mark) -> str:

@@ -8,13 +8,17 @@ from typing import Any, cast
 from honeyguide.config import build
 from honeyguide.errors import ConfigError
 from honeyguide.lab.made.text import MANUALS
+from honeyguide.lab.made.words import WORDS
 
 _MOST_HOSTS = 1_000_000
 _MOST_PAGES = 1_000_000_000_000
 _SHARES = (
     "focus", "locality", "internal", "hubs", "islands", "traps", "near_copies", "mirrors",
-    "errors", "redirects", "languages", "noisy_anchors", "telling_urls",
+    "errors", "redirects", "languages", "noisy_anchors", "telling_urls", "tongue_urls",
+    "tongue_lies",
 )  # fmt: skip
+_NAMES = ("topics", "tongues")
+"""Knobs with several values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,12 @@ class MadePlan:
     """Share of content links that are redirected, three in ten of them more than once."""
     languages: float = 0.1
     """Share of pages in Turkish, Russian, Greek, Arabic and Chinese; they have no label."""
+    tongues: tuple[str, ...] = ()
+    """Other languages for them, such as Turkish and Azerbaijani; then they are labels."""
+    tongue_urls: float = 0.0
+    """Share of hosts with the language in addresses (``/tr/…``) and in hreflang."""
+    tongue_lies: float = 0.0
+    """Share of hosts that declare one and the same language on every page."""
     noisy_anchors: float = 0.3
     """Share of links that say "click here" and the like."""
     telling_urls: float = 0.3
@@ -89,6 +99,9 @@ class MadePlan:
         for topic in self.topics:
             if topic not in MANUALS:
                 raise ConfigError(f"made web: no topic {topic!r}; known: {', '.join(MANUALS)}")
+        for tongue in self.tongues:
+            if tongue not in WORDS:
+                raise ConfigError(f"made web: no language {tongue!r}; known: {', '.join(WORDS)}")
 
 
 def plan_of(spec: str) -> MadePlan:
@@ -99,7 +112,7 @@ def plan_of(spec: str) -> MadePlan:
         if not mark:
             known = ", ".join(field.name for field in fields(MadePlan))
             raise ConfigError(f"made web: {part!r} is not like knob=value; knobs: {known}")
-        raw[name] = tuple(value.split("+")) if name == "topics" else _value(value)
+        raw[name] = tuple(value.split("+")) if name in _NAMES else _value(value)
     return cast("MadePlan", build(MadePlan, raw, "made web", ""))
 
 

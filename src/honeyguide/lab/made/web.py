@@ -109,6 +109,11 @@ class MadeWeb:
         spot = self._spot(url)
         return self._labels(spot) if spot else ()
 
+    def language(self, url: str) -> str:
+        """What a page is written in, whatever it says itself; '' for what is no page."""
+        spot = self._spot(url)
+        return self._roads.language(spot.host, spot.number) if spot and spot.alive else ""
+
     def labelled(self, label: str) -> Iterator[str]:
         """Addresses of all pages of a topic; of a web that is not too large for it."""
         self._countable()

@@ -10,6 +10,13 @@ WORDS = {
         rüzgâr ekmek süt çay kahve yemek masa kapı pencere duvar sokak araba tren gemi uçak yeni
         eski büyük küçük güzel iyi kötü uzun kısa sıcak soğuk açık kapalı gelmek gitmek görmek
         bilmek istemek vermek almak yapmak olmak konuşmak yazmak okumak""",
+    "az": """
+        və bir bu ilə üçün çox daha kimi amma ən qədər sonra olaraq hər şey zaman gün il insan iş
+        yer əl göz baş ev uşaq qadın kişi dünya həyat yol su kitab məktəb şagird müəllim şəhər
+        ölkə kənd dəniz dağ meşə ağac gül quş balıq günəş ay gecə səhər axşam hava yağış qar
+        külək çörək süd çay qəhvə yemək masa qapı pəncərə divar küçə maşın qatar gəmi təyyarə yeni
+        köhnə böyük kiçik gözəl yaxşı pis uzun qısa isti soyuq açıq bağlı gəlmək getmək görmək
+        bilmək istəmək vermək almaq etmək olmaq danışmaq yazmaq oxumaq""",
     "ru": """
         и в не на что он с как это по но они мы весь она так его за быть мочь сказать время год
         человек дело жизнь день рука работа слово место лицо друг глаз вопрос дом сторона страна

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.lab.metrics import harvest
 from honeyguide.lab.papers.crawls import Draw, Given, crawled, given, settings
 from honeyguide.lab.papers.figures import gain
