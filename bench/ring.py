@@ -9,9 +9,11 @@ On pages of the embedded web, after learning from examples and visits. Fetching 
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import json
 import platform
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -21,7 +23,7 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from honeyguide.config import Settings, parse
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.ranking import rank as rank_links
 from honeyguide.crawl.ranking import revise
@@ -33,9 +35,13 @@ from honeyguide.lab.papers.zheng_2008 import DEMO_ONTOLOGY
 from honeyguide.lab.serving import Desk
 from honeyguide.lab.trials import WebSpec, opened
 from honeyguide.lab.web import without_scheme
+from honeyguide.models.categories import save
 from honeyguide.parse.read import read
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
+from honeyguide.text.segments import Reading
+from honeyguide.training.corpus import Corpus
+from honeyguide.training.kinds import Ways, kinds_of, train
 from honeyguide.types import (
     Candidate,
     Example,
@@ -67,6 +73,9 @@ STRATEGIES: dict[str, tuple[str, dict[str, Any], float]] = {
     "ontology_weights": ("ontology_weights", {}, LINEAR),
     "ontology_ann": ("ontology_ann", {}, OTHERS),
     "ontology_ann, house": ("ontology_ann", {"house": True}, OTHERS),
+    "topic_cnn, linear model": ("topic_cnn", {"model": "linear"}, OTHERS),
+    "topic_cnn, paper's network": ("topic_cnn", {"model": "paper"}, OTHERS),
+    "topic_cnn, taught by labels": ("topic_cnn", {}, OTHERS),
     "honeyguide": ("honeyguide", {}, HOUSE),
     "user_utility": ("user_utility", {"warmup": 100}, OTHERS),
     "user_utility, share = 1": ("user_utility", {"warmup": 100, "share": 1.0}, OTHERS),
@@ -79,6 +88,8 @@ class Answered(NamedTuple):
     links: tuple[Link, ...]
     """Exactly 60: the page's own, and others' where it has fewer."""
     good: bool
+    label: str
+    """The topic of the embedded web that it is about, or none of them."""
 
 
 def main() -> None:
@@ -120,7 +131,7 @@ def pages(count: int) -> tuple[list[Answered], list[Answered]]:
 
 
 def answered(desk: Desk, urls: Sequence[str]) -> list[Answered]:
-    found: list[tuple[Response, Page, bool]] = []
+    found: list[tuple[Response, Page, set[str]]] = []
     for url in urls:
         body, headers = desk.answer(without_scheme(url)).body, (("Content-Type", "text/html"),)
         name = Url("http://" + without_scheme(url))
@@ -129,11 +140,17 @@ def answered(desk: Desk, urls: Sequence[str]) -> list[Answered]:
             page = read(response, Link(name))
         except ParseError:
             continue
-        found.append((response, page, TOPIC in desk.web.labels(url)))
+        found.append((response, page, set(desk.web.labels(url))))
     spare = [link for _, one, _ in found for link in one.links]
     return [
-        Answered(response, one, (*one.links, *spare[n * 7 :], *spare)[:LINKS], good)
-        for n, (response, one, good) in enumerate(found)
+        Answered(
+            response,
+            one,
+            (*one.links, *spare[n * 7 :], *spare)[:LINKS],
+            TOPIC in labels,
+            min(labels, default="none"),
+        )
+        for n, (response, one, labels) in enumerate(found)
     ]
 
 
@@ -249,6 +266,9 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
 def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -> Strategy:
     """A strategy that was given the pages as people's labels, and some of them as visits."""
     topic = topics()[TOPIC]
+    if "model" in parameters:
+        folder = category_model(parameters["model"], taught)
+        parameters = {"model": str(folder), "categories": [TOPIC]}
     settings = parse(
         {
             "topic": {
@@ -273,6 +293,19 @@ def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -
         seen = link._replace(yields=Yields(0.2, 5, 0.2, 5, 0.2, link.parent, link.parent, 1, 1, 50))
         examples.append(Example(seen, one.page, 0.9 if one.good else 0.1, "visit"))
     return strategy.learn(examples)
+
+
+def category_model(kind: str, taught: Sequence[Answered]) -> Path:
+    """A model of the embedded web's topics, trained from these pages, in a folder."""
+    reading = Reading()
+    names = sorted({one.label for one in taught})
+    segments = [reading.segments(one.page) for one in taught]
+    labels = [names.index(one.label) for one in taught]
+    corpus = Corpus(segments, labels, tuple(names), reading)
+    folder = Path(tempfile.mkdtemp(prefix="honeyguide-bench-"))
+    save(train(kinds_of(kind)[0], corpus, Ways()), folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def page(found: dict[str, Any]) -> str:

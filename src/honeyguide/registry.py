@@ -19,12 +19,14 @@ OURS = {
     "breadth": "honeyguide.strategies.breadth:Breadth",
     "backlinks": "honeyguide.strategies.backlinks:Backlinks",
     "keyword": "honeyguide.strategies.keyword:Keyword",
+    "link_sorter": "honeyguide.strategies.link_sorter:LinkSorter",
     "ontology_ann": "honeyguide.strategies.ontology_ann:OntologyAnn",
     "ontology_weights": "honeyguide.strategies.ontology_weights:OntologyWeights",
     "hybrid_svm": "honeyguide.strategies.hybrid_svm:HybridSvm",
     "adaptive_links": "honeyguide.strategies.adaptive_links:AdaptiveLinks",
     "user_utility": "honeyguide.strategies.user_utility:UserUtility",
     "honeyguide": "honeyguide.strategies.honeyguide:Honeyguide",
+    "topic_cnn": "honeyguide.strategies.topic_cnn:TopicCnn",
 }
 
 

@@ -23,6 +23,8 @@ _PRAISE = 10
 """More relevant pages than this say no more for a link: a site can make as many as it likes."""
 _CHANCES = [Yields._fields.index(n) for n in ("best", "parents", "group", "siblings", "host")]
 _RELEVANT, _BARREN, _SURPRISE = map(Yields._fields.index, ("relevant", "barren", "surprise"))
+_READ = _SURPRISE + 1
+"""What follows is told to others only."""
 _MIDDLING = 0.1
 
 
@@ -124,8 +126,8 @@ LEFT_OUT = {
 
 def rows_of(links: Sequence[Link], words: Sequence[Words], without: str = "") -> Floats:
     """A row for each link, its columns those of :class:`Evidence`."""
-    yields = np.array([link.yields or _unknown(link) for link in links], np.float64)
-    yields = yields.reshape(len(links), len(Yields._fields))
+    known = [(link.yields or _unknown(link))[:_READ] for link in links]
+    yields = np.array(known, np.float64).reshape(len(links), _READ)
     chances = yields[:, _CHANCES]
     odds = np.log(np.maximum(chances, _NEVER) / np.maximum(1 - chances, _NEVER)) / 3
     said = np.array(words, np.float64).reshape(len(links), len(Words._fields))

@@ -1,0 +1,104 @@
+"""What a category model is worth, told from documents that it did not learn from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.signedinteger[Any]]
+
+_BINS = 10
+
+
+class Each(NamedTuple):
+    """How well one category is told from the others."""
+
+    category: str
+    precision: float
+    recall: float
+    f1: float
+    documents: int
+
+
+class Bin(NamedTuple):
+    """Documents of which the model was about as sure."""
+
+    sure: float
+    right: float
+    documents: int
+
+
+@dataclass(frozen=True)
+class Figures:
+    accuracy: float
+    macro_f1: float
+    deviation: float
+    """Of the accuracy, over the folds."""
+    calibration_error: float
+    """Mean difference between how sure it was and how often right, over ten bins (Naeini, Cooper &
+    Hauskrecht 2015: ECE)."""
+    each: tuple[Each, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    """Row: what it is; column: what the model said."""
+    bins: tuple[Bin, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        found = asdict(self)
+        found["each"] = [one._asdict() for one in self.each]
+        found["bins"] = [one._asdict() for one in self.bins]
+        return found
+
+
+def figures(chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...]) -> Figures:
+    """From the probabilities that each document was given by a model that had not seen it."""
+    said, sure = chances.argmax(axis=1), chances.max(axis=1)
+    right = said == truth
+    size = len(categories)
+    confusion = np.bincount(truth * size + said, minlength=size * size).reshape(size, size)
+    each = tuple(_each(name, n, confusion) for n, name in enumerate(categories))
+    folds = [float(right[fold == number].mean()) for number in np.unique(fold)]
+    bins = _bins(sure, right)
+    return Figures(
+        accuracy=float(right.mean()),
+        macro_f1=float(np.mean([one.f1 for one in each])),
+        deviation=float(np.std(folds, ddof=1)) if len(folds) > 1 else 0.0,
+        calibration_error=sum(b.documents * abs(b.sure - b.right) for b in bins) / len(truth),
+        each=each,
+        confusion=tuple(tuple(map(int, row)) for row in confusion),
+        bins=bins,
+    )
+
+
+def _each(name: str, number: int, confusion: Ints) -> Each:
+    hits, is_it = int(confusion[number, number]), int(confusion[number].sum())
+    said_so = int(confusion[:, number].sum())
+    precision, recall = hits / max(1, said_so), hits / max(1, is_it)
+    f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
+    return Each(name, precision, recall, f1, is_it)
+
+
+def _bins(sure: Floats, right: NDArray[np.bool_]) -> tuple[Bin, ...]:
+    place = np.minimum((sure * _BINS).astype(int), _BINS - 1)
+    found = []
+    for number in range(_BINS):
+        inside = place == number
+        if inside.any():
+            share = float(right[inside].mean())
+            found.append(Bin(float(sure[inside].mean()), share, int(inside.sum())))
+    return tuple(found)
+
+
+def folds_of(labels: Ints, count: int, seed: int) -> Ints:
+    """The fold of each document, every category spread evenly over them."""
+    fold = np.empty(len(labels), dtype=np.int64)
+    dice = np.random.default_rng(seed)
+    for label in np.unique(labels):
+        places = dice.permutation(np.flatnonzero(labels == label))
+        # Not always from the first, lest the last folds get none of the small categories.
+        fold[places] = (np.arange(len(places)) + int(label)) % count
+    return fold

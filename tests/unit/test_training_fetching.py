@@ -1,0 +1,144 @@
+"""A few pages from the web: robots.txt first, no host hurried."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from honeyguide.errors import (
+    ConnectError,
+    DnsError,
+    FetchError,
+    FetchTimeout,
+    Forbidden,
+    TooManyRedirects,
+    WrongType,
+)
+from honeyguide.training.fetching import Visitor
+from honeyguide.types import Page, Request, Response, Url
+
+HERE = Url("http://e.org/a")
+Answers = dict[str, tuple[int, str, str]]
+"""Address → status, location, body."""
+
+
+class Web:
+    """A fetcher with a clock of its own."""
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers, self.now = answers, 1000.0
+        self.asked: list[tuple[str, float]] = []
+
+    async def fetch(self, request: Request) -> Response:
+        self.asked.append((request.url, self.now))
+        if request.url not in self.answers:
+            raise ConnectError(request.url, "nobody there")
+        status, location, body = self.answers[request.url]
+        headers = (("Content-Type", "text/html"), ("Location", location))
+        data = body.encode()
+        return Response(request.url, status, headers, data, data, b"", b"", "", self.now, 0.1)
+
+    async def aclose(self) -> None: ...
+
+    def visitor(self) -> Visitor:
+        async def sleep(seconds: float) -> None:
+            self.now += seconds
+
+        return Visitor(self, clock=lambda: self.now, sleep=sleep)
+
+
+def run(call: Callable[[], Awaitable[Page]]) -> Page:
+    async def main() -> Page:
+        return await call()
+
+    return asyncio.run(main())
+
+
+def test_robots_txt_comes_first_and_hosts_rest() -> None:
+    web = Web(
+        {
+            "http://e.org/robots.txt": (200, "", "User-agent: *\nDisallow: /no\nCrawl-delay: 5"),
+            "http://e.org/a": (200, "", "<title>A</title><p>text"),
+            "http://e.org/b": (200, "", "<p>text"),
+        }
+    )
+    visitor = web.visitor()
+    assert run(lambda: visitor.page(Url("http://e.org/a"))).title == "A"
+    run(lambda: visitor.page(Url("http://e.org/b")))
+    with pytest.raises(Forbidden, match=r"robots\.txt forbids it"):
+        run(lambda: visitor.page(Url("http://e.org/no/x")))
+    assert web.asked == [
+        ("http://e.org/robots.txt", 1000.0),
+        ("http://e.org/a", 1001.0),
+        ("http://e.org/b", 1006.0),
+    ]
+
+
+def test_who_cannot_be_asked_for_robots_txt_is_not_visited() -> None:
+    answers = {"http://e.org/a": (200, "", "<p>text")}
+    web = Web(answers)
+    with pytest.raises(ConnectError, match="nobody answers there"):
+        run(lambda: web.visitor().page(HERE))
+    assert {url for url, _ in web.asked} == {"http://e.org/robots.txt"}
+    web = Web(answers | {"http://e.org/robots.txt": (503, "", "")})
+    with pytest.raises(Forbidden, match="cannot be had"):
+        run(lambda: web.visitor().page(HERE))
+    slow = Web({"http://e.org/robots.txt": (200, "", "User-agent: *\nCrawl-delay: 90")})
+    with pytest.raises(Forbidden, match="90 s"):
+        run(lambda: slow.visitor().page(Url("http://e.org/a")))
+
+
+def test_redirects_are_asked_about_too() -> None:
+    web = Web(
+        {
+            "http://e.org/robots.txt": (404, "", ""),
+            "http://f.org/robots.txt": (200, "", "User-agent: *\nDisallow: /secret"),
+            "http://e.org/a": (301, "http://f.org/b", ""),
+            "http://f.org/b": (200, "", "<title>B</title><p>text"),
+            "http://e.org/bad": (302, "http://f.org/secret", ""),
+            "http://e.org/loop": (302, "/loop", ""),
+            "http://e.org/gone": (410, "", ""),
+            "http://e.org/odd": (301, "mailto:x@e.org", ""),
+        }
+    )
+    visitor = web.visitor()
+    assert run(lambda: visitor.page(Url("http://e.org/a"))).title == "B"
+    for path, error in (
+        ("bad", Forbidden),
+        ("loop", TooManyRedirects),
+        ("gone", FetchError),
+        ("odd", FetchError),
+    ):
+        with pytest.raises(error):
+            run(partial(visitor.page, Url(f"http://e.org/{path}")))
+    assert "http://f.org/secret" not in [url for url, _ in web.asked]
+
+
+class Failing(Web):
+    def __init__(self, error: FetchError) -> None:
+        super().__init__({})
+        self.error = error
+
+    async def fetch(self, request: Request) -> Response:
+        if request.url.endswith("/robots.txt") and isinstance(self.error, WrongType):
+            return Response(request.url, 404, (), b"", b"", b"", b"", "", self.now, 0.1)
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (DnsError(HERE, "NXDOMAIN"), "http://e.org/a: the host cannot be found: NXDOMAIN"),
+        (ConnectError(HERE, "refused"), "http://e.org/a: nobody answers there: refused"),
+        (FetchTimeout(HERE), "http://e.org/a: it takes too long to answer"),
+        (WrongType(HERE, "application/json"), "http://e.org/a: this is not a page: application"),
+        (Forbidden(HERE, "e.org is private"), "http://e.org/a: e.org is private"),
+    ],
+)
+def test_the_cause_is_named(error: FetchError, said: str) -> None:
+    with pytest.raises(type(error)) as raised:
+        run(lambda: Failing(error).visitor().page(HERE))
+    assert str(raised.value).startswith(said)
