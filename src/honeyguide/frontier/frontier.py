@@ -26,6 +26,7 @@ from honeyguide.frontier.scribe import Scribe
 from honeyguide.frontier.seen import Seen
 from honeyguide.frontier.sites import Sites
 from honeyguide.frontier.texts import Texts
+from honeyguide.frontier.view import Glance, glance
 from honeyguide.frontier.waiting import Waiting
 from honeyguide.protocols import Log, Rank
 from honeyguide.types import Candidate, Link, Url
@@ -212,6 +213,10 @@ class LinkFrontier:
         for host, count in zip(self._choice.hosts, waiting.tolist(), strict=True):
             parked = host.parked if host.parked > self._choice.now else 0.0
             yield HostView(host.name, count, host.busy, host.rests, parked)
+
+    def glance(self, now: float, hosts: int, top: int) -> Glance:
+        """What waits, in a few numbers, with so many hosts and links of it."""
+        return glance(self._rows, self._choice, self._texts, now, hosts, top)
 
     def _admit(self, new: dict[int, Candidate]) -> list[Host]:
         """The hosts of new links, after those have left for whom their site has no room."""

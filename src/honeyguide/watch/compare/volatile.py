@@ -68,6 +68,10 @@ class Memory:
     def open(self, key: str) -> Memory:
         return replace(self, added=self.added - {key}, opened=self.opened | {key[:_LENGTH]})
 
+    def forget(self, key: str) -> Memory:
+        """What people said of it; what was learned stays."""
+        return replace(self, added=self.added - {key}, opened=self.opened - {key})
+
     def to_json(self) -> str:
         # What people said goes first: a page can have any number of restless places.
         said: dict[str, object] = {"added": sorted(self.added), "opened": sorted(self.opened)}

@@ -7,7 +7,7 @@ A rule says what one channel wants to hear. What it wants waits until :func:`due
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import NamedTuple, get_args
 
@@ -164,6 +164,25 @@ def would_have(rule: Rule, changes: Iterable[Change]) -> Trial:
         else:
             told.append(change)
     return Trial(tuple(told), tuple(kept))
+
+
+def at_each(rule: Rule, changes: Iterable[tuple[Sequence[ChangeKind], int, int]]) -> list[int]:
+    """How many past changes the rule would have told if its least significance were 0, 0.01 … 1.
+
+    The changes are counted: (kinds, hundredths of significance, how many). Pages and words are not
+    looked at, so that a rule that asks for some tells fewer.
+    """
+    told = [0] * 101
+    plain = replace(rule, pages=(), words=())
+    for kinds, hundredths, count in changes:
+        light = Change(Url(""), 0.0, tuple(kinds))
+        if not wanted(replace(plain, significance=0.0), light):
+            continue
+        # Even what weighs nothing is told by the strictest rule: it is not a matter of weight.
+        anyway = wanted(replace(plain, significance=1.0), light)
+        for threshold in range(101 if anyway else hundredths + 1):
+            told[threshold] += count
+    return told
 
 
 def _fits(pattern: str, url: Url) -> bool:

@@ -18,7 +18,7 @@ Only what is due before the next correction stands in the heap; the rest are row
 from __future__ import annotations
 
 import math
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, nsmallest
 from typing import Literal
 
 from honeyguide.types import Url
@@ -184,6 +184,14 @@ class Schedule:
             spent=not self._bucket.ready(now),
         )
         return Why(known, weight, seen, max(due, now), reason(known, weight, last, due, case))
+
+    def soonest(self, now: float, count: int) -> list[tuple[Url, float]]:
+        """The pages that will be due first, and when; looks at every page."""
+        self._advance(now)
+        rows = self._rows
+        dues = ((min(self._prices.due(r), float(rows.due[r])), r) for r in rows.free().tolist())
+        first = nsmallest(count, dues)
+        return [(key, max(due, now)) for due, row in first if (key := rows.keys[row]) is not None]
 
     def _know(self, row: int, rate: Rate | None, weight: float | None) -> None:
         rows = self._rows

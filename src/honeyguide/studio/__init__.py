@@ -1,0 +1,1 @@
+"""The studio: a local web page on which people look, label and steer."""

@@ -1,0 +1,153 @@
+"""The studio's application: the gate, the API, and the page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as Path_
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from honeyguide.studio import (
+    changes,
+    collection,
+    compare,
+    control,
+    label,
+    live,
+    metrics,
+    openapi,
+    rendered,
+    start,
+)
+from honeyguide.studio.answering import Desk, drained, problem
+from honeyguide.studio.auth import HEADERS, PAGE_POLICY, Gate
+from honeyguide.studio.kept import Kept
+from honeyguide.studio.pages import Pages, onward, refusal
+from honeyguide.studio.routes import Route
+from honeyguide.studio.runs import Runs
+
+SEND_S = 60.0
+"""A listener that takes nothing for so long is cut."""
+_DRAINED = 100_000
+"""Bytes of a body that are taken from somebody who was refused."""
+
+
+def routes() -> tuple[Route, ...]:
+    """Everything that may be asked of the studio."""
+    screens = (start, control, live, collection, rendered, label, changes, compare, metrics)
+    return tuple(route for screen in screens for route in screen.ROUTES)
+
+
+def build(gate: Gate, runs: Runs, kept: Kept) -> ASGIApp:
+    """The whole application, on the folder of collections that the runs are in."""
+    return Guarded(_inner(routes(), Desk(runs, kept), Pages()), gate)
+
+
+def _inner(known: Sequence[Route], desk: Desk, pages: Pages) -> Starlette:
+    @cache
+    def document() -> bytes:
+        return msgspec.json.encode(openapi.describe(known))
+
+    async def described(_: Request) -> Response:
+        return Response(document(), media_type="application/json")
+
+    async def docs(_: Request) -> Response:
+        headers = {"Content-Security-Policy": PAGE_POLICY}
+        return Response(openapi.page(known), media_type="text/html", headers=headers)
+
+    async def static(request: Request) -> Response:
+        name = request.path_params.get("path", "index.html")
+        found = pages.get(name, request.headers.get("if-none-match", ""))
+        if found is None:
+            return problem(404, "there is no such file")
+        return Response(found.body, found.status, found.headers)
+
+    async def unknown(_: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        why = {404: "there is nothing at this path", 405: "this path takes another method"}
+        headers = getattr(error, "headers", None) or {}
+        answer = problem(status, why.get(status, "this cannot be answered"))
+        answer.headers.update(headers)
+        return answer
+
+    # One path may have several methods, and of two paths the one without a placeholder goes first.
+    ordered = sorted(known, key=lambda route: "{" in route.path.rpartition("/")[2])
+    return Starlette(
+        routes=[
+            Path_("/", static, methods=["GET"]),
+            Path_("/static/{path:path}", static, methods=["GET"]),
+            Path_("/api/openapi.json", described, methods=["GET"]),
+            Path_("/api/docs", docs, methods=["GET"]),
+            *(Path_(r.path, desk.endpoint(r), methods=[r.method]) for r in ordered),
+        ],
+        exception_handlers={HTTPException: unknown},
+    )
+
+
+class _Stalled(Exception):
+    """The listener takes nothing."""
+
+
+class Guarded:
+    """The gate before the application, and the headers of safety on every answer."""
+
+    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+        self._app = app
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            return await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            return await send({"type": "websocket.close", "code": 1008})
+        headers = {
+            key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]
+        }
+        query = scope["query_string"].decode("latin-1")
+        refused = self._gate.refuses(scope["method"], scope["path"], query, headers)
+        sender = _safe(send)
+        if refused is None:
+            # One that takes nothing is cut by the server when nothing more comes from here.
+            with suppress(_Stalled):
+                await self._app(scope, receive, sender)
+            return None
+        if refused.foreign:
+            answer = Response(onward(), 200, {"Set-Cookie": refused.cookie}, "text/html")
+        elif refused.cookie:
+            answer = Response(b"", 303, {"Location": "/", "Set-Cookie": refused.cookie})
+        elif scope["path"] == "/":
+            answer = Response(refusal(refused.why), refused.status, media_type="text/html")
+        else:
+            answer = problem(refused.status, refused.why)
+        await drained(receive, _DRAINED)
+        answer.headers["Connection"] = "close"
+        return await answer(scope, receive, sender)
+
+
+def _safe(send: Send) -> Send:
+    async def sender(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given: list[Any] = list(message.get("headers", ()))
+            names = {key.lower() for key, _ in given}
+            given += [
+                (key.lower().encode(), value.encode("latin-1"))
+                for key, value in HEADERS.items()
+                if key.lower().encode() not in names
+            ]
+            message = {**message, "headers": given}
+        try:
+            async with asyncio.timeout(SEND_S):
+                await send(message)
+        except TimeoutError:
+            raise _Stalled from None
+
+    return sender

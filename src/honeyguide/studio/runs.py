@@ -1,0 +1,222 @@
+"""Crawls and watches that the studio started: each a ``honeyguide`` process of its own.
+
+Pausing is stopping cleanly: everything that was fetched is kept, and going on is starting again.
+What other processes do is seen by the collection's lock, and left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import RLock, Thread
+from typing import IO, Any, Literal
+
+import msgspec
+
+from honeyguide.errors import ConfigError, StoreError
+from honeyguide.store.lock import holder
+
+Kind = Literal["crawl", "watch"]
+State = Literal["idle", "running", "stopping", "paused", "finished", "failed", "elsewhere"]
+
+_KEPT = 200
+"""Lines of a process's talk that are kept …"""
+_LINE = 8_000
+"""… and characters of each."""
+_SHOWN = 40
+_MOST = 8
+"""Processes at once: each crawl is worth a core."""
+_PATIENCE_S = 30.0
+"""A process that was asked to stop has so long when the studio ends."""
+
+
+class RunState(msgspec.Struct, frozen=True):
+    """How it stands with a collection's crawl or watch."""
+
+    state: State
+    """``elsewhere``: another process than the studio's crawls or watches it."""
+    kind: str = ""
+    pid: int | None = None
+    since: float | None = None
+    """When it was started."""
+    ended: float | None = None
+    said: str = ""
+    """The last lines of what it said, once it has ended …"""
+    summary: str = ""
+    """… and what it came to, if it ended well."""
+    arguments: tuple[str, ...] = ()
+
+
+class _Run:
+    """One process, and what became of it."""
+
+    def __init__(self, command: Sequence[str], kind: Kind, arguments: Sequence[str]) -> None:
+        self.kind, self.arguments = kind, tuple(arguments)
+        self.since = time.time()
+        self.ended: float | None = None
+        self.asked: Literal["", "pause", "stop"] = ""
+        self._lines: deque[str] = deque(maxlen=_KEPT)
+        try:
+            # A session of its own: Ctrl-C on the studio's terminal is the studio's to pass on.
+            self.process = subprocess.Popen(  # noqa: S603 - our own program, no shell
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ConfigError(f"honeyguide could not be started: {error}") from error
+        assert self.process.stdout is not None
+        self._reader = Thread(target=self._listen, args=(self.process.stdout,), daemon=True)
+        self._reader.start()
+
+    def _listen(self, talk: IO[bytes]) -> None:
+        with talk:
+            while line := talk.readline(_LINE):
+                self._lines.append(line.decode("utf-8", "replace").rstrip())
+        self.process.wait()
+        self.ended = time.time()
+
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def said(self) -> tuple[str, str]:
+        """Its last lines, and a summary of the report that it ends with."""
+        self._reader.join(0.5)
+        talk, summary = [], ""
+        for line in list(self._lines)[-_SHOWN:]:
+            if report := _report(line):
+                summary = report
+            else:
+                talk.append("".join(c for c in line[:1_000] if c.isprintable()))
+        return "\n".join(talk), summary
+
+    def signal(self, number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+    def end(self) -> State:
+        """What its end means; called once it is dead."""
+        if self.asked:
+            return "paused" if self.asked == "pause" else "finished"
+        return "finished" if self.process.returncode == 0 else "failed"
+
+
+def _report(line: str) -> str:
+    """The report of a crawl or a watch, in words; '' if the line is none."""
+    if not line.startswith("{"):
+        return ""
+    try:
+        facts = msgspec.json.decode(line, type=dict[str, Any])
+        if "reason" in facts:
+            return f"{facts['visits']} visits, {facts['relevant']} relevant: {facts['reason']}"
+        return f"{facts['visits']} visits, {facts['changes']} changes"
+    except (msgspec.DecodeError, KeyError):
+        return ""
+
+
+class Runs:
+    """At most one process for each collection; safe for threads."""
+
+    def __init__(
+        self, root: Path, command: Sequence[str] = (sys.executable, "-m", "honeyguide")
+    ) -> None:
+        self.root = root
+        self._command = tuple(command)
+        self._runs: dict[Path, _Run] = {}
+        self._lock = RLock()
+        self._closed = False
+
+    def state(self, folder: Path) -> RunState:
+        """How it stands now."""
+        with self._lock:
+            run = self._runs.get(folder)
+            if run is not None and run.alive:
+                state: State = "stopping" if run.asked else "running"
+                pid = run.process.pid
+                return RunState(state, run.kind, pid, run.since, arguments=run.arguments)
+        if (pid_ := holder(folder / "lock")) is not None:
+            return RunState("elsewhere", pid=pid_)
+        if run is None:
+            return RunState("idle")
+        said, summary = run.said()  # first: it waits until all is heard
+        return RunState(
+            run.end(), run.kind, None, run.since, run.ended, said, summary, run.arguments
+        )
+
+    def start(self, folder: Path, kind: Kind, arguments: Sequence[str] = ()) -> RunState:
+        """Start, or go on."""
+        with self._lock:
+            if self._closed:
+                raise StoreError("the studio is ending")
+            run = self._runs.get(folder)
+            if run is not None and run.alive:
+                doing = "being stopped" if run.asked else f"running ({run.kind})"
+                raise StoreError(f"{folder.name} is {doing} already")
+            if (pid := holder(folder / "lock")) is not None:
+                raise StoreError(
+                    f"{folder.name} is in use by process {pid}, which we did not start"
+                )
+            if sum(run.alive for run in self._runs.values()) >= _MOST:
+                raise StoreError(f"{_MOST} crawls and watches run already; pause one of them first")
+            command = (*self._command, kind, str(folder), "--json", *arguments)
+            self._runs[folder] = _Run(command, kind, arguments)
+        return self.state(folder)
+
+    def resume(self, folder: Path) -> RunState:
+        """Go on with what was paused, or ended."""
+        with self._lock:
+            run = self._runs.get(folder)
+            return self.start(folder, run.kind if run else "crawl", run.arguments if run else ())
+
+    def stop(self, folder: Path, *, pause: bool = False, force: bool = False) -> RunState:
+        """Ask it to finish what is under way and end; by force, end it at once (nothing that was
+        finished is lost by that)."""
+        with self._lock:
+            run = self._runs.get(folder)
+            if run is None or not run.alive:
+                if (pid := holder(folder / "lock")) is not None:
+                    raise StoreError(
+                        f"process {pid} was not started by this studio; stop it where it runs"
+                    )
+                raise StoreError(f"{folder.name} is not running")
+            if force:
+                run.asked = run.asked or "stop"
+                run.signal(signal.SIGKILL)
+            elif not run.asked:
+                # Once only: a second one would break off what the first asked to finish.
+                run.asked = "pause" if pause else "stop"
+                run.signal(signal.SIGINT)
+        return self.state(folder)
+
+    def running(self) -> int:
+        with self._lock:
+            return sum(run.alive for run in self._runs.values())
+
+    def close(
+        self, patience_s: float = _PATIENCE_S, wait: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Ask all to stop, wait for them, and end those that do not."""
+        with self._lock:
+            self._closed = True
+            alive = [run for run in self._runs.values() if run.alive]
+            for run in alive:
+                if not run.asked:
+                    run.asked = "stop"
+                    run.signal(signal.SIGINT)
+        waited = 0.0
+        while waited < patience_s and any(run.alive for run in alive):
+            wait(0.05)
+            waited += 0.05
+        for run in alive:
+            if run.alive:
+                run.signal(signal.SIGKILL)
+                run.process.wait()

@@ -1,0 +1,142 @@
+// Changes: the feed, how many messages another threshold would have brought, and the next visits.
+import { el, fill, outside } from "../lib/dom.js";
+import { ago, number, score } from "../lib/format.js";
+import * as diff from "../lib/diff.js";
+import * as keys from "../lib/keys.js";
+import { button, empty, failed, field, select, toast, waiting } from "../lib/parts.js";
+import { chip, to } from "./changes/words.js";
+import { trial } from "./changes/trial.js";
+import { visits } from "./changes/visits.js";
+
+const KINDS = [["", "any kind"], ["content", "content"], ["minor", "minor"], ["data", "data (prices …)"], ["links", "links"], ["structure", "structure"], ["cosmetic", "cosmetic"], ["new", "new page"], ["moved", "moved"], ["gone", "gone"], ["back", "back again"], ["blocked", "blocked"], ["soft_404", "gone, but says it is not"]];
+const SPANS = [["", "any time"], ["1", "last day"], ["7", "last week"], ["30", "last month"]];
+const LIMIT = 30;
+
+export async function show(main, params, api) {
+  const path = (rest) => api.path(params.name, rest);
+  const filter = { kind: "", least: 0, host: "", days: "", unseen: "", ...params.query };
+  let next = null;
+  let turn = 0;
+
+  const list = el("div", { class: "stack", "aria-live": "off" });
+  const more = el("div", { class: "pages" });
+  const head = el("p", { class: "muted", role: "status" });
+  const slider = trial(api, params.name, (least) => { filter.least = least; load(); });
+  const soon = visits(api, params.name);
+  const host = el("input", { type: "search", value: filter.host, placeholder: "example.org", maxlength: "300", on: { change: () => { filter.host = host.value; load(); } } });
+  const unseen = el("input", { type: "checkbox", checked: Boolean(filter.unseen), on: { change: () => { filter.unseen = unseen.checked || ""; load(); } } });
+  fill(
+    main,
+    el("h1", {}, "Changes"),
+    el("div", { class: "toolbar" },
+      field("Kind", select(KINDS, filter.kind, (value) => { filter.kind = value; load(); })),
+      field("When", select(SPANS, filter.days, (value) => { filter.days = value; load(); })),
+      field("Host", host),
+      field("Only what I have not seen", unseen),
+      button("Mark all shown as seen", () => sawAll()),
+    ),
+    el("div", { class: "split" }, el("div", {}, head, list, more), el("div", { class: "stack" }, slider.element, soon.element)),
+  );
+
+  async function load(after = null) {
+    turn += 1;
+    const mine = turn;
+    if (!after) fill(list, waiting());
+    try {
+      const found = await api.get(path("changes"), { ...filter, least: filter.least || "", after, limit: LIMIT });
+      if (mine !== turn) return;
+      next = found.next;
+      if (!after) fill(list);
+      list.append(...found.rows.map(card));
+      const filtered = filter.kind || filter.host || filter.days || filter.unseen || filter.least;
+      head.textContent = `${number(found.total)} changes in all, on ${number(found.watched)} watched pages`;
+      if (!list.childElementCount) fill(list, nothing(found, filtered));
+      fill(more, next && button("Older ones", () => load(next)));
+    } catch (error) {
+      if (error?.name !== "AbortError" && mine === turn) fill(list, failed(error, () => load(after)));
+    }
+  }
+
+  function nothing(found, filtered) {
+    if (filtered && found.total) return empty("No change passes these filters", "Widen them, or lower the least significance.");
+    if (found.watched) return empty("Nothing has changed yet", "The watch comes back to the pages by itself, as often as they are worth it.");
+    return empty("Nothing is watched yet", "A watch comes back to relevant pages, keeps every version and tells what changed.", el("a", { class: "button primary", href: to(params.name, "start") }, "Start a watch"));
+  }
+
+  function card(row) {
+    const known = row.old !== null && row.new !== null;
+    const link = el("a", { href: to(params.name, `diff/${row.id}`) }, known ? `versions ${row.old} → ${row.new}` : "what is known");
+    const node = el("article", { class: ["card", row.seen && "seen"], dataset: { id: row.id } });
+    const seen = el("button", { type: "button", class: "quiet", on: { click: () => saw(row, node) } });
+    const label = () => { seen.textContent = row.seen ? "Seen ✓" : "Mark as seen"; seen.setAttribute("aria-pressed", String(Boolean(row.seen))); };
+    label();
+    row.redraw = label;
+    fill(
+      node,
+      el("div", { class: "row spread" }, el("div", { class: "row" }, row.kinds.map(chip), el("span", { class: "chip", title: "significance, 0 to 1" }, score(row.significance))), el("span", { class: "muted" }, ago(row.at))),
+      el("p", {}, outside(row.url)),
+      row.detail && el("p", {}, row.detail),
+      row.told.length > 0 && diff.inline(row.told),
+      el("div", { class: "row spread" }, el("span", { class: "muted" }, extra(row)), el("span", { class: "row" }, link, seen)),
+    );
+    node.row = row;
+    return node;
+  }
+
+  function extra(row) {
+    const parts = [];
+    if (row.edits > row.told.length) parts.push(`and ${number(row.edits - row.told.length)} more edits`);
+    if (row.links_added) parts.push(`${number(row.links_added)} links came`);
+    if (row.links_removed) parts.push(`${number(row.links_removed)} links went`);
+    if (row.masked) parts.push(`${number(row.masked)} places that differ every time`);
+    return parts.join(", ");
+  }
+
+  async function saw(row) {
+    try {
+      await api.post(path("changes/seen"), { ids: [row.id], seen: !row.seen });
+      row.seen = row.seen ? null : Date.now() / 1000;
+      row.redraw();
+    } catch (error) {
+      if (error?.name !== "AbortError") toast(error.message, "error");
+    }
+  }
+
+  async function sawAll() {
+    const rows = [...list.children].map((node) => node.row).filter((row) => row && !row.seen);
+    if (!rows.length) return toast("All of these are seen.");
+    for (let at = 0; at < rows.length; at += 500) await api.post(path("changes/seen"), { ids: rows.slice(at, at + 500).map((row) => row.id) });
+    rows.forEach((row) => { row.seen = Date.now() / 1000; row.redraw(); });
+    toast(`${number(rows.length)} marked as seen.`, "good", {
+      undo: async () => {
+        try {
+          await api.post(path("changes/seen"), { ids: rows.slice(0, 500).map((row) => row.id), seen: false });
+          rows.slice(0, 500).forEach((row) => { row.seen = null; row.redraw(); });
+        } catch (error) {
+          if (error?.name !== "AbortError") toast(error.message, "error");
+        }
+      },
+    });
+  }
+
+  const go = (by) => {
+    const cards = [...list.querySelectorAll("article")];
+    const at = cards.findIndex((node) => node.contains(document.activeElement));
+    const node = cards[Math.min(cards.length - 1, Math.max(0, at + by))];
+    node?.querySelector("a[href^='#']")?.focus();
+    node?.scrollIntoView({ block: "nearest" });
+  };
+  const unbind = keys.bind("Changes", {
+    j: ["next change", () => go(1)],
+    k: ["the change before", () => go(-1)],
+    e: ["mark the one that has the focus as seen", () => { const row = document.activeElement?.closest?.("article")?.row; if (row) saw(row); }],
+  });
+  slider.refresh(filter.least);
+  soon.refresh();
+  await load();
+  return () => {
+    unbind();
+    soon.stop();
+    slider.stop();
+  };
+}

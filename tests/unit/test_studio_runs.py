@@ -1,0 +1,187 @@
+"""Processes that the studio starts, with a small program in the crawler's place."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from honeyguide.errors import ConfigError, StoreError
+from honeyguide.store.lock import Lock
+from honeyguide.studio.runs import Runs, RunState
+
+PROGRAM = """
+import json, pathlib, signal, sys, time
+folder = pathlib.Path(sys.argv[2])
+behave = (folder / "behave").read_text()
+print("argv", *sys.argv[3:], flush=True)
+if behave == "fail":
+    print("honeyguide: the disk is full \\x1b[31m", file=sys.stderr)
+    sys.exit(8)
+if behave == "chatty":
+    for number in range(5000):
+        print("line", number, "x" * 2000)
+    sys.exit(3)
+asked = []
+def stop(*_):
+    asked.append(1)
+signal.signal(signal.SIGINT, stop)
+(folder / "ready").touch()
+while behave == "deaf" or not asked:
+    time.sleep(0.01)
+print(json.dumps({"visits": 7, "relevant": 3, "reason": "you asked for it"}))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "birds").mkdir()
+    return tmp_path / "birds"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Runs]:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    found = Runs(tmp_path, (sys.executable, str(program)))
+    yield found
+    found.close(patience_s=0.0)
+
+
+def started(runs: Runs, folder: Path, behave: str = "", *arguments: str) -> RunState:
+    (folder / "behave").write_text(behave)
+    (folder / "ready").unlink(missing_ok=True)
+    state = runs.start(folder, "crawl", arguments)
+    if behave in ("", "deaf"):
+        until(lambda: (folder / "ready").exists())
+    return state
+
+
+def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+    """A process takes its time; nothing else here waits."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def ended(runs: Runs, folder: Path) -> RunState:
+    until(lambda: runs.state(folder).pid is None)
+    return runs.state(folder)
+
+
+def test_pause_is_a_clean_stop_and_resume_goes_on(runs: Runs, folder: Path) -> None:
+    assert runs.state(folder) == RunState("idle")
+    state = started(runs, folder, "", "--pages=5")
+    assert (state.state, state.kind, state.arguments) == ("running", "crawl", ("--pages=5",))
+    assert runs.stop(folder, pause=True).state == "stopping"
+    paused = ended(runs, folder)
+    assert paused.state == "paused"
+    assert paused.summary == "7 visits, 3 relevant: you asked for it"
+    assert "argv --json --pages=5" in paused.said
+    (folder / "ready").unlink()
+    again = runs.resume(folder)
+    assert (again.state, again.arguments) == ("running", ("--pages=5",))
+    until(lambda: (folder / "ready").exists())
+    runs.stop(folder)
+    assert ended(runs, folder).state == "finished"
+
+
+def test_a_second_pause_does_not_break_off_the_first(runs: Runs, folder: Path) -> None:
+    started(runs, folder)
+    runs.stop(folder, pause=True)
+    if runs.state(folder).state == "stopping":
+        runs.stop(folder)
+    assert ended(runs, folder).summary
+
+
+def test_a_failure_is_told_in_the_process_own_words(runs: Runs, folder: Path) -> None:
+    started(runs, folder, "fail")
+    failed = ended(runs, folder)
+    assert failed.state == "failed"
+    assert "the disk is full" in failed.said
+    assert "\x1b" not in failed.said
+
+
+def test_what_a_process_says_is_bounded(runs: Runs, folder: Path) -> None:
+    started(runs, folder, "chatty")
+    said = ended(runs, folder).said
+    assert "line 4999" in said
+    assert len(said) < 50_000
+
+
+def test_one_process_for_a_collection(runs: Runs, folder: Path) -> None:
+    started(runs, folder)
+    with pytest.raises(StoreError, match="already"):
+        runs.start(folder, "watch")
+    assert runs.running() == 1
+
+
+def test_one_that_does_not_listen_can_be_killed(runs: Runs, folder: Path) -> None:
+    started(runs, folder, "deaf")
+    runs.stop(folder)
+    assert runs.state(folder).state == "stopping"
+    runs.stop(folder, force=True)
+    assert ended(runs, folder).state == "finished"
+
+
+def test_a_stranger_is_seen_and_left_alone(runs: Runs, folder: Path) -> None:
+    lock = Lock(folder / "lock")
+    try:
+        assert runs.state(folder) == RunState("elsewhere", pid=os.getpid())
+        with pytest.raises(StoreError, match=str(os.getpid())):
+            runs.start(folder, "crawl")
+        with pytest.raises(StoreError, match=str(os.getpid())):
+            runs.stop(folder, force=True)
+    finally:
+        lock.close()
+    with pytest.raises(StoreError, match="not running"):
+        runs.stop(folder)
+
+
+def test_only_so_many_at_once(runs: Runs, tmp_path: Path) -> None:
+    for number in range(8):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "behave").write_text("deaf")
+        runs.start(folder, "crawl")
+    (tmp_path / "more").mkdir()
+    with pytest.raises(StoreError, match="pause one"):
+        runs.start(tmp_path / "more", "crawl")
+
+
+def test_the_end_of_the_studio_is_the_end_of_its_processes(runs: Runs, folder: Path) -> None:
+    pid = started(runs, folder).pid
+    assert pid is not None
+    runs.close()
+    assert runs.running() == 0
+    assert runs.state(folder).summary
+    with pytest.raises(StoreError, match="ending"):
+        runs.start(folder, "crawl")
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
+    with pytest.raises(ConfigError, match="could not be started"):
+        Runs(tmp_path, (str(tmp_path / "nothing"),)).start(folder, "crawl")
+
+
+def test_control_c_on_the_terminal_reaches_the_studio_only(runs: Runs, folder: Path) -> None:
+    """A process in the studio's group would hear it twice, and break off."""
+    pid = started(runs, folder).pid
+    assert pid is not None
+    assert os.getpgid(pid) != os.getpgid(0)
+
+
+def test_the_real_program_ends_on_one_interrupt(tmp_path: Path) -> None:
+    """What pausing sends is what ``honeyguide`` takes for Ctrl-C, also while it starts."""
+    done = subprocess.Popen(
+        [sys.executable, "-m", "honeyguide", "watch", str(tmp_path)], stderr=subprocess.DEVNULL
+    )
+    done.send_signal(signal.SIGINT)
+    assert done.wait(20) != 0
