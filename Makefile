@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit
+.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -24,6 +24,9 @@ demo: $(READY) ## a focused crawl of the embedded web, offline, beside breadth-f
 test: $(READY) ## the whole test suite
 	@$(BIN)/python -m pytest
 
+browser: $(READY) ## install Chromium for the browser tests, where there is none
+	@$(BIN)/python -m tools.install_browser
+
 check: $(READY) ## ruff, mypy, import rules
 	@$(BIN)/ruff check src tests bench tools
 	@$(BIN)/ruff format --check src tests bench tools
@@ -36,9 +39,13 @@ fix: $(READY) ## let ruff mend what it can
 
 docs: $(READY) ## write the generated pages of the docs
 	@$(BIN)/python tools/make_reference.py
+	@$(BIN)/python tools/make_api.py
+
+# The extras that the tests use. PyTorch is some gigabytes: tests of it skip where it is missing.
+LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet
 
 lock: ## resolve the pinned versions anew
-	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 --all-extras --group dev pyproject.toml \
+	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 $(LOCKED) --group dev pyproject.toml \
 	  --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
 clean: ## remove the environment and what was built
@@ -88,3 +95,18 @@ bench-watch: $(READY) ## revisits beside urlwatch, changedetection.io and webcha
 
 bench-revisit: $(READY) ## when to come back: our schedule beside others, simulated (some 10 minutes)
 	@$(BIN)/python bench/revisit.py
+
+bench-languages: $(READY) ## languages heard and foretold, confusion tables (fetches Django's translations)
+	@$(BIN)/python bench/languages.py --write
+
+bench-language: $(READY) ## the language gate beside none: make bench-language FOLDER=…
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-language FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/language_gate.py "$(FOLDER)"
+
+bench-categories: $(READY) ## nets and a linear model on labelled texts: make bench-categories FILE=….jsonl.gz
+	@test -n "$(FILE)" || { echo "where are the labelled texts? make bench-categories FILE=….jsonl.gz"; exit 2; }
+	@$(BIN)/python bench/categories.py "$(FILE)"
+
+bench-turkish: $(READY) ## marks restored and time per page on Turkish texts: make bench-turkish FILE=….jsonl.gz
+	@test -n "$(FILE)" || { echo "where are the Turkish texts? make bench-turkish FILE=….jsonl.gz"; exit 2; }
+	@$(BIN)/python bench/turkish.py "$(FILE)"

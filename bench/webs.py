@@ -35,6 +35,12 @@ def help_tr(folder: Path) -> WebSpec:
     return WebSpec("help-tr", (str(folder / "libreoffice-help-tr.jsonl.gz"),), language="tr")
 
 
+def made_tongues() -> WebSpec:
+    """A made web of two like languages among others; a third of its hosts lie about theirs."""
+    plan = "seed=21,pages=4000,hosts=40,languages=0.6,tongues=tr+az+ru,tongue_urls=0.5"
+    return WebSpec("made", made=f"{plan},tongue_lies=0.3")
+
+
 def made_small() -> WebSpec:
     """A made web to look at estimates on."""
     return WebSpec("made", made="seed=11,pages=6000,hosts=40")

@@ -22,7 +22,7 @@ from typing import Any
 
 from honeyguide.config import Settings, parse
 from honeyguide.crawl import topics
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 from honeyguide.url import canonical

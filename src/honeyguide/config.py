@@ -6,6 +6,7 @@ key and the nearest right one, before anything is opened or fetched.
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from honeyguide.watch_settings import WatchSettings as WatchSettings
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
     """What the user is after. Further topics of the same crawl are ``[[topics]]`` tables: a name of
-    their own, and the keys of this table but seeds, language and threshold."""
+    their own, and the keys of this table but seeds, language, words and threshold."""
 
     name: str = ""
     """For people; the folder's name if not given."""
@@ -39,8 +40,12 @@ class TopicSettings:
     """Files (HTML or text) in the collection's folder that are what you want; patterns."""
     bad_files: tuple[str, ...] = ()
     """Files that are not."""
-    language: str = "en"
-    """Language of the keywords: it chooses stemmer and stop words."""
+    language: tuple[str, ...] = ()
+    """Languages that pages must be written in, such as ["tr"]; none given: any. Pages in others are
+    kept apart."""
+    words: str = ""
+    """Language of the keywords: it chooses stemmer and stop words; not given: the first of
+    language, else en."""
     threshold: float = 0.5
     """A page whose verdict reaches this is relevant."""
     ontology: str = ""
@@ -51,11 +56,20 @@ class TopicSettings:
     """Concepts so many edges away from it belong to the topic."""
     relations: tuple[str, ...] = ()
     """Kinds of edges to walk: is-a, inst, prop; none given: all of them."""
+    model: str = ""
+    """Folder of a model from ``honeyguide train``, looked for beside topic.toml first."""
+    categories: tuple[str, ...] = ()
+    """Which of the model's categories the topic is."""
+
+    @property
+    def spoken(self) -> str:
+        """The language of the keywords, whoever chose it."""
+        return self.words or (self.language[0] if self.language else "en")
 
 
 @dataclass(frozen=True, slots=True)
 class FurtherTopic:
-    """Another topic of the same crawl; seeds, language and threshold are those of the first."""
+    """Another topic of the same crawl; seeds, languages and threshold are those of the first."""
 
     name: str = ""
     """What it is called in labels, status and exports. Required."""
@@ -69,6 +83,8 @@ class FurtherTopic:
     concept: str = ""
     distance: int = 3
     relations: tuple[str, ...] = ()
+    model: str = ""
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +202,17 @@ class LearnSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageSettings:
+    """How ``topic.language`` is kept to; without it, none of this matters."""
+
+    threshold: float = 0.6
+    """How sure it must be that a page is in a wanted language. Pages too short to tell pass."""
+    predict: bool = True
+    """Foretell from a link, before it is followed, which language it leads to; false: languages are
+    heard only after the download."""
+
+
+@dataclass(frozen=True, slots=True)
 class StopSettings:
     """When the topic is exhausted, as far as that can be told; the budget is ``crawl.pages``."""
 
@@ -209,6 +236,7 @@ class Settings:
     store: StoreSettings = field(default_factory=StoreSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
     stop: StopSettings = field(default_factory=StopSettings)
+    language: LanguageSettings = field(default_factory=LanguageSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     notify: tuple[NotifySettings, ...] = ()
     strategy: dict[str, Any] = field(default_factory=dict)
@@ -238,9 +266,11 @@ T = TypeVar("T", TopicSettings, FurtherTopic)
 
 
 def _beside(topic: T, folder: Path) -> T:
-    """An ontology is looked for beside topic.toml first."""
-    found = folder / topic.ontology
-    return replace(topic, ontology=str(found)) if topic.ontology and found.exists() else topic
+    """An ontology, or a model, is looked for beside topic.toml first."""
+    ontology, model = folder / topic.ontology, folder / topic.model
+    if topic.ontology and ontology.exists():
+        topic = replace(topic, ontology=str(ontology))
+    return replace(topic, model=str(model)) if topic.model and model.exists() else topic
 
 
 def parse(raw: dict[str, Any], where: str = "settings") -> Settings:
@@ -249,6 +279,14 @@ def parse(raw: dict[str, Any], where: str = "settings") -> Settings:
         raise ConfigError(f"{where}: further topics are a list of tables; write [[topics]]")
     if isinstance(raw.get("notify"), dict):
         raise ConfigError(f"{where}: each channel is a table of its own; write [[notify]]")
+    topic = raw.get("topic")
+    if isinstance(topic, dict) and isinstance(topic.get("language"), str):
+        code = topic["language"]
+        raise ConfigError(
+            f"{where}: topic.language is a list of the languages that pages must be written in. "
+            f"Write language = [{json.dumps(code)}] to keep only such pages, or "
+            f"words = {json.dumps(code)} if it is the language of the keywords"
+        )
     settings = cast("Settings", build(Settings, raw, where, ""))
     check(settings, where)
     return settings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
+from honeyguide import tongues
 from honeyguide.errors import ConfigError
 from honeyguide.several import MOST
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 _NAME = 60
 """Characters of a topic's name."""
+_LANGUAGES = 20
+"""Languages that may be wanted at once."""
 
 
 def check(settings: Settings, where: str) -> None:
@@ -25,6 +28,7 @@ def check(settings: Settings, where: str) -> None:
             value = getattr(group, item.name)
             if type(value) in (int, float) and not (0 <= value < 1e12):
                 raise ConfigError(f"{where}: {table.name}.{item.name} must not be {value}")
+    _check_languages(settings, where)
     _check_topics(settings, where)
     if settings.politeness.delay_s < 1.0:
         raise ConfigError(
@@ -45,6 +49,20 @@ def check(settings: Settings, where: str) -> None:
     for key in ("connect_s", "read_s", "total_s", "html_mb", "document_mb", "inflate_ratio"):
         if getattr(settings.fetch, key) <= 0:
             raise ConfigError(f"{where}: fetch.{key} must be more than 0")
+
+
+def _check_languages(settings: Settings, where: str) -> None:
+    topic = settings.topic
+    for place, code in enumerate(topic.language):
+        tongues.check(code, f"{where}: topic.language[{place}]")
+    if len(set(topic.language)) < len(topic.language) or len(topic.language) > _LANGUAGES:
+        raise ConfigError(
+            f"{where}: topic.language names a language twice, or more than {_LANGUAGES}"
+        )
+    if topic.words:
+        tongues.check(topic.words, f"{where}: topic.words")
+    if settings.language.threshold > 1:
+        raise ConfigError(f"{where}: language.threshold is a share and must not be more than 1")
 
 
 def _check_topics(settings: Settings, where: str) -> None:
@@ -69,8 +87,8 @@ def _check_topics(settings: Settings, where: str) -> None:
         if not 0 <= topic.distance < 1e12:
             raise ConfigError(f"{where}: {key}.distance must not be {topic.distance}")
         stated = (topic.keywords, topic.description, topic.good, topic.good_files, topic.ontology)
-        if not any(stated):
+        if not any((*stated, topic.model)):
             raise ConfigError(
                 f"{where}: nothing says what the topic {name!r} is: add {key}.keywords, "
-                "description, good or ontology"
+                "description, good, ontology or model"
             )

@@ -85,7 +85,8 @@ class Several:
                 if (example.topic or self.names[0]) == name:
                     yield example
             elif example.by == "visit":
-                yield replace(example, target=part.judge(example.page).score)
+                score = 0.0 if example.foreign else part.judge(example.page).score
+                yield replace(example, target=score)
             elif example.target < 0.5:
                 yield example  # the best verdict was bad: it is for all of them
             else:

@@ -54,6 +54,13 @@ class Yields(NamedTuple):
     surprise: float = 0.0
     """How much more than expected came of links to its host, in its place and on its pages: in
     log-odds, to be added."""
+    backing: float = 0.0
+    """How many hosts link to it and how good they are, beside the best-backed link: 0..1. This and
+    what follows is told to those who ask for it (:attr:`Habits.standing`)."""
+    original: float = 1.0
+    """How little the pages that it stands on resemble pages that were read before them."""
+    alike: float = 0.0
+    """How much its anchor and the key words of its page are the topic's: a cosine."""
 
 
 class Link(NamedTuple):
@@ -165,6 +172,8 @@ class Page:
     """False: the page asks that its links not be followed."""
     media_type: str = "text/html"
     charset: str = "utf-8"
+    tongue: str = ""
+    """The language its words are in, as heard; '' if nobody listened or could tell."""
 
 
 class Reason(NamedTuple):
@@ -185,6 +194,8 @@ class Verdict(NamedTuple):
     reasons: tuple[Reason, ...] = ()
     topics: tuple[float, ...] = ()
     """The score for each topic, in their order; empty with one topic."""
+    ungated: float | None = None
+    """The score before the language gate made it 0; None: the gate let the page through."""
 
 
 class Failure(NamedTuple):
@@ -260,6 +271,8 @@ class Habits(NamedTuple):
     """What it looks at: the words of pages and around links, or only where links lead."""
     yields: bool = False
     """It wants to know what came of similar links, and ranks anew those that are touched by it."""
+    standing: bool = False
+    """It wants to know, besides, who links to a link, and among which words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +290,8 @@ class Example:
     """The name of the topic that a person's target is about; '': the first."""
     topics: tuple[float, ...] = ()
     """The verdict's score for each topic, where there are several."""
+    foreign: bool = False
+    """The target is 0 for the page's language: it tells of links, and nothing of the topic."""
 
 
 @dataclass(frozen=True, slots=True)

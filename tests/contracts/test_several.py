@@ -6,7 +6,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.protocols import Strategy
 from honeyguide.several import Several
 from tests.contracts.test_strategies import (

@@ -14,7 +14,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import LearnSettings
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.create import create
 from honeyguide.crawl.tutors import Tutors

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from honeyguide.config import Settings, parse
 from honeyguide.crawl import topics
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.lab.made.plan import plan_of
 from honeyguide.lab.made.web import MadeWeb
 from honeyguide.lab.serving import Desk

@@ -194,3 +194,27 @@ def test_people_who_differ_are_told_apart() -> None:
     assert contradictions(labels) == [(labels[3][1], labels[0][1]), (labels[4][1], labels[0][1])]
     assert contradictions(labels, 5) == [(labels[4][1], labels[0][1])]
     assert contradictions(labels, 6) == []
+
+
+def test_disagreement_is_of_places_and_not_of_scales() -> None:
+    """Links promise little, pages are judged high: only the one that changes places disagrees."""
+    pages = [Askable(0.5 + n / 20, f"{FINCH} w{n}", promise=n / 100) for n in range(8)]
+    pages[6] = Askable(pages[6].verdict, TRAIN, promise=0.0)
+    pages.append(Askable(0.5, SOUP))  # a seed: nothing was promised
+    found = choose(pages, [], 9, choice="disagreement")
+    assert found[0] == (6, "split")
+    assert 8 not in [question.place for question in found]
+
+
+def test_novelty_asks_once_of_each_host_that_nobody_labelled() -> None:
+    pages = [Askable(0.5, f"{FINCH} {n}", f"{n % 3}.org") for n in range(9)]
+    found = choose(pages, [Told(SOUP, 1.0, "0.org")], 9, choice="novelty")
+    assert sorted(pages[question.place].site for question in found) == ["1.org", "2.org"]
+    assert {question.why for question in found} == {"host"}
+
+
+def test_uncertainty_never_asks_about_the_sure_ones_first() -> None:
+    pages = [
+        Askable(v, f"{FINCH} w{n}") for n, v in enumerate((0.99, 0.98, 0.52, 0.01, 0.47, 0.55))
+    ]
+    assert set(places(pages, [], 3, choice="uncertainty")) == {2, 4, 5}

@@ -47,6 +47,13 @@ def test_the_numbers_get_shorter_with_the_room() -> None:
     assert "birds  123456/1000000  45678 relevant  37%  12.3/s" in narrow
 
 
+def test_pages_in_other_languages_are_told_where_there_is_room() -> None:
+    apart = replace(PROGRESS, foreign={"de": 40, "en": 2})
+    assert "42 in other languages" in shown(apart, 200)[0]
+    assert "42 foreign" in shown(apart, 110)[0]
+    assert all(len(line) <= 60 for line in shown(apart, 60))
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -59,9 +59,38 @@ def test_this_machine_may_be_a_seed(told: Told, seed: str) -> None:
     assert told("new", "x", "-s", seed, "-c", "me@e.org", "-k", "bee").code == 0
 
 
-def test_an_unknown_language_gets_a_note(told: Told) -> None:
-    assert "'xx'" in told("new", "a", *BASE, "-k", "bee", "--language", "xx").err
-    assert "Note" not in told("new", "b", *BASE, "-k", "arı", "--language", "tr").err
+def test_languages_that_we_know_little_of_get_a_note(told: Told) -> None:
+    assert "Note" not in told("new", "a", *BASE, "-k", "arı", "--language", "tr").err
+    said = told("new", "b", *BASE, "-k", "x", "--language", "yi", "--words", "en")
+    assert said.code == 0
+    assert "written in Yiddish, so only pages that say so themselves (html lang)" in said.err
+    assert (
+        "no list of stop words for the language 'crh'"
+        in told("new", "c", *BASE, "-k", "x", "--words", "crh").err
+    )
+
+
+def test_languages_of_pages_and_of_keywords(told: Told) -> None:
+    words = ("-k", "bee", "--language", "tr", "--language", "az", "--words", "en")
+    assert told("new", "a", *BASE, *words).code == 0
+    topic = load(Path("a/topic.toml")).topic
+    assert (topic.language, topic.words, topic.spoken) == (("tr", "az"), "en", "en")
+    assert told("new", "b", *BASE, "-k", "bee").code == 0
+    topic = load(Path("b/topic.toml")).topic
+    assert (topic.language, topic.words, topic.spoken) == ((), "", "en")
+    said = told("new", "c", *BASE, "-k", "bee", "--language", "xx")
+    assert (said.code, "no language with the code 'xx'" in said.err) == (2, True)
+    assert not Path("c").exists()
+
+
+def test_a_topic_file_of_before_is_told_how_to_go_on(told: Told) -> None:
+    told("new", "a", *BASE, "-k", "bee")
+    file = Path("a/topic.toml")
+    file.write_text(file.read_text().replace("[topic]\n", '[topic]\nlanguage = "en"\n'))
+    said = told("status", "a")
+    assert said.code == 2
+    assert 'language = ["en"]' in said.err
+    assert 'words = "en"' in said.err
 
 
 def test_a_lab_is_crawled_without_delay(told: Told) -> None:

@@ -45,6 +45,14 @@ def test_one_of_each_is_singular() -> None:
     assert "failures" not in text
 
 
+def test_other_languages_are_told_the_most_first() -> None:
+    some = Status(visits=200, foreign={"en": 120, "de": 4})
+    assert "in other languages 124: en 120, de 4" in list(lines(some))
+    assert "other languages" not in "\n".join(lines(Status(visits=200)))
+    many = Status(foreign={f"x{c}": 1 for c in "abcdefghij"})
+    assert next(line for line in lines(many) if "languages" in line).endswith("xh 1, …")
+
+
 def test_many_are_plural_and_failures_are_told_by_status() -> None:
     many = Status(
         visits=20, pages=9, relevant=4, budget=100, first=1.0, last=9.0, rate=2.5, generation=3,

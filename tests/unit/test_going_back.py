@@ -10,7 +10,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.learning.apart import Here
 from honeyguide.learning.school import Lesson
 from honeyguide.store.generations import pack, unpack

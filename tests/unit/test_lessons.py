@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.examples import examples_of, judged
 from honeyguide.crawl.judging import judge
 from honeyguide.crawl.ring import Ring

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from honeyguide import registry
 from honeyguide.config import parse
 from honeyguide.crawl import topics
-from honeyguide.crawl.build import seeds_of, strategy_of
+from honeyguide.crawl.chosen import seeds_of, strategy_of
 from honeyguide.crawl.create import create
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.several import Several, topics_of
@@ -177,7 +177,7 @@ def raw(*further: object, **first: object) -> dict[str, Any]:
 
 
 def test_each_topic_gets_a_part_of_its_own() -> None:
-    settings = parse(raw(BATS, language="tr"))
+    settings = parse(raw(BATS, words="tr"))
     made: Any = strategy_of(settings)
     assert made.names == topics.names(settings) == ("birds", "bats")
     assert [part.keywords for part in made.parts] == [("owl",), ("bat",)]

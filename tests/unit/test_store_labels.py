@@ -21,8 +21,12 @@ def test_a_later_label_replaces_and_keeps_the_earlier(tmp_path: Path) -> None:
         assert [label.url for _, label in seen] == [A, B]
         store.label([Label(A, 0.0, "ada", 3.0), Label(A, 1.0, "bob", 4.0)])
         news = store.labels(after=seen[-1][0])
-        assert [(label.by, label.value) for _, label in news] == [("ada", 0.0), ("bob", 1.0)]
-        assert [label.value for _, label in store.labels()] == [0.0, 0.0, 1.0]
+        assert [(label.by, label.value) for _, label in news] == [("bob", 1.0)], (
+            "of a tie the newest"
+        )
+        assert [label.value for _, label in store.labels()] == [0.0, 1.0]
+        every = [label.value for _, label in store.labels(everyone=True)]
+        assert every == [0.0, 0.0, 1.0], "each person's word stays"
         assert store.label_of(A) == Label(A, 1.0, "bob", 4.0)
         assert store.label_of(Url("https://example.org/c")) is None
         assert [label.value for label in store.label_history(A)] == [1.0, 0.0, 1.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,24 @@ from honeyguide.errors import FetchTimeout, StoreError
 from honeyguide.store import Store
 from honeyguide.store.codec import pack_topics, unpack_topics
 from honeyguide.store.sound import is_address
-from honeyguide.types import Label, Request, Response, Url, Verdict
+from honeyguide.types import Label, Request, Response, Url, Verdict, Visit
 from honeyguide.url import canonical, host, origin, path
 from tests.unit.store_visits import change, crawl, good, small
 
 LIES = ["x", b"\xff", 1e300, -1e300, 9e999, 2**62, -7]
-NUMBERS = ["at", "queued", "score", "parent", "verdict", "started", "elapsed"]
+NUMBERS = ["at", "queued", "score", "parent", "verdict", "ungated", "started", "elapsed"]
 WHOLE = ["generation", "tries", "depth", "hops", "inlinks", "has_page", "relevant", "copy_exact"]
-TEXTS = ["anchor", "before", "tag_path", "title", "language", "topics", "yields", "detail"]
+TEXTS = [
+    "anchor",
+    "before",
+    "tag_path",
+    "title",
+    "language",
+    "topics",
+    "yields",
+    "detail",
+    "tongue",
+]
 ADDRESSES = ["source", "canonical", "copy_of", "moved"]
 
 
@@ -108,6 +119,47 @@ def test_a_lie_is_not_relevant(folder: Path) -> None:
         assert store.counts().relevant == 3
 
 
+# -- languages ---------------------------------------------------------------------------------
+
+
+def spoken(number: int, tongue: str, **more: Any) -> Visit:
+    visit = good(number, **more)
+    assert visit.page is not None
+    return replace(visit, page=replace(visit.page, tongue=tongue))
+
+
+def test_the_journal_keeps_what_was_heard_and_what_the_gate_took(tmp_path: Path) -> None:
+    apart = Verdict(0.0, (), (), 0.8)
+    with Store.open(tmp_path, "crawl") as store:
+        with store.transaction():
+            store.append([spoken(1, "tr"), spoken(2, "de", verdict=apart), spoken(3, "")])
+            store.append([spoken(4, "de", verdict=apart)])
+        rows = list(store.visits())
+        assert [row.tongue for row in rows] == ["tr", "de", "", "de"]
+        assert [row.ungated for row in rows] == [None, 0.8, None, 0.8]
+        assert [row.topical for row in rows] == [0.9, 0.8, 0.9, 0.8]
+        assert [store.page_of(row).tongue for row in rows] == ["tr", "de", "", "de"]
+        assert list(store.counts().tongues.items()) == [("de", 2), ("tr", 1)]
+        with store.transaction():
+            store.rejudge(2, Verdict(0.7), "tr")
+            store.recount(0.5)
+        assert store.counts().tongues == {"tr": 2, "de": 1}
+        assert (list(store.visits())[1].verdict, list(store.visits())[1].ungated) == (0.7, None)
+
+
+def test_languages_that_are_none(folder: Path) -> None:
+    change(folder, "UPDATE visits SET tongue = x'ff', ungated = 'x' WHERE id = 1")
+    change(folder, "UPDATE visits SET tongue = '<b>tr</b>', ungated = 7 WHERE id = 2")
+    change(folder, "UPDATE visits SET tongue = 7, ungated = 1e999 WHERE id = 3")
+    change(folder, "INSERT INTO counters VALUES('tongue', '\x1b[31m', 5), ('tongue', 'de', 'x')")
+    change(folder, "INSERT INTO counters VALUES('tongue', 'tr', 5)")
+    with Store.open(folder, "crawl") as store:
+        assert {(row.tongue, row.ungated) for row in store.visits()} == {("", None)}
+        assert store.counts().tongues == {"tr": 5, "de": 0}
+        store.recount(0.5)
+        assert store.counts().tongues == {}
+
+
 # -- topics ------------------------------------------------------------------------------------
 
 
@@ -155,7 +207,9 @@ def test_a_page_has_a_label_for_each_topic_and_person(folder: Path) -> None:
         assert {t: x.value for t, x in store.labels_about(url).items()} == {"": 0.5, "bats": 1.0}
         assert [label.value for _, label in store.labels()] == [0.5], "bats are not followed"
         store.follow(("birds", "bats"))
-        assert sorted(label.value for _, label in store.labels()) == [0.0, 0.5, 1.0]
+        assert sorted(label.value for _, label in store.labels()) == [0.5, 1.0]
+        every = store.labels(everyone=True)
+        assert sorted(label.value for _, label in every) == [0.0, 0.5, 1.0]
 
 
 def test_one_topic_leaves_no_trace(folder: Path) -> None:
@@ -223,11 +277,14 @@ def test_a_strangers_collection_is_asked_exported_and_crawled(tmp_path: Path, li
 def test_an_older_collection_gets_its_columns(folder: Path) -> None:
     with Store.open(folder, "write") as store:
         store.label([Label(good(1).link.url, 1.0, "ada")])
-    tables = ("pages", "versions", "bodies", "watched", "watch_facts", "changes", "outbox")
+    tables = (
+        "pages", "versions", "bodies", "watched", "watch_facts", "changes", "outbox", "passes",
+    )  # fmt: skip
     change(folder, "; ".join(f"DROP TABLE {name}" for name in tables))
     change(
         folder,
         "ALTER TABLE visits DROP COLUMN topics; ALTER TABLE labels DROP COLUMN topic; "
+        "ALTER TABLE visits DROP COLUMN tongue; ALTER TABLE visits DROP COLUMN ungated; "
         "PRAGMA user_version = 2",
     )
     with pytest.raises(StoreError, match="older"):
@@ -235,6 +292,7 @@ def test_an_older_collection_gets_its_columns(folder: Path) -> None:
     with Store.open(folder, "write") as store:
         assert [row.topics for row in store.visits()] == [""] * 5
         assert [label.topic for _, label in store.labels()] == [""]
+        assert [(row.tongue, row.ungated) for row in store.visits()] == [("", None)] * 5
 
 
 @given(st.text(alphabet="htps:/@[].%a1?#\\ é", max_size=30).map(lambda text: f"http://{text}"))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
 from honeyguide.cli.label import contradicted
 from honeyguide.cli.options import Json, Name
 from honeyguide.cli.words import console, count, plain, quoted, say
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.asking import Question
+    from honeyguide.crawl.asking import Asking, Question
     from honeyguide.crawl.collection import Collection
 
+_KINDS = ("mixed", "uncertainty", "disagreement", "novelty", "agreement")
 _REASONS = 4
 _TITLE = 200
 _ANSWERS = {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0, "s": None, "skip": None, "": None}
@@ -27,12 +29,22 @@ def ask(
         int, typer.Option("--count", "-n", metavar="N", min=1, max=100, help="How many pages.")
     ] = 5,
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who answers.")] = "user",
+    about: Annotated[
+        str,
+        typer.Option(
+            "--about",
+            metavar="KIND",
+            help="mixed, uncertainty, disagreement (of page and link), novelty (of the host), or "
+            "agreement (pages that others labelled).",
+        ),
+    ] = "mixed",
     as_json: Json = False,
 ) -> None:
     """Ask you about the pages whose labels would help most; also while it crawls.
 
-    Each answer is kept at once, as a label; Ctrl-C ends it. Where nobody can answer, the pages
-    are listed. `learn.budget` says how many labels you are willing to give.
+    Each answer is kept at once, as a label; Ctrl-C ends it. What you skip is not asked again. Where
+    nobody can answer, the pages are listed. `learn.budget` says how many labels you are willing to
+    give.
 
     Examples:
 
@@ -43,7 +55,9 @@ def ask(
     from honeyguide.crawl.collection import Collection
 
     collection = Collection(name)
-    left, questions = collection.ask(number)
+    if about not in _KINDS:
+        raise ConfigError(f"--about {about!r} is none of {', '.join(_KINDS)}")
+    left, questions = collection.ask(number, by=by, choice=cast("Asking", about))
     if as_json:
         typer.echo(json.dumps({"left": left, "questions": [_facts(q) for q in questions]}))
         return
@@ -55,7 +69,7 @@ def ask(
             say(f"The budget of {count(budget, 'label')} (learn.budget) is used up.")
     if not questions:
         if left != 0:
-            say("There is no page to ask about: all that were fetched are labelled.")
+            say("There is no page to ask about: all that were fetched are labelled or skipped.")
         return
     if sys.stdin.isatty():
         _interview(collection, questions, by)
@@ -68,18 +82,24 @@ def ask(
 
 def _interview(collection: Collection, questions: list[Question], by: str) -> None:
     """Ask about each; whatever ends it, what was answered is kept."""
+    from honeyguide.crawl import people
+    from honeyguide.crawl.asking import topic_of
     from honeyguide.crawl.labels import label_openly
 
     kept = 0
     try:
         for place, question in enumerate(questions, 1):
             _show(question)
-            topic = _topic(collection, question)
+            topic = topic_of(collection.settings, question.row)
             wanted = f"what you want for {plain(topic)}" if topic else "what you want"
             answer = _answer(f"{place} of {len(questions)}: is it {wanted}? [y/n/skip/quit]")
             if answer == "quit":
                 break
-            if isinstance(answer, float):
+            if answer is None:
+                people.pass_over(
+                    collection.folder, collection.settings, question.row.url, by, "skip", topic
+                )
+            elif isinstance(answer, float):
                 said = [(question.row.url, answer)]
                 folder, settings = collection.folder, collection.settings
                 _, opposed = label_openly(folder, settings, said, by, topic)
@@ -91,14 +111,6 @@ def _interview(collection: Collection, questions: list[Question], by: str) -> No
     if kept and not collection.learns:
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
-
-
-def _topic(collection: Collection, question: Question) -> str:
-    """Of several topics the one that the page is judged best for: it is asked about that one."""
-    scores = {n: s for n, s in question.row.scores.items() if n in collection.topics}
-    if scores:
-        return max(scores, key=scores.__getitem__)
-    return collection.topics[0] if collection.topics else ""
 
 
 def _answer(text: str) -> float | str | None:

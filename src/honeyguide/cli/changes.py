@@ -107,42 +107,26 @@ def diff(
     `honeyguide diff birds https://example.org/finches --from 1 --to 5`
     """
     from honeyguide.crawl.addresses import known
-    from honeyguide.parse.blocks import read_snapshot
-    from honeyguide.watch.compare.detect import compare
-    from honeyguide.watch.compare.volatile import Memory
+    from honeyguide.watch.between import between
 
     with _opened(name) as store:
         page = known(store, url)
-        versions = {row.number: row for row in store.versions.history(page)}
-        numbers = sorted(versions)
-        if len(numbers) < 2 and not (old and new):
-            raise ConfigError(
-                f"there is only one version of {page}" if numbers else _none(name, page)
-            )
-        if not old and not new:
-            for last in store.changes.newest(url=page, limit=20):
-                if last.old in versions and last.new in versions:
-                    old, new = last.old or 0, last.new or 0
-                    break
-        new = new or numbers[-1]
-        old = old or max((n for n in numbers if n < new), default=numbers[0])
-        for number in (old, new):
-            _check(number, numbers)
-        one, other = (
-            read_snapshot(store.versions.body(page, n), page, versions[n].content_type)
-            for n in (old, new)
-        )
-        row = store.watched.find(page)
-        masks = Memory.from_json(row.masks).masks() if row and not everything else frozenset()
-        found = compare(one, other, masks, at=versions[new].at, since=versions[old].last_seen)
+        seen = between(store, page, old, new, everything=everything)
+    found = seen.change
     if as_json:
         facts = None if found is None else asdict(found)
-        typer.echo(json.dumps({"url": page, "from": old, "to": new, "change": facts}))
+        typer.echo(
+            json.dumps(
+                {"url": page, "from": seen.old.number, "to": seen.new.number, "change": facts}
+            )
+        )
         return
     if found is None:
-        say(f"Versions {old} and {new} differ in nothing that is not masked; --all shows what is.")
+        numbers = f"{seen.old.number} and {seen.new.number}"
+        say(f"Versions {numbers} differ in nothing that is not masked; --all shows what is.")
         return
-    say(f"version {old}, {when(versions[old].at)} → version {new}, {when(versions[new].at)}")
+    one, other = (f"version {row.number}, {when(row.at)}" for row in (seen.old, seen.new))
+    say(f"{one} → {other}")
     _print(found, most=1_000, weighed=False)
 
 
@@ -168,16 +152,17 @@ def history(
     """
     from honeyguide.crawl.addresses import known
     from honeyguide.parse.blocks import read_snapshot
+    from honeyguide.watch.between import check, none
 
     with _opened(name) as store:
         page = known(store, url)
         versions = store.versions.history(page)
         if not versions:
-            raise ConfigError(_none(name, page))
+            raise ConfigError(none(store, page))
         if show or save:
             number = show or versions[-1].number
             kept = {row.number: row for row in versions}
-            _check(number, sorted(kept))
+            check(number, sorted(kept))
             body = store.versions.body(page, number)
             if save:
                 save.write_bytes(body)
@@ -258,16 +243,6 @@ def _opened(name: Path) -> Store:
     from honeyguide.crawl.existing import existing
 
     return existing(Collection(name).folder, "read")
-
-
-def _none(name: Path, url: str) -> str:
-    return f"no version of {url} is kept; a watch keeps them: honeyguide watch {quoted(name)}"
-
-
-def _check(number: int, kept: list[int]) -> None:
-    if number not in kept:
-        some = ", ".join(map(str, kept[:20])) + (" …" if len(kept) > 20 else "")
-        raise ConfigError(f"there is no version {number}; kept are {some}")
 
 
 def _span(text: str) -> float:

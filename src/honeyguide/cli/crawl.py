@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.status import coverage
+from honeyguide.cli.status import coverage, elsewhere
 from honeyguide.cli.words import count, plain, quoted, say
 
 if TYPE_CHECKING:
@@ -44,6 +44,9 @@ def crawl(
             help="Stop when fewer of the last 200 visits were relevant, say 0.02.",
         ),
     ] = None,
+    studio: Annotated[
+        bool, typer.Option("--studio", help="Open the studio, and crawl in it.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -62,6 +65,14 @@ def crawl(
     from honeyguide.crawl.exhausted import until
     from honeyguide.errors import FetchError
 
+    if studio:
+        from honeyguide.cli.serve import show
+
+        given = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
+                 "--min-precision": precision}  # fmt: skip
+        options = [f"{key}={value}" for key, value in given.items() if value is not None]
+        show(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
+        return
     collection = Collection(name)
     rules = until(collection.settings.stop, coverage=coverage_, precision=precision)
     collection.settings = replace(collection.settings, stop=rules)
@@ -86,6 +97,8 @@ def crawl(
             f"(harvest rate {progress.harvest:.0%}), {count(progress.failures, 'failure')}, "
             f"{count(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
         )
+        if progress.foreign:
+            typer.echo(f"Kept apart: {elsewhere(progress.foreign)}.")
         if report.estimate.covered:
             typer.echo(f"The topic: {coverage(report.estimate)}.")
         if not report.failed:

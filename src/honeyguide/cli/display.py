@@ -86,11 +86,13 @@ class Display:
         found, harvest = f"{progress.relevant} relevant", f"{progress.harvest:.0%}"
         links, sites = count(progress.waiting, "link"), count(progress.sites, "site")
         visits, failed = progress.visits, f"{progress.failures} failed"
+        n = sum(progress.foreign.values())
+        long, short = ((f"{n} in other languages",), (f"{n} foreign",)) if n else ((), ())
         forms = (
             (f"{visits}{of} visits", found, f"harvest {harvest}", f"{rate:.1f}/s",
-             f"{links} waiting, {sites}", failed),
+             f"{links} waiting, {sites}", failed, *long),
             (f"{visits}{per}", found, f"harvest {harvest}", f"{rate:.1f}/s",
-             f"{progress.waiting} wait", failed),
+             f"{progress.waiting} wait", failed, *short),
             (f"{visits}{per}", found, f"{harvest}", f"{rate:.1f}/s"),
         )  # fmt: skip
         return [_styled(title, form) for form in forms]
@@ -105,6 +107,7 @@ class Display:
             f"{self._title}: {count(progress.visits, 'visit')}, {progress.relevant} relevant "
             f"(harvest {progress.harvest:.0%}), {rate:.1f} visits/s, "
             f"{count(progress.waiting, 'link')} waiting, {count(progress.sites, 'site')}"
+            + (f", {sum(progress.foreign.values())} in other languages" if progress.foreign else "")
             + (" · stopping" if progress.stopping else "")
         )
 

@@ -48,12 +48,21 @@ def export(
     topic: Annotated[
         str, typer.Option("--topic", metavar="NAME", help="Only pages relevant for this topic.")
     ] = "",
+    language: Annotated[
+        str,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="Only pages in this language, also where it is not a wanted one; all: in any.",
+        ),
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Write the relevant pages to a file that others can use.
 
     A page that a person labelled is relevant if the label says so, whatever the verdict was. With
-    several topics, columns such as `topic.bats` and `label.bats` tell them apart.
+    several topics, columns such as `topic.bats` and `label.bats` tell them apart. Pages in
+    languages that are not wanted stay out unless --language asks for them.
 
     Examples:
 
@@ -64,8 +73,11 @@ def export(
     `honeyguide export birds --to birds.warc.gz`
 
     `honeyguide export birds --to bats.csv --topic bats`
+
+    `honeyguide export birds --to german.csv --language de`
     """
     from honeyguide.crawl.collection import Collection
+    from honeyguide.tongues import named
 
     collection = Collection(name)
     with console(stderr=True).status("writing …") as shown:
@@ -75,6 +87,7 @@ def export(
             everything=everything,
             text=not no_text,
             topic=topic,
+            language=language,
             progress=lambda n: shown.update(f"writing: {count(n, 'row')} …"),
         )
     if done.missing:
@@ -86,5 +99,7 @@ def export(
     else:
         things = "answer" if done.format == "warc" else "row"
         typer.echo(f"{count(done.rows, things)} written to {done.path}.")
-        if not done.rows and not everything:
+        if not done.rows and not everything and language not in ("", "all"):
+            say(f"No relevant page in {named(language)}; --language all exports every language.")
+        elif not done.rows and not everything:
             say("No relevant page yet; --all exports every visit.")

@@ -13,7 +13,7 @@ from honeyguide.cli.options import Json, Name
 from honeyguide.cli.words import count, plain, say
 
 if TYPE_CHECKING:
-    from honeyguide.types import Label
+    from honeyguide.crawl.labels import Opposed
 
 _NAMED = 5
 """Contradictions that are told one by one."""
@@ -85,10 +85,12 @@ def label(
         say(f"{done.unfetched} of them {pages} not fetched (yet).")
 
 
-def contradicted(opposed: Sequence[tuple[Label, Label]]) -> None:
-    """Say whom these labels contradict: the newest counts, and that should not go unnoticed."""
-    for mine, theirs in opposed[:_NAMED]:
+def contradicted(opposed: Sequence[Opposed]) -> None:
+    """Say whom these labels contradict: what most say counts, and of a tie the newest, and that
+    should not go unnoticed."""
+    for mine, theirs, counts in opposed[:_NAMED]:
         said = "relevant" if theirs.value >= 0.5 else "not relevant"
-        say(f"{plain(theirs.by)} called {plain(mine.url)} {said}; now your label counts.")
+        now = "now your label counts" if counts else "more people say so, and that counts"
+        say(f"{plain(theirs.by)} called {plain(mine.url)} {said}; {now}.")
     if len(opposed) > _NAMED:
-        say(f"{len(opposed) - _NAMED} more contradict what others said; now yours count.")
+        say(f"{len(opposed) - _NAMED} more contradict what others said; what most say counts.")

@@ -15,6 +15,7 @@ import typer
 from honeyguide.cli import (
     ask,
     changes,
+    classify,
     crawl,
     demo,
     explain,
@@ -25,9 +26,11 @@ from honeyguide.cli import (
     label,
     new,
     ontology,
+    serve,
     settings,
     status,
     strategies,
+    train,
     version,
     watch,
 )
@@ -69,6 +72,9 @@ app.command("export", cls=Command)(export.export)
 app.command("label", cls=Command)(label.label)
 app.command("ask", cls=Command)(ask.ask)
 app.command("judge", cls=Command)(judge.judge)
+app.command("train", cls=Command)(train.train)
+app.command("classify", cls=Command)(classify.classify)
+app.command("serve", cls=Command)(serve.serve)
 app.command("watch", cls=Command)(watch.watch)
 app.command("changes", cls=Command)(changes.changes)
 app.command("diff", cls=Command)(changes.diff)

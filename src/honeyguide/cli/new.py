@@ -60,6 +60,14 @@ def new(
     concept: Annotated[
         str, typer.Option("--concept", metavar="NAME", help="The topic's concept in it.")
     ] = "",
+    model: Annotated[
+        str,
+        typer.Option("--model", metavar="FOLDER", help="A model from `honeyguide train`."),
+    ] = "",
+    category: Annotated[
+        list[str] | None,
+        typer.Option("--category", metavar="NAME", help="The topic's category in it; repeat it."),
+    ] = None,
     contact: Annotated[
         str,
         typer.Option(
@@ -67,8 +75,19 @@ def new(
         ),
     ] = "",
     language: Annotated[
-        str, typer.Option("--language", metavar="CODE", help="Language of the keywords.")
-    ] = "en",
+        list[str] | None,
+        typer.Option(
+            "--language", metavar="CODE", help="Only pages in this language, such as tr; repeat it."
+        ),
+    ] = None,
+    words_: Annotated[
+        str,
+        typer.Option(
+            "--words",
+            metavar="CODE",
+            help="Language of the keywords; otherwise the first --language, or en.",
+        ),
+    ] = "",
     strategy: Annotated[
         str,
         typer.Option(
@@ -98,6 +117,7 @@ def new(
     """
     from honeyguide.crawl.addresses import starting
     from honeyguide.crawl.create import create, vacant
+    from honeyguide.crawl.remarks import lab_address, remarks
     from honeyguide.errors import ConfigError
 
     folder = name.parent if name.name == "topic.toml" else name
@@ -110,7 +130,8 @@ def new(
     if asking:
         from honeyguide.cli.prompts import ask_contact, ask_keywords, ask_seeds
 
-        if not (words or description.strip() or strategy or examples or good_file or ontology):
+        stated = (words, description.strip(), strategy, examples, good_file, ontology, model)
+        if not any(stated):
             words = ask_keywords()
         if not starts and not examples:
             starts = ask_seeds(lab=bool(lab))
@@ -122,7 +143,7 @@ def new(
         )
     tables: dict[str, Any] = {}
     if lab:
-        tables = {"fetch": {"lab": _local(lab)}, "politeness": {"loopback_delay_s": 0.0}}
+        tables = {"fetch": {"lab": lab_address(lab)}, "politeness": {"loopback_delay_s": 0.0}}
     collection = create(
         folder,
         seeds=starts,
@@ -135,14 +156,18 @@ def new(
         bad_files=bad_file or [],
         ontology=_placed(ontology),
         concept=concept,
-        language=language,
+        model=_placed(model),
+        categories=category or [],
+        language=language or [],
+        words=words_,
         strategy=strategy,
         pages=pages,
         **tables,
     )
     if collection.settings.crawl.strategy == "breadth" and not strategy:
         say(NO_WORDS)
-    _note_language(language)
+    for remark in remarks(collection.settings.topic):
+        say(f"Note: {remark}")
     if as_json:
         typer.echo(json.dumps({"collection": str(collection.folder)}))
         return
@@ -152,45 +177,24 @@ def new(
     say(f"Next: honeyguide crawl {quoted(folder)}")
 
 
-def _placed(ontology: str) -> str:
+def _placed(named: str) -> str:
     """A file is meant from where we are, not from where the collection will be."""
-    path = Path(ontology)
-    return str(path.resolve()) if ontology and path.exists() else ontology
-
-
-def _local(lab: str) -> str:
-    """The lab's address, made whole."""
-    from honeyguide.errors import ConfigError
-    from honeyguide.fetch.addresses import loopback
-    from honeyguide.url import authority, canonical, host
-
-    url = canonical(lab.strip() if "://" in lab else f"http://{lab.strip()}")
-    if url is None or not loopback(host(url)) or authority(url) == host(url):
-        raise ConfigError(
-            f"fetch.lab: {lab!r} is no address of a lab on this machine, such as "
-            "http://127.0.0.1:8787; start one with: honeyguide lab serve"
-        )
-    return f"http://{authority(url)}"
-
-
-def _note_language(code: str) -> None:
-    from honeyguide.text.tokens import stop_words
-
-    if not stop_words(code):
-        say(
-            f"Note: Honeyguide has no list of stop words for the language {code!r}, and perhaps "
-            "no stemmer; words count as they are written. Codes are such as en, de, tr."
-        )
+    path = Path(named)
+    return str(path.resolve()) if named and path.exists() else named
 
 
 def _show(collection: Collection) -> None:
     """What was made, in a few lines."""
+    from honeyguide.tongues import listed
+
     topic, limits = collection.settings.topic, collection.settings.crawl
     say("")
     if topic.keywords:
         say(f"  keywords  {', '.join(topic.keywords)}")
     if topic.description:
         say(f"  topic     {topic.description}")
+    if topic.language:
+        say(f"  written   in {listed(topic.language)}")
     for place, text in enumerate((*topic.seeds, *topic.good)):
         say(f"  {'start at' if not place else '':8}  {text}")
     say(f"  contact   {collection.settings.fetch.contact}")

@@ -68,7 +68,7 @@ def show(
     asked = _topic(topic, source, distance, relation, language)
     found = near(asked)
     if as_json:
-        typer.echo(json.dumps(_facts(found, asked), ensure_ascii=False))
+        typer.echo(json.dumps(_facts(found, asked)))
     else:
         _draw(found, asked)
 
@@ -101,7 +101,7 @@ def _topic(
         known,
         distance=known.distance if distance is None else distance,
         relations=tuple(relation or known.relations),
-        language=language or known.language,
+        words=language or known.spoken,
     )
 
 
@@ -109,7 +109,7 @@ def _facts(found: tuple[Found, ...], topic: TopicSettings) -> dict[str, object]:
     from honeyguide.text.ontology.lexicon import lexicon
 
     names = {f.number: f.concept.name for f in found}
-    words = lexicon(tuple(f.concept for f in found), topic.language)
+    words = lexicon(tuple(f.concept for f in found), topic.spoken)
     return {
         "concepts": [
             {
@@ -148,7 +148,7 @@ def _draw(found: tuple[Found, ...], topic: TopicSettings) -> None:
     out = console()
     for tree in roots:
         out.print(tree)
-    words = lexicon(tuple(f.concept for f in found), topic.language)
+    words = lexicon(tuple(f.concept for f in found), topic.spoken)
     more = f"; {MOST} is the most that is taken" if len(found) == MOST else ""
     say(
         f"{count(len(found), 'concept')} within {count(topic.distance, 'edge')}, "

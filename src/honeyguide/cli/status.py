@@ -84,6 +84,8 @@ def lines(found: Status) -> Iterator[str]:
         f"{found.bytes / 1e6:.1f} MB",
     ]
     yield " · ".join(parts)
+    if found.foreign:
+        yield elsewhere(found.foreign)
     if found.watched:
         yield f"{count(found.watched, 'page')} watched · {count(found.changes, 'change')} found"
     if found.estimate:
@@ -96,6 +98,13 @@ def lines(found: Status) -> Iterator[str]:
         codes = {str(code): number for code, number in (found.statuses or {}).items()}
         kinds = {kind: n for kind, n in sorted(found.failures.items()) if kind != "status"}
         yield "failures: " + ", ".join(f"{plain(what)} ×{n}" for what, n in (codes | kinds).items())
+
+
+def elsewhere(foreign: dict[str, int], most: int = 8) -> str:
+    """Pages in other languages: how many, and which."""
+    shown = [f"{plain(code)} {pages}" for code, pages in list(foreign.items())[:most]]
+    more = ["…"] if len(foreign) > most else []
+    return f"in other languages {sum(foreign.values())}: {', '.join(shown + more)}"
 
 
 def coverage(found: Estimate) -> str:

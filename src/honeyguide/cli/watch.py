@@ -101,9 +101,9 @@ def _hint(collection: Collection) -> str:
 
 async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool) -> Tally:
     from honeyguide.crawl import topics
-    from honeyguide.crawl.build import fence_of
+    from honeyguide.crawl.chosen import fence_of
     from honeyguide.crawl.judging import judge_of
-    from honeyguide.crawl.run import seldom_tidied, stoppable
+    from honeyguide.crawl.process import seldom_tidied, stoppable
     from honeyguide.types import Link
     from honeyguide.watch.build import opened
 

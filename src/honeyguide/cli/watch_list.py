@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from honeyguide.cli.words import console, count, plain, quoted, say, when
+from honeyguide.cli.words import console, count, plain, say, when
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.crawl.collection import Collection
     from honeyguide.store.database import Mode
     from honeyguide.store.store import Store
-    from honeyguide.store.watched_rows import State, WatchedRow
+    from honeyguide.store.watched_rows import WatchedRow
     from honeyguide.types import Url
+    from honeyguide.watch.spoken import Action
 
 _DAY = 86_400.0
 ACTIONS = (
@@ -53,33 +54,20 @@ def act(collection: Collection, action: str, what: list[str], *, as_json: bool) 
         elif action in ("masks", "mask", "unmask"):
             _masks(store, action, what, as_json)
         else:
-            _change(collection, store, action, what, as_json)
+            _change(store, action, what, as_json)
 
 
-def _change(
-    collection: Collection, store: Store, action: str, what: list[str], as_json: bool
-) -> None:
+def _change(store: Store, action: str, what: list[str], as_json: bool) -> None:
+    from honeyguide.watch.spoken import speak
+
     weight: float | None = None
     if action == "weigh":
         try:
             weight = float(what[0])
         except (ValueError, IndexError):
             raise ConfigError("write the weight first: watch NAME weigh 3 URL") from None
-        if not 0.001 <= weight <= 1000:
-            raise ConfigError("a weight lies between 0.001 and 1000; 1 is that of all others")
         what = what[1:]
-    urls, done = _addresses(store, what), 0
-    if action == "add":
-        done = store.watched.add(urls, "user", time.time())
-    else:
-        states: dict[str, State] = {"remove": "removed", "pause": "paused", "resume": "watched"}
-        for url in urls:
-            if not store.watched.alter(url, state=states.get(action), weight=weight):
-                raise ConfigError(
-                    f"{url} is not watched; add it with: "
-                    f"honeyguide watch {quoted(collection.folder)} add {quoted(url)}"
-                )
-            done += 1
+    done = speak(store, cast("Action", action), _addresses(store, what), time.time(), weight)
     if as_json:
         typer.echo(json.dumps({"action": action, "pages": done, "watched": _watched(store)}))
         return
@@ -157,18 +145,12 @@ def _channels(store: Store, as_json: bool) -> None:
 
 
 def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -> None:
-    from honeyguide.watch.build import budget_of
-    from honeyguide.watch.record import plan
-    from honeyguide.watch.when.rates import START
-    from honeyguide.watch.when.schedule import Schedule
+    from honeyguide.watch.foretold import Foretold
 
-    now = time.time()
-    schedule = Schedule(budget_of(collection.settings), now)
-    for row in store.watched.each():
-        plan(schedule, row, row.rate or START, now)
+    schedule = Foretold(store, collection.settings, time.time())
     for url in urls:
         row_ = store.watched.find(url)
-        found = schedule.why(url, now)
+        found = schedule.why(url)
         if row_ is None or (found is None and row_.state == "watched"):
             raise ConfigError(f"{url} is not watched")
         if as_json:
@@ -187,31 +169,24 @@ def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -
 
 
 def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
-    from honeyguide.watch.compare.keys import path_of
-    from honeyguide.watch.compare.volatile import Memory
+    from honeyguide.watch import masking
 
     (url,), rest = _addresses(store, what[:1]), what[1:]
-    row = store.watched.find(url)
-    if row is None:
-        raise ConfigError(f"{url} is not watched")
-    memory = Memory.from_json(row.masks)
-    if action != "masks":
-        if not rest:
-            raise ConfigError(f"say which: honeyguide watch NAME {action} URL MASK; see masks")
-        for mask in rest:
-            if action == "unmask" and mask not in memory.masks():
-                raise ConfigError(f"{mask!r} is not masked; see: watch NAME masks {url}")
-            memory = memory.mask(mask) if action == "mask" else memory.open(mask)
-        store.watched.alter(row.url, masks=memory.to_json())
-    masks = sorted(memory.masks())
+    if action != "masks" and not rest:
+        raise ConfigError(f"say which: honeyguide watch NAME {action} URL MASK; see masks")
+    if action == "masks":
+        found = masking.masks(store, url)
+    else:
+        found = (masking.mask if action == "mask" else masking.unmask)(store, url, rest)
     if as_json:
-        typer.echo(json.dumps({"url": url, "masks": masks, "open": sorted(memory.opened)}))
+        names = [one.mask for one in found.masks]
+        typer.echo(json.dumps({"url": url, "masks": names, "open": list(found.opened)}))
         return
     out = console()
-    out.print(f"{count(len(masks), 'place')} masked on {plain(url)}")
-    for mask in masks:
-        why = "by a person" if mask in memory.added else "it differs every time"
-        out.print(f"  {plain(mask)}  ({plain(path_of(mask)) or 'the whole page'}: {why})")
+    out.print(f"{count(len(found.masks), 'place')} masked on {plain(url)}")
+    for one in found.masks:
+        why = "by a person" if one.by == "person" else "it differs every time"
+        out.print(f"  {plain(one.mask)}  ({plain(one.where) or 'the whole page'}: {why})")
 
 
 def _addresses(store: Store, texts: list[str]) -> list[Url]:

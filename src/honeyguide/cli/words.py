@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 COMMANDS = (
     "new", "crawl", "status", "explain", "export", "label", "ask", "generations", "judge",
-    "watch", "changes", "diff", "history", "settings", "demo", "lab",
-    "ontology", "strategies", "version",
+    "train", "classify", "watch", "changes", "diff", "history", "settings", "demo", "lab",
+    "ontology", "serve", "strategies", "version",
 )  # fmt: skip
 _HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
 

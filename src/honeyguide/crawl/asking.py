@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from honeyguide import registry
 from honeyguide.config import Settings
-from honeyguide.crawl import examples
+from honeyguide.crawl import examples, topics
 from honeyguide.errors import ModelError
-from honeyguide.learning.asking import TEXT, Askable, Told, Why, choose
+from honeyguide.learning.asking import TEXT, Askable, Choice, Told, Why, choose
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
@@ -26,9 +27,7 @@ _PAGES = 5_000
 _ROWS = 20_000
 """… among so many visits."""
 _ANEW = 1_000
-"""Most pages that are judged anew, where the generation that judged them is gone."""
 _LABELS = 1_000
-"""Newest labels whose pages the others are compared with."""
 _SNIPPET = 200
 _BECAUSE: dict[Why, str] = {
     "unsure": "its verdict is among the nearest to the threshold of {threshold:g}",
@@ -37,7 +36,12 @@ _BECAUSE: dict[Why, str] = {
     "site": "a whole site hangs on it: {alike} pages fetched",
     "sure": "it is among those that the strategy finds most relevant: is it right?",
     "missed": "the strategy finds it far from relevant, but it resembles pages that are",
+    "split": "its link promised {promise:.2f}, and the page is judged {verdict:.2f}",
+    "host": "nobody has labelled a page of {site} yet",
+    "second": "somebody else labelled it: do you agree?",
 }
+Asking = Choice | Literal["agreement"]
+"""What is asked for; agreement: pages that others labelled."""
 
 
 class Question(NamedTuple):
@@ -53,6 +57,25 @@ class Question(NamedTuple):
     snippet: str
 
 
+class Scope(NamedTuple):
+    """Who is asked, and from which pages is chosen."""
+
+    by: str = ""
+    """Pages that this person would not judge before are not asked about again; '': anybody."""
+    choice: Asking = "mixed"
+    rows: int = _ROWS
+    """Newest visits that are looked at …"""
+    pages: int = _PAGES
+    """… and pages among them; where there are more, those that the verdicts speak for."""
+    labels: int = _LABELS
+    """Newest labels whose pages the others are compared with."""
+    anew: int = _ANEW
+    """Most pages that are judged anew, where the generation that judged them is gone."""
+
+
+ANYBODY = Scope()
+
+
 class Asked(NamedTuple):
     """What to ask a person, and how often they may still be asked."""
 
@@ -61,7 +84,9 @@ class Asked(NamedTuple):
     questions: list[Question]
 
 
-def ask(store: Store, folder: Path, settings: Settings, count: int) -> Asked:
+def ask(
+    store: Store, folder: Path, settings: Settings, count: int, scope: Scope = ANYBODY
+) -> Asked:
     """The pages of a collection to ask about, at most ``count`` and what the budget has left."""
     budget = settings.learn.budget
     left = max(0, budget - store.counts().labels) if budget else None
@@ -69,46 +94,107 @@ def ask(store: Store, folder: Path, settings: Settings, count: int) -> Asked:
     if count < 1:
         return Asked(left, [])
     given = examples.examples_of(folder, settings)
-    return Asked(left, questions(store, settings, count, given))
+    return Asked(left, questions(store, settings, count, given, scope))
 
 
 def questions(
-    store: Store, settings: Settings, count: int, given: Iterable[Example] = ()
+    store: Store,
+    settings: Settings,
+    count: int,
+    given: Iterable[Example] = (),
+    scope: Scope = ANYBODY,
 ) -> list[Question]:
     """The pages whose labels would help most; ``given``: the topic's examples that lie on disk."""
+    passed = {url for url, _, _ in store.people.passes(scope.by)} if scope.by else set()
+    threshold = settings.topic.threshold
+    if scope.choice == "agreement":
+        rows = list(islice(_others(store, scope.by, passed), count))
+        seen = list(_seen(store, rows, threshold, scope.anew))
+        return [_question(*pair, "second", threshold) for pair in zip(rows, seen, strict=True)]
     labels = [label for _, label in store.labels()]
     judged = examples.judged(settings) | {label.url: label.value for label in labels}
     told = [Told(_words(example.page), example.target, "-") for example in given]
-    for url, value in list(judged.items())[-_LABELS:]:
+    for url, value in list(judged.items())[-scope.labels :]:
         if (page := store.page(url)) is not None:
             told.append(Told(_words(page), value, domain(host(url))))
-    rows, threshold = unlabelled(store, judged), settings.topic.threshold
-    seen = list(_seen(store, rows, threshold))
+    rows = [row for row in unlabelled(store, judged, scope.rows) if row.url not in passed]
+    rows = _few(rows, scope.pages, threshold)
+    seen = list(_seen(store, rows, threshold, scope.anew))
     pages = [
-        Askable(one.verdict.score, one.words, domain(host(row.url)), bool(one.verdict.reasons))
+        Askable(
+            one.verdict.score,
+            one.words,
+            domain(host(row.url)),
+            bool(one.verdict.reasons),
+            None if row.channel == "seed" else row.score,
+        )
         for row, one in zip(rows, seen, strict=True)
     ]
     sites = Counter(page.site for page in pages)
+    chosen = choose(pages, told, count, threshold=threshold, given=len(labels), choice=scope.choice)
     return [
-        Question(
-            rows[place],
-            seen[place].verdict.score,
-            seen[place].verdict.score >= threshold,
-            seen[place].verdict.reasons,
-            why,
-            _BECAUSE[why].format(threshold=threshold, alike=sites[pages[place].site]),
-            seen[place].snippet,
-        )
-        for place, why in choose(pages, told, count, threshold=threshold, given=len(labels))
+        _question(rows[place], seen[place], why, threshold, sites[pages[place].site])
+        for place, why in chosen
     ]
 
 
-def unlabelled(store: Store, judged: Iterable[Url]) -> list[VisitRow]:
-    """The newest pages that nobody judged, one of each group of near copies, oldest first."""
+def _question(row: VisitRow, seen: _Seen, why: Why, threshold: float, alike: int = 0) -> Question:
+    because = _BECAUSE[why].format(
+        threshold=threshold,
+        alike=alike,
+        promise=row.score,
+        verdict=seen.verdict.score,
+        site=domain(host(row.url)),
+    )
+    score, reasons = seen.verdict.score, seen.verdict.reasons
+    return Question(row, score, score >= threshold, reasons, why, because, seen.snippet)
+
+
+def topic_of(settings: Settings, row: VisitRow) -> str:
+    """Of several topics the one that the page is judged best for: it is asked about that one."""
+    known = topics.names(settings)
+    scores = {name: score for name, score in row.scores.items() if name in known}
+    if scores:
+        return max(scores, key=scores.__getitem__)
+    return known[0] if known else ""
+
+
+def _others(store: Store, by: str, passed: set[Url]) -> Iterator[VisitRow]:
+    """Pages that others labelled and this person did not, those with the fewest labels first."""
+    said: dict[Url, set[str]] = {}
+    for _, label in store.labels(everyone=True):
+        said.setdefault(label.url, set()).add(label.by)
+    urls = [url for url, people in said.items() if by not in people and url not in passed]
+    for url in sorted(urls, key=lambda url: len(said[url])):
+        for row in store.visit(url)[-1:]:
+            if row.has_page and row.verdict is not None:
+                yield row
+
+
+def _few(rows: list[VisitRow], most: int, threshold: float) -> list[VisitRow]:
+    """No more than so many: half of them the nearest to the threshold, the rest spread evenly over
+    all others, so that the sure ones and every site keep their chance."""
+    if len(rows) <= most:
+        return rows
+    near = sorted(rows, key=lambda row: abs((row.verdict or 0.0) - threshold))
+    rest = sorted(near[most // 2 :], key=lambda row: row.verdict or 0.0)
+    room = most - most // 2
+    kept = {row.id for row in near[: most // 2]}
+    kept |= {rest[n * len(rest) // room].id for n in range(room)}
+    return [row for row in rows if row.id in kept]
+
+
+def unlabelled(store: Store, judged: Iterable[Url], most: int = _ROWS) -> list[VisitRow]:
+    """The newest pages that nobody judged, one of each group of near copies, oldest first. Of pages
+    in other languages nobody has to say that they are not wanted."""
     counts = store.counts()
     newest = counts.visits + sum(counts.failures.get(kind, 0) for kind in UNASKED)
-    visits = store.visits(page=True, since=max(0, newest - _ROWS))
-    latest = {row.url: row for row in deque(visits, maxlen=_PAGES) if row.verdict is not None}
+    visits = store.visits(page=True, since=max(0, newest - most))
+    latest = {
+        row.url: row
+        for row in deque(visits, maxlen=_PAGES)
+        if row.verdict is not None and row.ungated is None
+    }
     settled = set(judged)
     # A label speaks for the copies as well.
     settled |= {row.copy_of for row in latest.values() if row.url in settled and row.copy_of}
@@ -128,7 +214,7 @@ class _Seen(NamedTuple):
     snippet: str
 
 
-def _seen(store: Store, rows: list[VisitRow], threshold: float) -> Iterator[_Seen]:
+def _seen(store: Store, rows: list[VisitRow], threshold: float, most: int) -> Iterator[_Seen]:
     """Each page with its verdict. Verdicts of an older generation are given anew where it counts:
     for those nearest to the threshold."""
     live = store.live()
@@ -136,7 +222,7 @@ def _seen(store: Store, rows: list[VisitRow], threshold: float) -> Iterator[_See
         (row for row in rows if row.generation != live),
         key=lambda row: abs((row.verdict or 0.0) - threshold),
     )
-    anew = {row.id for row in stale[:_ANEW]}
+    anew = {row.id for row in stale[:most]}
     strategy = _strategy(store, live) if anew else None
     for row in rows:
         page = store.page_of(row)

@@ -6,15 +6,16 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
 
-from honeyguide import __version__, registry
-from honeyguide.config import Settings, build
+from honeyguide import __version__
+from honeyguide.config import Settings
 from honeyguide.crawl import topics
+from honeyguide.crawl.chosen import fence_of, seeds_of, strategy_of
 from honeyguide.crawl.exhausted import Exhausted, recall
+from honeyguide.crawl.languages import Languages, languages_of, notes
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
@@ -23,7 +24,7 @@ from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.ranking import rank
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.stages import Stages
-from honeyguide.crawl.start import has
+from honeyguide.crawl.standing import Standing
 from honeyguide.crawl.turn import Turn
 from honeyguide.crawl.tutors import Tutors
 from honeyguide.errors import ConfigError
@@ -34,11 +35,8 @@ from honeyguide.frontier.hosts import Politeness
 from honeyguide.frontier.order import make
 from honeyguide.learning.apart import Apart, Here
 from honeyguide.protocols import Fetcher, Strategy
-from honeyguide.scope import Fence, Traps, make_scope
-from honeyguide.several import Several
 from honeyguide.store.store import Store
-from honeyguide.text.ontology.load import concepts_of
-from honeyguide.text.tokens import check_language
+from honeyguide.text.profile import Profile
 from honeyguide.types import (
     UNASKED,
     Candidate,
@@ -48,76 +46,12 @@ from honeyguide.types import (
     Url,
     Verdict,
 )
-from honeyguide.url import canonical, domain
+from honeyguide.url import domain
 
-_LARGE = 1e12
 _RECALLED = 20_000
-"""Newest visits that a resumed crawl counts again."""
-_SHARED = ("keywords", "description", "language")
-"""What a strategy takes from the topic by naming a field so."""
-
-
-def seeds_of(settings: Settings) -> tuple[Url, ...]:
-    """The topic's seeds and good examples, in canonical form; a ConfigError names bad ones."""
-    found: list[Url] = []
-    stated = [("topic.seeds", settings.topic.seeds), ("topic.good", settings.topic.good)]
-    stated += [(f"good of {topic.name!r}", topic.good) for topic in settings.topics]
-    for key, texts in stated:
-        for text in texts:
-            url = canonical(text.strip())
-            if url is None:
-                hint = f"; did you mean https://{text.strip()}?" if "://" not in text else ""
-                raise ConfigError(f"{key}: {text!r} is no http or https address{hint}")
-            found.append(url)
-    if not found:
-        raise ConfigError(
-            "the topic has no seeds: add addresses to start from under topic.seeds in topic.toml, "
-            "or use: honeyguide new NAME --seed https://…"
-        )
-    return tuple(dict.fromkeys(found))
-
-
-def fence_of(settings: Settings) -> Fence:
-    rules = settings.scope
-    return Fence(make_scope(rules.rule, seeds_of(settings), rules.include, rules.exclude), Traps())
-
-
-def strategy_of(settings: Settings) -> Strategy:
-    """The chosen strategy, with what it needs of the topic and its own parameters; for several
-    topics, one for each."""
-    if not settings.topics:
-        return _strategy_of(settings)
-    parts = []
-    for one in topics.each(settings):
-        with topics.naming(one, several=True):
-            parts.append(_strategy_of(one))
-            words = one.topic.keywords or one.topic.description
-            if parts[-1].habits.reads == "links" and not words:
-                raise ConfigError("this strategy judges by keywords or a description only")
-    made = Several(settings.crawl.strategy, topics.names(settings), tuple(parts))
-    return cast("Strategy", made)
-
-
-def _strategy_of(settings: Settings) -> Strategy:
-    cls = registry.find(settings.crawl.strategy)
-    check_language(settings.topic.language)
-    topic = asdict(settings.topic)
-    names = {f.name for f in fields(cls)}
-    given: dict[str, Any] = {key: topic[key] for key in _SHARED if key in names}
-    if "concepts" in names:
-        given["concepts"] = concepts_of(settings.topic)
-    made = build(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
-    for key in settings.strategy:
-        value = getattr(made, key)
-        if type(value) in (int, float) and not 0 <= value < _LARGE:
-            raise ConfigError(f"topic.toml: strategy.{key} must not be {value}")
-    needs = made.habits.needs
-    if needs and not any(has(topic, need) for need in needs):
-        raise ConfigError(
-            f"the strategy {settings.crawl.strategy!r} needs {' or '.join(needs)}: "
-            f"add topic.{needs[0]} to topic.toml"
-        )
-    return cast("Strategy", made)
+"""Newest visits that a resumed crawl counts again …"""
+_REREAD = 1_000
+"""… and of which it reads the pages, for a strategy that asks about their words."""
 
 
 @asynccontextmanager
@@ -141,7 +75,9 @@ async def opened(
     agent = user_agent(settings.fetch.contact, __version__)
     fence, strategy = fence_of(settings), strategy or strategy_of(settings)
     async with AsyncExitStack() as closing:
-        words = strategy.habits.reads == "words" or settings.store.texts == "all"
+        languages = languages_of(settings)
+        reads = strategy.habits.reads == "words" or settings.store.texts == "all"
+        words = reads or languages is not None
         store = closing.enter_context(
             Store.open(folder, "crawl", settings.store, clock, words=words)
         )
@@ -155,21 +91,22 @@ async def opened(
         if settings.fetch.lab:
             fence = replace(fence, hosts=await _hosts_of_lab(network))
         strategy, generation, fresh, warning = live(store, settings, strategy, clock())
-        frontier = _frontier(store, settings, strategy, clock())
-        ledger = _ledger(store, settings) if strategy.habits.yields else None
+        frontier = _frontier(store, settings, strategy, clock(), languages)
+        habits = strategy.habits
+        ledger = _ledger(store, settings, habits.standing) if habits.yields else None
+        if languages is not None:
+            languages.recall(store)
         if (fresh or generation) and len(frontier):
             # Scores on disk are those of the day a link was found: derived ones are not kept.
-            frontier.rerank(partial(rank, strategy, ledger))
+            frontier.rerank(partial(rank, strategy, ledger, languages=languages))
         manners, coverage = _manners(store, settings, clock()), recall(store)
-        stages = Stages(settings, fence, store.find_copy, words)
+        stages = Stages(settings, fence, store.find_copy, words, languages)
         # In simulated time a lesson takes none, so that a comparison can be repeated.
-        habits = strategy.habits
         make = partial(Apart if fetcher is None else Here, habits.visits, habits.outlinks)
         learner = Tutors(make, store, settings) if settings.topics else make()
         given, said = (*examples, *topics.files(folder, settings)), topics.best(settings)
         lessons = Lessons(store, settings, strategy, learner, said, given, people)
-        if warning:
-            lessons.told.append(warning)
+        lessons.told += filter(None, (warning, *notes(store, settings)))
         closing.push_async_callback(lessons.aclose)
         ring = Ring(
             settings=settings,
@@ -181,6 +118,7 @@ async def opened(
             generation=generation,
             lessons=lessons,
             ledger=ledger,
+            languages=languages,
             breath=Breath(settings.crawl.concurrency, steady=fetcher is not None),
             enough=Enough(
                 pages=settings.crawl.pages,
@@ -197,11 +135,23 @@ async def opened(
         yield ring
 
 
-def _frontier(store: Store, settings: Settings, strategy: Strategy, now: float) -> LinkFrontier:
+def _frontier(
+    store: Store,
+    settings: Settings,
+    strategy: Strategy,
+    now: float,
+    languages: Languages | None,
+) -> LinkFrontier:
     order, polite = settings.crawl.order, settings.politeness
+    if order == "strategy":
+        order = strategy.habits.order
+        if order == "breadth" and languages is not None and languages.predicts:
+            # Breadth first does not look at scores, so no link would wait for its language. Its
+            # scores fall with the depth: the best first is breadth first among equal chances.
+            order = "best"
     return LinkFrontier(
         store.log,
-        make(strategy.habits.order if order == "strategy" else order, settings.crawl.seed),
+        make(order, settings.crawl.seed),
         merge=strategy.habits.merge,
         now=now,
         delay=polite.loopback_delay_s if settings.fetch.lab else polite.delay_s,
@@ -211,16 +161,25 @@ def _frontier(store: Store, settings: Settings, strategy: Strategy, now: float) 
     )
 
 
-def _ledger(store: Store, settings: Settings) -> Ledger:
+def _ledger(store: Store, settings: Settings, standing: bool) -> Ledger:
     """What earlier runs found out about links, as far as the journal tells."""
-    ledger = Ledger(settings.topic.threshold)
     newest = store.counts().visits
+    ledger = Ledger(settings.topic.threshold, _standing(settings) if standing else None)
     for row in store.visits(since=max(0, newest - _RECALLED)):
         if row.status is not None or row.failure not in UNASKED:
             ledger.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
             if row.has_page:
-                ledger.found(row.link, row.verdict or 0.0, ())
+                page = store.page_of(row) if standing and row.id > newest - _REREAD else None
+                worth = row.topical if settings.language.predict else row.verdict
+                ledger.found(row.link, worth or 0.0, (), page)
     return ledger
+
+
+def _standing(settings: Settings) -> Standing:
+    language = settings.topic.spoken
+    stated = [one.topic for one in topics.each(settings)]
+    profiles = [Profile(topic.keywords, topic.description, language) for topic in stated]
+    return Standing(profiles, language)
 
 
 def _manners(store: Store, settings: Settings, now: float) -> Manners:

@@ -11,14 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honeyguide import registry
+from honeyguide import registry, tongues
 from honeyguide.config import Settings, load
 from honeyguide.crawl import status as standing
 from honeyguide.crawl import topics as several
 from honeyguide.crawl.addresses import known
 from honeyguide.crawl.existing import existing
-from honeyguide.crawl.progress import Report
-from honeyguide.crawl.run import Observer, run
+from honeyguide.crawl.progress import Observer, Report
 from honeyguide.crawl.status import Status
 from honeyguide.errors import ConfigError
 from honeyguide.several import topics_of
@@ -28,7 +27,7 @@ from honeyguide.types import Label
 
 if TYPE_CHECKING:
     # A crawl needs none of it, and loading takes as long as some twenty pages.
-    from honeyguide.crawl.asking import Asked
+    from honeyguide.crawl.asking import Asked, Asking
     from honeyguide.crawl.explain import Explanation
     from honeyguide.crawl.generations import Comparison, Listed
     from honeyguide.crawl.judging import Judged, Told
@@ -78,6 +77,8 @@ class Collection:
         observer: Observer | None = None,
     ) -> Report:
         """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly."""
+        from honeyguide.crawl.run import run
+
         limits = self.settings.crawl
         if pages is not None:
             if pages < 0:
@@ -130,12 +131,14 @@ class Collection:
 
         return labels.label(self.folder, self.settings, judged, by, topic)
 
-    def ask(self, count: int = 5) -> Asked:
-        """Pages whose labels would help most."""
+    def ask(self, count: int = 5, *, by: str = "", choice: Asking = "mixed") -> Asked:
+        """Pages whose labels would help most, or of the kind that is chosen; not those that this
+        person would not judge before."""
         from honeyguide.crawl import asking
 
         with existing(self.folder, "read") as store:
-            return asking.ask(store, self.folder, self.settings, count)
+            scope = asking.Scope(by, choice)
+            return asking.ask(store, self.folder, self.settings, count, scope)
 
     def labels(self, url: str) -> dict[str, Label]:
         """The newest label of a page for each topic, by its name; with one topic, under ''."""
@@ -184,14 +187,18 @@ class Collection:
         text: bool = True,
         progress: Callable[[int], None] | None = None,
         topic: str = "",
+        language: str = "",
     ) -> Exported:
         """Write the relevant pages, or every visit, to a file; its ending says the format.
 
-        ``topic``: only pages that are relevant for this one, of several.
+        ``topic``: only pages that are relevant for this one, of several. ``language``: only pages
+        in this one, or in ``all``; also where it is not among ``topic.language``.
         """
         from honeyguide.store.export import export
 
         several.chosen(self.settings, topic)
+        if language and language != "all":
+            tongues.check(language, "language")
         threshold = self.settings.topic.threshold
         wanted = Topics(self.topics, threshold, topic) if self.topics else None
         with existing(self.folder, "read") as store:
@@ -203,6 +210,8 @@ class Collection:
                 text=text,
                 progress=progress,
                 topics=wanted,
+                language=language,
+                threshold=threshold,
             )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from honeyguide.config import Settings, parse
 from honeyguide.crawl import examples, topic_file
 from honeyguide.crawl import topics as several
-from honeyguide.crawl.build import fence_of, strategy_of
+from honeyguide.crawl.chosen import fence_of, strategy_of
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.start import suited
 from honeyguide.errors import ConfigError
@@ -33,7 +33,10 @@ def create(
     bad_files: str | Iterable[str] = (),
     ontology: str = "",
     concept: str = "",
-    language: str = "en",
+    model: str = "",
+    categories: str | Iterable[str] = (),
+    language: str | Iterable[str] = (),
+    words: str = "",
     strategy: str = "",
     pages: int = 1000,
     topics: Iterable[dict[str, Any]] = (),
@@ -44,7 +47,8 @@ def create(
     further topics (``topics=[{"name": …, "keywords": […]}]``) and who is told of changes
     (``notify=[{"to": …}]``).
 
-    Files given as examples are copied into it.
+    ``language``: what pages must be written in, such as "tr"; ``words``: the language of the
+    keywords, where it is another. Files given as examples are copied into it.
     """
     folder = Path(folder)
     vacant(folder)
@@ -63,7 +67,10 @@ def create(
         "bad_files": [examples.pattern("bad")] if brought["bad"] else [],
         "ontology": ontology.strip(),
         "concept": concept.strip(),
-        "language": language,
+        "model": model.strip(),
+        "categories": _several(categories),
+        "language": _several(language),
+        "words": words.strip(),
     }
     strategy = strategy or suited(topic)
     chosen: dict[str, dict[str, Any]] = {

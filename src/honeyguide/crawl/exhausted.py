@@ -9,8 +9,6 @@ from honeyguide.config import StopSettings
 from honeyguide.errors import ConfigError
 from honeyguide.learning.coverage import Coverage, Estimate
 from honeyguide.store.store import Store
-from honeyguide.types import UNASKED
-from honeyguide.url import host
 
 _LOOK = 10
 """Visits between two looks."""
@@ -75,9 +73,8 @@ def recall(store: Store) -> Coverage:
     if kept is not None and _fits(kept, store):
         return kept
     found = Coverage()
-    for row in store.visits():
-        if row.status is not None or row.failure not in UNASKED:
-            found.count(bool(row.relevant), host(row.url), row.channel, row.inlinks)
+    for seen in store.finds():
+        found.count(*seen)
     return found
 
 

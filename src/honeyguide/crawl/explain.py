@@ -7,7 +7,8 @@ from pathlib import Path
 
 from honeyguide import registry
 from honeyguide.config import Settings
-from honeyguide.crawl.build import fence_of
+from honeyguide.crawl.chosen import fence_of
+from honeyguide.crawl.languages import languages_of
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.lookup import Found, find
@@ -59,7 +60,7 @@ def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanat
             _answer(store, settings, url, visits, waiting, now),
             visits,
             waiting,
-            _reasons(store, link, generation),
+            (*_reasons(store, link, generation), *_foretold(store, settings, link)),
             _way(store, link),
             label.value if label else None,
         )
@@ -120,6 +121,15 @@ def _reasons(store: Store, link: Link | None, generation: int | None) -> tuple[R
         told = f"its page is a seed, which counts as at least {link.parent:.2f}"
         reasons.append(Reason(told, 0.0))
     return tuple(reasons)
+
+
+def _foretold(store: Store, settings: Settings, link: Link | None) -> tuple[Reason, ...]:
+    """Which language it was thought to lead to, by all that is known now."""
+    languages = languages_of(settings)
+    if languages is None or link is None or link.channel in ("seed", "example"):
+        return ()
+    languages.recall(store)
+    return languages.why(link)
 
 
 def _over(row: VisitRow) -> bool:

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from honeyguide import registry
 from honeyguide.errors import ConfigError
-from honeyguide.learning.gate import errors
+from honeyguide.learning.gate import Trial, errors
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import Generation
 from honeyguide.store.store import Store
@@ -59,6 +59,11 @@ def listed(store: Store) -> list[Listed]:
     ]
 
 
+def trial_of(generation: Generation) -> Trial | None:
+    """How it did on labels that were held back; None: it was not tried."""
+    return Trial.told(generation.note)
+
+
 def compare(store: Store, one: int, other: int, threshold: float) -> Comparison:
     """Judge the same pages by two generations, here and now."""
     first, second = (_load(store, number) for number in (one, other))
@@ -75,9 +80,10 @@ def compare(store: Store, one: int, other: int, threshold: float) -> Comparison:
     ]
     for row in rows:
         page = store.page(row.url)
-        if page is None or row.verdict is None:
-            continue
         label = labels.get(row.url)
+        foreign = row.ungated is not None and label is None  # neither of the two decided
+        if page is None or row.verdict is None or foreign:
+            continue
         if label is not None:
             labelled.append(Example(row.link, page, label, "user"))
         a, b = first.judge(page).score, second.judge(page).score

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
-from honeyguide.crawl.build import strategy_of
+from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.languages import Gated, judged, languages_of
 from honeyguide.crawl.rejudge import overrule
 from honeyguide.errors import ConfigError
 from honeyguide.protocols import Strategy
@@ -32,7 +33,19 @@ class Judged(NamedTuple):
 
 
 def judge_of(folder: Path, settings: Settings) -> tuple[Strategy, int]:
-    """Who judges in this collection now: its live generation, and that generation's number."""
+    """Who judges in this collection now: its live generation, and that generation's number; behind
+    the language gate, where there is one."""
+    strategy, number = _live(folder, settings)
+    languages = languages_of(settings)
+    if languages is None:
+        return strategy, number
+    if (folder / "collection.db").exists():
+        with Store.open(folder, "read") as store:
+            languages.recall(store)
+    return cast("Strategy", Gated(strategy, languages)), number
+
+
+def _live(folder: Path, settings: Settings) -> tuple[Strategy, int]:
     if (folder / "collection.db").exists():
         with Store.open(folder, "read") as store:
             live = store.live()
@@ -48,7 +61,7 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
 
     Nobody may crawl meanwhile. Interrupted, it leaves whole batches, old or new.
     """
-    threshold = settings.topic.threshold
+    threshold, languages = settings.topic.threshold, languages_of(settings)
     with Store.open(folder, "crawl", settings.store) as store:
         live = store.live()
         if live is None:
@@ -68,7 +81,8 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
                     for row in batch:
                         page = store.page_of(row)
                         if row.verdict is not None and (page.text or page.headings):
-                            store.rejudge(row.id, strategy.judge(page))
+                            page, verdict = judged(strategy, page, languages)
+                            store.rejudge(row.id, verdict, page.tongue)
                             pages += 1
                 told(min(pages, of), of)
         finally:

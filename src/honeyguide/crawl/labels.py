@@ -28,22 +28,35 @@ class Labelled(NamedTuple):
     """Of them, those that say the opposite of topic.good and topic.bad."""
 
 
+class Opposed(NamedTuple):
+    """A label that contradicts somebody else's."""
+
+    mine: Label
+    theirs: Label
+    counts: bool
+    """Whether the page is now what this one says."""
+
+
 def label(
     folder: Path,
     settings: Settings,
     judged: Iterable[tuple[str, float]],
     by: str,
     topic: str | None,
+    *,
+    count: bool = True,
 ) -> Labelled:
     """Keep them, and count what they say at once; a running crawl counts by itself.
 
-    ``topic`` None: each is about the one that its page was judged best for.
+    ``topic`` None: each is about the one that its page was judged best for. Without ``count``
+    whoever calls counts later (:func:`honeyguide.crawl.rejudge.count_labels`).
     """
     pairs = list(judged)
     with existing(folder, "write") as store:
         done = _keep(store, settings, pairs, by, topic)
         urls = [known(store, text) for text, _ in pairs]
-    count_labels(folder, settings, urls)
+    if count:
+        count_labels(folder, settings, urls)
     return done
 
 
@@ -53,20 +66,29 @@ def label_openly(
     judged: Iterable[tuple[str, float]],
     by: str,
     topic: str | None = None,
-) -> tuple[Labelled, list[tuple[Label, Label]]]:
-    """The same, and which of them contradict an earlier label of somebody else: the newest counts,
-    but not silently."""
+    *,
+    count: bool = True,
+) -> tuple[Labelled, list[Opposed]]:
+    """The same, and which of them contradict an earlier label of somebody else: what most say
+    counts, and of a tie the newest, but not silently."""
     with existing(folder, "read") as store:
-        newest = max((number for number, _ in store.labels()), default=0)
-        done = label(folder, settings, judged, by, topic)
-        pairs = contradictions(store.labels(), newest)
-    return done, [(mine, theirs) for mine, theirs in pairs if mine.by == by]
+        newest = max((number for number, _ in store.labels(everyone=True)), default=0)
+        done = label(folder, settings, judged, by, topic, count=count)
+        pairs = contradictions(store.labels(everyone=True), newest)
+        opposed = []
+        for mine, theirs in pairs:
+            if mine.by == by:
+                found = store.labels_about(mine.url).get(mine.topic)
+                counts = found is not None and (found.value >= 0.5) == (mine.value >= 0.5)
+                opposed.append(Opposed(mine, theirs, counts))
+    return done, opposed
 
 
 def contested(folder: Path) -> int:
     """Pages of which people say both (of one topic)."""
     with existing(folder, "read") as store:
-        return len({(mine.url, mine.topic) for mine, _ in contradictions(store.labels())})
+        said = contradictions(store.labels(everyone=True))
+    return len({(mine.url, mine.topic) for mine, _ in said})
 
 
 def _keep(

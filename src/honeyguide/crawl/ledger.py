@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from honeyguide.types import Link, Url, Visit, Yields
+from honeyguide.crawl.standing import Standing
+from honeyguide.types import Link, Page, Url, Visit, Yields
 from honeyguide.url import authority
 
 K = TypeVar("K")
@@ -114,10 +115,14 @@ class _Met:
 
 
 class Ledger:
-    """Told of every visit and every page's links; ``threshold`` makes a page relevant."""
+    """Told of every visit and every page's links; ``threshold`` makes a page relevant.
 
-    def __init__(self, threshold: float) -> None:
+    ``standing`` is told of them as well, for strategies that want to know who links to a link.
+    """
+
+    def __init__(self, threshold: float, standing: Standing | None = None) -> None:
         self._threshold = threshold
+        self._standing = standing
         self._all = _Yield(_HOPE * _HOPES, _HOPES)
         self._hosts: OrderedDict[str, _Yield] = OrderedDict()
         self._groups: OrderedDict[tuple[str, str], _Yield] = OrderedDict()
@@ -136,6 +141,11 @@ class Ledger:
         self.visits += 1
         link = visit.link
         met = self._met.pop(link.url, None)
+        if self._standing is not None:
+            self._standing.followed(link.url, visit.moved)
+            if visit.verdict is not None:
+                good = _chance(visit.verdict.score) >= self._threshold
+                self._standing.fetched(link.url, good)
         if visit.moved is not None:
             # What comes of it is found where it leads, and counts for the pages that it stood on.
             if met is not None:
@@ -159,8 +169,13 @@ class Ledger:
         _correct(parts, _chance(visit.score), value)
         self._touched.update(dict.fromkeys(sources))
 
-    def found(self, source: Link, verdict: float, links: Iterable[Link]) -> None:
-        """These links, new or waiting, stand on the page that ``source`` led to."""
+    def found(
+        self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
+    ) -> None:
+        """These links, new or waiting, stand on the page that ``source`` led to: ``read``, where
+        it was read just now."""
+        if self._standing is not None and read is not None:
+            self._standing.found(source.url, read, links)
         verdict = _chance(verdict)
         good = verdict >= self._threshold
         before = self._pages.get(source.source) if source.source else None
@@ -234,9 +249,10 @@ class Ledger:
             told: tuple[object, ...] = (
                 of_host, hosted, of_group, grouped, siblings, parents, best, relevant, barren,
                 self.visits, lift if -_FAR < lift < _FAR else math.copysign(_FAR, lift),
+                0.0, 1.0, 0.0,
             )  # fmt: skip
             found.append(tuple.__new__(Link, (*link[:-1], tuple.__new__(Yields, told))))
-        return found
+        return found if self._standing is None else self._standing.told(found)
 
     def touched(self) -> list[Url]:
         """Waiting links about which more is known since they were last asked for here."""

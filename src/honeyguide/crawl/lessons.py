@@ -199,7 +199,9 @@ class Lessons:
         row = rows[-1]
         if row.verdict is not None:
             first = next(iter(row.scores), "")
-            self._drift.heard(row.scores.get(label.topic or first, row.verdict), label.value)
+            score = row.scores.get(label.topic or first, row.verdict)
+            # A person who praises a page in another language does not gainsay the strategy.
+            self._drift.heard(score if row.ungated is None else row.ungated, label.value)
         self._trainer.offer(Example(row.link, page, label.value, "user", row.elapsed or 0.0))
         return True
 
@@ -234,7 +236,8 @@ class Lessons:
             if row.verdict is not None and row.copy_of is None:
                 page = self._page(row)
                 if page is not None:
-                    yield Visit(row.link, row.at, page=page, verdict=Verdict(row.verdict))
+                    verdict = Verdict(row.verdict, ungated=row.ungated)
+                    yield Visit(row.link, row.at, page=page, verdict=verdict)
 
 
 _EVERYTHING = Everything()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -32,10 +33,15 @@ class Progress:
     """When the next host is ready, if links wait."""
     stopping: bool = False
     last_failure: str = ""
+    foreign: dict[str, int] = field(default_factory=dict)
+    """Pages in languages that are not wanted, by language."""
 
     @property
     def harvest(self) -> float:
         return self.relevant / self.visits if self.visits else 0.0
+
+
+Observer = Callable[[Progress], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Tally:
     pages: int = 0
     relevant: int = 0
     failures: int = 0
+    tongues: Counter[str] = field(default_factory=Counter)
+    """Pages by the language that was heard."""
     _last: deque[str] = field(default_factory=lambda: deque(maxlen=3))
     _failing: set[Url] = field(default_factory=set)
     """Links that failed and will be tried again, as long as no page was seen."""
@@ -70,7 +78,12 @@ class Tally:
     @classmethod
     def of(cls, counts: Counts, threshold: float) -> Self:
         return cls(
-            threshold, counts.visits, counts.pages, counts.relevant, sum(counts.failures.values())
+            threshold,
+            counts.visits,
+            counts.pages,
+            counts.relevant,
+            sum(counts.failures.values()),
+            Counter(counts.tongues),
         )
 
     def count(self, visit: Visit) -> bool:
@@ -79,6 +92,8 @@ class Tally:
         self.visits += visit.asked
         self.pages += visit.page is not None
         self.relevant += relevant
+        if visit.page is not None and visit.page.tongue:
+            self.tongues[visit.page.tongue] += 1
         if self.pages:
             self._failing.clear()
         elif visit.failure is not None and not visit.failure.final:
@@ -99,8 +114,19 @@ class Tally:
         """The last failures, if nothing but failures was seen; else ''."""
         return "; ".join(self._last) if self.failures and not self.pages else ""
 
+    def foreign(self, wanted: tuple[str, ...]) -> dict[str, int]:
+        return others(self.tongues, wanted)
+
     def last_failure(self) -> str:
         return self._last[-1] if self._last else ""
+
+
+def others(tongues: Mapping[str, int], wanted: Collection[str]) -> dict[str, int]:
+    """Pages in other languages than these, the most first; none where every language will do."""
+    if not wanted:
+        return {}
+    found = sorted(tongues.items(), key=lambda item: -item[1])
+    return {code: pages for code, pages in found if code not in wanted}
 
 
 def span(seconds: float) -> str:

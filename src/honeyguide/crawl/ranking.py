@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from honeyguide.crawl.languages import Languages
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.types import Link
@@ -19,22 +20,34 @@ _CHOSEN = frozenset({"seed", "example"})
 """Links that a person gave us."""
 
 
-def rank(strategy: Strategy, ledger: Ledger | None, links: Sequence[Link]) -> list[float]:
+def rank(
+    strategy: Strategy,
+    ledger: Ledger | None,
+    links: Sequence[Link],
+    languages: Languages | None = None,
+) -> list[float]:
     """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody.
 
-    With a ledger, each link is told what came of its like before.
+    With a ledger, each link is told what came of its like before. With languages, its score is
+    times the chance that it leads to a wanted one.
     """
     if ledger is not None:
         links = ledger.told(links)
+    scores = strategy.rank(links)
+    if languages is not None:
+        scores = languages.weighed(links, scores)
     return [
         1.0 if link.channel in _CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
-        for link, score in zip(links, strategy.rank(links), strict=True)
+        for link, score in zip(links, scores, strict=True)
     ]
 
 
-def revise(strategy: Strategy, ledger: Ledger, frontier: Frontier) -> None:
+def revise(
+    strategy: Strategy, ledger: Ledger, frontier: Frontier, languages: Languages | None = None
+) -> None:
     """After a visit: links about which more is known now are ranked by what the ledger says."""
-    frontier.revise(partial(rank, strategy, ledger), ledger.touched(), _AHEAD)
+    again = partial(rank, strategy, ledger, languages=languages)
+    frontier.revise(again, ledger.touched(), _AHEAD)
 
 
 def is_sitemap(link: Link) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from honeyguide.config import Settings
 from honeyguide.crawl import exhausted, topics
+from honeyguide.crawl.languages import Languages, judged, worth
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.limits import Quota
 from honeyguide.crawl.progress import Tally
@@ -46,6 +47,7 @@ class Rejudge:
     coverage: Coverage
     quota: Quota
     ledger: Ledger | None
+    languages: Languages | None = None
     _unknown: dict[Url, None] = field(default_factory=dict)
     """Pages of which nothing could be said."""
 
@@ -86,9 +88,9 @@ class Rejudge:
                 for row in self.store.visit(url):
                     page = self.store.page_of(row)
                     if unknown(row.verdict, row.reasons) and (page.text or page.headings):
-                        verdict = strategy.judge(page)
+                        page, verdict = judged(strategy, page, self.languages)
                         if not unknown(verdict.score, verdict.reasons):
-                            self.store.rejudge(row.id, verdict)
+                            self.store.rejudge(row.id, verdict, page.tongue)
                             done.append((row, verdict))
             found = {row.id: verdict.score >= self._threshold for row, verdict in done}
             rows = [row for row, _ in done]
@@ -96,7 +98,7 @@ class Rejudge:
         for row, _ in done:
             self._unknown.pop(row.url, None)
         if self.ledger is not None:
-            _tell(self.ledger, self.store, frontier, done)
+            _tell(self.ledger, self.store, frontier, done, self.languages)
 
     def heed(self, people: Mapping[Url, float]) -> None:
         """These pages are what a person says they are, whatever their verdicts."""
@@ -128,9 +130,19 @@ def overrule(store: Store, settings: Settings, urls: Iterable[Url] | None = None
     """Nobody crawls, or the crawl is over: what people said of these pages, or of any, goes first.
     How many pages are relevant now."""
     people = topics.said(store, settings)
-    rows = [row for url in (people.urls() if urls is None else urls) for row in store.visit(url)]
+    spoken = set(people.urls())
+    wanted = spoken.union(store.people.taken_back()) if urls is None else urls
+    rows = [row for url in wanted for row in store.visit(url) if row.has_page]
+    # Where a label was taken back and there is no other, the verdict counts again.
+    threshold = settings.topic.threshold
+    found = {
+        row.id: people.relevant(row)
+        if row.url in spoken or settings.topics
+        else (row.verdict or 0.0) >= threshold
+        for row in rows
+    }
     with store.transaction():
-        if store.mark({row.id: people.relevant(row) for row in rows if row.has_page}):
+        if store.mark(found):
             exhausted.keep(store, exhausted.recall(store))
     return store.counts().relevant
 
@@ -151,6 +163,7 @@ def _tell(
     store: Store,
     frontier: Frontier,
     done: Sequence[tuple[VisitRow, Verdict]],
+    languages: Languages | None,
 ) -> None:
     """Tell it again, now rightly; what it was told before fades. Pages are read again for their
     links, which holds up the ring: the newest few."""
@@ -159,6 +172,6 @@ def _tell(
         links = page.links if page is not None else ()
         waits = frontier.wanted([link.url for link in links])
         waiting = [link for link, wanted in zip(links, waits, strict=True) if wanted]
-        ledger.found(row.link, verdict.score, waiting)
+        ledger.found(row.link, worth(verdict, languages), waiting)
     for row, verdict in done:
         ledger.followed(row.followed(verdict))

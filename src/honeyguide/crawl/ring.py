@@ -18,6 +18,7 @@ from math import inf
 
 from honeyguide.config import Settings
 from honeyguide.crawl.batch import Batch
+from honeyguide.crawl.languages import Languages, wanted_of
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Breath, Enough
@@ -59,6 +60,7 @@ class Ring:
     generation: int
     lessons: Lessons
     ledger: Ledger | None
+    languages: Languages | None
     breath: Breath
     enough: Enough
     coverage: Coverage
@@ -67,7 +69,7 @@ class Ring:
     def __post_init__(self) -> None:
         self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
         counted = self.tally, self.coverage, self.manners.quota, self.ledger
-        self._rejudge = Rejudge(self.store, self.settings, *counted)
+        self._rejudge = Rejudge(self.store, self.settings, *counted, self.languages)
         threshold = self.settings.topic.threshold
         self._batch = Batch(self.store, self.frontier, self.coverage, threshold)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
@@ -100,7 +102,12 @@ class Ring:
             next_at=wake if wake is not None and self.clock() < wake < inf else None,
             stopping=self.enough.asked,
             last_failure=tally.last_failure(),
+            foreign=tally.foreign(wanted_of(self.settings)),
         )
+
+    def under_way(self) -> list[Candidate]:
+        """What is being fetched or read now, the oldest first."""
+        return list(self._tasks.values())
 
     async def run(self) -> Report:
         """Turn until something says stop; what was finished is committed, unless we broke."""
@@ -241,7 +248,9 @@ class Ring:
         self.frontier.push([*outcome.candidates, *step.ranked])
         if self.ledger is not None and visit.asked:
             self.ledger.followed(visit)
-            revise(self.strategy, self.ledger, self.frontier)
+            revise(self.strategy, self.ledger, self.frontier, self.languages)
+        if self.languages is not None and self.languages.followed(visit):
+            self._rerank()
         self._batch.visits.append(visit)
         self._rejudge.visited(visit)
         if len(self._batch) >= _GROUP:
@@ -319,4 +328,8 @@ class Ring:
         """From now on it decides, also about what waits and what could not be judged before."""
         self.strategy, self.generation = strategy, number
         self._settle(partial(self._rejudge.anew, strategy, self.frontier, self.lessons.said))
-        self.frontier.rerank(partial(rank, strategy, self.ledger))
+        self._rerank()
+
+    def _rerank(self) -> None:
+        languages = self.languages
+        self.frontier.rerank(partial(rank, self.strategy, self.ledger, languages=languages))

@@ -12,6 +12,7 @@ from typing import NamedTuple, cast
 
 from honeyguide.config import Settings
 from honeyguide.crawl.inside import Inside
+from honeyguide.crawl.languages import Languages, judged, worth
 from honeyguide.crawl.ranking import is_sitemap
 from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch.retry import decide
@@ -59,6 +60,8 @@ class Outcome(NamedTuple):
     """Seconds the host needs beyond politeness."""
     again: float | None = None
     """Seconds until another try; None: this was the last."""
+    read: Page | None = None
+    """The page that the links stand on, also where it must not be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,8 @@ class Stages:
     find_copy: Callable[[Url, str], Copy | None]
     words: bool = True
     """Whether anybody wants the words of pages, or only their links."""
+    languages: Languages | None = None
+    """The language gate; None: any language will do."""
     inside: Inside = field(init=False)
     """Whether an address lies within the fence."""
 
@@ -172,7 +177,7 @@ class Stages:
     def _page(
         self, candidate: Candidate, page: Page, visit: partial[Visit], strategy: Strategy
     ) -> Outcome:
-        verdict = strategy.judge(page)
+        page, verdict = judged(strategy, page, self.languages)
         if not page.index:
             # It asks not to be kept: its links count, its words do not.
             failure = Failure("noindex", "the page asks not to be indexed")
@@ -188,11 +193,11 @@ class Stages:
         if candidate.link.channel == "example":
             # Fetched to learn from: nobody wants what it links to.
             return Outcome(done)
-        parent = verdict.score
+        parent = worth(verdict, self.languages)
         if candidate.link.depth == 0:
             # A seed is often a mere list, but somebody chose it: its links deserve a look.
             parent = max(parent, _TRUST)
-        return Outcome(done, links=page.links, candidates=candidates, parent=parent)
+        return Outcome(done, page.links, parent, candidates, read=page)
 
     def _canonical(self, candidate: Candidate, page: Page) -> tuple[Candidate, ...]:
         """The address that the page itself prefers, if it is on the same site.

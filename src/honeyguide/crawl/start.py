@@ -49,5 +49,7 @@ def choices(topic: Mapping[str, Any]) -> list[Choice]:
 
 def suited(topic: Mapping[str, Any]) -> str:
     """The strategy for a topic whose owner did not choose one."""
+    if has(topic, "model"):
+        return "topic_cnn"
     stated = ("good", "keywords", "description", "ontology")
     return "honeyguide" if any(has(topic, what) for what in stated) else "breadth"

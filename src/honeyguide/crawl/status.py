@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from honeyguide.config import Settings
 from honeyguide.crawl import exhausted
+from honeyguide.crawl.languages import wanted_of
+from honeyguide.crawl.progress import others
 from honeyguide.learning.coverage import Estimate
 from honeyguide.store.counts import Counts, HostRow
 from honeyguide.store.lock import holder
@@ -37,6 +39,8 @@ class Status(Counts):
     """Pages that a watch comes back to …"""
     changes: int = 0
     """… and changes that it found so far."""
+    foreign: dict[str, int] = field(default_factory=dict)
+    """Pages in languages that are not wanted, by language."""
     per_host: tuple[HostRow, ...] = ()
     """The hosts visited most."""
 
@@ -60,6 +64,7 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
         estimate=exhausted.told(store, links or 0, crawled=pid is not None),
         watched=store.watched.counts().get("watched", 0),
         changes=len(store.changes),
+        foreign=others(counts.tongues, wanted_of(settings)),
         per_host=tuple(store.hosts(limit=hosts)),
     )
 

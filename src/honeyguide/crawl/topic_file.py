@@ -12,9 +12,9 @@ from honeyguide.errors import ConfigError
 
 USEFUL = frozenset({
     "topic.description", "topic.keywords", "topic.seeds", "topic.good", "topic.bad",
-    "topic.language", "topic.threshold", "crawl.strategy", "crawl.pages", "crawl.hours",
-    "crawl.depth", "crawl.concurrency", "scope.rule", "scope.include", "scope.exclude",
-    "scope.pages_per_domain", "fetch.contact", "fetch.proxy", "politeness.delay_s",
+    "topic.language", "topic.words", "topic.threshold", "crawl.strategy", "crawl.pages",
+    "crawl.hours", "crawl.depth", "crawl.concurrency", "scope.rule", "scope.include",
+    "scope.exclude", "scope.pages_per_domain", "fetch.contact", "fetch.proxy", "politeness.delay_s",
     "watch.requests_per_hour",
 })  # fmt: skip
 """Keys that every new file names, with their defaults, where they were not chosen."""

@@ -19,7 +19,7 @@ from honeyguide.types import Example, Label, Url
 
 SHOWN = """
 # Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
-# seeds, language and threshold:
+# seeds, language, words and threshold:
 #     [[topics]]
 #     name="bats"
 #     keywords=["bat", "echolocation"]

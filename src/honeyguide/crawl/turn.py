@@ -170,8 +170,11 @@ class Turn:
             if link.url in wanted and self.stages.admits(link)
         ]
         if self.ledger is not None and outcome.visit.page is not None:
-            self.ledger.found(outcome.visit.link, parent, fresh)
-        scores = rank(strategy, self.ledger, fresh)
+            self.ledger.found(outcome.visit.link, parent, fresh, outcome.visit.page)
+        languages = self.stages.languages
+        if languages is not None and outcome.read is not None:
+            languages.read(outcome.read)
+        scores = rank(strategy, self.ledger, fresh, languages)
         return tuple(map(Candidate, fresh, scores, scores))
 
     def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:

@@ -117,9 +117,10 @@ class Tutors:
             score = scores.get(name)
             if score is None:
                 continue
-            if self._automatic and not _SURE.low < score < _SURE.high:
-                sure = float(score >= _SURE.high)
-                tutor.offer(replace(example, target=sure, by="judge", topic=name))
+            sure = not example.foreign and not _SURE.low < score < _SURE.high
+            if self._automatic and sure:
+                believed = float(score >= _SURE.high)
+                tutor.offer(replace(example, target=believed, by="judge", topic=name))
             tutor.offer(replace(example, target=score, topic=name))
 
     def _told(self, example: Example) -> None:

@@ -6,6 +6,10 @@ spreads its first centres (Arthur & Vassilvitskii 2007; Ash et al. 2020 choose b
 so). One in five is a page that the strategy is sure of, which checks its precision and notices
 drift; one in five is a sure no that resembles the good ones. Unlike k-means++ nothing is drawn:
 the same pages get the same questions.
+
+People may ask for one kind of question only: the least sure, those of which page and link model say
+different things (two views of one page, as in the co-testing of Muslea et al. 2000), or pages of
+sites that nobody spoke of. All are spread in the same way.
 """
 
 from __future__ import annotations
@@ -29,8 +33,11 @@ _SITE = 0.2
 """A site is large if it has such a share of the pages."""
 
 Floats = NDArray[np.floating[Any]]
-Why = Literal["unsure", "strange", "unknown", "site", "sure", "missed"]
+Why = Literal["unsure", "strange", "unknown", "site", "sure", "missed", "split", "host", "second"]
+Choice = Literal["mixed", "uncertainty", "disagreement", "novelty"]
 
+_EVEN = 0.25
+"""What a page counts that is like one that was asked about already."""
 _ROUND: tuple[Why, ...] = ("unsure", "unsure", "sure", "unsure", "missed")
 """What is asked for in turn."""
 
@@ -44,6 +51,8 @@ class Askable:
     site: str = ""
     known: bool = True
     """Whether the verdict has a reason; if not, the strategy found nothing to go by."""
+    promise: float | None = None
+    """What the link model said before the page was seen; None: nothing, as of a seed."""
 
 
 class Told(NamedTuple):
@@ -66,12 +75,18 @@ def choose(
     *,
     threshold: float = 0.5,
     given: int = 0,
+    choice: Choice = "mixed",
 ) -> list[Asked]:
     """The pages to ask about; ``given``, labels so far, says whose turn it is in the round."""
     if not pages:
         return []
     rows = _vectors([page.text for page in pages] + [each.text for each in told])
     here, there = rows[: len(pages)], rows[len(pages) :]
+    strange = 1 - _nearest(here, there)
+    if choice == "disagreement":
+        return _by_worth("split", _apart(pages), pages, here, strange, count)
+    if choice == "novelty":
+        return _by_worth("host", _unheard(pages, told), pages, here, strange, count)
     verdicts = np.array([page.verdict for page in pages])
     yes = verdicts >= threshold
     away = np.abs(verdicts - threshold)
@@ -79,11 +94,10 @@ def choose(
     unsure = _unsure(verdicts, threshold)
     shares = _shares(pages, told)
     resembling = _nearest(here, np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes])))
-    strange = 1 - _nearest(here, there)
     free = np.ones(len(pages), bool)
     found = []
     for turn in range(given, given + min(count, len(pages))):
-        why = _ROUND[turn % len(_ROUND)]
+        why = "unsure" if choice == "uncertainty" else _ROUND[turn % len(_ROUND)]
         among = free & sure.get(why, free)
         if not among.any():
             why, among = "unsure", free
@@ -98,6 +112,46 @@ def choose(
         strange = np.minimum(strange, 1 - here @ here[best])
         shares = np.where([page.site == pages[best].site for page in pages], 0.0, shares)
     return found
+
+
+def _by_worth(
+    why: Why, worth: Floats, pages: Sequence[Askable], here: Floats, strange: Floats, count: int
+) -> list[Asked]:
+    """One kind of question only, spread over what is strange; of a host, one."""
+    found: list[Asked] = []
+    while len(found) < count and worth.any():
+        best = int(np.argmax(worth * (_EVEN + strange)))
+        found.append(Asked(best, why))
+        strange = np.minimum(strange, 1 - here @ here[best])
+        once = why == "host"
+        done = [n == best or (once and p.site == pages[best].site) for n, p in enumerate(pages)]
+        worth = np.where(done, 0.0, worth)
+    return found
+
+
+def _unheard(pages: Sequence[Askable], told: Sequence[Told]) -> Floats:
+    """1 for pages of sites of which no page is labelled."""
+    spoken = {each.site for each in told}
+    return np.array([float(page.site not in spoken) for page in pages])
+
+
+def _apart(pages: Sequence[Askable]) -> Floats:
+    """How differently page and link model see a page, 0..1. Their scales have nothing to do with
+    each other: compared is where the page stands among all in each."""
+    heard = np.array([page.promise is not None for page in pages])
+    verdicts = np.array([page.verdict for page in pages])
+    promises = np.array([page.promise or 0.0 for page in pages])
+    found = np.zeros(len(pages))
+    if heard.sum() > 1:
+        found[heard] = np.abs(_places(verdicts[heard]) - _places(promises[heard]))
+    return found
+
+
+def _places(values: Floats) -> Floats:
+    """The share of values that are smaller, equal ones counting half."""
+    order = np.sort(values)
+    low, high = np.searchsorted(order, values), np.searchsorted(order, values, "right")
+    return np.asarray((low + high) / (2 * len(values)))
 
 
 def _unsure(verdicts: Floats, threshold: float) -> Floats:

@@ -10,6 +10,7 @@ learned.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
@@ -28,6 +29,8 @@ _TRIAL = 4
 TOLERANCE = 0.02
 """Mean squared error that a new generation may lose in any case; beyond it, no more than chance
 explains: the standard error of the pages' differences."""
+
+_SAID = re.compile(r"error (\d\.\d{3}), before (\d\.\d{3}), on (\d{1,9}) held-back labels$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,12 @@ class Trial:
         if not self.pages:
             return "untried"
         return f"error {self.after:.3f}, before {self.before:.3f}, on {self.pages} held-back labels"
+
+    @classmethod
+    def told(cls, note: str) -> Trial | None:
+        """What the note of a generation says of its trial; None: it was not tried."""
+        found = _SAID.search(note)
+        return found and cls(int(found[3]), before=float(found[2]), after=float(found[1]))
 
 
 class HeldBack:

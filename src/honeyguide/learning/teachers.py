@@ -40,7 +40,9 @@ class Automatic:
     def teach(self, visit: Visit) -> Example | None:
         if visit.page is None or visit.verdict is None or visit.copy is not None:
             return None
-        score = visit.verdict.score
+        score, ungated = visit.verdict.score, visit.verdict.ungated
+        if ungated is not None and ungated > self.low:
+            return None  # what is wrong with it is its language, not what it is about
         if self.low < score < self.high:
             return None
         return Example(visit.link, visit.page, float(score >= self.high), "judge", _elapsed(visit))
@@ -66,13 +68,21 @@ class Nobody:
 @dataclass(frozen=True)
 class Everything:
     """Every page as it was judged: for strategies that learn from all visits, and as a background
-    against which good pages stand out."""
+    against which good pages stand out. One in another language brought nothing, and is marked."""
 
     def teach(self, visit: Visit) -> Example | None:
         if visit.page is None or visit.verdict is None or visit.copy is not None:
             return None
-        score, topics = visit.verdict.score, visit.verdict.topics
-        return Example(visit.link, visit.page, score, "visit", _elapsed(visit), topics=topics)
+        score, _, topics, ungated = visit.verdict
+        return Example(
+            visit.link,
+            visit.page,
+            score,
+            "visit",
+            _elapsed(visit),
+            topics=topics,
+            foreign=ungated is not None,
+        )
 
 
 def teacher(

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from honeyguide.text.tokens import stop_words, words
+from honeyguide.text.tokens import brief, stop_words, words
 from honeyguide.types import Example, Page
 
 _TEXT = 5_000
@@ -31,6 +31,7 @@ def unlike(good: Sequence[Example], visits: Sequence[Example], most: int) -> lis
 
 
 def _words(page: Page) -> list[str]:
-    stops = stop_words(page.language[:2] or "en")
-    text = f"{page.title} {page.text[:_TEXT]}"
-    return [word for word in words(text) if word not in stops and len(word) > 2]
+    language = page.tongue or page.language[:2] or "en"
+    stops = stop_words(language)
+    said = words(f"{page.title} {page.text[:_TEXT]}", language)
+    return [word for word in said if word not in stops and not brief(word)]

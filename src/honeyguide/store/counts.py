@@ -47,6 +47,8 @@ class Counts:
     generations: dict[int, GenerationCount] = field(default_factory=dict)
     topics: dict[str, int] = field(default_factory=dict)
     """Relevant pages of each topic, where there are several and somebody asked."""
+    tongues: dict[str, int] = field(default_factory=dict)
+    """Pages by the language that was heard, the most first."""
 
     @property
     def harvest(self) -> float:
@@ -104,6 +106,8 @@ class Tally:
             counter["generation", generation] += 1
             if visit.page is not None:
                 counter["pages", ""] += 1
+                if visit.page.tongue:
+                    counter["tongue", visit.page.tongue] += 1
             if visit.response is not None:
                 counter["bytes", ""] += len(visit.response.payload)
             if visit.copy is not None:
@@ -130,14 +134,19 @@ class Tally:
         self._db.many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
 
     def rejudge(self, threshold: float) -> None:
-        """Count anew what is relevant, by another threshold; verdicts stay as they are."""
+        """Count anew what is relevant, by another threshold, and what is in which language;
+        verdicts stay as they are."""
         run = self._db.run
         run(
             "UPDATE visits SET relevant = typeof(verdict) IN ('real', 'integer') "
             "AND verdict BETWEEN ? AND 1 WHERE verdict IS NOT NULL",
             (threshold,),
         )
-        run("DELETE FROM counters WHERE name = 'relevant'")
+        run("DELETE FROM counters WHERE name IN ('relevant', 'tongue')")
+        run(
+            "INSERT INTO counters SELECT 'tongue', tongue, count(*) FROM visits "
+            "WHERE has_page AND typeof(tongue) = 'text' AND tongue != '' GROUP BY tongue"
+        )
         run("INSERT INTO counters SELECT 'relevant', '', count(*) FROM visits WHERE relevant")
         run(
             "INSERT INTO counters SELECT 'relevant', generation, count(*) FROM visits "
@@ -192,6 +201,11 @@ class Tally:
                 int(part): GenerationCount(n, values.get(("relevant", part), 0))
                 for (name, part), n in sorted(values.items())
                 if name == "generation" and part.isdecimal() and len(part) < 19
+            },
+            tongues={
+                part: _count(n)
+                for (name, part), n in sorted(values.items(), key=lambda item: -_count(item[1]))
+                if name == "tongue" and sound.is_code(part)
             },
         )
 

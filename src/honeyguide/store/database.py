@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -218,16 +219,16 @@ def signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
-def _shape(version: int) -> list[Row]:
+@lru_cache(maxsize=VERSION + 1)
+def _shape(version: int) -> tuple[Row, ...]:
     """What a collection of that version holds."""
     model = apsw.Connection(":memory:")
     try:
         for step in STEPS[:version]:
             model.execute(step)
-        rows: list[Row] = model.execute(SHAPE).fetchall()
+        return tuple(model.execute(SHAPE))
     finally:
         model.close()
-    return rows
 
 
 def _wary(connection: apsw.Connection) -> apsw.Connection:

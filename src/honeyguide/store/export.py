@@ -14,7 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from heapq import merge
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal, NamedTuple
 
 from honeyguide.errors import ConfigError, DiskFull, StoreError
@@ -28,7 +30,7 @@ Format = Literal["parquet", "csv", "jsonl", "warc"]
 Progress = Callable[[int], None]
 
 COLUMNS: dict[str, type] = {
-    "url": str, "title": str, "description": str, "language": str,
+    "url": str, "title": str, "description": str, "language": str, "tongue": str,
     "queued": float, "score": float, "verdict": float, "reasons": str, "relevant": bool,
     "generation": int, "label": float, "label_by": str, "source": str, "anchor": str,
     "depth": int, "channel": str, "at": str, "tries": int, "status": int, "failure": str,
@@ -50,6 +52,8 @@ _ENDINGS: dict[str, Format] = {
 _USUAL: dict[Format, str] = {
     "parquet": ".parquet", "csv": ".csv", "jsonl": ".jsonl", "warc": ".warc.gz",
 }  # fmt: skip
+_PIECE = 100
+"""Rows of a piece that is streamed."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -72,25 +76,31 @@ def export(
     text: bool = True,
     progress: Progress | None = None,
     topics: Topics | None = None,
+    language: str = "",
+    threshold: float = 0.5,
 ) -> Exported:
     """Write relevant pages to a file, or into a folder; with ``everything``, every visit.
 
     What a person said of a page overrules the verdict on it. The file's ending says the format.
-    ``topics``: what is known of each, where there are several.
+    ``topics``: what is known of each, where there are several. ``language``: only pages in this
+    one, those too that the language gate kept apart and whose verdict would else have reached the
+    ``threshold``; ``all``: in any language.
     """
     form = _format(target, format)
     if target.is_dir():
         target = target / f"{store.folder.resolve().name}{_USUAL[form]}"
     report = progress or (lambda _: None)
     said = Said(store.labels(), topics)
-    chosen = _chosen(store, said, everything)
+    alone = topics is None or not topics.only  # of one topic alone the gate says nothing
+    wanted = _wanted(said, everything, language, threshold if alone else 2.0)
+    chosen = filter(wanted, _chosen(store, said, everything or bool(language)))
     with _whole(target) as part:
         if form == "warc":
             with part.open("wb") as file:
                 extract = Extract(store, file, packed=not target.name.endswith(".warc"))
                 extract.begin(target.name)
                 for row in chosen:
-                    extract.add(row, lambda row: everything or said.relevant(row))
+                    extract.add(row, wanted)
                     report(extract.count)
             if extract.missing and not extract.count:
                 raise StoreError(
@@ -110,6 +120,40 @@ def export(
             if form == "csv":
                 return Exported(target, form, _csv(file, list(columns), rows, report))
             return Exported(target, form, _jsonl(file, rows, report))
+
+
+def streamed(
+    store: Store,
+    chosen: Iterator[VisitRow],
+    format: Literal["parquet", "csv", "jsonl"],
+    *,
+    text: bool = True,
+    topics: Topics | None = None,
+) -> Iterator[bytes]:
+    """The same rows of any visits, for one who reads along: in pieces as they come, but for
+    Parquet, whose end must be known before its beginning makes sense."""
+    said = Said(store.labels(), topics)
+    columns = {name: kind for name, kind in COLUMNS.items() if text or name != "text"}
+    columns |= dict.fromkeys(said.columns(), float)
+    rows = _rows(store, chosen, said, columns)
+    if format == "parquet":
+        from honeyguide.store.parquet import write
+
+        with TemporaryDirectory() as place:
+            path = Path(place) / "rows.parquet"
+            write(path, columns, rows, lambda _: None)
+            with path.open("rb") as whole:
+                yield from iter(lambda: whole.read(1 << 20), b"")
+        return
+    head = format == "csv"
+    while (some := list(islice(rows, _PIECE))) or head:
+        file = io.BytesIO()
+        if format == "csv":
+            _csv(file, list(columns), iter(some), lambda _: None, head=head)
+        else:
+            _jsonl(file, iter(some), lambda _: None)
+        head = False
+        yield file.getvalue()
 
 
 def _format(target: Path, wish: str) -> Format:
@@ -148,9 +192,26 @@ def _whole(target: Path) -> Iterator[Path]:
             part.unlink()
 
 
-def _chosen(store: Store, said: Said, everything: bool) -> Iterator[VisitRow]:
-    """The visits to be written, oldest first."""
-    if everything:
+def _wanted(
+    said: Said, everything: bool, language: str, threshold: float
+) -> Callable[[VisitRow], bool]:
+    """Whether a visit is to be written."""
+
+    def wanted(row: VisitRow) -> bool:
+        # Where nobody listened, what the page declares must do.
+        if language not in ("", "all", row.tongue or row.language.partition("-")[0]):
+            return False
+        if everything or (row.has_page and said.relevant(row)):
+            return True
+        apart = language and row.ungated is not None and row.ungated >= threshold
+        return bool(apart) and said.newest(row.url) is None
+
+    return wanted
+
+
+def _chosen(store: Store, said: Said, scan: bool) -> Iterator[VisitRow]:
+    """The visits that may have to be written, oldest first."""
+    if scan:
         return store.visits()
     overruled = [
         row
@@ -159,8 +220,7 @@ def _chosen(store: Store, said: Said, everything: bool) -> Iterator[VisitRow]:
         if row.has_page and not row.relevant
     ]
     by_number = sorted(overruled, key=lambda row: row.id)
-    rows = merge(store.visits(relevant=True, page=True), by_number, key=lambda row: row.id)
-    return (row for row in rows if said.relevant(row))
+    return merge(store.visits(relevant=True, page=True), by_number, key=lambda row: row.id)
 
 
 def _rows(
@@ -212,12 +272,17 @@ def _jsonl(file: BinaryIO, rows: Iterator[dict[str, Any]], progress: Progress) -
 
 
 def _csv(
-    file: BinaryIO, columns: list[str], rows: Iterator[dict[str, Any]], progress: Progress
+    file: BinaryIO,
+    columns: list[str],
+    rows: Iterator[dict[str, Any]],
+    progress: Progress,
+    head: bool = True,
 ) -> int:
     count = 0
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.DictWriter(text, columns)
-    writer.writeheader()
+    if head:
+        writer.writeheader()
     for count, row in enumerate(rows, 1):
         writer.writerow({name: _cell(value) for name, value in row.items()})
         progress(count)

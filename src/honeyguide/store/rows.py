@@ -73,6 +73,10 @@ class VisitRow(NamedTuple):
     """Compact JSON; part of :attr:`link`."""
     topics: str
     """Compact JSON; :attr:`scores` reads it."""
+    tongue: str
+    """The language that was heard; ``language`` is the declared one."""
+    ungated: float | None
+    """The verdict before the language gate made it 0; None: the gate let the page through."""
     warc: str | None
     """Name of the WARC file."""
 
@@ -84,6 +88,11 @@ class VisitRow(NamedTuple):
     def scores(self) -> dict[str, float]:
         """The verdict's score for each topic by name; empty where there was but one."""
         return unpack_topics(self.topics)
+
+    @property
+    def topical(self) -> float | None:
+        """The verdict on what the page is about, whatever its language."""
+        return self.verdict if self.ungated is None else self.ungated
 
     def followed(self, verdict: Verdict | None) -> Visit:
         """The visit as far as it tells what came of its link; the verdict may be another by now."""
@@ -119,6 +128,8 @@ _BY_NAME: dict[str, sound.Check] = {
     "url": sound.anything,  # looked at before
     "parent": sound.chance,
     "verdict": sound.some_chance,
+    "ungated": sound.some_chance,
+    "tongue": sound.code,
     "reasons": sound.anything,  # whoever reads them is told that they are damaged
     "warc": sound.some_text,
 }

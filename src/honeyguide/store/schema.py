@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
-VERSION = 4
+VERSION = 6
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -72,6 +72,11 @@ ALTER TABLE visits ADD COLUMN topics TEXT NOT NULL DEFAULT '';
 ALTER TABLE labels ADD COLUMN topic TEXT NOT NULL DEFAULT '';
 """
 
+_TONGUES = """
+ALTER TABLE visits ADD COLUMN tongue TEXT NOT NULL DEFAULT '';
+ALTER TABLE visits ADD COLUMN ungated REAL;
+"""
+
 _WATCH = """
 CREATE TABLE pages(id INTEGER PRIMARY KEY, fingerprint INTEGER NOT NULL, url TEXT NOT NULL);
 CREATE INDEX pages_fingerprint ON pages(fingerprint);
@@ -120,7 +125,14 @@ CREATE INDEX outbox_next ON outbox(channel, next) WHERE sent IS NULL;
 CREATE INDEX outbox_change ON outbox(change);
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS, _WATCH)
+_PASSES = """
+CREATE TABLE passes(
+  fingerprint INTEGER NOT NULL, url TEXT NOT NULL, by TEXT NOT NULL, topic TEXT NOT NULL,
+  word TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY(fingerprint, url, by, topic)
+) WITHOUT ROWID;
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS, _WATCH, _TONGUES, _PASSES)
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 assert len(STEPS) == VERSION
 

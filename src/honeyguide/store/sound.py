@@ -17,6 +17,7 @@ from honeyguide.url import canonical
 Row = tuple[Any, ...]
 Check = Callable[[Any], Any]
 
+_CODE = re.compile(r"[a-z]{2,3}").fullmatch
 _ADDRESS = re.compile(r"https?://(?:[^/]*@)?(?:\[[^\]/]+\]|[^/:@\[\]]+)(?::[0-9]*)?/").match
 
 
@@ -59,6 +60,15 @@ def decimal(value: Any) -> int | None:
     """A number as digits, no longer than the database's own."""
     text = str(value)
     return int(text) if text.isdecimal() and len(text) < 19 else None
+
+
+def code(value: Any) -> str:
+    """Of a language."""
+    return value if is_code(value) else ""
+
+
+def is_code(value: Any) -> bool:
+    return type(value) is str and _CODE(value) is not None
 
 
 def some_address(value: Any) -> str | None:

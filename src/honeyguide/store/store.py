@@ -60,7 +60,7 @@ class Store:
         self._tally = Tally(db)
         self._copies = Copies(db, Sketcher(), near=words)
         self._archive = Archive(db, folder / "warc", settings, clock)
-        self._labels = Labels(db)
+        self.people = Labels(db)
         self._robots = RobotsTable(db, codec)
         self._generations = Generations(db)
         self.versions = Versions(db)
@@ -200,6 +200,10 @@ class Store:
         """How many redirects there were, and how many refusals by HTTP status."""
         return self._visits.answers()
 
+    def finds(self) -> Iterator[tuple[bool, str, str, int]]:
+        """Of each visit: relevant, host if it was, channel and inlinks; a whole scan."""
+        return self._visits.finds()
+
     def visit(self, url: str) -> list[VisitRow]:
         """Every attempt at this address, oldest first."""
         return self._visits.of(url)
@@ -226,9 +230,9 @@ class Store:
         """The page of one visit, without its links."""
         return self._visits.rebuilt(row)
 
-    def rejudge(self, number: int, verdict: Verdict) -> None:
-        """Another verdict on a visit's page; :meth:`recount` when all are given."""
-        self._visits.rejudge(number, verdict)
+    def rejudge(self, number: int, verdict: Verdict, tongue: str = "") -> None:
+        """Another verdict on a visit's page, and its language; :meth:`recount` when all are."""
+        self._visits.rejudge(number, verdict, tongue)
 
     def recount(self, threshold: float) -> None:
         """Count anew what is relevant."""
@@ -250,18 +254,20 @@ class Store:
             return warc.read(place(self.folder / "warc", row.warc), row.offset, row.length)
 
     def label(self, labels: Iterable[Label]) -> None:
-        self._labels.add(labels)
+        self.people.add(labels)
 
-    def labels(self, after: int = 0) -> list[tuple[int, Label]]:
-        """Labels in force of topics that are followed, numbered, given after that number."""
+    def labels(self, after: int = 0, *, everyone: bool = False) -> list[tuple[int, Label]]:
+        """What people say of pages, of topics that are followed, after that number: of each page
+        the label that counts, numbered; or everyone's."""
+        said = self.people.everyone(after) if everyone else self.people.after(after)
         followed = ("", *self._visits.topics)
-        return [each for each in self._labels.after(after) if each[1].topic in followed]
+        return [each for each in said if each[1].topic in followed]
 
     def label_of(self, url: str) -> Label | None:
-        return self._labels.of(url)
+        return self.people.of(url)
 
     def label_history(self, url: str) -> list[Label]:
-        return self._labels.history(url)
+        return self.people.history(url)
 
     def save_generation(
         self,
@@ -312,8 +318,8 @@ class Store:
         return self._visits.by_topic(threshold, first)
 
     def labels_about(self, url: str) -> dict[str, Label]:
-        """The newest label of an address for each topic, '' being the first."""
-        return self._labels.about(url)
+        """The label of an address that counts for each topic, '' being the first."""
+        return self.people.about(url)
 
     def meta(self, key: str) -> str | None:
         row = self._db.one("SELECT value FROM meta WHERE key = ?", (key,))

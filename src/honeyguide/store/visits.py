@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from honeyguide.store import sound
 from honeyguide.store.archive import Place
 from honeyguide.store.codec import (
     Codec,
@@ -18,8 +19,8 @@ from honeyguide.store.codec import (
 from honeyguide.store.database import Database, Row, signed
 from honeyguide.store.rows import VisitRow as VisitRow
 from honeyguide.store.rows import row_of
-from honeyguide.types import Page, Response, Verdict, Visit
-from honeyguide.url import fingerprint
+from honeyguide.types import UNASKED, Page, Response, Verdict, Visit
+from honeyguide.url import fingerprint, host
 
 _LONG = 4096
 """Most characters kept of a title, a description, a detail or a header."""
@@ -119,6 +120,23 @@ class Visits:
                 return
             yield row
 
+    def finds(self) -> Iterator[tuple[bool, str, str, int]]:
+        """Of every visit that somebody was asked for, oldest first: whether it was relevant, and
+        if so its host; how the link came to us, and on how many pages it stood."""
+        marks = ", ".join("?" * len(UNASKED))
+        rows = self._db.pages(
+            "SELECT id, relevant, CASE WHEN relevant THEN url ELSE '' END, channel, inlinks "  # noqa: S608
+            "FROM visits WHERE (failure IS NULL OR status IS NOT NULL OR failure NOT IN "
+            f"({marks})) AND id > ? ORDER BY id LIMIT ?",
+            tuple(UNASKED),
+            size=5_000,
+        )
+        for _, relevant, url, channel, inlinks in rows:
+            good = sound.whole(relevant) > 0
+            if not good or sound.is_address(url):
+                name = host(url) if good else ""
+                yield good, name, sound.text(channel), sound.whole(inlinks)
+
     def answers(self) -> tuple[int, dict[int, int]]:
         """How many redirects there were, and how many refusals by HTTP status; a whole scan."""
         rows = self._db.all(
@@ -127,13 +145,16 @@ class Visits:
         )
         return sum(row[1] for row in rows), {row[0]: row[2] for row in rows if row[0] and row[2]}
 
-    def rejudge(self, number: int, verdict: Verdict) -> None:
+    def rejudge(self, number: int, verdict: Verdict, tongue: str) -> None:
         self._db.run(
-            "UPDATE visits SET verdict = ?, reasons = ?, topics = ? WHERE id = ?",
+            "UPDATE visits SET verdict = ?, reasons = ?, topics = ?, ungated = ?, tongue = ? "
+            "WHERE id = ?",
             (
                 verdict.score,
                 pack_reasons(verdict.reasons),
                 pack_topics(self.topics, verdict.topics),
+                verdict.ungated,
+                tongue,
                 number,
             ),
         )
@@ -193,6 +214,7 @@ class Visits:
             follow=bool(row.may_follow),
             media_type=row.media_type,
             charset=row.charset,
+            tongue=row.tongue,
         )
 
 
@@ -211,6 +233,7 @@ def _values(visit: Visit, relevant: bool, text: int | None, place: Place, topics
         + ((None, "", 0) if failure is None else (failure[0], failure[1][:_LONG], failure[2]))
         + (place.offset, place.length, place.request_length, place.payload_of)
         + (pack_yields(link.yields) if link.yields else "", topics)
+        + ("" if page is None else page.tongue, None if verdict is None else verdict.ungated)
     )
 
 

@@ -149,6 +149,17 @@ class Watched:
         values = tuple(wanted.values())
         return (found for row in self._db.pages(sql, values) if (found := row_of(row)))
 
+    def some(
+        self, state: State | None, host: str | None, after: int, most: int
+    ) -> list[WatchedRow]:
+        """So many pages of the list with a number above ``after``."""
+        given = {"state": state, "host": host}
+        wanted = {name: value for name, value in given.items() if value is not None}
+        where = "".join(f"{name} = ? AND " for name in wanted)
+        sql = f"{_SELECT}{where}id > ? ORDER BY id LIMIT ?"
+        rows = self._db.all(sql, (*wanted.values(), after, most))
+        return [found for row in rows if (found := row_of(row))]
+
     def edited(self, after: int, most: int = 1000) -> Edited:
         """Pages of which something was said after that number, the earliest first."""
         sql = _SELECT + "typeof(edited) = 'integer' AND edited > ? ORDER BY edited LIMIT ?"

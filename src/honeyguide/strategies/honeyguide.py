@@ -25,6 +25,7 @@ from honeyguide.models.evidence import FIRM, PRIOR, SAID, Evidence, Words, chanc
 from honeyguide.models.svm import Linear
 from honeyguide.text.link_signs import Signs, said, signs_of, worths
 from honeyguide.text.relevance import Relevance
+from honeyguide.text.scripts import address
 from honeyguide.text.stated import stated
 from honeyguide.text.vectors import Lexicon, fit
 from honeyguide.types import UNKNOWN, Concept, Example, Habits, Link, Page, Reason, Verdict
@@ -227,7 +228,7 @@ class Honeyguide:
             person = told.get(example.page.url)
             if person is not None:
                 targets.append(person.target)
-            elif anew:
+            elif anew and not example.foreign:
                 targets.append(self.judge(example.page).score)
             else:
                 targets.append(example.target)
@@ -286,7 +287,7 @@ class Honeyguide:
         fields = (
             topic.of_each([link.anchor for link in links]),
             topic.of_each([f"{link.before} {link.after}" for link in links]),
-            topic.of_each([path(link.url) for link in links]),
+            topic.of_each([address(path(link.url)) for link in links]),
         )
         return [
             Words(
