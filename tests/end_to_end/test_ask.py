@@ -52,10 +52,13 @@ def interview(folder: Path, reply: Reply, *more: object, seconds: float = 60) ->
         words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True
     )
     os.close(theirs)
-    said, answered, deadline = "", 0, time.monotonic() + seconds
+    said, answered, deadline, stopping = "", 0, time.monotonic() + seconds, False
     try:
         while time.monotonic() < deadline:
             if not select.select([mine], [], [], 0.5)[0]:
+                if stopping:
+                    # One that comes just before the terminal is read waits for the next key.
+                    asked.send_signal(signal.SIGINT)
                 continue
             try:
                 some = os.read(mine, 65536)
@@ -69,6 +72,7 @@ def interview(folder: Path, reply: Reply, *more: object, seconds: float = 60) ->
                 word = reply(part)
                 if word == b"\x03":
                     asked.send_signal(signal.SIGINT)
+                    stopping = True
                 else:
                     os.write(mine, word + b"\n")
         return said, asked.wait(20)
