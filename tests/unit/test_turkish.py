@@ -180,7 +180,10 @@ def test_any_text_gives_plain_words(text: str) -> None:
 
 @given(st.lists(st.sampled_from(["çok", "$", "1", "4u", "''", "a", "İ", "ı", ".", "%", "0"])))
 def test_pieces_of_odd_parts(parts: list[str]) -> None:
-    Normaliser(stops=True, stems=True).explain("".join(parts))
+    normaliser, text = Normaliser(stops=True, stems=True), "".join(parts)
+    for _, before, after in normaliser.explain(text):
+        assert before != after
+    assert all(word and not word.isspace() for word in normaliser.words(text))
 
 
 MANY = 200_000

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl.generations import trial_of
+from honeyguide.crawl.generations import Comparison, trial_of
 from honeyguide.store.generations import Generation
 from honeyguide.studio import comparisons
 from honeyguide.studio.routes import Here, Route
@@ -58,23 +58,6 @@ class Two(msgspec.Struct, frozen=True):
     other: Number
 
 
-class Moved(msgspec.Struct, frozen=True):
-    url: str
-    one: float
-    other: float
-    label: float | None
-
-
-class Comparison(msgspec.Struct, frozen=True):
-    one: int
-    other: int
-    labels: int
-    errors: tuple[float, float] | None
-    pages: int
-    changed: int
-    moved: list[Moved]
-
-
 def generations(here: Here) -> Generations:
     learns = here.collection().learns
     with here.store() as store:
@@ -109,11 +92,7 @@ def use(here: Here, body: Choice) -> Live:
 
 
 def compare(here: Here, query: Two) -> Comparison:
-    found = here.collection().compare(query.one, query.other)
-    moved = [Moved(each.url, each.one, each.other, each.label) for each in found.moved]
-    return Comparison(
-        found.one, found.other, found.labels, found.errors, found.pages, found.changed, moved
-    )
+    return here.collection().compare(query.one, query.other)
 
 
 _HERE = "/api/c/{name}/generations"
