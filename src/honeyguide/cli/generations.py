@@ -38,6 +38,7 @@ def generations(
     `honeyguide generations birds --use 3`
     """
     from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.generations import held_back
     from honeyguide.errors import ConfigError
 
     collection = Collection(name)
@@ -88,5 +89,5 @@ def generations(
             "untried: there were too few labels to hold some back and try it on them (25 are "
             "needed, of both kinds), so it decided without a trial."
         )
-    if any(row.generation.note.startswith("held back") for row in rows):
+    if any(held_back(row.generation) for row in rows):
         say("held back: it did worse than the one before; let it decide with --use all the same.")

@@ -7,7 +7,7 @@ from statistics import fmean
 
 from honeyguide import registry
 from honeyguide.errors import ConfigError
-from honeyguide.learning.gate import Trial, errors
+from honeyguide.learning.gate import HELD_BACK, Trial, errors
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import Generation
 from honeyguide.store.store import Store
@@ -62,6 +62,11 @@ def listed(store: Store) -> list[Listed]:
 def trial_of(generation: Generation) -> Trial | None:
     """How it did on labels that were held back; None: it was not tried."""
     return Trial.told(generation.note)
+
+
+def held_back(generation: Generation) -> bool:
+    """Whether the gate did not let it decide."""
+    return generation.note.startswith(HELD_BACK)
 
 
 def compare(store: Store, one: int, other: int, threshold: float) -> Comparison:

@@ -30,6 +30,8 @@ TOLERANCE = 0.02
 """Mean squared error that a new generation may lose in any case; beyond it, no more than chance
 explains: the standard error of the pages' differences."""
 
+HELD_BACK = "held back"
+"""How the note of a generation begins that did not pass."""
 _SAID = re.compile(r"error (\d\.\d{3}), before (\d\.\d{3}), on (\d{1,9}) held-back labels$")
 
 

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from honeyguide.learning.gate import HeldBack, Trial, tried
+from honeyguide.learning.gate import HELD_BACK, HeldBack, Trial, tried
 from honeyguide.learning.pool import Pool
 from honeyguide.learning.unlike import unlike
 from honeyguide.protocols import Strategy
@@ -78,7 +78,7 @@ class School:
             self._pass(learned, double, {example.page.url for example in labelled})
             self._pool.learned(len(judged))
             return Lesson(learned, True, f"{note}; {trial}", trial, again)
-        return Lesson(learned, False, f"held back: {note}; {trial}", trial, again)
+        return Lesson(learned, False, f"{HELD_BACK}: {note}; {trial}", trial, again)
 
     def _try(
         self, strategy: Strategy, labelled: Sequence[Example], others: Sequence[Example]

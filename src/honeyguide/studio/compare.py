@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl.generations import Comparison, trial_of
+from honeyguide.crawl.generations import Comparison, held_back, trial_of
 from honeyguide.store.generations import Generation
 from honeyguide.studio import comparisons
 from honeyguide.studio.routes import Here, Route
@@ -77,7 +77,7 @@ def _row(one: Generation, live: bool, visits: int, relevant: int) -> Learned:
         one.at,
         live,
         one.size > 0,
-        one.note.startswith("held back"),
+        held_back(one),
         visits,
         relevant,
         trial.after if trial else None,

@@ -11,9 +11,9 @@ from msgspec import Meta
 
 from honeyguide.crawl import asking, labels, people
 from honeyguide.crawl.addresses import known
-from honeyguide.crawl.evidence import marks, terms_of
 from honeyguide.studio import labellers
 from honeyguide.studio.counting import Counting
+from honeyguide.studio.evidence import Marked, Why, marked, told
 from honeyguide.studio.labellers import NOBODY
 from honeyguide.studio.routes import Here, Missing, Route
 from honeyguide.types import Reason
@@ -32,11 +32,6 @@ TopicName = Annotated[str, Meta(max_length=60)]
 class Asking(msgspec.Struct, frozen=True):
     choice: Literal["mixed", "uncertainty", "disagreement", "novelty", "agreement"] = "mixed"
     count: Annotated[int, Meta(ge=1, le=50)] = 8
-
-
-class Why(msgspec.Struct, frozen=True):
-    what: str
-    weight: float
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -69,13 +64,6 @@ class Questions(msgspec.Struct, frozen=True):
 
 class Which(msgspec.Struct, frozen=True):
     visit: Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
-
-
-class Marked(msgspec.Struct, frozen=True):
-    start: int
-    end: int
-    what: str
-    weight: float
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -168,7 +156,7 @@ def _question(asked: asking.Question, topic: str) -> Question:
         topic,
         asked.why,
         asked.because,
-        [Why(reason.what, reason.weight) for reason in asked.reasons],
+        told(asked.reasons),
         asked.snippet,
     )
 
@@ -182,8 +170,6 @@ def text(here: Here, query: Which) -> Text:
         headings, whole = store.text(row.id)
     shown = whole[:_TEXT]
     why = here.kept(Lately).of(row.id)
-    terms = terms_of(settings, row.why if why is None else why)
-    found = marks(shown, terms, row.tongue or row.language)
     return Text(
         row.id,
         row.url,
@@ -191,7 +177,7 @@ def text(here: Here, query: Which) -> Text:
         [heading[:500] for heading in headings[:20]],
         shown,
         len(shown) < len(whole),
-        [Marked(*mark) for mark in found],
+        marked(settings, shown, row.why if why is None else why),
     )
 
 

@@ -10,11 +10,10 @@ from msgspec import Meta
 
 from honeyguide.crawl import explain as explaining
 from honeyguide.crawl.addresses import known
-from honeyguide.crawl.evidence import marks, terms_of
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.studio.evidence import Marked, Why, marked, told
 from honeyguide.studio.routes import Here, Missing, Route
-from honeyguide.types import Reason
 
 _TEXT = 100_000
 """Characters of a text that are shown."""
@@ -27,18 +26,6 @@ class Which(msgspec.Struct, frozen=True):
 
     url: Annotated[str, Meta(max_length=8_000)] = ""
     visit: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
-
-
-class Why(msgspec.Struct, frozen=True):
-    what: str
-    weight: float
-
-
-class Marked(msgspec.Struct, frozen=True):
-    start: int
-    end: int
-    what: str
-    weight: float
 
 
 class Stop(msgspec.Struct, frozen=True):
@@ -126,50 +113,47 @@ def page(here: Here, query: Which) -> PageView:
     settings = here.collection().settings
     with here.store() as store:
         url = _address(store, query)
-        told = explaining.explain(here.place, settings, url, time.time())
-        row = next((row for row in reversed(told.visits) if row.has_page), None)
-        row = row or (told.visits[-1] if told.visits else None)
-        if row is None and told.waiting is None and not query.url:
+        found = explaining.explain(here.place, settings, url, time.time())
+        row = next((row for row in reversed(found.visits) if row.has_page), None)
+        row = row or (found.visits[-1] if found.visits else None)
+        if row is None and found.waiting is None and not query.url:
             raise Missing("there is no such visit")
         headings, text = store.text(row.id) if row else ((), "")
         reasons = row.why if row else ()
-        terms = terms_of(settings, reasons)
-        link = row.link if row else told.waiting.link if told.waiting else None
+        link = row.link if row else found.waiting.link if found.waiting else None
         shown = text[:_TEXT]
         return PageView(
-            url=told.url,
-            answer=told.answer,
+            url=found.url,
+            answer=found.answer,
             visit=row.id if row else None,
             title=row.title if row else "",
             description=row.description if row else "",
             headings=list(headings)[:100],
             text=shown,
             cut=len(text) > _TEXT,
-            marks=[
-                Marked(*mark) for mark in marks(shown, terms, _language(row, settings.topic.spoken))
-            ],
+            marks=marked(settings, shown, reasons),
             verdict=row.verdict if row else None,
             topics=row.scores if row else {},
             relevant=bool(row and row.relevant),
-            reasons=_told(reasons),
-            link_score=row.score if row else told.waiting.queued if told.waiting else None,
-            link_reasons=_told(told.reasons),
+            reasons=told(reasons),
+            link_score=row.score if row else found.waiting.queued if found.waiting else None,
+            link_reasons=told(found.reasons),
             anchor=link.anchor if link else "",
             before=link.before if link else "",
             after=link.after if link else "",
-            way=[Stop(*step) for step in ((s.url, s.anchor, s.verdict) for s in told.way)],
-            attempts=[_attempt(each) for each in told.visits[-_MOST:]],
+            way=[Stop(*step) for step in ((s.url, s.anchor, s.verdict) for s in found.way)],
+            attempts=[_attempt(each) for each in found.visits[-_MOST:]],
             labels=[
                 Said(label.value, label.by, label.at, label.topic)
-                for label in store.label_history(told.url)[-_MOST:]
+                for label in store.label_history(found.url)[-_MOST:]
             ],
             versions=[
                 Version(v.number, v.at, v.last_seen, v.size)
-                for v in store.versions.history(told.url)[-_MOST:]
+                for v in store.versions.history(found.url)[-_MOST:]
             ],
             changes=[
                 Changed(c.id, c.change.at, list(c.change.kinds), c.change.significance)
-                for c in store.changes.newest(url=told.url, limit=_MOST)
+                for c in store.changes.newest(url=found.url, limit=_MOST)
             ],
             language=row.tongue if row else "",
             declared=row.language if row else "",
@@ -189,15 +173,6 @@ def _address(store: Store, query: Which) -> str:
     if row is None:
         raise Missing("there is no such visit")
     return row.url
-
-
-def _language(row: VisitRow | None, spoken: str) -> str:
-    """Evidence is looked for as the keywords are: in their own language."""
-    return spoken or (row.tongue if row else "") or "en"
-
-
-def _told(reasons: tuple[Reason, ...]) -> list[Why]:
-    return [Why(reason.what, reason.weight) for reason in reasons]
 
 
 def _attempt(row: VisitRow) -> Attempt:
