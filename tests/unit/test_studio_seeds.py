@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from honeyguide.crawl.visitor import Visitor
 from honeyguide.errors import ConfigError, FetchTimeout
 from honeyguide.fetch.robots import Robots
 from honeyguide.lab.simulate import run
 from honeyguide.studio.seeds import Seedsman, Tried, _Patient, address, tried
-from honeyguide.training.fetching import Visitor
 from tests.unit.crawling import FakeWeb
 
 PAGE = "<title>Owls</title><p>The owl hunts at night.</p><a href=/more>more</a>"

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from honeyguide.cli import classify
 from honeyguide.config import FetchSettings
+from honeyguide.crawl.visitor import Visitor
 from honeyguide.errors import ConfigError, Forbidden
 from honeyguide.training import rows as module
 from honeyguide.training.documents import documents
-from honeyguide.training.fetching import Visitor
 from honeyguide.training.making import Wish, make
 from honeyguide.training.names import label
 from honeyguide.training.report import card_text, report
@@ -25,8 +25,8 @@ from honeyguide.training.rows import Columns, Tally
 from honeyguide.types import Request, Response, Url
 from tests.commands import Told
 from tests.unit.labelled import rows
-from tests.unit.test_training_fetching import Web
 from tests.unit.test_training_figures import card, found
+from tests.unit.test_visitor import Web
 
 HOME, OTHER = "http://127.0.0.1:8000", "http://192.168.7.7"
 
@@ -174,7 +174,7 @@ class Spied:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     monkeypatch.setattr("honeyguide.fetch.http.CurlFetcher", Spied)
     hasty = partial(Visitor, rest_s=0.0)
-    monkeypatch.setattr("honeyguide.training.fetching.Visitor", hasty)
+    monkeypatch.setattr("honeyguide.crawl.visitor.Visitor", hasty)
     page, none = (200, "", "<title>ok</title><p>text"), (404, "", "")
     Spied.answers = {
         f"{HOME}/robots.txt": none,

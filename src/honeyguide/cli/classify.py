@@ -122,9 +122,9 @@ async def _fetched(names: list[str], contact: str, lab: str) -> dict[str, Page |
     from honeyguide.config import FetchSettings
     from honeyguide.crawl.addresses import possible
     from honeyguide.crawl.remarks import lab_address
+    from honeyguide.crawl.visitor import Visitor
     from honeyguide.errors import ConfigError, FetchError
     from honeyguide.fetch.http import CurlFetcher, user_agent
-    from honeyguide.training.fetching import Visitor
     from honeyguide.url import authority
 
     if not contact:

@@ -16,12 +16,12 @@ from honeyguide import __version__
 from honeyguide.config import FetchSettings
 from honeyguide.crawl.addresses import starting
 from honeyguide.crawl.remarks import lab_address
+from honeyguide.crawl.visitor import Visitor
 from honeyguide.errors import ConfigError, FetchError, ParseError
 from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots
 from honeyguide.protocols import Fetcher
 from honeyguide.studio.routes import Here, Route
-from honeyguide.training.fetching import Visitor
 from honeyguide.types import Request, Response, Url
 from honeyguide.url import host
 

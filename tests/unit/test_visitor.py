@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from honeyguide.crawl.visitor import Visitor
 from honeyguide.errors import (
     ConnectError,
     DnsError,
@@ -17,7 +18,6 @@ from honeyguide.errors import (
     TooManyRedirects,
     WrongType,
 )
-from honeyguide.training.fetching import Visitor
 from honeyguide.types import Page, Request, Response, Url
 
 HERE = Url("http://e.org/a")
