@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from honeyguide.cli import words
-from honeyguide.cli.main import app
+from honeyguide.cli.main import COMMANDS, application
 from honeyguide.cli.words import count, plain, program, runnable, when
 
 
@@ -76,5 +77,16 @@ def test_hints_name_what_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_hints_know_every_command() -> None:
+    app = application()
     named = {command.name for command in app.registered_commands}
     assert {*words.COMMANDS} == named | {group.name for group in app.registered_groups}
+    assert {*words.COMMANDS} == {*COMMANDS}
+
+
+def test_a_command_loads_no_other() -> None:
+    code = "import sys; from honeyguide.cli.main import application; application('watch'); "
+    code += "print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("honeyguide.cli.")}
+    assert "honeyguide.cli.watch" in loaded
+    assert not {"honeyguide.cli.crawl", "honeyguide.cli.lab", "honeyguide.cli.serve"} & loaded

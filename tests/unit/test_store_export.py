@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
-from honeyguide.store import Store, export
-from honeyguide.store.export import COLUMNS
+from honeyguide.store import Store
+from honeyguide.store.export import COLUMNS, export
 from honeyguide.types import Label, Url, Visit
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files
 

@@ -2,57 +2,58 @@
 
 0 done   1 our own bug   2 a mistake in settings or arguments   3 the collection is damaged
 4 another process crawls it   5 it was made by a newer version   6 nothing could be fetched
-7 a strategy cannot be used   8 the disk is full   130 stopped by a second Ctrl-C
+7 a strategy cannot be used   8 the disk is full   9 a search engine did not answer
+130 stopped by a second Ctrl-C
 """
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from honeyguide.cli import (
-    ask,
-    changes,
-    classify,
-    crawl,
-    demo,
-    explain,
-    export,
-    generations,
-    judge,
-    lab,
-    label,
-    new,
-    ontology,
-    serve,
-    settings,
-    status,
-    strategies,
-    train,
-    version,
-    watch,
-)
+from honeyguide.cli import version
 from honeyguide.cli.options import Command, Group
 from honeyguide.cli.words import plain, say
 from honeyguide.errors import HoneyguideError
 
-app = typer.Typer(
-    name="honeyguide",
-    cls=Group,
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    help=(
-        "Say what you are looking for; Honeyguide leads you across the web to the pages that "
-        "matter.\n\nStart with `honeyguide demo`, or with `honeyguide new NAME`."
-    ),
-)
+COMMANDS = {
+    "new": "new", "crawl": "crawl", "status": "status", "explain": "explain", "export": "export",
+    "label": "label", "ask": "ask", "judge": "judge", "train": "train", "classify": "classify",
+    "serve": "serve", "watch": "watch", "changes": "changes", "diff": "changes",
+    "history": "changes", "strategies": "strategies", "generations": "generations",
+    "settings": "settings", "demo": "demo", "lab": "lab", "ontology": "ontology",
+    "queries": "queries", "version": "version",
+}  # fmt: skip
+"""Each command, and the file in this folder that has it: as a function, or as an ``app``."""
 
 
-@app.callback()
+def application(only: str = "") -> typer.Typer:
+    """The whole command line, or the part that one command needs: the rest is not loaded."""
+    app = typer.Typer(
+        name="honeyguide",
+        cls=Group,
+        no_args_is_help=True,
+        rich_markup_mode="markdown",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        help=(
+            "Say what you are looking for; Honeyguide leads you across the web to the pages that "
+            "matter.\n\nStart with `honeyguide demo`, or with `honeyguide new NAME`."
+        ),
+    )
+    app.callback()(honeyguide)
+    for name in (only,) if only in COMMANDS else COMMANDS:
+        module = import_module(f"honeyguide.cli.{COMMANDS[name]}")
+        if hasattr(module, "app"):
+            app.add_typer(module.app, name=name)
+        else:
+            app.command(name, cls=Command)(getattr(module, name))
+    return app
+
+
 def honeyguide(
     told: Annotated[
         bool,
@@ -64,34 +65,10 @@ def honeyguide(
     """What every command has in common: nothing but ``--version``."""
 
 
-app.command("new", cls=Command)(new.new)
-app.command("crawl", cls=Command)(crawl.crawl)
-app.command("status", cls=Command)(status.status)
-app.command("explain", cls=Command)(explain.explain)
-app.command("export", cls=Command)(export.export)
-app.command("label", cls=Command)(label.label)
-app.command("ask", cls=Command)(ask.ask)
-app.command("judge", cls=Command)(judge.judge)
-app.command("train", cls=Command)(train.train)
-app.command("classify", cls=Command)(classify.classify)
-app.command("serve", cls=Command)(serve.serve)
-app.command("watch", cls=Command)(watch.watch)
-app.command("changes", cls=Command)(changes.changes)
-app.command("diff", cls=Command)(changes.diff)
-app.command("history", cls=Command)(changes.history)
-app.command("strategies", cls=Command)(strategies.strategies)
-app.command("generations", cls=Command)(generations.generations)
-app.command("settings", cls=Command)(settings.settings)
-app.command("demo", cls=Command)(demo.demo)
-app.add_typer(lab.app, name="lab")
-app.add_typer(ontology.app, name="ontology")
-app.command("version", cls=Command)(version.version)
-
-
 def run() -> None:
     """What the ``honeyguide`` script calls."""
     try:
-        app()
+        application(sys.argv[1] if len(sys.argv) > 1 else "")()
     except HoneyguideError as error:
         say(f"honeyguide: {plain(str(error))}")
         sys.exit(error.exit_code)

@@ -13,12 +13,9 @@ from typing import TYPE_CHECKING
 
 from honeyguide import registry, tongues
 from honeyguide.config import Settings, load
-from honeyguide.crawl import status as standing
 from honeyguide.crawl import topics as several
 from honeyguide.crawl.addresses import known
 from honeyguide.crawl.existing import existing
-from honeyguide.crawl.progress import Observer, Report
-from honeyguide.crawl.status import Status
 from honeyguide.errors import ConfigError
 from honeyguide.several import topics_of
 from honeyguide.store.said import Topics
@@ -26,15 +23,15 @@ from honeyguide.store.visits import VisitRow
 from honeyguide.types import Label
 
 if TYPE_CHECKING:
-    # A crawl needs none of it, and loading takes as long as some twenty pages.
+    # Few commands need more than one of them, and loading takes as long as some forty pages.
     from honeyguide.crawl.asking import Asked, Asking
     from honeyguide.crawl.explain import Explanation
     from honeyguide.crawl.generations import Comparison, Listed
     from honeyguide.crawl.judging import Judged, Told
     from honeyguide.crawl.labels import Labelled
+    from honeyguide.crawl.progress import Observer, Report
+    from honeyguide.crawl.status import Status
     from honeyguide.store.export import Exported
-
-__all__ = ["Collection", "Observer"]
 
 
 class Collection:
@@ -93,6 +90,8 @@ class Collection:
 
     def status(self, *, hosts: int = 10) -> Status:
         """How it stands; also while it is being crawled."""
+        from honeyguide.crawl import status as standing
+
         with existing(self.folder, "read") as store:
             found = standing.status(store, self.settings, hosts)
             if not self.topics:

@@ -10,8 +10,6 @@ from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
 from honeyguide.crawl.chosen import strategy_of
-from honeyguide.crawl.languages import Gated, judged, languages_of
-from honeyguide.crawl.rejudge import overrule
 from honeyguide.errors import ConfigError
 from honeyguide.protocols import Strategy
 from honeyguide.several import topics_of
@@ -36,6 +34,10 @@ def judge_of(folder: Path, settings: Settings) -> tuple[Strategy, int]:
     """Who judges in this collection now: its live generation, and that generation's number; behind
     the language gate, where there is one."""
     strategy, number = _live(folder, settings)
+    if not settings.topic.language:
+        return strategy, number
+    from honeyguide.crawl.languages import Gated, languages_of
+
     languages = languages_of(settings)
     if languages is None:
         return strategy, number
@@ -61,6 +63,9 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
 
     Nobody may crawl meanwhile. Interrupted, it leaves whole batches, old or new.
     """
+    from honeyguide.crawl.languages import judged, languages_of
+    from honeyguide.crawl.rejudge import overrule
+
     threshold, languages = settings.topic.threshold, languages_of(settings)
     with Store.open(folder, "crawl", settings.store) as store:
         live = store.live()

@@ -9,7 +9,6 @@
 """
 
 from honeyguide.store.counts import Counts, GenerationCount, HostRow
-from honeyguide.store.export import export
 from honeyguide.store.generations import Generation, pack, unpack
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
@@ -21,7 +20,6 @@ __all__ = [
     "HostRow",
     "Store",
     "VisitRow",
-    "export",
     "pack",
     "unpack",
 ]

@@ -34,8 +34,8 @@ _PARTS = (
 )
 _JOINED = _IGNORED.replace(_JOINER, "\u200d")
 """The same where the joiner counts."""
-_care = re.compile(f"[{_IGNORED}{_PARTS}]").search
-_unspaced = re.compile(f"[{UNSPACED}\uff66-\uff9d]").search
+_CARE = _IGNORED + _PARTS
+_APART = UNSPACED + "\uff66-\uff9d"
 
 
 class Spelling(NamedTuple):
@@ -62,7 +62,8 @@ def folded(text: str, spelling: Spelling) -> tuple[str, bool]:
     # whether anything needs care is seen from the others alone.
     raw = text.encode("utf-8", _BROKEN)
     beyond = raw.translate(None, _ASCII).decode("utf-8", _BROKEN)
-    unspaced, care = _unspaced(beyond) is not None, _care(beyond) is not None
+    unspaced = _any_of(_APART).search(beyond) is not None
+    care = _any_of(_CARE).search(beyond) is not None
     if care:
         text = _composing().sub(lambda part: normalize("NFKC", part[0]), text)
         text = _any_of(_JOINED if spelling.joiner else _IGNORED).sub("", text)
@@ -79,7 +80,7 @@ def folded(text: str, spelling: Spelling) -> tuple[str, bool]:
     return text, unspaced
 
 
-# Few crawls need these patterns, and making them takes as long as a few pages.
+# Few commands need these patterns, and making them takes as long as a few pages.
 
 
 @lru_cache(maxsize=1)
@@ -88,7 +89,7 @@ def _composing() -> re.Pattern[str]:
     return re.compile(f".?[{_PARTS}]{{1,32}}", re.DOTALL)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _any_of(characters: str) -> re.Pattern[str]:
     return re.compile(f"[{characters}]")
 

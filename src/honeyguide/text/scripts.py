@@ -23,7 +23,6 @@ _OTHERS = (
 UNSPACED = "".join((_HAN, *_OTHERS))
 """Characters of scripts without blanks between words, as a pattern's set names them."""
 
-_RUN = re.compile("|".join(f"[{script}]+" for script in (_HAN, *_OTHERS)))
 _NAME = range(2, 33)
 _MARKED = (range(0x300, 0x1D00), range(0xA800, 0xAC00))
 """Where the marks of nearly all living scripts are; those beyond make patterns slow."""
@@ -48,6 +47,12 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1)
+def _run() -> re.Pattern[str]:
+    """Characters of one such script in a row. Most pages have none, and the pattern is large."""
+    return re.compile("|".join(f"[{script}]+" for script in (_HAN, *_OTHERS)))
+
+
+@lru_cache(maxsize=1)
 def _marks() -> str:
     """Marks that are no letters to Python's patterns, though words are full of them."""
     return "".join(c for c in map(chr, chain(*_MARKED)) if category(c).startswith("M"))
@@ -61,7 +66,7 @@ def pairs(text: str, ends: bool = False) -> str:
     beside them, and keep a character's marks with it. With ``ends`` the last character of a run
     follows its pairs, so that every character begins a word.
     """
-    return _RUN.sub(_with_ends if ends else _paired, text)
+    return _run().sub(_with_ends if ends else _paired, text)
 
 
 def _paired(run: re.Match[str]) -> str:
@@ -97,7 +102,7 @@ def names(text: str) -> list[str]:
 
     Chinese is left out, because its pairs do say something, and hiragana, which is mostly grammar.
     """
-    runs = (run[0] for run in _RUN.finditer(text))
+    runs = (run[0] for run in _run().finditer(text))
     return [run for run in runs if len(run) in _NAME and not (_is_han(run) or _is_hiragana(run))]
 
 
@@ -119,7 +124,7 @@ def address(url: str) -> str:
 
 def unspaced(word: str) -> bool:
     """Whether a word is one or two characters out of a script without blanks."""
-    return not word.isascii() and _RUN.match(word) is not None
+    return not word.isascii() and _run().match(word) is not None
 
 
 def first(word: str) -> str:

@@ -16,8 +16,9 @@ from honeyguide.watch.visit.due import Due
 
 _MUCH = 4_000
 """Letters."""
-_SMALL, _LATEST = 65_536, 128
-"""Bytes of a body, and bodies: some 30 MB at most."""
+_SMALL, _LATEST = 65_536, 256
+"""Bytes of a body, and bodies: some 60 MB at most. Two for each page that waits for a second look:
+with half as many, a round of a thousand pages read every fourth body twice."""
 
 Relevance = Callable[[str], float]
 

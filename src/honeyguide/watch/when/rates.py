@@ -120,6 +120,7 @@ def begin(prior: Belief, *, now: float, modified: float | None, trust: float = 0
     return pack(unpack(prior) + trust * (LOG_RATES - GRID * quiet))
 
 
+@lru_cache(maxsize=_LATEST)
 def rate(belief: Belief) -> Rate:
     """The geometric mean, and the band that holds 80 % of the belief."""
     shares = shares_of(belief)
