@@ -42,10 +42,8 @@ def main() -> int:
     ):
         assert studio.stdout is not None
         try:
-            address, _, token = json.loads(studio.stdout.readline())["address"].partition(
-                "/?token="
-            )
-            token = token.partition("#")[0]
+            said = json.loads(studio.stdout.readline())
+            address, token = f"http://127.0.0.1:{said['port']}", said["token"]
             json.dump(described(address, token), file)
             file.flush()
             done = subprocess.run([

@@ -18,28 +18,34 @@ HEAD = """\
 # The studio's API
 
 All that the [studio](../how-to/studio.md) does, programs can do too. `honeyguide serve --json`
-prints the address with the token; the running studio describes every parameter, body and answer at
+prints the token; the running studio describes every parameter, body and answer at
 `/api/openapi.json` (OpenAPI 3.1), and for people at `/api/docs`.
 
 (Made by `tools/make_api.py` from the routes.)
 
 ## How to ask
 
-    honeyguide serve birds --port 8000 --json        # {"address": "http://127.0.0.1:8000/?token=…
+    honeyguide serve birds --port 8000 --json        # {"address": "…", "port": 8000, "token": "…"}
     curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8000/api/collections
     curl -H "Authorization: Bearer $TOKEN" -H "X-Honeyguide: 1" \\
         -H "Content-Type: application/json" -d '{"do": "start", "pages": 500}' \\
         http://127.0.0.1:8000/api/c/birds/run
 
-- Every request carries the token as `Authorization: Bearer`, or the cookie that a browser gets for
-  it. Whatever changes something also carries `X-Honeyguide: 1`, and its body is JSON.
+- Every request carries the token as `Authorization: Bearer`. Whatever changes something also
+  carries `X-Honeyguide: 1`, and its body is JSON. The token is good as long as the studio is open.
+  The address beside it is for a browser, and for one: what stands behind its `#` is no token for
+  requests. A program that opens browsers makes such addresses itself: `/#token=` and the token.
+- The studio's own page does without the token: it has a cookie, and a key that it sends as
+  `X-Honeyguide`. Neither lets anybody in alone ([why](../how-to/studio.md#safety)).
 - `X-Honeyguide-Person`, percent-encoded, says who labels.
 - `{name}` is the name of the collection's folder. Files are sent as base64 in JSON, up to 10 MB.
-- A refusal is `{"error": "…"}`: 400 a mistake in what was sent, 401 no token, 403 another page or a
-  missing header, 404 nothing there, 408 a body that is slow to come, 409 the collection cannot be
-  used now (another process crawls it, or it was not crawled yet), 413 too large, 414 a query that
-  is too long, 415 no JSON, 421 a strange Host header, 422 anything else that Honeyguide refuses,
-  503 too many connections. 500 is a bug of ours; the terminal of the studio has the details.
+- A refusal is `{"error": "…"}`, with a `"field"` where the mistake is in one field of what was
+  sent: 400 a mistake in what was sent, 401 no token, 403 another page or a missing header, 404
+  nothing there, 408 a body that is slow to come, 409 the collection cannot be used now (another
+  process crawls it, or it was not crawled yet), 413 too large, 414 a query that is too long, 415 no
+  JSON, 421 a strange Host header, 422 anything else that Honeyguide refuses, 429 too many wrong
+  tokens, 503 too many connections. 500 is a bug of ours; the terminal of the studio has the
+  details.
 
 ## Routes
 

@@ -20,6 +20,7 @@ from tests.end_to_end.crawling import collection, honeyguide
 from tests.site.server import Site
 
 from honeyguide.lab.demo_web import load
+from honeyguide.lab.engine import ADDRESS, engine_over
 from honeyguide.lab.serve import serve_in_thread
 from honeyguide.lab.serving import Serving
 
@@ -67,8 +68,11 @@ def _shown() -> Iterator[Studio]:
         _watch(root, site)
         chosen = ("-s", "honeyguide", "-s", "keyword", "-s", "breadth", "-t", TOPIC)
         honeyguide("lab", "compare", *chosen, "--draws", 3, "--out", root / "compared", timeout=300)
-        with serve_in_thread(load(), Serving(latency_s=0.25)) as lab:
-            searching(root / TOPIC, lab, pages=2000)
+        web, serving = load(), Serving(latency_s=0.25)
+        with serve_in_thread(web, serving, engine=engine_over(web, serving)) as lab:
+            asked = {"queries": ["stemming words"], "per_minute": 30.0}
+            engine = {"engine": "searxng", "url": ADDRESS}
+            searching(root / TOPIC, lab, pages=2000, search=engine | asked)
             with studio(root) as running:
                 yield running
 
@@ -90,6 +94,9 @@ def _desk(visitor: Looking, folder: Path) -> None:
     label(visitor.page, lambda url: TOPIC in truth.labels(url), 12)
     visitor.page.wait_for_timeout(2500)
     keep("label")
+    visitor.go(TOPIC, "queries")
+    visitor.page.locator("main li.card").first.wait_for()
+    keep("queries")
     visitor.go(TOPIC, "live")
     keep("live")
     visitor.page.keyboard.press("t")

@@ -27,12 +27,12 @@ class Studio(NamedTuple):
     """An open studio."""
 
     address: str
-    """With the token."""
+    """With the token of programs: it signs in as often as it is opened."""
     root: Path
 
     @property
     def origin(self) -> str:
-        return self.address.partition("/?")[0]
+        return self.address.partition("/#")[0]
 
 
 @contextmanager
@@ -50,7 +50,8 @@ def studio(root: Path) -> Iterator[Studio]:
         try:
             line = process.stdout.readline()
             assert line, (root / "studio.log").read_text("utf-8")
-            yield Studio(json.loads(line)["address"], root)
+            said = json.loads(line)
+            yield Studio(f"http://127.0.0.1:{said['port']}/#token={said['token']}", root)
         finally:
             process.terminate()
             process.wait(30)

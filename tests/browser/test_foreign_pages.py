@@ -7,6 +7,8 @@ cookie is sent along.
 from __future__ import annotations
 
 import json
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -68,12 +70,16 @@ async function attack(studio, topic) {
 
 
 @contextmanager
-def stranger(page: str) -> Iterator[str]:
-    """A page on a port of its own."""
+def stranger(page: str, cookies: list[str] | None = None, sets: str = "") -> Iterator[str]:
+    """A page on a port of its own; the cookies that it was shown, and one that it sets."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if cookies is not None:
+                cookies.append(self.headers.get("Cookie") or "")
             self.send_response(200)
+            if sets:
+                self.send_header("Set-Cookie", sets)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
             self.wfile.write(page.encode())
@@ -97,6 +103,7 @@ def test_a_page_on_another_port_gets_nothing_and_changes_nothing(
     try:
         page = context.new_page()
         page.goto(shown.address)
+        page.get_by_role("heading", name="Topics").wait_for()  # signed in
         answers: list[tuple[str, int]] = []
         with stranger(f"<body><script>{ATTACKS}</script>") as place:
             page.goto(f"http://{place.replace('127.0.0.1', name)}/")
@@ -110,8 +117,11 @@ def test_a_page_on_another_port_gets_nothing_and_changes_nothing(
         heard = [status for url, status in answers if url.startswith(shown.origin)]
         assert heard
         assert set(heard) <= {401, 403}
-        page.goto(shown.origin)  # the cookie is still there, and nothing was started
-        run = page.evaluate(f"() => fetch('/api/c/{NEW}/run').then((answer) => answer.json())")
+        page.goto(shown.origin)  # it is still signed in, and nothing was started
+        run = page.evaluate(
+            f"() => fetch('/api/c/{NEW}/run', {{headers: {{'X-Honeyguide':"
+            " localStorage.getItem('honeyguide-key')}}).then((answer) => answer.json())"
+        )
         assert run["state"] == "idle"
     finally:
         context.close()
@@ -127,5 +137,39 @@ def test_a_link_from_elsewhere_leads_in(chromium: Any, shown: Studio) -> None:
             page.get_by_text("studio").click()
             page.get_by_role("heading", name="Topics").wait_for()
         assert "token" not in page.url
+    finally:
+        context.close()
+
+
+def test_the_cookie_that_every_port_is_shown_opens_nothing(chromium: Any, shown: Studio) -> None:
+    context = chromium.new_context()
+    try:
+        page = context.new_page()
+        page.goto(shown.address)
+        page.get_by_role("heading", name="Topics").wait_for()
+        cookies: list[str] = []
+        with stranger("<p>hello", cookies) as place:
+            page.goto(f"http://{place}/")
+        stolen = next(one for one in cookies if "honeyguide_" in one)
+        tried = urllib.request.Request(
+            f"{shown.origin}/api/collections", headers={"Cookie": stolen, "X-Honeyguide": "1"}
+        )
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(tried, timeout=20)
+        refused.value.close()
+        assert refused.value.code == 401
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("sets", ['theme={"dark":true}; Path=/', "path=x; Path=/"])
+def test_cookies_of_other_servers_lock_nobody_out(chromium: Any, shown: Studio, sets: str) -> None:
+    context = chromium.new_context()
+    try:
+        page = context.new_page()
+        with stranger("<p>hello", sets=sets) as place:
+            page.goto(f"http://{place}/")
+        page.goto(shown.address)
+        page.get_by_role("heading", name="Topics").wait_for()
     finally:
         context.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.browser.looking import Looking
 from tests.browser.served import NEW, SEARCH
 
-SCREENS = ("live", "label", "collection", "changes", "compare", "start")
+SCREENS = ("live", "label", "queries", "collection", "changes", "compare", "start")
 
 
 def test_every_screen_opens_and_fits(either: Looking) -> None:

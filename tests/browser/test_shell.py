@@ -22,10 +22,36 @@ def test_the_token_is_not_left_in_the_address(looking: Looking) -> None:
 def test_without_the_token_nothing_is_shown(chromium: Any, shown: Studio) -> None:
     context = chromium.new_context()
     page = context.new_page()
-    answer = page.goto(shown.origin + "/")
-    assert answer.status == 401
-    assert "honeyguide serve" in page.inner_text("body")
+    asked: list[int] = []
+    page.on("response", lambda one: asked.append(one.status) if "/api/" in one.url else None)
+    page.goto(shown.origin + "/")
+    page.get_by_text("honeyguide serve").wait_for()
+    assert set(asked) == {401}
     context.close()
+
+
+def test_a_second_tab_is_signed_in_and_one_without_its_key_says_how_to_come_back(
+    looking: Looking,
+) -> None:
+    looking.allowed = ("401",)
+    second = looking.page.context.new_page()
+    second.goto(looking.shown.origin + "/")
+    second.get_by_role("heading", name="Topics").wait_for()
+    second.evaluate("() => localStorage.clear()")
+    second.reload()
+    second.get_by_text("honeyguide serve").wait_for()
+    second.evaluate("address => { location.href = address; }", looking.shown.address)
+    second.get_by_role("heading", name="Topics").wait_for()  # without a reload
+    assert "token" not in second.url
+    second.close()
+    looking.at("#/new")
+
+
+def test_an_address_that_was_used_here_goes_on_to_its_place(looking: Looking) -> None:
+    looking.allowed = ("401",)
+    looking.at(f"#token=used-before/c/{NEW}/start")
+    assert looking.page.url.endswith(f"/#/c/{NEW}/start")
+    assert NEW in looking.page.inner_text("#tabs")
 
 
 def test_a_lost_cookie_says_how_to_come_back(looking: Looking) -> None:
@@ -38,8 +64,9 @@ def test_a_lost_cookie_says_how_to_come_back(looking: Looking) -> None:
 def test_every_tab_is_reached_with_the_keyboard(looking: Looking) -> None:
     looking.go(SEARCH, "start")
     tabs = looking.page.locator("#tabs a")
-    assert tabs.all_inner_texts() == ["Live", "Label", "Collection", "Changes", "Compare", "Steer"]
-    assert tabs.locator("nth=5").get_attribute("aria-current") == "page"
+    names = ["Live", "Label", "Queries", "Collection", "Changes", "Compare", "Steer"]
+    assert tabs.all_inner_texts() == names
+    assert tabs.locator("nth=6").get_attribute("aria-current") == "page"
     looking.page.locator("body").press("Tab")
     looking.page.locator("#tabs a").first.focus()
     looking.page.keyboard.press("Enter")

@@ -47,8 +47,8 @@ def test_a_mistake_is_told_where_it_was_made(looking: Looking) -> None:
     page.get_by_label("Seeds", exact=True).fill("example.org")
     page.get_by_label("Contact").fill("me@example.org")
     page.get_by_role("button", name="Create the topic").click()
-    page.locator("main .notice.error").wait_for()
-    assert "../up" in page.inner_text("main .notice.error")
+    page.locator(".field .wrong").wait_for()
+    assert "../up" in page.inner_text(".field:has([name=name]) .wrong")
     assert page.get_by_label("Seeds", exact=True).input_value() == "example.org"
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import quote, unquote
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -201,22 +202,41 @@ def safe(found: Answer) -> bool:
 def test_every_answer_has_the_headers_of_safety(client: Client) -> None:
     for path in ("/", "/static/app.js", "/api/nothing", "/api/raw", "/api/openapi.json"):
         assert safe(client.get(path)), path
-    refused = client.get("/", {"authorization": None})
+    refused = client.get("/api/raw", {"authorization": None})
     assert refused.status == 401
     assert safe(refused)
     assert safe(client.get("/", {"host": "evil.example"}))
 
 
 def test_the_printed_address_leads_in(client: Client) -> None:
-    path = f"/?token={client.gate.token}"
-    found = client.get(path, {"authorization": None})
-    assert (found.status, found.headers["location"]) == (303, "/")
-    cookie = found.headers["set-cookie"].partition(";")[0]
-    assert client.get("/", {"authorization": None, "cookie": cookie}).status == 200
-    linked = client.get(path, {"authorization": None, "sec-fetch-site": "cross-site"})
-    assert (linked.status, b"refresh" in linked.body) == (200, True)
-    assert client.gate.token.encode() not in linked.body
-    assert cookie in linked.headers["set-cookie"]
+    ticket = client.gate.address().partition("#token=")[2]
+    nobody: dict[str, str | None] = {"authorization": None, "x-honeyguide": None}
+    assert client.get("/", nobody).status == 200
+    assert client.get("/api/stream", nobody).status == 401
+    found = client.post("/sign-in", {}, nobody | {"authorization": f"Bearer {ticket}"})
+    assert (found.status, found.headers["cache-control"]) == (200, "no-store")
+    cookie = nobody | {"cookie": found.headers["set-cookie"].partition(";")[0]}
+    both = cookie | {"x-honeyguide": found.json["key"]}
+    assert client.get("/api/stream", both).status == 200
+    assert client.get("/api/stream", cookie).status == 401
+    again = client.post("/sign-in", {}, nobody | {"authorization": f"Bearer {ticket}"})
+    assert (again.status, "set-cookie" in again.headers) == (401, False)
+
+
+def test_a_pass_is_for_what_sends_no_headers_and_reaches_no_answer(client: Client) -> None:
+    given = client.gate.welcome({})
+    cookie: dict[str, str | None] = {
+        "authorization": None, "x-honeyguide": None, "cookie": given.cookie.partition(";")[0],
+    }  # fmt: skip
+    asked = "/api/c/ku%C5%9Flar/visits/7?most=3&host=a"
+    path = f"/api/pass?for={quote(asked, safe='')}"
+    assert client.get(path, cookie).status == 401
+    address = client.get(path, cookie | {"x-honeyguide": given.key}).json["address"]
+    found = client.get(unquote(address), cookie)
+    assert (found.status, found.json["host"]) == (200, ["a"])
+    assert client.get(unquote(address).replace("most=3", "most=4"), cookie).status == 401
+    for wrong in ("", "?for=", "?for=a&for=b", "?other=1"):
+        assert client.get(f"/api/pass{wrong}").status == 400
 
 
 def test_an_answer_may_have_its_own_policy(client: Client) -> None:

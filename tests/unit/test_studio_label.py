@@ -111,6 +111,15 @@ def test_what_most_say_counts_and_of_a_tie_the_newest(client: Client) -> None:
         assert {label.by for _, label in store.labels(everyone=True)} == {"ada", "bob", "cem"}
 
 
+def test_undo_gives_a_label_back_to_the_budget(client: Client) -> None:
+    path = client.root / "bees" / "topic.toml"
+    path.write_text(path.read_text() + "[learn]\nbudget = 2\n")
+    url = good(11).link.url
+    assert said(client, url, "relevant").json["left"] == 1
+    assert client.post(f"{HERE}/undo", {"url": url}, by("ada")).json["left"] == 2
+    assert client.post(f"{HERE}/undo", {"url": url}, by("ada")).json["left"] == 2
+
+
 def test_undo_restores_what_was_before(client: Client) -> None:
     url = good(11).link.url  # judged relevant
     with Store.open(client.root / "bees", "read") as store:
@@ -121,7 +130,7 @@ def test_undo_restores_what_was_before(client: Client) -> None:
         assert store.counts().relevant == before - 1
     said(client, url, "relevant")
     undone = client.post(f"{HERE}/undo", {"url": url}, by("ada")).json
-    assert undone == {"undone": True, "was": "relevant", "now": "not"}
+    assert undone == {"undone": True, "was": "relevant", "now": "not", "left": None}
     assert counted(client, url) == 0.0
     assert client.post(f"{HERE}/undo", {"url": url}, by("ada")).json["now"] == ""
     assert counted(client, url) is None

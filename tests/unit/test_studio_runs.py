@@ -14,7 +14,7 @@ import pytest
 
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.store.lock import Lock
-from honeyguide.studio.runs import Runs, RunState
+from honeyguide.studio.runs import Runs, RunState, _report
 
 PROGRAM = """
 import json, pathlib, signal, sys, time
@@ -83,7 +83,7 @@ def test_pause_is_a_clean_stop_and_resume_goes_on(runs: Runs, folder: Path) -> N
     assert runs.stop(folder, pause=True).state == "stopping"
     paused = ended(runs, folder)
     assert paused.state == "paused"
-    assert paused.summary == "7 visits, 3 relevant: you asked for it"
+    assert paused.summary == "7 visits, 3 relevant"
     assert "argv --json --pages=5" in paused.said
     (folder / "ready").unlink()
     again = runs.resume(folder)
@@ -185,3 +185,9 @@ def test_the_real_program_ends_on_one_interrupt(tmp_path: Path) -> None:
     )
     done.send_signal(signal.SIGINT)
     assert done.wait(20) != 0
+
+
+def test_one_of_a_thing_is_no_more() -> None:
+    assert _report('{"visits": 1, "changes": 1}') == "1 visit, 1 change"
+    assert _report('{"visits": 1, "relevant": 0, "reason": "so"}') == "1 visit, 0 relevant: so"
+    assert _report('{"visits": 2, "changes": 0}') == "2 visits, 0 changes"

@@ -45,7 +45,9 @@ def endless(_: Here) -> Stream:
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
     """A studio in a thread, with little patience and few seats."""
     monkeypatch.setattr(serving, "_HEAD_S", 0.3)
+    monkeypatch.setattr(serving, "_STRANGER_S", 0.3)
     monkeypatch.setattr(serving, "_CONNECTIONS", 20)
+    monkeypatch.setattr(serving, "_STRANGERS", 30)
     monkeypatch.setattr(app, "SEND_S", 0.3)
     found = studio(tmp_path)
     ready = threading.Event()
@@ -170,15 +172,49 @@ def test_an_endless_head_is_refused(served: Studio) -> None:
         assert b" 400 " in answer(served, b"GET /" + b"a" * 200_000)
 
 
-def test_a_crowd_is_turned_away_and_leaves_no_mark(served: Studio) -> None:
-    crowd = []
-    for _ in range(300):
-        with contextlib.suppress(OSError):
-            crowd.append(connect(served))
-    for client in crowd:
-        client.close()
+@pytest.fixture
+def crowd(served: Studio, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[socket.socket]]:
+    """Connections that say nothing, far more than there is room for, and nobody's patience ends."""
+    monkeypatch.setattr(serving, "_STRANGER_S", 30.0)
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(connect(served)) for _ in range(300)]
+
+
+def test_a_silent_crowd_does_not_shut_the_studio(
+    served: Studio, crowd: list[socket.socket]
+) -> None:
+    assert answer(served, head(served, "GET /api/collections HTTP/1.1")).startswith(b"HTTP/1.1 200")
+    with contextlib.suppress(ConnectionResetError):
+        assert crowd[0].recv(1) == b"", "the oldest had to go"
+    crowd[-1].sendall(head(served, "GET /api/collections HTTP/1.1"))
+    assert crowd[-1].recv(15) == b"HTTP/1.1 200 OK"
+
+
+def test_one_that_was_let_in_outlives_a_crowd(served: Studio) -> None:
+    with connect(served) as ours, contextlib.ExitStack() as stack:
+        ours.sendall(head(served, "GET /api/endless HTTP/1.1"))
+        assert ours.recv(15) == b"HTTP/1.1 200 OK"
+        for _ in range(100):
+            stack.enter_context(connect(served))
+        assert answer(served, head(served, "GET / HTTP/1.1")).startswith(b"HTTP/1.1 200")
+        assert len(ours.recv(1000)) > 0
+        assert ours.recv(1000), "it goes on"
+
+
+def test_more_than_there_is_room_for_are_told(served: Studio) -> None:
+    with contextlib.ExitStack() as stack:
+        for _ in range(20):
+            client = stack.enter_context(connect(served))
+            client.sendall(head(served, "GET /api/collections HTTP/1.1"))
+            assert client.recv(15) == b"HTTP/1.1 200 OK"
+        assert b" 503 " in answer(served, head(served, "GET /api/collections HTTP/1.1"))
     time.sleep(0.5)
     assert answer(served, head(served, "GET /api/collections HTTP/1.1")).startswith(b"HTTP/1.1 200")
+
+
+def test_strangers_have_less_patience_shown_to_them() -> None:
+    assert serving._STRANGER_S <= 2.0 < serving._HEAD_S
+    assert serving._WAITING < serving._STRANGERS / 2
 
 
 @pytest.mark.parametrize(
@@ -211,7 +247,8 @@ def test_the_command_prints_the_address_and_ends_when_asked(
     ) as process:
         assert process.stdout is not None
         said = json.loads(process.stdout.readline())
-        assert said["address"].startswith(f"http://127.0.0.1:{said['port']}/?token=")
+        assert said["address"].startswith(f"http://127.0.0.1:{said['port']}/#token=")
+        assert said["token"] not in said["address"], "browsers keep addresses"
         process.send_signal(number)
         _, talk = process.communicate(timeout=20)
     assert process.returncode == 0
@@ -236,11 +273,11 @@ def test_a_crawl_can_be_started_with_the_studio(tmp_path: Path) -> None:
         env=os.environ | {"BROWSER": "true"},
     ) as process:
         assert process.stdout is not None
-        address = json.loads(process.stdout.readline())["address"]
-        assert address.endswith("#/c/birds/live")
-        base, _, token = address.partition("#")[0].partition("/?token=")
+        said = json.loads(process.stdout.readline())
+        assert said["address"].endswith("/c/birds/live")
         request = urllib.request.Request(
-            f"{base}/api/c/birds/run", headers={"Authorization": f"Bearer {token}"}
+            f"http://127.0.0.1:{said['port']}/api/c/birds/run",
+            headers={"Authorization": f"Bearer {said['token']}"},
         )
         with urllib.request.urlopen(request, timeout=20) as answer:
             run = json.load(answer)

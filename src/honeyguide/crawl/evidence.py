@@ -13,9 +13,14 @@ from typing import NamedTuple
 from honeyguide.config import Settings
 from honeyguide.text.language import Language, language_of
 from honeyguide.text.scripts import UNSPACED
+from honeyguide.text.written import written
 from honeyguide.types import Reason
 
 _QUOTED = re.compile(r"“([^”]{1,200})”|(\w{2,64})…")
+_STEM = re.compile(
+    r"(?:[a-z ]{1,20}: )?“(\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
+).match
+"""Words of a keyword are quoted with how often they stand there, and are no stems."""
 _RUN = re.compile(f"[{UNSPACED}]")
 _TERMS = 60
 _WORDS = 8
@@ -30,6 +35,29 @@ class Mark(NamedTuple):
     what: str
     weight: float
     """How much it counted; below 0: against the page."""
+
+
+def worded(reasons: Iterable[Reason], text: str, language: str) -> tuple[Reason, ...]:
+    """The same reasons with a word of this text wherever they quote a stem: people read words.
+
+    Strategies know stems only, and a page is judged far more often than it is looked at.
+    """
+    told = tuple(reasons)
+    stems = [found[1] if (found := _STEM(reason.what)) else "" for reason in told]
+    words = written(stems, text, language)
+    return tuple(
+        reason._replace(what=reason.what.replace(f"“{stem}”", f"“{word}”", 1)) if stem else reason
+        for reason, stem, word in zip(told, stems, words, strict=True)
+    )
+
+
+def figure(score: float, threshold: float) -> str:
+    """A verdict in two digits, or in as many as show on which side of the threshold it is."""
+    for digits in (2, 3, 4):
+        said = f"{score:.{digits}f}"
+        if (float(said) >= threshold) == (score >= threshold):
+            return said
+    return f"just under {threshold:g}" if score < threshold else f"just above {threshold:g}"
 
 
 def terms_of(settings: Settings, reasons: Iterable[Reason]) -> dict[str, float]:

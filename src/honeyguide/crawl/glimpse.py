@@ -13,8 +13,10 @@ from collections import deque
 from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.ring import Ring
@@ -33,7 +35,8 @@ _SHARE = 1000.0
 long, the next one waits."""
 _LARGEST = 1_000_000
 """Bytes of a file that is read."""
-_HOSTS, _TOP, _FETCHING = 60, 20, 64
+_HOSTS, _TOP, _FETCHING, _BINS = 60, 20, 64, 100
+"""Entries that are told, and so the most that are read: the file may be a stranger's."""
 _LONG = 500
 """Characters of an address or an anchor."""
 _WINDOW_S = 30.0
@@ -71,14 +74,14 @@ class WaitingHost(msgspec.Struct, frozen=True):
 class FrontierNow(msgspec.Struct, frozen=True):
     at: float = 0.0
     waiting: int = 0
-    scores: list[int] = []
+    scores: Annotated[list[int], Meta(max_length=_BINS)] = []
     """Links by score, in equal steps from 0 to 1."""
     hosts: int = 0
     busy: int = 0
     resting: int = 0
     parked: int = 0
-    most: list[WaitingHost] = []
-    top: list[Waiting] = []
+    most: Annotated[list[WaitingHost], Meta(max_length=_HOSTS)] = []
+    top: Annotated[list[Waiting], Meta(max_length=_TOP)] = []
     """Who would go first if every host were rested."""
 
 
@@ -86,6 +89,8 @@ class Glimpse(msgspec.Struct, frozen=True):
     at: float
     pid: int
     began: float
+    pages: Annotated[int, Meta(ge=0)] | None = None
+    """The run ends at so many visits; 0: at no number of them; None: it was not told."""
     visits: int = 0
     relevant: int = 0
     failures: int = 0
@@ -98,7 +103,7 @@ class Glimpse(msgspec.Struct, frozen=True):
     """Why the run ended; '': it goes on, or was killed."""
     last_failure: str = ""
     next_at: float | None = None
-    fetching: list[Fetching] = []
+    fetching: Annotated[list[Fetching], Meta(max_length=_FETCHING)] = []
     frontier: FrontierNow = FrontierNow()
 
 
@@ -118,9 +123,12 @@ def read(folder: Path) -> Glimpse | None:
 class Teller:
     """Writes the glimpses of one run."""
 
-    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, folder: Path, clock: Callable[[], float] = time.time, pages: int | None = None
+    ) -> None:
         self._folder = folder
         self._clock = clock
+        self._pages = pages
         self._began = clock()
         self._counted: deque[tuple[float, int]] = deque(maxlen=int(_WINDOW_S / EVERY_S) + 1)
         self._since: dict[str, float] = {}
@@ -152,6 +160,7 @@ class Teller:
             at=now,
             pid=os.getpid(),
             began=self._began,
+            pages=self._pages,
             visits=progress.visits,
             relevant=progress.relevant,
             failures=progress.failures,

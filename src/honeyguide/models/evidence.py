@@ -57,6 +57,7 @@ class Words(NamedTuple):
     signs: float
 
 
+_SURPRISED = Evidence._fields.index("surprise")
 PRIOR = Evidence(
     best=0.2,
     parents=0.8,
@@ -107,7 +108,16 @@ SAID = (
     "links like it brought more than expected",
     "to begin with",
 )
-"""The same for people."""
+"""The same for people …"""
+LESS = "links like it brought less than expected"
+"""… and what is said of a surprise that was a bad one."""
+
+
+def said(row: Sequence[float]) -> tuple[str, ...]:
+    """What each number of this row means."""
+    if row[_SURPRISED] >= 0:
+        return SAID
+    return (*SAID[:_SURPRISED], LESS, *SAID[_SURPRISED + 1 :])
 
 
 LEFT_OUT = {

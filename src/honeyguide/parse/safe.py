@@ -14,6 +14,7 @@ from turbohtml import Element, Text, parse
 from honeyguide.parse.bounds import bounded
 from honeyguide.parse.charset import decode
 from honeyguide.parse.markup import as_html
+from honeyguide.parse.signs import Signs
 from honeyguide.types import Url
 from honeyguide.url import host
 
@@ -40,6 +41,10 @@ _SILENT = frozenset((
 ))  # fmt: skip
 """Left out with everything in them."""
 _SPANS = ("colspan", "rowspan")
+_SPAN = 100
+"""Columns or rows that one cell covers …"""
+_CELLS = 20_000
+"""… and places that all cells of a page cover beside their own."""
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:1rem auto;padding:0 1rem;"
     "color:#222;background:#fff;overflow-wrap:anywhere}table{border-collapse:collapse}"
@@ -54,7 +59,7 @@ def safe_html(body: bytes, url: Url, content_type: str = "text/html") -> str:
     media = content_type.partition(";")[0].strip().lower()
     start = text[:200].lstrip()
     if media == "text/plain" or not ("<" in start or "html" in media):
-        return _whole(f"<pre>{escape(text[:_ROOM])}</pre>")
+        return _whole(f"<pre>{_words(Signs(), text[:_ROOM])}</pre>")
     if media == "application/xhtml+xml" or start.startswith("<?xml"):
         text = as_html(text)
     tree = parse(bounded(text), positions=False)
@@ -72,19 +77,22 @@ def _whole(inside: str) -> str:
 def _told(root: Element) -> list[str]:
     """Once through the tree, without recursion: a hostile page is nested as deep as it is long."""
     out: list[str] = []
-    room, open_tags = _ROOM, 0
+    room, open_tags, cells, signs = _ROOM, 0, _CELLS, Signs()
     above = [(iter(root.children), "")]
     while above:
         nodes, close = above[-1]
         for node in nodes:
             if isinstance(node, Text):
-                piece = escape(node.data[: max(room, 0)])
+                piece = _words(signs, node.data[: max(room, 0)])
                 room -= len(piece)
                 out.append(piece)
                 continue
             if not isinstance(node, Element) or (tag := node.tag.lower()) in _SILENT:
                 continue
             begin, end = _tags(node, tag) if open_tags < _DEEPEST else ("", "")
+            if begin and tag in ("td", "th"):
+                begin, covered = _spanning(node, tag, cells)
+                cells -= covered
             room -= len(begin) + len(end)
             if room <= 0:
                 continue
@@ -113,11 +121,22 @@ def _tags(node: Element, tag: str) -> tuple[str, str]:
         return "", ""
     if tag in _VOID:
         return f"<{tag}>", ""
-    more = ""
-    for name in _SPANS if tag in ("td", "th") else ():
-        said = _attribute(node, name, 4)
-        more += f' {name}="{said}"' if said.isascii() and said.isdigit() else ""
-    return f"<{tag}{more}>", f"</{tag}>"
+    return f"<{tag}>", f"</{tag}>"
+
+
+def _spanning(node: Element, tag: str, cells: int) -> tuple[str, int]:
+    """How a cell begins, and the places that it covers beside its own, of those that are left."""
+    spans, covered = "", 1
+    for name in _SPANS:
+        said = _attribute(node, name, 6)
+        span = min(int(said), _SPAN) if said.isascii() and said.isdigit() else 1
+        if span > 1:
+            spans, covered = f'{spans} {name}="{span}"', covered * span
+    return (f"<{tag}{spans}>", covered - 1) if covered - 1 <= cells else (f"<{tag}>", 0)
+
+
+def _words(signs: Signs, text: str) -> str:
+    return "<wbr>".join(map(escape, signs.told(text)))
 
 
 def _attribute(node: Element, name: str, most: int) -> str:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
 from honeyguide.models import apprentice, critic, logistic, sound
-from honeyguide.models.evidence import FIRM, PRIOR, SAID, Evidence, Words, chance, logit, rows_of
+from honeyguide.models.evidence import FIRM, PRIOR, Evidence, Words, chance, logit, rows_of
+from honeyguide.models.evidence import said as meant
 from honeyguide.models.svm import Linear
 from honeyguide.text.link_signs import Signs, said, signs_of, worths
 from honeyguide.text.relevance import Relevance
@@ -166,9 +167,9 @@ class Honeyguide:
     def explain(self, link: Link) -> tuple[Reason, ...]:
         if link.source is None:
             return (Reason("a seed", 1.0),)
-        rows = self.evidence((link,)) * self._coefficients
-        evidence: list[float] = rows[0].tolist()
-        shares = list(zip(evidence, SAID, strict=True))
+        row = self.evidence((link,))[0]
+        evidence: list[float] = (row * self._coefficients).tolist()
+        shares = list(zip(evidence, meant(row.tolist()), strict=True))
         if hope := self._hope(link):
             shares.append((hope, "its host is little known"))
         (sign,) = signs_of((link,), self.language)

@@ -24,6 +24,7 @@ from starlette.types import Receive, Send
 from honeyguide.errors import ConfigError, HoneyguideError, StoreError
 from honeyguide.studio import names
 from honeyguide.studio.kept import Kept
+from honeyguide.studio.mistakes import shape
 from honeyguide.studio.routes import Here, Missing, Raw, Route, Stream
 from honeyguide.studio.runs import Runs
 
@@ -45,9 +46,10 @@ _QUERY = 28_000
 class Refused(Exception):
     """A request that is no good, and the status that says so."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, why: str, field: str = "") -> None:
         super().__init__(why)
         self.status = status
+        self.field = field
 
 
 class Desk:
@@ -65,13 +67,13 @@ class Desk:
                 said = await run_sync(partial(route.answer, *arguments), limiter=self._limiter)
                 return await self._response(said)
             except Refused as error:
-                answer = problem(error.status, str(error))
+                answer = problem(error.status, str(error), error.field)
                 if error.status in _UNREAD:
                     await drained(request.receive, route.most_bytes)
                     answer.headers["Connection"] = "close"
                 return answer
             except HoneyguideError as error:
-                return problem(_status(error), str(error))
+                return problem(_status(error), str(error), getattr(error, "field", ""))
             except ClientDisconnect:
                 return problem(400, "the request was not finished")
             except Exception:  # noqa: BLE001 - our own bug: logged; the browser is told no more
@@ -147,12 +149,12 @@ async def drained(receive: Receive, most: int) -> None:
                 most -= len(message.get("body", b""))
 
 
-def problem(status: int, why: str) -> Response:
-    """What went wrong, for people and for programs."""
-    clean = why.encode("utf-8", "replace").decode()[:2_000]
-    return Response(
-        msgspec.json.encode({"error": clean}), status_code=status, media_type="application/json"
-    )
+def problem(status: int, why: str, field: str = "") -> Response:
+    """What went wrong, for people and for programs, and in which field if it is in one."""
+    said = {"error": why.encode("utf-8", "replace").decode()[:2_000]}
+    if field:
+        said["field"] = field
+    return Response(msgspec.json.encode(said), status_code=status, media_type="application/json")
 
 
 def _status(error: HoneyguideError) -> int:
@@ -187,7 +189,8 @@ def _decoded(kind: type, body: bytes) -> Any:
     try:
         return _finite(msgspec.json.decode(body, type=kind))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"the body is not what it should be: {error}") from None
+        field, why = shape("body", str(error))
+        raise Refused(400, why, field) from None
 
 
 def _query(kind: type, request: Request, params: dict[str, str]) -> Any:
@@ -208,7 +211,8 @@ def _query(kind: type, request: Request, params: dict[str, str]) -> Any:
     try:
         return _finite(msgspec.convert(given | params, kind, strict=False))
     except (msgspec.ValidationError, OverflowError) as error:
-        raise Refused(400, f"the query is not what it should be: {error}") from None
+        field, why = shape("query", str(error))
+        raise Refused(400, why, field) from None
 
 
 _SEVERAL = (msgspec.inspect.ListType, msgspec.inspect.VarTupleType, msgspec.inspect.SetType)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import Any
+from urllib.parse import parse_qs
 
 import msgspec
 from starlette.applications import Starlette
@@ -25,18 +26,30 @@ from honeyguide.studio import (
     live,
     metrics,
     openapi,
+    queries,
     rendered,
     start,
 )
 from honeyguide.studio.answering import Desk, drained, problem
-from honeyguide.studio.auth import HEADERS, PAGE_POLICY, Gate
+from honeyguide.studio.auth import (
+    HEADERS,
+    PAGE_POLICY,
+    PASSES,
+    SIGN_IN,
+    Gate,
+    Refusal,
+    is_open,
+    without_pass,
+)
 from honeyguide.studio.kept import Kept
-from honeyguide.studio.pages import Pages, onward, refusal
+from honeyguide.studio.pages import Pages, refusal
 from honeyguide.studio.routes import Route
 from honeyguide.studio.runs import Runs
 
 SEND_S = 60.0
 """A listener that takes nothing for so long is cut."""
+ADMIT = "honeyguide.admit"
+"""In a request's state: what the server wants to be told when it has passed the gate."""
 _DRAINED = 100_000
 """Bytes of a body that are taken from somebody who was refused."""
 
@@ -44,12 +57,15 @@ _DRAINED = 100_000
 def routes() -> tuple[Route, ...]:
     """Everything that may be asked of the studio."""
     screens = (start, control, live, collection, rendered, label, changes, compare, metrics)
-    return tuple(route for screen in screens for route in screen.ROUTES)
+    return tuple(route for screen in (*screens, queries) for route in screen.ROUTES)
 
 
-def build(gate: Gate, runs: Runs, kept: Kept) -> ASGIApp:
-    """The whole application, on the folder of collections that the runs are in."""
-    return Guarded(_inner(routes(), Desk(runs, kept), Pages()), gate)
+def build(
+    gate: Gate, runs: Runs, kept: Kept, entered: Callable[[], None] = lambda: None
+) -> ASGIApp:
+    """The whole application, on the folder of collections that the runs are in; somebody who signs
+    in is told to ``entered``."""
+    return Guarded(_inner(routes(), Desk(runs, kept), Pages()), gate, entered)
 
 
 def _inner(known: Sequence[Route], desk: Desk, pages: Pages) -> Starlette:
@@ -100,9 +116,12 @@ class _Stalled(Exception):
 class Guarded:
     """The gate before the application, and the headers of safety on every answer."""
 
-    def __init__(self, app: ASGIApp, gate: Gate) -> None:
+    def __init__(
+        self, app: ASGIApp, gate: Gate, entered: Callable[[], None] = lambda: None
+    ) -> None:
         self._app = app
         self._gate = gate
+        self._entered = entered
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -113,24 +132,49 @@ class Guarded:
             key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]
         }
         query = scope["query_string"].decode("latin-1")
-        refused = self._gate.refuses(scope["method"], scope["path"], query, headers)
+        asked = (scope["method"], scope["path"])
         sender = _safe(send)
-        if refused is None:
-            # One that takes nothing is cut by the server when nothing more comes from here.
-            with suppress(_Stalled):
-                await self._app(scope, receive, sender)
-            return None
-        if refused.foreign:
-            answer = Response(onward(), 200, {"Set-Cookie": refused.cookie}, "text/html")
-        elif refused.cookie:
-            answer = Response(b"", 303, {"Location": "/", "Set-Cookie": refused.cookie})
-        elif scope["path"] == "/":
-            answer = Response(refusal(refused.why), refused.status, media_type="text/html")
-        else:
+        refused = self._gate.refuses(*asked, query, headers)
+        if refused is None and not is_open(*asked) and not _admitted(scope):
+            refused = Refusal(503, "too many connections")
+        if refused is not None:
             answer = problem(refused.status, refused.why)
-        await drained(receive, _DRAINED)
-        answer.headers["Connection"] = "close"
-        return await answer(scope, receive, sender)
+            if scope["path"] == "/":
+                answer = Response(refusal(refused.why), refused.status, media_type="text/html")
+            await drained(receive, _DRAINED)
+            answer.headers["Connection"] = "close"
+            return await answer(scope, receive, sender)
+        if asked == ("POST", SIGN_IN):
+            answer = self._welcome(headers)
+            self._entered()
+            return await answer(scope, receive, sender)
+        query = without_pass(query)[0]
+        if asked == ("GET", PASSES):
+            return await self._passing(query)(scope, receive, sender)
+        # One that takes nothing is cut by the server when nothing more comes from here.
+        with suppress(_Stalled):
+            plain = {**scope, "query_string": query.encode("latin-1")}
+            await self._app(plain, receive, sender)
+        return None
+
+    def _welcome(self, headers: dict[str, str]) -> Response:
+        given = self._gate.welcome(headers)
+        body = msgspec.json.encode({"key": given.key})
+        return Response(body, 200, {"Set-Cookie": given.cookie}, "application/json")
+
+    def _passing(self, query: str) -> Response:
+        try:
+            (address,) = parse_qs(query, max_num_fields=1)["for"]
+        except (KeyError, ValueError):
+            return problem(400, "for must be one address")
+        body = msgspec.json.encode({"address": self._gate.passing(address)})
+        return Response(body, media_type="application/json")
+
+
+def _admitted(scope: Scope) -> bool:
+    """Tell the server that this connection is one of ours; it says whether there is room."""
+    admit = scope.get("state", {}).get(ADMIT)
+    return admit is None or bool(admit())
 
 
 def _safe(send: Send) -> Send:

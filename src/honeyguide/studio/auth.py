@@ -1,33 +1,50 @@
 """Who may speak to the studio: the browser that opened the printed address, and nobody else.
 
-Every request passes the :class:`Gate`, static files included. In order:
+Every request passes the :class:`Gate`. In order:
 
 1. The Host header must name this machine, or a page of a stranger whose name was bent to
    127.0.0.1 (DNS rebinding) would be heard.
-2. ``/?token=…`` is answered with a cookie (HttpOnly, SameSite=Strict) and sent on without the
-   token, so that it stays neither in the address bar nor in a Referer. A ticket does the same, but
-   once: it stands in the command line of the browser that we open, which others may see.
-3. Whoever has neither the cookie nor ``Authorization: Bearer TOKEN`` gets 401.
-4. Other origins, also other ports of this machine, are refused by what browsers say of themselves
-   (Sec-Fetch-Site, Origin).
-5. What changes anything needs the header ``X-Honeyguide: 1``, which no foreign page can add without
-   being allowed to (CSRF), and a body only as JSON.
+2. Other origins, also other ports of this machine, are refused by what browsers say of themselves
+   (Sec-Fetch-Site, Origin). All they may do is lead to the first page.
+3. Our own files are for everybody: they hold no secrets, and one of them signs in. It takes the
+   ticket from behind the ``#`` of the address, which no browser sends, and exchanges it at
+   ``/sign-in`` for a cookie (HttpOnly, SameSite=Strict) and a key that is kept with the page. Once
+   only: the browser's history keeps the address.
+4. All else needs both. Browsers show the cookie to every server on this machine, whatever its
+   port, so that it proves nothing alone; the key is kept for this port. It comes as
+   ``X-Honeyguide``, which no foreign page can add without being allowed to (CSRF). What cannot send
+   headers (frames, events, downloads) has a pass in its address: signed with the key, for one
+   address and one minute.
+5. Programs send ``Authorization: Bearer TOKEN`` instead, and ``X-Honeyguide: 1`` with changes; the
+   token signs in, too, and as often as they like.
 """
 
 from __future__ import annotations
 
 import hmac
+import math
 import secrets
-from collections.abc import Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import NamedTuple
-from urllib.parse import parse_qs
+from urllib.parse import unquote
 
 HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+SIGN_IN = "/sign-in"
+PASSES = "/api/pass"
+"""Where the page asks for an address with a pass."""
+_OPEN = frozenset({"/", "/api/docs", "/api/openapi.json"})
 _SAFE = frozenset({"GET", "HEAD"})
 _LONGEST = 4_096
 """Characters of a header that is looked at."""
+_PASS_S = 60.0
+_TICKET_S = 300.0
+_WRONG = 20
+_WRONG_S = 60.0
+"""So many wrong tokens in such a time are too many."""
+_MARK = "pass="
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -48,13 +65,18 @@ HEADERS = {
 
 
 class Refusal(NamedTuple):
-    """Why a request goes no further; ``cookie`` is set where it is sent on instead."""
+    """Why a request goes no further."""
 
     status: int
     why: str
-    cookie: str = ""
-    foreign: bool = False
-    """Another page led here, so that a browser would keep the cookie back on a plain redirect."""
+
+
+class Welcome(NamedTuple):
+    """What a browser is given at the sign-in."""
+
+    cookie: str
+    """The header that sets it."""
+    key: str
 
 
 @dataclass(frozen=True)
@@ -63,19 +85,28 @@ class Gate:
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    clock: Callable[[], float] = field(default=time.monotonic, repr=False)
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    _tickets: set[str] = field(default_factory=set, repr=False)
+    _key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    _tickets: dict[str, float] = field(default_factory=dict, repr=False)
+    _wrong: deque[float] = field(default_factory=lambda: deque(maxlen=_WRONG), repr=False)
 
-    @property
     def address(self) -> str:
-        """What is printed."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+        """What is printed; a place in the studio (``/c/birds/live``) may follow. It is good for one
+        sign-in, as browsers keep addresses; once used, this is another."""
+        for ticket, until in self._tickets.items():
+            if until == math.inf:
+                return self._at(ticket)
+        return self.ticket(math.inf)
 
-    def ticket(self) -> str:
-        """The same address, good for one visit: what a browser is started with."""
+    def ticket(self, seconds: float = _TICKET_S) -> str:
+        """An address for one sign-in soon: what a browser is started with."""
         ticket = secrets.token_urlsafe(32)
-        self._tickets.add(ticket)
-        return f"http://127.0.0.1:{self.port}/?token={ticket}"
+        self._tickets[ticket] = self.clock() + seconds
+        return self._at(ticket)
+
+    def _at(self, ticket: str) -> str:
+        return f"http://127.0.0.1:{self.port}/#token={ticket}"
 
     @property
     def cookie(self) -> str:
@@ -88,42 +119,107 @@ class Gate:
         """Names of headers are lower case. None: let it pass."""
         if _name(headers.get("host", "")) not in HOSTS:
             return Refusal(421, "the studio answers on this machine's own name only")
-        if path == "/" and method == "GET" and "token=" in query:
-            given = _token(query)
-            if given in self._tickets or self._is_token(given):
-                self._tickets.discard(given)
-                foreign = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
-                return Refusal(303, "", self._cookie(), foreign)
-            return Refusal(401, "this token is not, or no longer, the studio's")
-        if not (self._has_cookie(headers) or self._has_token(headers)):
-            return Refusal(401, "open the address that honeyguide serve printed")
-        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        if _foreign(headers) and not (path == "/" and _led_here(method, headers)):
             return Refusal(403, "another page asked for this")
-        origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2] != headers.get("host"):
-            return Refusal(403, "another page asked for this")
-        if method not in _SAFE and headers.get("x-honeyguide") != "1":
+        if is_open(method, path):
+            return None
+        if (method, path) == ("POST", SIGN_IN):
+            return None if self._enters(headers) else self._turned_away()
+        if _same(_bearer(headers), self.token):
+            if method in _SAFE or headers.get("x-honeyguide"):
+                return None
             return Refusal(403, "the header X-Honeyguide: 1 is missing")
-        return None
+        if self._has_cookie(headers) and (
+            _same(headers.get("x-honeyguide", ""), self._key)
+            or (method in _SAFE and self._has_pass(path, query))
+        ):
+            return None
+        return Refusal(401, "open the address that honeyguide serve printed")
 
-    def _cookie(self) -> str:
-        return f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict"
+    def welcome(self, headers: Mapping[str, str]) -> Welcome:
+        """For a sign-in that was not refused; a ticket is used up by it."""
+        self._tickets.pop(_bearer(headers), None)
+        return Welcome(
+            f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict", self._key
+        )
 
-    def _is_token(self, given: str) -> bool:
-        # As bytes: compare_digest refuses texts with other letters.
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+    def passing(self, address: str) -> str:
+        """The address (path and query) with a pass as its last parameter."""
+        path, mark, query = address.partition("?")
+        until = f"{self.clock() + _PASS_S:.0f}"
+        sign = self._sign(unquote(path), query, until)
+        return f"{path}?{query}{'&' if mark and query else ''}{_MARK}{until}-{sign}"
 
-    def _has_token(self, headers: Mapping[str, str]) -> bool:
-        kind, _, given = headers.get("authorization", "")[:_LONGEST].partition(" ")
-        return kind.lower() == "bearer" and self._is_token(given.strip())
+    def _has_pass(self, path: str, query: str) -> bool:
+        asked, given = without_pass(query)
+        if path == PASSES:  # else a pass could be renewed for ever
+            return False
+        until, _, sign = given.partition("-")
+        if not (until.isascii() and until.isdecimal() and len(until) < 16):
+            return False
+        return _same(sign, self._sign(path, asked, until)) and self.clock() <= int(until)
+
+    def _sign(self, path: str, query: str, until: str) -> str:
+        signed = f"{until}\n{query}\n{path}".encode("utf-8", "surrogatepass")
+        return hmac.new(self._key.encode(), signed, "sha256").hexdigest()
+
+    def _enters(self, headers: Mapping[str, str]) -> bool:
+        given = _bearer(headers)
+        return _same(given, self.token) or self.clock() <= self._tickets.get(given, -1.0)
+
+    def _turned_away(self) -> Refusal:
+        # The right token is heard all the same: 256 bits are not guessed, and a limit for all would
+        # let any program on this machine lock the owner out.
+        now = self.clock()
+        often = len(self._wrong) == _WRONG and now - self._wrong[0] < _WRONG_S
+        self._wrong.append(now)
+        if often:
+            return Refusal(429, "too many wrong tokens; wait a minute")
+        return Refusal(401, "this token is not, or no longer, the studio's")
 
     def _has_cookie(self, headers: Mapping[str, str]) -> bool:
-        try:
-            found = SimpleCookie(headers.get("cookie", "")[:_LONGEST]).get(self.cookie)
-        except CookieError:
-            return False
-        given = found.value if found is not None else ""
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self._session.encode())
+        # By hand, and all of it: other servers on this machine share our jar, some with cookies
+        # that no parser takes, some under our very name.
+        pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
+        found = [value.strip(' "') for name, _, value in pairs if name.strip() == self.cookie]
+        return any(_same(value, self._session) for value in found)
+
+
+def is_open(method: str, path: str) -> bool:
+    """Whether it is for everybody: the studio's own files, as anybody can install them."""
+    return method in _SAFE and (path in _OPEN or path.startswith("/static/"))
+
+
+def without_pass(query: str) -> tuple[str, str]:
+    """The query as it was asked, and the pass at its end; '' where there is none."""
+    asked, mark, given = query.rpartition(_MARK)
+    if not mark or (asked and not asked.endswith("&")):
+        return query, ""
+    return asked.removesuffix("&"), given
+
+
+def _foreign(headers: Mapping[str, str]) -> bool:
+    """Another page made this request; what is no browser says nothing of it."""
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return True
+    origin = headers.get("origin")
+    return origin is not None and origin.partition("://")[2] != headers.get("host")
+
+
+def _led_here(method: str, headers: Mapping[str, str]) -> bool:
+    """A person followed a link to the studio, in a window of its own."""
+    kind = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
+    return method == "GET" and kind == ("navigate", "document")
+
+
+def _bearer(headers: Mapping[str, str]) -> str:
+    kind, _, given = headers.get("authorization", "")[:_LONGEST].partition(" ")
+    return given.strip() if kind.lower() == "bearer" else ""
+
+
+def _same(given: str, secret: str) -> bool:
+    # As bytes: compare_digest refuses texts with other letters.
+    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
 def _name(host: str) -> str:
@@ -132,10 +228,3 @@ def _name(host: str) -> str:
     if not colon:
         return port
     return name if port.isdecimal() else host.lower()
-
-
-def _token(query: str) -> str:
-    try:
-        return parse_qs(query[:_LONGEST], max_num_fields=20).get("token", [""])[0]
-    except ValueError:
-        return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, get_args
+from typing import Annotated, TypedDict, get_args
 
 import msgspec
 from msgspec import Meta
@@ -37,6 +37,8 @@ class Filter(msgspec.Struct, frozen=True):
     unseen: bool = False
     after: Annotated[int, Meta(ge=1, le=(1 << 63) - 1)] | None = None
     """A change's number, to go on from."""
+    newest: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
+    """The newest change that is known already: how many came since?"""
     limit: Annotated[int, Meta(ge=1, le=100)] = 30
 
 
@@ -70,7 +72,11 @@ class Feed(msgspec.Struct, frozen=True):
     rows: list[Item]
     next: int | None
     total: int
-    """Changes in all, whatever the filters."""
+    """Changes in all, whatever the filters …"""
+    passing: int
+    """… and those that pass them …"""
+    newer: int
+    """… of which so many are newer than the one that was named."""
     watched: int
 
 
@@ -111,24 +117,36 @@ class Trial(msgspec.Struct, frozen=True):
     """How many would have been told at a least significance of 0, 0.01 … 1."""
 
 
+class Asked(TypedDict):
+    """The filters as the store has them."""
+
+    since: float | None
+    kinds: list[ChangeKind]
+    significance: float
+    url: Url | None
+    host: str | None
+    unseen: bool
+
+
 def feed(here: Here, query: Filter) -> Feed:
     url = Url(possible(query.url)[0]) if query.url else None
+    asked = Asked(
+        since=time.time() - query.days * _DAY if query.days else None,
+        kinds=query.kind,
+        significance=query.least,
+        url=url,
+        host=query.host.strip().lower() or None,
+        unseen=query.unseen,
+    )
     with here.store() as store:
-        found = list(
-            store.changes.newest(
-                since=time.time() - query.days * _DAY if query.days else None,
-                kinds=query.kind,
-                significance=query.least,
-                url=url,
-                host=query.host.strip().lower() or None,
-                unseen=query.unseen,
-                before=query.after,
-                limit=query.limit + 1,
-            )
-        )
-        total, watched = len(store.changes), store.watched.counts().get("watched", 0)
+        changes = store.changes
+        found = list(changes.newest(**asked, before=query.after, limit=query.limit + 1))
+        total, passing = len(changes), changes.count(**asked)
+        newer = changes.count(**asked, beyond=query.newest) if query.newest else 0
+        watched = store.watched.counts().get("watched", 0)
     rows, more = found[: query.limit], len(found) > query.limit
-    return Feed([_item(row) for row in rows], rows[-1].id if more else None, total, watched)
+    last = rows[-1].id if more else None
+    return Feed([_item(row) for row in rows], last, total, passing, newer, watched)
 
 
 def one(here: Here, query: One) -> Item:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.errors import ConfigError
+from honeyguide.parse.signs import eased
 from honeyguide.store.database import signed
 from honeyguide.store.export import streamed
 from honeyguide.store.said import Topics
@@ -23,11 +24,12 @@ from honeyguide.studio import page
 from honeyguide.studio.indexing import Indexed, Indexer
 from honeyguide.studio.routes import Here, Route, Stream
 from honeyguide.studio.search import COUNTED, Index, IndexDamaged
-from honeyguide.studio.wish import FAILED, PAGE, RELEVANT, Hit, Sort, Wish, phrases
+from honeyguide.studio.wish import FAILED, PAGE, RELEVANT, Hit, Sort, Wish, matching, phrases
 from honeyguide.types import Label
 from honeyguide.url import fingerprint
 
-_SNIPPET = 240
+_SNIPPET, _TITLE, _HOST = 240, 500, 255
+"""Characters that are shown: the journal may be a stranger's."""
 _WAIT_S = 0.15
 """So long the index is waited for: a small collection is whole at the first look."""
 _AT_ONCE = 200
@@ -148,18 +150,22 @@ def _found(here: Here, query: Asked) -> Found:
 
 
 def choices(here: Here) -> Choices:
+    topics = list(here.collection().topics)
     if not _crawled(here):
-        return Choices({}, [], 0, list(here.collection().topics))
+        return Choices({}, [], 0, topics)
     here.kept(Indexer).asked()
     with here.store() as store:
-        counts = store.counts()
-        names = [row.host for row in store.hosts(limit=200)]
-        return Choices(counts.tongues, names, counts.labels, list(here.collection().topics))
+        counts, names = store.counts(), [row.host for row in store.hosts(limit=200)]
+        return Choices(counts.tongues, names, counts.labels, topics)
 
 
 def export(here: Here, query: Taken) -> Stream:
     if query.format == "parquet" and find_spec("pyarrow") is None:
         raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow")
+    if query.words.strip():  # what is wrong is told now: once the file has begun, nobody hears it
+        matching(query.words)
+    with here.store():
+        pass
     collection = here.collection()
     topics = Topics(collection.topics, collection.settings.topic.threshold)
     here.kept(Indexer).asked()
@@ -225,15 +231,15 @@ def _listed(store: Store, row: VisitRow, words: str) -> Listed:
     return Listed(
         visit=row.id,
         url=row.url,
-        title=row.title,
-        host=row.url.split("/", 3)[2],
+        title=eased(row.title[:_TITLE]),
+        host=row.url.split("/", 3)[2][:_HOST],
         at=row.at,
         verdict=row.verdict,
         relevant=bool(row.relevant),
         label=None if label is None else label.value,
-        language=row.tongue or row.language,
+        language=row.tongue or row.language[:_HOST],
         status=row.status,
-        failure=row.failure,
+        failure=row.failure and row.failure[:_HOST],
         copy_of=row.copy_of,
         generation=row.generation,
         snippet=snippet or row.description[:_SNIPPET],

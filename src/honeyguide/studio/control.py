@@ -5,10 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
+from honeyguide.config import load
+from honeyguide.crawl import glimpse
+from honeyguide.errors import ConfigError, StoreError
 from honeyguide.studio.routes import Here, Route
 from honeyguide.studio.runs import RunState
+
+_PAGES = "--pages="
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 
@@ -70,17 +75,44 @@ def topic(here: Here) -> Topic:
 
 def state(here: Here) -> RunState:
     """Whether it is being crawled or watched, and what became of the last run."""
-    return here.runs.state(here.place)
+    return _counted(here, here.runs.state(here.place))
 
 
 def order(here: Here, body: Order) -> RunState:
     """Start, pause, resume or stop; kill: end it at once, which loses what is under way."""
     if body.do == "start":
         here.collection()  # a mistake in topic.toml is told here, and not by a process that ends
-        return here.runs.start(here.place, body.kind, _options(body))
-    if body.do == "resume":
-        return here.runs.resume(here.place)
-    return here.runs.stop(here.place, pause=body.do == "pause", force=body.do == "kill")
+        run = here.runs.start(here.place, body.kind, _options(body))
+    elif body.do == "resume":
+        run = here.runs.resume(here.place)
+    else:
+        run = here.runs.stop(here.place, pause=body.do == "pause", force=body.do == "kill")
+    return _counted(here, run)
+
+
+def _counted(here: Here, run: RunState) -> RunState:
+    """With what was visited so far, and where it stops."""
+    try:
+        with here.store() as store:
+            visits = store.counts().visits
+    except StoreError:  # not crawled yet, or told where somebody looks into it
+        visits = 0
+    return structs.replace(run, visits=visits, limit=_limit(here, run))
+
+
+def _limit(here: Here, run: RunState) -> int:
+    if run.pid is not None or run.state == "paused":  # going on is going on to the same limit
+        for option in run.arguments:
+            if option.startswith(_PAGES):
+                return int(option.removeprefix(_PAGES))
+    if run.pid is not None:
+        seen = glimpse.read(here.place)
+        if seen is not None and seen.pid == run.pid and seen.pages is not None:
+            return seen.pages
+    try:
+        return load(here.place / "topic.toml").crawl.pages
+    except ConfigError:  # told when it is started
+        return 0
 
 
 def _options(body: Order) -> list[str]:

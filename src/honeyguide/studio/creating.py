@@ -15,12 +15,14 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from honeyguide.crawl import topic_file
+from honeyguide.crawl import examples, topic_file
 from honeyguide.crawl.create import create
 from honeyguide.crawl.ontologies import OURS
 from honeyguide.crawl.remarks import lab_address, remarks
 from honeyguide.errors import ConfigError
+from honeyguide.fetch.http import user_agent
 from honeyguide.studio import names
+from honeyguide.studio.mistakes import Mistake, naming, naming_keys
 from honeyguide.studio.routes import Here
 from honeyguide.studio.seeds import Address, address
 from honeyguide.studio.uploads import LARGEST, Upload, Uploads
@@ -53,6 +55,11 @@ class NewTopic(Struct, forbid_unknown_fields=True):
     pages: Annotated[int, Meta(ge=0, le=100_000_000)] = 1000
     scope: Literal["everything", "domain", "host", "prefix"] = "everything"
     lab: Annotated[str, Meta(max_length=100)] = ""
+    search_engine: Annotated[str, Meta(max_length=60)] = ""
+    """searxng, brave, json, or a plug-in's name; '': no search engine is asked."""
+    search_url: Annotated[str, Meta(max_length=2_000)] = ""
+    queries: Annotated[list[Annotated[str, Meta(max_length=400)]], Meta(max_length=200)] = []
+    """What it is asked first."""
 
 
 class Made(Struct):
@@ -65,12 +72,14 @@ def make(here: Here, body: NewTopic) -> Made:
     """Make a collection of a new topic."""
     name = body.name.strip()
     if why := names.unfit(name):
-        raise ConfigError(f"{name!r} cannot be the name: {why}")
+        raise Mistake("name", f"{name!r} cannot be the name: {why}")
     place = here.root / name
     if place.exists():
-        raise ConfigError(f"there is a folder {name!r} already; choose another name")
+        raise Mistake("name", f"there is a folder {name!r} already; choose another name")
+    _check(body)
     with _beside(here.root) as folder:
-        found = create(folder / name, **_arguments(here, body, folder))
+        with naming_keys():
+            found = create(folder / name, **_arguments(here, body, folder))
         settings = found.settings
         if body.ontology and body.ontology not in OURS:
             _bring(here.shared.get(here.root, Uploads).path(body.ontology), folder / name)
@@ -79,7 +88,7 @@ def make(here: Here, body: NewTopic) -> Made:
         except OSError as error:
             taken = error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
             why = "is there already" if taken else str(error.strerror)
-            raise ConfigError(f"{name!r}: {why}") from error
+            raise Mistake("name", f"{name!r}: {why}") from error
     notes = list(remarks(settings.topic))
     if settings.crawl.strategy == "breadth" and not body.strategy:
         notes.append(
@@ -89,21 +98,44 @@ def make(here: Here, body: NewTopic) -> Made:
     return Made(name, notes)
 
 
+def _check(body: NewTopic) -> None:
+    """What :func:`create` would tell in the words of the command line."""
+    try:
+        user_agent(body.contact.strip(), "0")
+    except ConfigError as error:
+        raise Mistake(
+            "contact",
+            "the contact does not say how to reach you: write an e-mail address or a web page "
+            "(http://…), so that the owner of a site can complain",
+        ) from error
+    if not any(text.strip() for text in (*body.seeds, *body.good)) and not body.search_engine:
+        raise Mistake(
+            "seeds",
+            "there are no seeds: write at least one address to begin with, or choose a search "
+            "engine",
+        )
+
+
 def _arguments(here: Here, body: NewTopic, folder: Path) -> dict[str, Any]:
     lab = bool(body.lab.strip())
     tables: dict[str, Any] = {"scope": {"rule": body.scope}} if body.scope != "everything" else {}
     if lab:
-        tables["fetch"] = {"lab": lab_address(body.lab)}
+        with naming("lab"):
+            tables["fetch"] = {"lab": lab_address(body.lab)}
         tables["politeness"] = {"loopback_delay_s": 0.0}
+    if body.search_engine:
+        search = {"engine": body.search_engine, "url": body.search_url.strip()}
+        asked = [text.strip() for text in body.queries if text.strip()]
+        tables["search"] = {key: value for key, value in search.items() if value} | (
+            {"queries": asked} if asked else {}
+        )
     ontology = body.ontology
     if ontology and ontology not in OURS:
         ontology = str(here.shared.get(here.root, Uploads).path(ontology))
     return {
-        "seeds": [str(address(text, lab=lab)) for text in body.seeds if text.strip()],
-        "good": [str(address(text, lab=lab)) for text in body.good if text.strip()],
-        "bad": [str(address(text, lab=lab)) for text in body.bad if text.strip()],
-        "good_files": _written(folder / "good", body.good_files, body.good_texts),
-        "bad_files": _written(folder / "bad", body.bad_files, body.bad_texts),
+        **{key: addresses(key, getattr(body, key), lab) for key in ("seeds", "good", "bad")},
+        "good_files": _written(folder, "good", body.good_files, body.good_texts),
+        "bad_files": _written(folder, "bad", body.bad_files, body.bad_texts),
         "ontology": ontology,
         **{key: getattr(body, key) for key in _AS_SAID},
         **tables,
@@ -115,20 +147,35 @@ _AS_SAID = (
 )  # fmt: skip
 
 
-def _written(folder: Path, files: list[Upload], texts: list[str]) -> list[str]:
+def addresses(field: str, texts: list[str], lab: bool) -> list[str]:
+    """As they were typed, made whole."""
+    with naming(field):
+        return [str(address(text, lab=lab)) for text in texts if text.strip()]
+
+
+def _written(beside: Path, kind: str, files: list[Upload], texts: list[str]) -> list[str]:
     """Uploads and pasted texts as files, from where they are copied into the collection."""
     pasted = [
         Upload("pasted.txt", text.encode("utf-8", "replace")) for text in texts if text.strip()
     ]
+    folder = beside / kind
     folder.mkdir()
     paths = []
     for number, file in enumerate((*files, *pasted), 1):
+        field = f"{kind}_files" if number <= len(files) else f"{kind}_texts"
         if len(file.content) > LARGEST:
-            raise ConfigError(f"{file.name} is larger than {LARGEST // 1_000_000} MB")
+            raise Mistake(field, f"{file.name} is larger than {LARGEST // 1_000_000} MB")
         # Each in a folder of its own: two files may have the same name.
         path = folder / str(number) / names.file(file.name, "example")
         path.parent.mkdir()
         path.write_bytes(file.content)
+        try:
+            examples.checked([str(path)], field)
+        except ConfigError as error:
+            # The person knows the file by its name, and not by where we put it.
+            what = file.name if number <= len(files) else "the pasted text"
+            why = "holds no text that can be read; give HTML, or plain text"
+            raise Mistake(field, f"{what} {why}") from error
         paths.append(str(path))
     return paths
 

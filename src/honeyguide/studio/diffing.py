@@ -9,17 +9,20 @@ from msgspec import Meta
 
 from honeyguide.crawl.addresses import known
 from honeyguide.crawl.existing import existing
+from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.studio.routes import Here, Route
 from honeyguide.watch import masking
 from honeyguide.watch.between import Between, Shown, between, side_by_side
+from honeyguide.watch.compare.detect import with_title
 from honeyguide.watch.compare.words import diff_words
+from honeyguide.watch.spelled import spelled
 
 _BLOCKS = 600
 """Blocks that are shown …"""
 _LETTERS = 400_000
 """… and characters of all together."""
-_LINKS, _VERSIONS = 100, 200
+_LINKS, _VERSIONS, _TEXTS = 100, 200, 12
 _CONTEXT = 60
 """Characters on each side of a cut."""
 
@@ -54,6 +57,17 @@ class Beside(msgspec.Struct, frozen=True):
     pieces: list[Piece]
     masked: bool
     mask: str
+    """What to mask if this is to be told no more, and as little else as can be."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """All that would go if a whole place were masked."""
+
+    path: str
+    blocks: int
+    """That stand there in the newer version; if none do, that stood there in the older one."""
+    texts: list[str]
+    """The first few of them."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -67,6 +81,8 @@ class Difference(msgspec.Struct, frozen=True):
     significance: float
     masked: int
     blocks: list[Beside]
+    places: list[Place]
+    """Where something differs."""
     cut: bool
     """Whether there are more blocks than are shown."""
     links_added: list[str]
@@ -94,6 +110,8 @@ class Masks(msgspec.Struct, frozen=True):
     url: str
     masks: list[Masked]
     opened: list[str]
+    words: dict[str, str]
+    """Of each of them, what it covers."""
 
 
 def pieces(old: str, new: str, most: int) -> list[Piece]:
@@ -123,6 +141,7 @@ def difference(here: Here, query: Two) -> Difference:
         change.significance if change else 0.0,
         change.masked if change else 0,
         shown,
+        _places(found, {block.path for block in shown if block.mask and block.what != "data"}),
         cut,
         list(change.links_added[:_LINKS]) if change else [],
         list(change.links_removed[:_LINKS]) if change else [],
@@ -138,6 +157,19 @@ def _blocks(found: Between) -> tuple[list[Beside], bool]:
             return shown, True
         shown.append(_block(block))
     return shown, False
+
+
+def _places(found: Between, wanted: set[str]) -> list[Place]:
+    standing: dict[str, list[str]] = {path: [] for path in sorted(wanted)}
+    for snapshot in (found.after, found.before):
+        bare = {path for path, texts in standing.items() if not texts}
+        for path, text, _ in with_title(snapshot):
+            if path in bare:
+                standing[path].append(text)
+    return [
+        Place(path, len(texts), [_short(text) for text in texts[:_TEXTS]])
+        for path, texts in standing.items()
+    ]
 
 
 def _block(block: Shown) -> Beside:
@@ -160,17 +192,18 @@ def _version(row: VersionRow) -> Version:
 
 def masks(here: Here, query: Page) -> Masks:
     with here.store() as store:
-        return _masks(masking.masks(store, known(store, query.url)))
+        return _masks(store, masking.masks(store, known(store, query.url)))
 
 
 def mask(here: Here, body: Mask) -> Masks:
     act = {"mask": masking.mask, "unmask": masking.unmask, "forget": masking.forget}[body.do]
     with existing(here.place, "write") as store:
-        return _masks(act(store, known(store, body.url), [body.mask]))
+        return _masks(store, act(store, known(store, body.url), [body.mask]))
 
 
-def _masks(found: masking.Masks) -> Masks:
-    return Masks(found.url, [Masked(*one) for one in found.masks], list(found.opened))
+def _masks(store: Store, found: masking.Masks) -> Masks:
+    words = spelled(store, found.url, [*(one.mask for one in found.masks), *found.opened])
+    return Masks(found.url, [Masked(*one) for one in found.masks], list(found.opened), words)
 
 
 ROUTES: tuple[Route, ...] = (

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 import msgspec
 
 from honeyguide.config import Settings
-from honeyguide.crawl.evidence import marks, terms_of
+from honeyguide.crawl.evidence import marks, terms_of, worded
 from honeyguide.types import Reason
+
+_MOST, _LONG = 200, 500
+"""Reasons that are told, and characters of each: the journal may be a stranger's."""
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -26,7 +30,12 @@ class Marked(msgspec.Struct, frozen=True):
 
 
 def told(reasons: Iterable[Reason]) -> list[Why]:
-    return [Why(reason.what, reason.weight) for reason in reasons]
+    return [Why(reason.what[:_LONG], reason.weight) for reason in islice(reasons, _MOST)]
+
+
+def spoken(settings: Settings, text: str, reasons: Iterable[Reason]) -> list[Why]:
+    """The same, with words of this text instead of stems."""
+    return told(worded(reasons, text, settings.topic.spoken))
 
 
 def marked(settings: Settings, text: str, reasons: tuple[Reason, ...]) -> list[Marked]:

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from honeyguide.crawl import asking, labels, people
 from honeyguide.crawl.addresses import known
+from honeyguide.parse.signs import eased
 from honeyguide.studio import labellers
 from honeyguide.studio.counting import Counting
 from honeyguide.studio.evidence import Marked, Why, marked, told
@@ -21,8 +22,8 @@ from honeyguide.url import host
 
 _SCOPE = asking.Scope(rows=1_000, pages=150, labels=80, anew=40)
 """What a question is chosen from: nobody likes to wait for it."""
-_TEXT = 60_000
-"""Characters of a text that are shown."""
+_TITLE, _TEXT = 500, 60_000
+"""Characters of a title, and of a text, that are shown."""
 _REMEMBERED = 500
 
 Address = Annotated[str, Meta(min_length=1, max_length=4_096)]
@@ -103,6 +104,8 @@ class Undone(msgspec.Struct, frozen=True):
     was: str
     now: str
     """What this person says of it now; '': nothing."""
+    left: int | None = None
+    """Of the budget; None: it has no limit."""
 
 
 class Lately:
@@ -148,8 +151,8 @@ def _question(asked: asking.Question, topic: str) -> Question:
     return Question(
         row.id,
         row.url,
-        host(row.url),
-        row.title,
+        host(row.url)[:255],
+        eased(row.title[:_TITLE]),
         asked.verdict,
         asked.relevant,
         row.score,
@@ -168,15 +171,15 @@ def text(here: Here, query: Which) -> Text:
         if row is None or not row.has_page:
             raise Missing(f"there is no page of visit {query.visit}")
         headings, whole = store.text(row.id)
-    shown = whole[:_TEXT]
+    shown = eased(whole[:_TEXT])
     why = here.kept(Lately).of(row.id)
     return Text(
         row.id,
         row.url,
-        row.title,
-        [heading[:500] for heading in headings[:20]],
+        eased(row.title[:_TITLE]),
+        [eased(heading[:_TITLE]) for heading in headings[:20]],
         shown,
-        len(shown) < len(whole),
+        len(whole) > _TEXT,
         marked(settings, shown, row.why if why is None else why),
     )
 
@@ -197,7 +200,7 @@ def answer(here: Here, body: Answer) -> Kept:
         given = store.counts().labels
         here.kept(Counting).soon(known(store, body.url))
     budget = settings.learn.budget
-    return Kept(given, max(0, budget - given) if budget else None, against, counts)
+    return Kept(given, _left(given, budget), against, counts)
 
 
 def undo(here: Here, body: Undo) -> Undone:
@@ -205,12 +208,17 @@ def undo(here: Here, body: Undo) -> Undone:
     by = here.person or NOBODY
     folder, settings = collection.folder, collection.settings
     done = people.undo(folder, settings, body.url, by, body.topic, count=False)
-    if done is None:
-        return Undone(False, "", "")
     with here.store() as store:
+        left = _left(store.counts().labels, settings.learn.budget)
+        if done is None:
+            return Undone(False, "", "", left)
         here.kept(Counting).soon(known(store, body.url))
     was = done.was if isinstance(done.was, str) else _word(done.was.value)
-    return Undone(True, was, "" if done.now is None else _word(done.now.value))
+    return Undone(True, was, "" if done.now is None else _word(done.now.value), left)
+
+
+def _left(given: int, budget: int) -> int | None:
+    return max(0, budget - given) if budget else None
 
 
 def _word(value: float) -> str:

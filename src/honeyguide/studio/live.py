@@ -26,16 +26,13 @@ from honeyguide.store.sound import decimal
 from honeyguide.store.store import Store
 from honeyguide.studio.curve import Curve, GenerationMark, curve_of, generations_of
 from honeyguide.studio.routes import Here, Route, Stream
+from honeyguide.studio.standing import Standing, WatchLive
 
 TICK_S = 2.0
 _HEARTBEAT_S = 10.0
 _STALE_S = 10.0
 """A glimpse that is older tells how it was, not how it is."""
-_HOSTS = 2000
-"""Hosts whose yield is known; the others were visited less."""
 _SHOWN = 60
-_HOSTS_S = 10.0
-"""How often hosts are counted again."""
 
 
 class HostLive(msgspec.Struct, frozen=True):
@@ -72,6 +69,7 @@ class Live(msgspec.Struct, frozen=True):
     labels: int
     known_hosts: int
     budget: int
+    """Visits at which it stops: those of the run where one tells, else the topic's; 0: never."""
     waiting: int | None
     rate: float | None
     """Visits per second lately, while it runs."""
@@ -84,9 +82,12 @@ class Live(msgspec.Struct, frozen=True):
     failures: dict[str, int]
     languages: dict[str, int]
     hosts: list[HostLive]
+    hosts_at: float
+    """When they were counted: where that takes long, it is not done at every look."""
     frontier: FrontierNow
     fetching: list[Fetching]
     next_at: float | None = None
+    watch: WatchLive | None = None
 
 
 class Pulse:
@@ -101,12 +102,16 @@ class Pulse:
         """Grows when something is different."""
         self._curve = Curve([], [], [])
         self._drawn = -1
-        self._hosts: list[HostRow] = []
-        self._hosts_at = 0.0
+        self._standing = Standing()
         self.closed = False
 
     def close(self) -> None:
         self.closed = True
+
+    @property
+    def gone(self) -> bool:
+        """Somebody deleted the collection, or moved it away."""
+        return not (self._folder / "topic.toml").exists()
 
     def now(self) -> tuple[int, Live]:
         """The newest state, no older than a tick, and its number."""
@@ -115,7 +120,9 @@ class Pulse:
             if self._told is None or not 0 <= now - self._told.at < TICK_S / 2:
                 told = self._state(now)
                 was = self._told
-                if was is None or told != msgspec.structs.replace(was, at=told.at):
+                if was is None or told != msgspec.structs.replace(
+                    was, at=told.at, hosts_at=told.hosts_at
+                ):
                     self._number += 1
                 self._told = told
             return self._number, self._told
@@ -126,14 +133,18 @@ class Pulse:
         running = pid is not None
         fresh = running and seen is not None and seen.pid == pid and now - seen.at < _STALE_S
         budget = load(self._folder / "topic.toml").crawl.pages
+        if fresh and seen is not None and seen.pages is not None:
+            budget = seen.pages  # of this run only
         counts, waiting, generation = Counts(), None, None
         marks: list[GenerationMark] = []
+        watch: WatchLive | None = None
         try:
             with existing(self._folder, "read") as store:
                 counts = store.counts()
                 waiting, generation = decimal(store.meta("waiting") or ""), store.live()
                 marks = generations_of(counts)
                 self._refresh(store, counts, now)
+                watch = self._standing.watch(store, pid)
         except StoreError:
             if (self._folder / "collection.db").exists():
                 raise
@@ -164,18 +175,19 @@ class Pulse:
             generations=marks,
             failures=counts.failures,
             languages=counts.tongues,
-            hosts=_joined(self._hosts, seen.frontier if seen else FrontierNow()),
+            hosts=_joined(self._standing.hosts, seen.frontier if seen else FrontierNow()),
+            hosts_at=self._standing.at,
             frontier=seen.frontier if seen else FrontierNow(),
             fetching=seen.fetching if fresh and seen else [],
             next_at=seen.next_at if fresh and seen else None,
+            watch=watch,
         )
 
     def _refresh(self, store: Store, counts: Counts, now: float) -> None:
-        """The curve when it grew by the width of a point, the hosts now and then."""
+        """The curve when it grew by the width of a point, the rest as often as it is cheap."""
         if abs(counts.visits - self._drawn) >= max(1, counts.visits // 400):
             self._curve, self._drawn = curve_of(store), counts.visits
-        if not 0 <= now - self._hosts_at < _HOSTS_S:
-            self._hosts, self._hosts_at = store.hosts(limit=_HOSTS), now
+        self._standing.refresh(store, now)
 
 
 def _joined(visited: list[HostRow], seen: FrontierNow) -> list[HostLive]:
@@ -211,7 +223,7 @@ async def ticks(
         try:
             number, state = await asyncio.to_thread(pulse.now)
         except HoneyguideError as error:
-            message = msgspec.json.encode({"error": str(error)})
+            message = msgspec.json.encode({"error": str(error), "gone": pulse.gone})
             yield b"event: trouble\ndata: " + message + b"\n\n"
             number = told
         if number != told:

@@ -35,13 +35,14 @@ def metrics(here: Here) -> Raw:
     """All collections' counts for Prometheus."""
     samples: dict[str, list[str]] = {name: [] for name in _GAUGES}
     for folder in names.collections(here.root)[:_MOST]:
-        running = here.runs.state(folder).state in ("running", "stopping", "elsewhere")
-        found: list[Sample] = [("running", {}, float(running))]
+        found: list[Sample] = []
         try:
+            running = here.runs.state(folder).state in ("running", "stopping", "elsewhere")
+            found.append(("running", {}, float(running)))
             with existing(folder, "read") as store:
                 found += _samples(status(store, load(folder / "topic.toml"), 0))
-        except HoneyguideError:
-            pass  # not crawled yet, or damaged: that it runs, or not, is all there is to say
+        except (HoneyguideError, OSError):
+            pass  # not crawled yet, or damaged: what was found before is all there is to say
         for name, labels, value in found:
             samples[name].append(_line(name, {"collection": folder.name, **labels}, value))
     lines: list[str] = []

@@ -12,7 +12,7 @@ _NAME = 100
 _PERSON = 60
 _MOST = 2_000
 """Folders that are looked at in the root."""
-_SUFFIX = re.compile(r"(\.[a-z0-9]{1,5}){0,2}\Z")
+_SUFFIX = re.compile(r"(\.[a-z0-9]{1,6}){0,2}\Z")
 
 
 def found(root: Path, name: str) -> Path | None:

@@ -20,6 +20,8 @@ class Problem(msgspec.Struct, frozen=True):
     """What every refusal says."""
 
     error: str
+    field: str = ""
+    """Of what was sent: where the mistake is, if it is in one."""
 
 
 def describe(routes: Sequence[Route]) -> dict[str, Any]:
@@ -39,18 +41,15 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
             "version": __version__,
             "description": (
                 "What the studio's screens use. Send `Authorization: Bearer TOKEN` with the token "
-                "that `honeyguide serve` prints, and `X-Honeyguide: 1` with whatever changes "
-                "something."
+                "that `honeyguide serve --json` prints, and `X-Honeyguide: 1` with whatever "
+                "changes something."
             ),
         },
-        "security": [{"token": []}, {"cookie": []}],
+        "security": [{"token": []}],
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer"},
-                "cookie": {"type": "apiKey", "in": "cookie", "name": "honeyguide_PORT"},
-            },
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
 

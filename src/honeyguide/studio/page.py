@@ -10,13 +10,16 @@ from msgspec import Meta
 
 from honeyguide.crawl import explain as explaining
 from honeyguide.crawl.addresses import known
+from honeyguide.parse.signs import eased
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.studio.evidence import Marked, Why, marked, told
+from honeyguide.studio.evidence import Marked, Why, marked, spoken, told
 from honeyguide.studio.routes import Here, Missing, Route
 
 _TEXT = 100_000
 """Characters of a text that are shown."""
+_LINE, _LINES = 500, 2_000
+"""Characters of a title or a link, and of a few sentences: the journal may be a stranger's."""
 _MOST = 200
 """Attempts, versions and changes that are told."""
 
@@ -83,6 +86,8 @@ class PageView(msgspec.Struct, frozen=True):
     verdict: float | None = None
     topics: dict[str, float] = {}
     relevant: bool = False
+    threshold: float = 0.5
+    """From which a page is relevant."""
     reasons: list[Why] = []
     """Why the page was judged so."""
     link_score: float | None = None
@@ -121,27 +126,29 @@ def page(here: Here, query: Which) -> PageView:
         headings, text = store.text(row.id) if row else ((), "")
         reasons = row.why if row else ()
         link = row.link if row else found.waiting.link if found.waiting else None
-        shown = text[:_TEXT]
+        shown = eased(text[:_TEXT])
+        said = "\n".join((row.title if row else "", *headings, text))
         return PageView(
             url=found.url,
-            answer=found.answer,
+            answer=found.answer[:_LINES],
             visit=row.id if row else None,
-            title=row.title if row else "",
-            description=row.description if row else "",
-            headings=list(headings)[:100],
+            title=eased(row.title[:_LINE]) if row else "",
+            description=eased(row.description[:_LINES]) if row else "",
+            headings=[eased(heading[:_LINE]) for heading in headings[:100]],
             text=shown,
             cut=len(text) > _TEXT,
             marks=marked(settings, shown, reasons),
             verdict=row.verdict if row else None,
             topics=row.scores if row else {},
             relevant=bool(row and row.relevant),
-            reasons=told(reasons),
+            reasons=spoken(settings, said, reasons),
+            threshold=settings.topic.threshold,
             link_score=row.score if row else found.waiting.queued if found.waiting else None,
             link_reasons=told(found.reasons),
-            anchor=link.anchor if link else "",
-            before=link.before if link else "",
-            after=link.after if link else "",
-            way=[Stop(*step) for step in ((s.url, s.anchor, s.verdict) for s in found.way)],
+            anchor=eased(link.anchor[:_LINE]) if link else "",
+            before=eased(link.before[:_LINE]) if link else "",
+            after=eased(link.after[:_LINE]) if link else "",
+            way=[Stop(step.url, eased(step.anchor[:_LINE]), step.verdict) for step in found.way],
             attempts=[_attempt(each) for each in found.visits[-_MOST:]],
             labels=[
                 Said(label.value, label.by, label.at, label.topic)
@@ -156,9 +163,9 @@ def page(here: Here, query: Which) -> PageView:
                 for c in store.changes.newest(url=found.url, limit=_MOST)
             ],
             language=row.tongue if row else "",
-            declared=row.language if row else "",
+            declared=row.language[:_LINE] if row else "",
             at=row.at if row else None,
-            media_type=row.media_type if row else "",
+            media_type=row.media_type[:_LINE] if row else "",
             size=row.size if row else 0,
             copy_of=row.copy_of if row else None,
             archived=bool(row and row.status is not None and row.warc),
@@ -176,7 +183,8 @@ def _address(store: Store, query: Which) -> str:
 
 
 def _attempt(row: VisitRow) -> Attempt:
-    return Attempt(row.id, row.at, row.status, row.failure, row.detail, row.generation, row.verdict)
+    failure, detail = row.failure and row.failure[:_LINE], row.detail[:_LINES]
+    return Attempt(row.id, row.at, row.status, failure, detail, row.generation, row.verdict)
 
 
 ROUTES = (

@@ -54,20 +54,11 @@ class Pages:
 
 
 def refusal(why: str) -> bytes:
-    """What somebody without the cookie sees; ``why`` is our own text."""
+    """What somebody sees who cannot be let in; ``why`` is our own text."""
     return (
         "<!doctype html><html lang=en><meta charset=utf-8><title>Honeyguide</title>"
         "<meta name=viewport content='width=device-width'>"
         f"<h1>Honeyguide studio</h1><p>Not yet: {why}.</p>"
         "<p>The address is on the terminal where <code>honeyguide serve</code> runs; "
-        "it ends in <code>?token=…</code>. Open it once in this browser.</p></html>"
+        "it has <code>#token=…</code> in it. Open it once in this browser.</p></html>"
     ).encode()
-
-
-def onward() -> bytes:
-    """A page of our own that goes to the studio: from here on the cookie is sent along."""
-    return (
-        b"<!doctype html><html lang=en><meta charset=utf-8><title>Honeyguide</title>"
-        b"<meta http-equiv=refresh content='0; url=/'>"
-        b"<p><a href=/>Open the studio</a></p></html>"
-    )

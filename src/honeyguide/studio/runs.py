@@ -51,6 +51,10 @@ class RunState(msgspec.Struct, frozen=True):
     summary: str = ""
     """… and what it came to, if it ended well."""
     arguments: tuple[str, ...] = ()
+    visits: int = 0
+    """In the collection, by all its crawls …"""
+    limit: int = 0
+    """… and at how many a crawl stops: the one that runs or is paused, else the next; 0: never."""
 
 
 class _Run:
@@ -93,7 +97,7 @@ class _Run:
         self._reader.join(0.5)
         talk, summary = [], ""
         for line in list(self._lines)[-_SHOWN:]:
-            if report := _report(line):
+            if report := _report(line, asked=bool(self.asked)):
                 summary = report
             else:
                 talk.append("".join(c for c in line[:1_000] if c.isprintable()))
@@ -110,24 +114,31 @@ class _Run:
         return "finished" if self.process.returncode == 0 else "failed"
 
 
-def _report(line: str) -> str:
-    """The report of a crawl or a watch, in words; '' if the line is none."""
+def _report(line: str, *, asked: bool = False) -> str:
+    """The report of a crawl or a watch, in words; '' if the line is none. Whoever asked it to end
+    knows why it did."""
     if not line.startswith("{"):
         return ""
     try:
         facts = msgspec.json.decode(line, type=dict[str, Any])
         if "reason" in facts:
-            return f"{facts['visits']} visits, {facts['relevant']} relevant: {facts['reason']}"
-        return f"{facts['visits']} visits, {facts['changes']} changes"
+            visits = _count(facts["visits"], "visit")
+            found = f"{visits}, {facts['relevant']} relevant"
+            return found if asked else f"{found}: {facts['reason']}"
+        return f"{_count(facts['visits'], 'visit')}, {_count(facts['changes'], 'change')}"
     except (msgspec.DecodeError, KeyError):
         return ""
+
+
+def _count(number: Any, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 class Runs:
     """At most one process for each collection; safe for threads."""
 
     def __init__(
-        self, root: Path, command: Sequence[str] = (sys.executable, "-m", "honeyguide")
+        self, root: Path, command: Sequence[str] = (sys.executable, "-P", "-m", "honeyguide")
     ) -> None:
         self.root = root
         self._command = tuple(command)

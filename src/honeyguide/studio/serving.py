@@ -16,28 +16,39 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from honeyguide.errors import ConfigError
-from honeyguide.studio.app import build
+from honeyguide.studio.app import ADMIT, build
 from honeyguide.studio.auth import Gate
 from honeyguide.studio.kept import Kept
 from honeyguide.studio.runs import Runs
 
 _CONNECTIONS = 256
-"""At once; more are told 503. A browser opens six, and an open screen keeps one of them."""
+"""At once, that have passed the gate; more are told 503. A browser opens six, and an open screen
+keeps one of them."""
+_STRANGERS = 256
+"""At once, that have not: of more, the oldest is cut. To refuse the newest instead would let
+anybody shut the studio with idle connections."""
+_WAITING = 64
+"""Connections that are taken in at once. In a flood, one must be heard before it is the oldest."""
 _HEAD_S = 10.0
+_STRANGER_S = 2.0
 """A request's head must have arrived within this."""
 _HEAD_BYTES = 32_768
 
 
 class Brisk(H11Protocol):
-    """Uvicorn's protocol, which waits for ever for the rest of a head; this one does not."""
+    """Uvicorn's protocol, which waits for ever for the rest of a head; this one does not, and has
+    least patience with those whom the gate does not know."""
 
+    admitted = False
+    began = 0.0
     _head: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > 2 * _CONNECTIONS:
-            transport.abort()
-            return
+        self.began = self.loop.time()
+        strangers = [one for one in self._all() if not one.admitted]
+        if len(strangers) > _STRANGERS:
+            min(strangers, key=lambda one: one.began).leave()
         self._await_head()
 
     def handle_events(self) -> None:
@@ -45,10 +56,25 @@ class Brisk(H11Protocol):
         super().handle_events()
         if self.cycle is not before:
             self._heard()
+            # The application starts in the loop's next turn, and finds it.
+            self.scope.setdefault("state", {})[ADMIT] = self.admit
+
+    def admit(self) -> bool:
+        """The gate let it pass; False: there is no room."""
+        if not self.admitted and sum(one.admitted for one in self._all()) < _CONNECTIONS:
+            self.admitted = True
+        return self.admitted
+
+    def leave(self) -> None:
+        """At once, and make room at once."""
+        self.connections.discard(self)
+        self.transport.abort()
 
     def on_response_complete(self) -> None:
+        done = self.cycle
         super().on_response_complete()
-        if not self.transport.is_closing():
+        # Another cycle: the next request was here already.
+        if self.cycle is done and not self.transport.is_closing():
             self._await_head()
 
     def shutdown(self) -> None:
@@ -63,9 +89,13 @@ class Brisk(H11Protocol):
         self._heard()
         super().connection_lost(exc)
 
+    def _all(self) -> list[Brisk]:
+        return [one for one in self.connections if isinstance(one, Brisk)]
+
     def _await_head(self) -> None:
         self._heard()
-        self._head = self.loop.call_later(_HEAD_S, self.transport.abort)
+        patience = _HEAD_S if self.admitted else _STRANGER_S
+        self._head = self.loop.call_later(patience, self.transport.abort)
 
     def _heard(self) -> None:
         if self._head is not None:
@@ -96,16 +126,21 @@ class Studio:
     runs: Runs
     kept: Kept
 
-    def serve(self, ready: Callable[[], None], ending: Callable[[int], None]) -> None:
+    def serve(
+        self,
+        ready: Callable[[], None],
+        entered: Callable[[], None],
+        ending: Callable[[int], None],
+    ) -> None:
         """Until Ctrl-C, in the main thread; then everything it started is asked to end, which
-        ``ending`` is told the number of."""
+        ``ending`` is told the number of. ``entered``: somebody signed in."""
         # A closed terminal, or a polite kill, is no other end than Ctrl-C.
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
         # Uvicorn raises the signal anew when it is done; that is the end we asked for.
         with closing(self.listening), closing(self.runs), closing(self.kept):
             with suppress(KeyboardInterrupt):
-                app = build(self.gate, self.runs, self.kept)
+                app = build(self.gate, self.runs, self.kept, entered)
                 server(app, ready).run([self.listening])
             if running := self.runs.running():
                 ending(running)
@@ -123,8 +158,7 @@ def server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        limit_concurrency=_CONNECTIONS,
-        backlog=1024,
+        backlog=_WAITING,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=_HEAD_BYTES,

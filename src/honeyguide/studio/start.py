@@ -13,7 +13,7 @@ from honeyguide.crawl.existing import existing
 from honeyguide.crawl.ontologies import OURS
 from honeyguide.crawl.start import choices
 from honeyguide.errors import HoneyguideError
-from honeyguide.studio import creating, names, seeds, uploads
+from honeyguide.studio import creating, editing, names, seeds, uploads
 from honeyguide.studio.routes import Here, Route
 
 _COUNTED = 30
@@ -76,7 +76,7 @@ def _looked(folder: Path, counted: bool) -> Listed:
             with existing(folder, "read") as store:
                 counts = store.counts()
             row.visits, row.relevant, row.last = counts.visits, counts.relevant, counts.last
-    except HoneyguideError as error:
+    except (HoneyguideError, OSError) as error:
         row.problem = str(error)
     return row
 
@@ -86,7 +86,11 @@ def listed(here: Here) -> list[Listed]:
     shelf, rows = here.shared.get(here.root, Shelf), []
     for place, folder in enumerate(names.collections(here.root)[:_LISTED]):
         row = shelf.look(folder, place < _COUNTED)
-        state = here.runs.state(folder)
+        try:
+            state = here.runs.state(folder)
+        except (HoneyguideError, OSError) as error:  # no lock of ours: told of it alone
+            rows.append(replace(row, problem=row.problem or str(error)))
+            continue
         going = state.state in ("running", "stopping", "elsewhere")
         rows.append(replace(row, running=state.kind or state.state if going else ""))
     return rows
@@ -123,6 +127,7 @@ ROUTES = (
         most_bytes=15_000_000,
     ),
     Route("GET", "/api/choices", possible, returns=Choices),
+    *editing.ROUTES,
     *seeds.ROUTES,
     *uploads.ROUTES,
 )

@@ -15,7 +15,7 @@ from honeyguide.store.versions import VersionRow
 from honeyguide.types import Url
 from honeyguide.watch.compare.detect import compare, with_title
 from honeyguide.watch.compare.keys import data_key
-from honeyguide.watch.compare.masks import covered_pair
+from honeyguide.watch.compare.masks import covered_pair, narrowest
 from honeyguide.watch.compare.match import Matching, Pair, match
 from honeyguide.watch.compare.volatile import Memory
 
@@ -118,7 +118,8 @@ def _aligned(
         for pair in gone.get(at, ()):
             block = old[pair.old]
             masked = _masked(pair, old, new, matching, masks)
-            yield Shown("removed", block.path, block.text, "", masked, block.path)
+            mask = narrowest(pair, old, new, matching)
+            yield Shown("removed", block.path, block.text, "", masked, mask)
         if at == len(new):
             return
         block = new[at]
@@ -130,7 +131,8 @@ def _aligned(
         what: Literal["added", "moved", "changed"] = (
             "added" if found.old < 0 else "moved" if before == block.text else "changed"
         )
-        yield Shown(what, block.path, before, block.text, masked, block.path)
+        mask = narrowest(found, old, new, matching)
+        yield Shown(what, block.path, before, block.text, masked, mask)
 
 
 def _masked(

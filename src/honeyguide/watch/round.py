@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import aclosing
@@ -29,7 +30,7 @@ from honeyguide.watch.book import Book, Errand
 from honeyguide.watch.compare.look import Known, Seen
 from honeyguide.watch.compare.volatile import Memory
 from honeyguide.watch.discover import Discoveries
-from honeyguide.watch.tally import Tally
+from honeyguide.watch.tally import RUNNING, Tally
 from honeyguide.watch.telling.teller import Teller
 from honeyguide.watch.visit.due import Due, Outcome
 from honeyguide.watch.visit.flow import Flow
@@ -79,6 +80,8 @@ class Watch:
         self._enter(self.clock())
         pages = self._round(self._all()) if once else self._forever(until)
         self._recall()
+        # Whoever looks from outside can tell it from a crawl, which holds the same lock.
+        self.store.facts.set(*RUNNING, os.getpid())
         over = asyncio.Event()
         telling = asyncio.create_task(self.teller.run(over))
         try:

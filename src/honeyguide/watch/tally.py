@@ -8,6 +8,9 @@ from honeyguide.types import Url
 from honeyguide.watch.record import Record
 from honeyguide.watch.visit.due import Outcome
 
+RUNNING = ("watch", "process")
+"""The fact under which a watch keeps its process's number."""
+
 
 class Tally(NamedTuple):
     """Of one run."""

@@ -3,6 +3,7 @@
 //   #/                         the topics (screens/home.js)
 //   #/new                      a new topic (screens/start.js, without params.name)
 //   #/c/NAME/SCREEN/a/b?q=1    screens/SCREEN.js with params {name, rest: ["a", "b"], query: {q: "1"}}
+//   #token=TOKEN/c/NAME/…      sign in first; what is after the token is where to go then
 //
 // A screen exports `async function show(main, params, api)`: it fills `main` (an empty element of
 // its own) and may return a function that stops it (timers, events). Its first heading is an <h1>.
@@ -11,11 +12,12 @@ import * as api from "./lib/api.js";
 import { el, fill, say } from "./lib/dom.js";
 import { refresh } from "./lib/format.js";
 import * as keys from "./lib/keys.js";
-import { dialog, failed, field, toast, waiting } from "./lib/parts.js";
+import { dialog, failed, field, hush, toast, waiting } from "./lib/parts.js";
 
 const TABS = [
   ["live", "Live"],
   ["label", "Label"],
+  ["queries", "Queries"],
   ["collection", "Collection"],
   ["changes", "Changes"],
   ["compare", "Compare"],
@@ -39,6 +41,13 @@ export function read(hash) {
     if (SCREENS.has(screen)) return { screen, params: { name: parts[1], rest: parts.slice(3), query } };
   }
   return { screen: null, params: { rest: [], query } };
+}
+
+// The token of an address is taken out of it before anything else: it is nobody's to see or to copy.
+function token() {
+  const [, given, place] = location.hash.match(/^#token=([\w-]+)(.*)$/s) ?? [];
+  if (given) history.replaceState(null, "", place ? `#${place}` : location.pathname);
+  return given;
 }
 
 function decode(part) {
@@ -65,8 +74,10 @@ function tabs(screen, name) {
 
 async function go() {
   leave();
+  hush();
   turn += 1;
   const mine = turn;
+  const given = token();
   const { screen, params } = read(location.hash);
   const control = new AbortController();
   let stop = null;
@@ -85,6 +96,8 @@ async function go() {
   tabs(screen, params.name);
   const patience = setTimeout(() => { if (mine === turn && !box.hasChildNodes()) fill(main, box, waiting()); }, PATIENCE_MS);
   try {
+    if (given) await api.signIn(given).catch((error) => { if (error.status !== 401) throw error; }); // used before, perhaps here
+    if (mine !== turn) return;
     if (screen === null) throw new api.ApiError("There is no such screen. Choose a topic in the list.", 404);
     const module = await import(`./screens/${screen}.js`);
     if (mine !== turn) return;

@@ -23,6 +23,9 @@ _MOST = 8_000_000_000
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
     try:
+        if path.exists() and not path.is_file():
+            # Opening a pipe would wait for somebody at its other end.
+            raise ConfigError(f"the ontology {path} is no plain file")
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield file  # type: ignore[misc]  # GzipFile reads as any file does
     except FileNotFoundError:

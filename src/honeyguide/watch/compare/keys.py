@@ -8,6 +8,9 @@ A mask is a string, so that it can be stored, shown and typed:
     what programs put (numbers, dates, tokens) into a block of just these words;
 ``td~5c1f…^09ab…+1``, ``td^09ab…+1``
     the same, but only next after a certain other block: the table's other cells are not meant;
+``div.foot/p=5c1f…``
+    a block of just these words, whatever its numbers and prices are, also if it comes and goes:
+    what a person means who points at a line;
 ``link:…``, ``data:…``, ``order:…``, ``shape:``
     links alike but for generated parts (or all in a folder: ``…/*``), a field of its data, the
     order of the blocks at a path, and the tags without their texts.
@@ -53,6 +56,7 @@ _TIMES = frozenset(
 _EDGES = ".,:;!?()[]{}<>\"'«»“”|/·•-–—"
 _TOKEN = re.compile(r"(?<=[/;=])(?=[^/;=]*\d)[A-Za-z0-9_~%\-]{12,}").sub
 """Parts of a path that no person would think of: session names and the like."""
+_NAME = re.compile(rf"=[0-9a-f]{{{_DIGEST}}}$").search
 _VALUE = re.compile(r"=(?:[^&]*\d[^&]*|[^&]{12,})").sub
 
 
@@ -65,8 +69,11 @@ class Anchor(NamedTuple):
 
 
 @lru_cache(maxsize=1_024)
-def skeleton(text: str) -> str:
-    """The words of a block without what a program may have put between them."""
+def skeleton(text: str, prices: bool = False) -> str:
+    """The words of a block without what a program may have put between them.
+
+    ``prices``: also without those, which are news as long as nobody says otherwise.
+    """
     kept: list[str] = []
     words = text.split()
     for at, word in enumerate(words):
@@ -77,7 +84,7 @@ def skeleton(text: str) -> str:
             not bare
             or lower in _DAYS
             or (lower in _TIMES and (behind or any(map(_NUMBER, words[at + 1 : at + 2]))))
-            or (_RANDOM(bare) and not _price(words, at))
+            or (_RANDOM(bare) and (prices or not _price(words, at)))
         ):
             if not behind:
                 kept.append("#")
@@ -99,6 +106,11 @@ def _digest(text: str) -> str:
 def soft(path: str, text: str) -> str:
     """Blocks of the same words at this path, whatever a program put between them."""
     return f"{path}~{_digest(skeleton(text))}"
+
+
+def named(path: str, text: str) -> str:
+    """This very line at this path, whatever its numbers, and whether or not it is there."""
+    return f"{path}={_digest(skeleton(text, prices=True))}"
 
 
 def anchored(key: str, anchor: Anchor) -> str:
@@ -131,4 +143,7 @@ def order_key(path: str) -> str:
 def path_of(mask: str) -> str:
     """Where a mask applies, for people to read."""
     path, tilde, _ = mask.partition("~")
-    return path if tilde else path.rpartition("^")[0] or path
+    if tilde or mask.startswith(("link:", "data:", "order:")):
+        return path
+    found = _NAME(path)
+    return path[: found.start()] if found else path.rpartition("^")[0] or path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from honeyguide.change import Block
-from honeyguide.watch.compare.keys import Anchor, anchored, skeleton, soft
+from honeyguide.watch.compare.keys import Anchor, anchored, named, skeleton, soft
 from honeyguide.watch.compare.match import Matching, Pair
 
 
@@ -23,6 +23,8 @@ def covered_pair(
         return True
     if not closely:
         return False
+    if all(named(block.path, block.text) in masks for block in sides):
+        return True
     if pair.old < 0:
         return covered(new[pair.new], matching.above_new(new, pair.new), masks)
     if pair.new < 0:
@@ -43,3 +45,19 @@ def covered(block: Block, above: Anchor | None, masks: frozenset[str]) -> bool:
     if block.path in masks:
         return True
     return above is not None and anchored(block.path, above) in masks
+
+
+def narrowest(pair: Pair, old: Sequence[Block], new: Sequence[Block], matching: Matching) -> str:
+    """The mask that covers what differs here and as little else as can be; '': there is none."""
+    sides: list[tuple[Block, Anchor]] = []
+    if pair.new >= 0:
+        sides.append((new[pair.new], matching.above_new(new, pair.new)))
+    if pair.old >= 0:
+        sides.append((old[pair.old], matching.above_old(old, pair.old)))
+    tried = (
+        *(named(block.path, block.text) for block, _ in sides),
+        *(anchored(block.path, above) for block, above in sides),
+        *(block.path for block, _ in sides),
+    )
+    fitting = (key for key in tried if covered_pair(pair, old, new, matching, frozenset((key,))))
+    return next(fitting, "")

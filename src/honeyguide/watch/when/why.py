@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from honeyguide.watch.when.rates import DAY, Rate
+from honeyguide.watch.when.rates import DAY, FASTEST, SLOWEST, Rate
 
 _UNITS = ((365 * DAY, "year"), (DAY, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+
+_EDGE = 0.85
+"""So near the fastest or slowest rate of all, a belief says no more than that it is there."""
 
 
 class Why(NamedTuple):
@@ -54,13 +57,21 @@ def reason(rate: Rate, weight: float, last: float, next_at: float, case: Circums
         )
     else:
         cause = "then a visit is worth as much as one to any other page"
-    every = span(DAY / rate.per_day)
-    band = f"{span(DAY / rate.high)} to {span(DAY / rate.low)}"
     return (
-        f"it changes about every {every} ({band}) and counts {weight:.2g}; "
-        f"{_time(next_at, case.now)}, {span(wait)} after the last visit: {cause}"
-        f"{_held(next_at, case)}"
+        f"it changes {often(rate)} and counts {weight:.2g}; it was visited {span(case.now - last)} "
+        f"ago and {_time(next_at, case.now)}: {cause}{_held(next_at, case)}"
     )
+
+
+def often(rate: Rate) -> str:
+    """How often a page changes: an interval with its band, or what is known of it where the belief
+    ends. There the number is the model's, and nobody measured it."""
+    if rate.high >= FASTEST * _EDGE:
+        return f"at least every {span(DAY / rate.low)}, and how much more often is not known"
+    if rate.low <= SLOWEST / _EDGE:
+        return f"no more often than every {span(DAY / rate.high)}, as far as is known"
+    band = f"{span(DAY / rate.high)} to {span(DAY / rate.low)}"
+    return f"about every {span(DAY / rate.per_day)} ({band})"
 
 
 def _held(next_at: float, case: Circumstances) -> str:
@@ -73,8 +84,8 @@ def _held(next_at: float, case: Circumstances) -> str:
 
 def _time(at: float, now: float) -> str:
     if at > now:
-        return f"due in {span(at - now)}"
-    return f"due for {span(now - at)}" if now - at >= 1 else "due now"
+        return f"is due in {span(at - now)}"
+    return f"has been due for {span(now - at)}" if now - at >= 1 else "is due now"
 
 
 def span(seconds: float) -> str:

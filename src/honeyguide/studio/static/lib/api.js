@@ -11,17 +11,18 @@ const TIMEOUT_MS = 30_000;
 const KEPT = 10_000; // characters; browsers allow 64 kB in all
 
 const LOST =
-  "This page is no longer signed in. Open the address that honeyguide serve printed in the " +
-  "terminal (it ends with ?token=…).";
+  "This page is not signed in. Open the address that honeyguide serve printed last in the " +
+  "terminal (it has #token=… in it, and is good for one browser).";
 const GONE =
   "The studio does not answer. Is honeyguide serve still running in the terminal? " +
   "Start it again and open the address it prints.";
 
 export class ApiError extends Error {
-  constructor(message, status = 0) {
+  constructor(message, status = 0, field = "") {
     super(message);
     this.name = "ApiError";
     this.status = status; // 0: no answer at all
+    this.field = field; // of what was sent: where the mistake is
   }
 }
 
@@ -57,10 +58,32 @@ export function setPerson(name) {
   }
 }
 
-async function ask(method, address, body, signal) {
-  const headers = { Accept: "application/json" };
+// The page's half of being signed in, beside the cookie: other servers on this machine see cookies,
+// but not what is stored for this port. Of all tabs; where storage is forbidden, of this one.
+let kept = "";
+
+function key() {
+  try {
+    return localStorage.getItem("honeyguide-key") ?? kept;
+  } catch {
+    return kept;
+  }
+}
+
+// Exchange the token of the printed address for the cookie and the key.
+export async function signIn(token) {
+  kept = (await ask("POST", "/sign-in", {}, undefined, { Authorization: `Bearer ${token}` })).key;
+  try {
+    localStorage.setItem("honeyguide-key", kept);
+  } catch {
+    // storage is forbidden in this browser: until the page is loaded again
+  }
+}
+
+async function ask(method, address, body, signal, more = {}) {
+  const headers = { Accept: "application/json", "X-Honeyguide": key(), ...more };
   const sent = method === "GET" ? undefined : JSON.stringify(body ?? {});
-  if (sent !== undefined) Object.assign(headers, { "X-Honeyguide": "1", "Content-Type": "application/json" });
+  if (sent !== undefined) headers["Content-Type"] = "application/json";
   const who = person();
   if (who) headers["X-Honeyguide-Person"] = encodeURIComponent(who);
   const limit = AbortSignal.timeout(TIMEOUT_MS);
@@ -96,6 +119,7 @@ async function ask(method, address, body, signal) {
   throw new ApiError(
     typeof value?.error === "string" ? value.error : `The studio failed (${answer.status}). Its log in the terminal says why.`,
     answer.status,
+    typeof value?.field === "string" ? value.field : "",
   );
 }
 
@@ -106,6 +130,8 @@ export function bound(signal) {
     post: (address, body) => ask("POST", address, body),
     put: (address, body) => ask("PUT", address, body),
     del: (address, body) => ask("DELETE", address, body),
+    // An address for what sends no headers (frames, events, downloads); good for a minute.
+    pass: async (address, query) => (await ask("GET", url("/api/pass", { for: url(address, query) }), undefined, signal)).address,
     url,
     path,
     person,
@@ -114,4 +140,4 @@ export function bound(signal) {
   };
 }
 
-export const { get, post, put, del } = bound(undefined);
+export const { get, post, put, del, pass } = bound(undefined);

@@ -14,7 +14,7 @@
 // Colours come from the style sheet (--line-1 … --line-6), so they follow light and dark; lines
 // also differ in their dashes, so that nobody needs the colours.
 import uPlot from "../vendor/uplot/uPlot.esm.js";
-import { el, fill } from "./dom.js";
+import { el, fill, svg } from "./dom.js";
 import { exact, number, percent as share } from "./format.js";
 
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [1, 4]];
@@ -26,6 +26,11 @@ function colour(name) {
 }
 
 const faint = (line) => (/^#[0-9a-f]{6}$/i.test(line) ? `${line}26` : line);
+
+function swatch(index) {
+  const dash = DASHES[index % DASHES.length].join(" ");
+  return svg("svg", { class: ["swatch", `line-${(index % COLOURS) + 1}`], viewBox: "0 0 32 4", "aria-hidden": "true" }, svg("line", { x1: 0, y1: 2, x2: 32, y2: 2, "stroke-dasharray": dash || undefined }));
+}
 
 export function lines(place, options) {
   let data = options;
@@ -127,13 +132,12 @@ export function lines(place, options) {
     told.textContent = `${where(data.x[at])}: ${parts.join(" · ")}`;
   }
 
+  // Dashed as its line is; one that has no value yet is not named.
   function keys() {
-    fill(
-      legend,
-      data.series.map((one, index) => el("li", {}, el("span", { class: ["swatch", `line-${(index % COLOURS) + 1}`] }), one.label)),
-    );
+    const seen = data.series.filter((one) => one.values.some((value) => value !== null && value !== undefined));
+    fill(legend, data.series.map((one, index) => seen.includes(one) && el("li", {}, swatch(index), one.label)));
     legend.hidden = data.series.length < 2 && !data.series[0]?.low;
-    const last = data.series.map((one) => `${one.label}: last ${shown(one.values.findLast((value) => value !== null))}`);
+    const last = seen.map((one) => `${one.label}: last ${shown(one.values.findLast((value) => value !== null))}`);
     canvas.setAttribute("aria-label", `${options.label ?? options.yLabel ?? "Chart"}. ${last.join(", ")}. ${data.x.length} points.`);
   }
 
@@ -163,7 +167,7 @@ export function lines(place, options) {
 // Horizontal bars as a table: readable by everybody, drawn by the style sheet.
 // rows: [[label, value, note?], …]; options.format: how a value is written.
 export function bars(place, { label, rows, format = number }) {
-  const most = Math.max(1e-9, ...rows.map(([, value]) => value));
+  const most = rows.reduce((largest, [, value]) => Math.max(largest, value), 1e-9);
   const body = rows.map(([name, value, note]) => {
     const bar = el("span", { class: "bar" });
     bar.style.width = `${Math.max(value > 0 ? 0.5 : 0, (100 * value) / most)}%`;

@@ -82,17 +82,17 @@ export function outside(address, text = undefined) {
   );
 }
 
-// Text with parts marked: spans are [start, end, class?] in characters, sorted or not;
+// Text with parts marked: spans are [start, end, class?, title?] in characters, sorted or not;
 // overlapping ones are cut. Offsets count Unicode characters, as the server counts them.
 export function marked(text, spans, className = "evidence") {
   const signs = Array.from(text);
   const out = [];
   let at = 0;
-  for (const [start, end, kind] of [...spans].sort((a, b) => a[0] - b[0])) {
+  for (const [start, end, kind, title] of [...spans].sort((a, b) => a[0] - b[0])) {
     const from = Math.max(at, start);
     if (from >= Math.min(end, signs.length)) continue;
     out.push(signs.slice(at, from).join(""));
-    out.push(el("mark", { class: kind ?? className }, signs.slice(from, end).join("")));
+    out.push(el("mark", { class: kind ?? className, title }, signs.slice(from, end).join("")));
     at = Math.min(end, signs.length);
   }
   out.push(signs.slice(at).join(""));

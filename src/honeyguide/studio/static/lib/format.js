@@ -12,14 +12,26 @@ export function number(value, digits = 0) {
   return sign + (rest ? `${grouped}.${rest}` : grouped);
 }
 
-// .4231 → "42 %"
+// count(1, "page") → "1 page", count(2, "match", "matches") → "2 matches"
+export function count(value, one, many = `${one}s`) {
+  return `${number(value)} ${value === 1 ? one : many}`;
+}
+
+// .4231 → "42%", as the server writes it
 export function percent(share, digits = 0) {
   if (share === null || share === undefined || !Number.isFinite(share)) return "–";
-  return `${number(share * 100, digits)}${THIN}%`;
+  return `${number(share * 100, digits)}%`;
 }
 
 export function score(value) {
   return value === null || value === undefined ? "–" : number(value, 2);
+}
+
+// A verdict in two digits, or in as many as show on which side of the threshold it is: .497, not .50.
+export function verdict(value, threshold) {
+  if (value === null || value === undefined || !Number.isFinite(threshold)) return score(value);
+  const digits = [2, 3, 4].find((count) => Number(value.toFixed(count)) >= threshold === value >= threshold);
+  return digits ? number(value, digits) : `just ${value < threshold ? "under" : "above"} ${threshold}`;
 }
 
 export function bytes(count) {

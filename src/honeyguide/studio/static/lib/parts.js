@@ -1,5 +1,6 @@
 // Small pieces that every screen needs: messages, empty states, waiting, dialogs, form fields.
 import { el, fill, plain, say } from "./dom.js";
+import { hinted } from "./hints.js";
 
 const PATIENCE_MS = 300; // what is quicker needs no "loading"
 
@@ -26,7 +27,7 @@ export function failed(error, again = null) {
   }
   return notice(
     "error",
-    error?.message ?? String(error),
+    hinted(error?.message ?? String(error)),
     again && el("button", { type: "button", on: { click: again } }, "Try again"),
   );
 }
@@ -63,8 +64,10 @@ export function button(label, act, { kind = "", title, key } = {}) {
   node.addEventListener("click", async () => {
     if (node.getAttribute("aria-disabled") === "true") return;
     node.setAttribute("aria-disabled", "true");
+    const before = errors();
     try {
       await act(node);
+      before.forEach((error) => error.remove());
     } catch (error) {
       if (error?.name !== "AbortError") toast(error.message, "error");
     } finally {
@@ -74,15 +77,25 @@ export function button(label, act, { kind = "", title, key } = {}) {
   return node;
 }
 
-// A message that goes away by itself; errors stay until closed.
+// Errors go when something succeeds, and with the screen they belong to.
+export function hush() {
+  errors().forEach((error) => error.remove());
+}
+
+const errors = () => [...document.querySelectorAll("#toasts .error")];
+
+// A message that goes away by itself; errors stay until closed, or until hush(). The same one
+// stands there once.
 export function toast(message, kind = "info", { undo } = {}) {
   const place = document.getElementById("toasts");
   if (!place) return;
+  if (kind === "good") hush();
+  for (const old of [...place.children]) if (old.dataset.said === `${kind} ${message}`) old.remove();
   const close = () => node.remove();
   const node = el(
     "div",
-    { class: ["toast", kind] },
-    el("span", {}, message),
+    { class: ["toast", kind], dataset: { said: `${kind} ${message}` } },
+    el("span", {}, hinted(message)),
     undo && el("button", { type: "button", on: { click: () => { close(); undo(); } } }, "Undo"),
     el("button", { type: "button", class: "quiet", "aria-label": "Close this message", on: { click: close } }, "×"),
   );
@@ -131,12 +144,13 @@ export function dialog(title, ...children) {
   return close;
 }
 
-// Ask before something that cannot be taken back. Resolves to true or false.
-export function confirm(question, yes = "Yes", no = "Cancel") {
+// Ask before something that cannot be taken back; more: what it means. Resolves to true or false.
+export function confirm(question, yes = "Yes", no = "Cancel", more = []) {
   return new Promise((answer) => {
     let said = false;
     const close = dialog(
       question,
+      ...more,
       el(
         "div",
         { class: "row" },

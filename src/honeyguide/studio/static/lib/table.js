@@ -11,6 +11,8 @@
 //     sort: "score", descending: true, limit: 50,
 //     empty: () => empty("Nothing found", "…"),
 //     open: (row) => { location.hash = … },                    // Enter or click on a row
+//     cards: true,                                             // on a phone each row is a card
+//     ordered: (sort, descending) => …,                        // a heading was pressed
 //   });
 //   main.append(rows.element);  rows.reload();  // again from the first page: after a filter changed
 //
@@ -32,15 +34,16 @@ export function make(options) {
   const heads = columns.map((column) =>
     el(
       "th",
-      { scope: "col", class: column.number ? "number" : column.class },
+      { scope: "col", role: "columnheader", class: column.number ? "number" : column.class },
       column.sort
         ? el("button", { type: "button", on: { click: () => by(column) } }, column.title)
         : column.title || el("span", { class: "visually-hidden" }, column.said ?? "Actions"),
     ),
   );
-  const body = el("tbody", {});
+  const body = el("tbody", { role: "rowgroup" });
   const foot = el("nav", { class: "pages", "aria-label": `Pages of ${label}`, hidden: true });
-  const grid = el("table", { class: open ? "rows open" : "rows" }, el("caption", { class: "visually-hidden" }, label), el("thead", {}, el("tr", {}, heads)), body);
+  // Roles, because what is laid out as cards is no table to the browser any more.
+  const grid = el("table", { class: ["rows", open && "open", options.cards && "cards-narrow"], role: "table" }, el("caption", { class: "visually-hidden" }, label), el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads)), body);
   // A region that scrolls must be reachable with the keyboard.
   const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, grid);
   const note = el("div", {});
@@ -49,6 +52,7 @@ export function make(options) {
   function by(column) {
     descending = sort === column.key ? !descending : column.number ?? false;
     sort = column.key;
+    options.ordered?.(sort, descending);
     first();
   }
 
@@ -114,8 +118,8 @@ export function make(options) {
     const key = options.key?.(row);
     const node = el(
       "tr",
-      { dataset: key === undefined ? {} : { key }, class: options.mark?.(row) },
-      columns.map((column) => el("td", { class: [column.number && "number", column.class], "data-title": column.title }, column.cell ? column.cell(row) : (row[column.key] ?? "–"))),
+      { role: "row", dataset: key === undefined ? {} : { key }, class: options.mark?.(row) },
+      columns.map((column) => el("td", { role: "cell", class: [column.number && "number", column.class], "data-title": column.title }, column.cell ? column.cell(row) : (row[column.key] ?? "–"))),
     );
     if (open) {
       node.tabIndex = 0;
@@ -163,8 +167,10 @@ export function make(options) {
       given = rows;
       return show();
     },
-    get order() {
-      return { sort, descending };
+    // Sorted by this from now on, when it is loaded next.
+    arrange(key, way = true) {
+      sort = key;
+      descending = way;
     },
   };
 }

@@ -1,6 +1,6 @@
 // Changes: the feed, how many messages another threshold would have brought, and the next visits.
 import { el, fill, outside } from "../lib/dom.js";
-import { ago, number, score } from "../lib/format.js";
+import { ago, count, number, score } from "../lib/format.js";
 import * as diff from "../lib/diff.js";
 import * as keys from "../lib/keys.js";
 import { button, empty, failed, field, select, toast, waiting } from "../lib/parts.js";
@@ -11,15 +11,20 @@ import { visits } from "./changes/visits.js";
 const KINDS = [["", "any kind"], ["content", "content"], ["minor", "minor"], ["data", "data (prices …)"], ["links", "links"], ["structure", "structure"], ["cosmetic", "cosmetic"], ["new", "new page"], ["moved", "moved"], ["gone", "gone"], ["back", "back again"], ["blocked", "blocked"], ["soft_404", "gone, but says it is not"]];
 const SPANS = [["", "any time"], ["1", "last day"], ["7", "last week"], ["30", "last month"]];
 const LIMIT = 30;
+const AGAIN_MS = 5_000;
 
 export async function show(main, params, api) {
   const path = (rest) => api.path(params.name, rest);
   const filter = { kind: "", least: 0, host: "", days: "", unseen: "", ...params.query };
   let next = null;
   let turn = 0;
+  let newest = 0; // of all changes that this list could show
+  let timer = 0;
+  let stopped = false;
 
   const list = el("div", { class: "stack", "aria-live": "off" });
   const more = el("div", { class: "pages" });
+  const fresh = el("div", { class: "pages", role: "status" });
   const head = el("p", { class: "muted", role: "status" });
   const slider = trial(api, params.name, (least) => { filter.least = least; load(); });
   const soon = visits(api, params.name);
@@ -35,26 +40,64 @@ export async function show(main, params, api) {
       field("Only what I have not seen", unseen),
       button("Mark all shown as seen", () => sawAll()),
     ),
-    el("div", { class: "split" }, el("div", {}, head, list, more), el("div", { class: "stack" }, slider.element, soon.element)),
+    el("div", { class: "split" }, el("div", {}, head, fresh, list, more), el("div", { class: "stack" }, slider.element, soon.element)),
   );
 
   async function load(after = null) {
     turn += 1;
     const mine = turn;
-    if (!after) fill(list, waiting());
+    if (!after) {
+      fill(list, waiting());
+      fill(fresh);
+      fresh.dataset.came = "";
+    }
     try {
       const found = await api.get(path("changes"), { ...filter, least: filter.least || "", after, limit: LIMIT });
       if (mine !== turn) return;
       next = found.next;
-      if (!after) fill(list);
+      if (!after) {
+        fill(list);
+        newest = found.rows[0]?.id ?? 0;
+      }
       list.append(...found.rows.map(card));
       const filtered = filter.kind || filter.host || filter.days || filter.unseen || filter.least;
-      head.textContent = `${number(found.total)} changes in all, on ${number(found.watched)} watched pages`;
+      tell(found, filtered);
       if (!list.childElementCount) fill(list, nothing(found, filtered));
       fill(more, next && button("Older ones", () => load(next)));
     } catch (error) {
       if (error?.name !== "AbortError" && mine === turn) fill(list, failed(error, () => load(after)));
     }
+  }
+
+  function tell(found, filtered) {
+    const pages = count(found.watched, "watched page");
+    head.textContent = filtered ? `${number(found.passing)} of ${count(found.total, "change")} pass the filters; ${pages}` : `${count(found.total, "change")} in all, on ${pages}`;
+  }
+
+  // A watch goes on meanwhile. The list stays under the reader's eyes until he asks for more.
+  async function look() {
+    clearTimeout(timer);
+    if (!document.hidden) {
+      const mine = turn;
+      try {
+        const found = await api.get(path("changes"), { ...filter, least: filter.least || "", newest: newest || "", limit: 1 });
+        if (mine === turn) {
+          const came = newest ? found.newer : found.passing;
+          if (came && !list.querySelector("article")) load();
+          else if (came && fresh.dataset.came !== String(came)) fill(fresh, button(`${number(came)} new: show`, showNew));
+          fresh.dataset.came = came || "";
+        }
+      } catch (error) {
+        if (error?.name === "AbortError") return; // else the next look may succeed
+      }
+    }
+    if (!stopped) timer = setTimeout(look, AGAIN_MS);
+  }
+
+  async function showNew() {
+    slider.refresh();
+    await load();
+    list.querySelector("a[href^='#']")?.focus();
   }
 
   function nothing(found, filtered) {
@@ -85,10 +128,10 @@ export async function show(main, params, api) {
 
   function extra(row) {
     const parts = [];
-    if (row.edits > row.told.length) parts.push(`and ${number(row.edits - row.told.length)} more edits`);
-    if (row.links_added) parts.push(`${number(row.links_added)} links came`);
-    if (row.links_removed) parts.push(`${number(row.links_removed)} links went`);
-    if (row.masked) parts.push(`${number(row.masked)} places that differ every time`);
+    if (row.edits > row.told.length) parts.push(`and ${count(row.edits - row.told.length, "more edit")}`);
+    if (row.links_added) parts.push(`${count(row.links_added, "link")} came`);
+    if (row.links_removed) parts.push(`${count(row.links_removed, "link")} went`);
+    if (row.masked) parts.push(`${count(row.masked, "masked place")} left out`);
     return parts.join(", ");
   }
 
@@ -134,7 +177,10 @@ export async function show(main, params, api) {
   slider.refresh(filter.least);
   soon.refresh();
   await load();
+  timer = setTimeout(look, AGAIN_MS);
   return () => {
+    stopped = true;
+    clearTimeout(timer);
     unbind();
     soon.stop();
     slider.stop();

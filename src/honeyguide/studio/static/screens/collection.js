@@ -3,31 +3,35 @@
 import { el, fill, marked } from "../lib/dom.js";
 import { ago, number, percent, score } from "../lib/format.js";
 import * as keys from "../lib/keys.js";
-import { dialog, empty, field, notice, select, waiting } from "../lib/parts.js";
+import { dialog, empty, field, notice, select, toast, waiting } from "../lib/parts.js";
 import * as table from "../lib/table.js";
 import { language } from "./live.js";
 
 const SORTS = { verdict: ["worst", "best"], at: ["oldest", "newest"] }; // ascending, descending
+const ORDERS = [["match", "best match first"], ["newest", "newest first"], ["oldest", "oldest first"], ["best", "best verdict first"], ["worst", "lowest verdict first"], ["changed", "changed last first"]];
 const FILTERS = ["words", "kind", "least", "most", "label", "host", "language", "since", "until", "changed"];
 const PAUSE_MS = 350; // after the last key, before asking
 
 export async function show(main, params, api) {
-  const chosen = Object.fromEntries(FILTERS.map((key) => [key, params.query[key] ?? ""]));
+  // sort "": the best match where there are words, else the newest.
+  const chosen = Object.fromEntries([...FILTERS, "sort"].map((key) => [key, params.query[key] ?? ""]));
+  if (!ORDERS.some(([key]) => key === chosen.sort)) chosen.sort = "";
   const choices = await api.get(api.path(params.name, "choices"));
   const progress = el("div", { role: "status" });
   const count = el("span", { class: "muted", role: "status" });
   let timer = 0;
   let poll = 0;
-  let order = "";
   let reading = false;
 
-  const query = () => ({ ...chosen, since: moment(chosen.since), until: moment(chosen.until, 1), least: chance(chosen.least), most: chance(chosen.most) });
+  const order = () => (chosen.sort && (chosen.sort !== "match" || chosen.words.trim()) ? chosen.sort : chosen.words.trim() ? "match" : "newest");
+  const query = () => ({ ...chosen, sort: order(), since: moment(chosen.since), until: moment(chosen.until, 1), least: chance(chosen.least), most: chance(chosen.most) });
 
   const rows = table.make({
     label: "Pages",
     key: (row) => row.visit,
-    sort: chosen.words ? "match" : "at",
     limit: 50,
+    cards: true,
+    ordered: (key, descending) => { chosen.sort = SORTS[key][descending ? 1 : 0]; keep(); },
     columns: [
       { key: "title", title: "Page", class: "wide", cell: (row) => page(row, address(params.name, row, chosen)) },
       { key: "verdict", title: "Verdict", sort: true, number: true, cell: (row) => [row.verdict === null ? "–" : score(row.verdict)] },
@@ -35,9 +39,8 @@ export async function show(main, params, api) {
       { key: "language", title: "Language", cell: (row) => (row.language ? language(row.language) : "–") },
       { key: "at", title: "Fetched", sort: true, number: true, cell: (row) => ago(row.at) },
     ],
-    load: async ({ sort, descending, after, limit }) => {
-      order = SORTS[sort]?.[descending ? 1 : 0] ?? "";
-      const found = await api.get(api.path(params.name, "visits"), { ...query(), sort: order, after, limit });
+    load: async ({ after, limit }) => {
+      const found = await api.get(api.path(params.name, "visits"), { ...query(), after, limit });
       tell(found);
       return { rows: found.rows, next: found.next || null, total: found.more ? null : found.total };
     },
@@ -65,10 +68,21 @@ export async function show(main, params, api) {
     chosen[key] = value;
     clearTimeout(timer);
     timer = setTimeout(() => {
-      history.replaceState(null, "", here(params.name, chosen));
+      keep();
       rows.reload();
     }, PAUSE_MS);
   };
+  // The address, the control and the headings say the same order.
+  function keep() {
+    const frame = document.getElementById("main");
+    history.replaceState(null, "", here(params.name, chosen));
+    if (frame.dataset.shown !== undefined) frame.dataset.shown = location.hash; // this stands here now
+    ordering.value = order();
+    ordering.options[0].disabled = !chosen.words.trim();
+    const [key, ways] = Object.entries(SORTS).find(([, each]) => each.includes(order())) ?? [null, []];
+    rows.arrange(key, ways[1] === order());
+  }
+  const ordering = select(ORDERS, "newest", (value) => changed("sort", value === "match" ? "" : value));
   const input = (key, attrs) => el("input", { ...attrs, value: chosen[key], on: { input: (event) => changed(key, event.target.value) } });
   const words = input("words", { type: "search", maxlength: "300", size: "32", placeholder: 'beekeeping "royal jelly" -shop' });
   const names = el("datalist", { id: "hosts-known" }, choices.hosts.map((name) => el("option", { value: name })));
@@ -95,16 +109,18 @@ export async function show(main, params, api) {
     el("h1", {}, "Collection"),
     el(
       "form",
-      { class: "toolbar", role: "search", on: { submit: (event) => { event.preventDefault(); rows.reload(); } } },
+      { class: "toolbar", role: "search", on: { submit: (event) => { event.preventDefault(); clearTimeout(timer); keep(); rows.reload(); } } },
       field("Words", words),
       field("Show", select([["page", "pages"], ["relevant", "relevant pages"], ["other", "other pages"], ["failed", "failures"], ["all", "every visit"]], chosen.kind || "page", (value) => changed("kind", value))),
-      el("button", { type: "button", on: { click: () => take(params.name, api, { ...query(), sort: order }, reading) } }, "Export …"),
+      field("Order", ordering),
+      el("button", { type: "button", on: { click: () => take(params.name, api, query(), reading) } }, "Export …"),
       count,
     ),
     filters,
     progress,
     rows.element,
   );
+  keep();
   await rows.reload();
   const unbind = keys.bind("Collection", { "/": ["search", () => words.focus()] });
   return () => {
@@ -122,7 +138,6 @@ function page(row, to) {
     row.failure ? el("span", { class: "chip bad" }, row.failure) : null,
     row.copy_of ? el("span", { class: "chip" }, "a copy") : null,
   );
-  cell.style.minWidth = "14rem"; // on a phone the table scrolls, and words stay whole
   return cell;
 }
 
@@ -147,7 +162,7 @@ function here(name, chosen) {
 }
 
 function nothing(name, chosen) {
-  if (Object.values(chosen).some(Boolean)) return empty("Nothing found", "No visit is like this. Take a filter away, or other words.");
+  if (FILTERS.some((key) => chosen[key])) return empty("Nothing found", "No visit is like this. Take a filter away, or other words.");
   return empty("Nothing here yet", "When the crawl has fetched pages, they are listed here.", el("a", { class: "button", href: `#/c/${encodeURIComponent(name)}/live` }, "See how it goes"));
 }
 
@@ -167,10 +182,15 @@ function chance(text) {
 function take(name, api, query, reading) {
   const form = select([["csv", "CSV (spreadsheets)"], ["jsonl", "JSON lines"], ["parquet", "Parquet (needs pyarrow)"]], "csv");
   const text = el("input", { type: "checkbox" });
-  const link = el("a", { class: "button primary", download: "" }, "Save the file");
-  const aim = () => link.setAttribute("href", api.url(api.path(name, "export"), { ...query, format: form.value, text: text.checked }));
-  form.addEventListener("change", aim);
-  text.addEventListener("change", aim);
-  aim();
+  // The address is made when it is wanted: its pass does not last as long as people think.
+  const save = async () => {
+    try {
+      const href = await api.pass(api.path(name, "export"), { ...query, format: form.value, text: text.checked });
+      el("a", { href, download: "" }).click();
+    } catch (error) {
+      if (error?.name !== "AbortError") toast(error.message, "error");
+    }
+  };
+  const link = el("button", { type: "button", class: "primary", on: { click: save } }, "Save the file");
   dialog("Export this selection", field("As", form), field("With the pages' texts", text), el("p", { class: "muted" }, "All visits that the filters let through, in the order shown; every page of the list."), reading ? notice("warn", "The collection is still being read: what is not listed yet is not in the file.") : null, link);
 }

@@ -7,6 +7,13 @@ import * as table from "../lib/table.js";
 import { against } from "./compare/against.js";
 import { lab } from "./compare/lab.js";
 
+// What going back does, and what it leaves alone.
+const MEANT = [
+  "Links that wait are ranked anew by it, and what is fetched from now on is judged by it; a crawl that runs takes it up within seconds.",
+  "Nothing is lost: all labels stay, the verdicts on pages that were fetched stay as they are, and the generations since then stay in this list.",
+  "The next one is learned from it and from all labels. You can go forward again in the same way.",
+];
+
 export async function show(main, params, api) {
   const path = (rest) => api.path(params.name, rest);
   const plots = [];
@@ -59,13 +66,14 @@ export async function show(main, params, api) {
       sort: "number",
       descending: true,
       key: (row) => row.number,
+      cards: true,
       columns: [
         { key: "number", title: "No.", sort: true, number: true, cell: (row) => [number(row.number), row.live && " ", row.live && el("span", { class: "chip good" }, "decides")] },
         { key: "at", title: "Learned", sort: true, cell: (row) => (row.at ? ago(row.at) : "–") },
         { key: "visits", title: "Visits", sort: true, number: true, cell: (row) => number(row.visits) },
         { key: "harvest", title: "Harvest", sort: true, number: true, value: (row) => (row.visits ? row.relevant / row.visits : null), cell: (row) => (row.visits ? percent(row.relevant / row.visits) : "–") },
         { key: "error", title: "Error", sort: true, number: true, cell: (row) => (row.error === null ? "–" : [number(row.error, 3), el("small", {}, ` was ${number(row.before, 3)}`)]) },
-        { key: "note", title: "Learned from", cell: (row) => [row.held_back && el("span", { class: "chip warn" }, "held back"), " ", row.note, !row.whole && el("small", {}, " (only this note is kept)")] },
+        { key: "note", title: "Learned from", class: "wide", cell: (row) => [row.held_back && el("span", { class: "chip warn" }, "held back"), " ", row.note, !row.whole && el("small", {}, " (only this note is kept)")] },
         { key: "use", title: "", said: "Go back", cell: (row) => (row.live || !row.whole ? null : button("Let it decide", () => use(row, found.live))) },
       ],
     });
@@ -73,7 +81,7 @@ export async function show(main, params, api) {
   }
 
   async function use(row, now) {
-    const yes = await confirm(`Let generation ${row.number} decide?`, "Let it decide");
+    const yes = await confirm(`Let generation ${row.number} decide?`, "Let it decide", "Cancel", MEANT.map((line) => el("p", {}, line)));
     if (!yes) return;
     await api.post(path("generations/use"), { number: row.number });
     toast(`Generation ${row.number} decides from now on, and goes on learning from there.`, "good", now === null ? {} : {

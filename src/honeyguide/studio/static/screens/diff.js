@@ -1,9 +1,9 @@
 // Two versions of a page: side by side or inline, with masks for what differs every time.
 import * as diff from "../lib/diff.js";
 import { el, fill, outside } from "../lib/dom.js";
-import { ago, bytes, number, score } from "../lib/format.js";
+import { ago, bytes, count, number, score } from "../lib/format.js";
 import * as keys from "../lib/keys.js";
-import { button, empty, field, into, notice, select, toast } from "../lib/parts.js";
+import { button, confirm, empty, field, into, notice, select, toast } from "../lib/parts.js";
 import { chip, to } from "./changes/words.js";
 
 // #/c/NAME/diff/NUMBER of a change, or #/c/NAME/diff?url=…&old=1&new=2
@@ -54,41 +54,62 @@ export async function show(main, params, api) {
 
   function compared(found) {
     const shown = found.blocks.filter((block) => state.all || !block.masked);
-    const blocks = shown.map((block) => (block.what === "left" ? { what: "same", new: `… ${number(Number(block.new))} blocks without a change …` } : block));
+    const blocks = shown.map((block) => (block.what === "left" ? { what: "same", new: `… ${count(Number(block.new), "block")} without a change …` } : block));
     const differing = found.blocks.some((block) => block.what !== "same" && block.what !== "left" && (state.all || !block.masked));
     const links = [["came", found.links_added], ["went", found.links_removed]].filter(([, urls]) => urls.length);
     return [
       found.cut && notice("warn", "The page is very long: this is the beginning of what changed."),
-      found.masked > 0 && el("p", { class: "muted" }, `${number(found.masked)} places that differ at every visit are left out.`),
+      found.masked > 0 && el("p", { class: "muted" }, `Left out: ${count(found.masked, "masked place")}.`),
       !differing && !links.length
         ? empty("Nothing that matters differs", "Only what is masked, or nobody sees, is not the same in these two versions.")
         : state.side
           ? diff.sideBySide(blocks, [title(found.old), title(found.new)])
           : diff.inline(blocks),
-      links.map(([word, urls]) => el("details", { open: urls.length <= 10 }, el("summary", {}, `${number(urls.length)} links ${word}`), el("ul", {}, urls.map((url) => el("li", {}, outside(url)))))),
-      places(shown),
+      links.map(([word, urls]) => el("details", { open: urls.length <= 10 }, el("summary", {}, `${count(urls.length, "link")} ${word}`), el("ul", {}, urls.map((url) => el("li", {}, outside(url)))))),
+      places(shown, found),
     ];
   }
 
-  // What differs here and could be masked.
-  function places(blocks) {
-    const keys_ = [...new Map(blocks.filter((block) => block.mask && !block.masked).map((block) => [block.mask, block])).values()].slice(0, 40);
-    if (!keys_.length) return null;
+  // What differs here and could be masked: each line by itself, or a whole place, once it is said
+  // what else goes with it.
+  function places(blocks, found) {
+    const lines = [...new Map(blocks.filter((block) => block.mask && !block.masked).map((block) => [block.mask, block])).values()].slice(0, 40);
+    if (!lines.length) return null;
+    const whole = new Map(found.places.map((place) => [place.path, place]));
     return el(
       "details",
       {},
       el("summary", {}, "Does something of this differ every time?"),
-      el("p", {}, "Mask its place, and nothing that stands there is told any more; this can be undone."),
-      el("ul", {}, keys_.map((block) => el("li", {}, el("code", {}, block.mask), " ", el("span", { class: "muted" }, (block.new || block.old).slice(0, 80)), " ", button("Mask", () => act(block.mask, "mask"))))),
+      el("p", {}, "Mask a line, and it is told no more, whatever its numbers are; this can be undone."),
+      el("ul", { class: "plain lines" }, lines.map((block) => {
+        const place = whole.get(block.path);
+        return el(
+          "li",
+          {},
+          el("span", {}, short(block.new || block.old)), " ",
+          block.mask === block.path && place ? null : button("Mask this line", () => act(block.mask, "mask")), " ",
+          place && button(`Mask all of ${block.path || "the page"} …`, () => everything(place), { kind: "quiet" }),
+        );
+      })),
     );
+  }
+
+  async function everything(place) {
+    const left = place.blocks - place.texts.length;
+    const yes = await confirm(`Mask ${count(place.blocks, "block")}?`, "Mask them all", "Cancel", [
+      el("p", {}, `Whatever stands in ${place.path || "the page"} is told no more. Now that is:`),
+      el("ul", { class: "inside" }, place.texts.map((text) => el("li", {}, short(text))), left > 0 && el("li", { class: "muted" }, `and ${number(left)} more`)),
+    ]);
+    if (yes) await act(place.path, "mask");
   }
 
   async function act(mask, what, undone = false) {
     const before = await api.get(path("masks"), { url: state.url });
     const was = before.masks.find((one) => one.mask === mask)?.by ?? (before.opened.includes(mask) ? "opened" : "");
-    await api.post(path("masks"), { url: state.url, mask, do: what });
+    const after = await api.post(path("masks"), { url: state.url, mask, do: what });
     const back = { person: "mask", opened: "unmask" }[was] ?? "forget";
-    const said = { mask: "Masked: nothing that stands there is told any more.", unmask: "Open: what stands there is told again.", forget: "Taken back." }[what];
+    const words = after.words[mask] ?? before.words[mask] ?? "what stands there";
+    const said = { mask: `Masked, and told no more: ${words}.`, unmask: `Open, and told again: ${words}.`, forget: "Taken back." }[what];
     toast(said, "good", undone ? {} : { undo: () => act(mask, back === "unmask" ? "forget" : back, true).catch((error) => toast(error.message, "error")) });
     await load();
     await masked();
@@ -107,9 +128,9 @@ export async function show(main, params, api) {
       masks,
       el("h2", {}, "Masked on this page"),
       found.masks.length
-        ? el("ul", {}, found.masks.slice(0, 100).map((one) => el("li", {}, el("code", {}, one.mask), " ", el("span", { class: "muted" }, one.by === "person" ? "by a person" : "it differs every time"), " ", button("Open", () => act(one.mask, "unmask")))))
+        ? el("ul", {}, found.masks.slice(0, 100).map((one) => el("li", {}, el("span", { title: one.mask }, found.words[one.mask] ?? one.mask), " ", el("span", { class: "muted" }, one.by === "person" ? "by a person" : "it differs every time"), " ", button("Open", () => act(one.mask, "unmask")))))
         : el("p", { class: "muted" }, "Nothing. Clocks, counters and tokens that differ at every visit are masked by themselves."),
-      found.opened.length > 0 && el("details", {}, el("summary", {}, `${number(found.opened.length)} places are kept open`), el("ul", {}, found.opened.map((mask) => el("li", {}, el("code", {}, mask), " ", button("Let it decide", () => act(mask, "forget")))))),
+      found.opened.length > 0 && el("details", {}, el("summary", {}, `${count(found.opened.length, "place")} kept open`), el("ul", {}, found.opened.map((mask) => el("li", {}, el("span", { title: mask }, found.words[mask] ?? mask), " ", button("Let it decide", () => act(mask, "forget")))))),
     );
   }
 
@@ -124,5 +145,6 @@ export async function show(main, params, api) {
   return unbind;
 }
 
+const short = (text) => (text.length > 80 ? `${text.slice(0, 79)}…` : text);
 const title = (version) => [`Version ${version.number}, `, ago(version.at), ` (${bytes(version.size)})`];
 const wide = () => matchMedia("(min-width: 60rem)").matches;

@@ -32,6 +32,12 @@ function list(rows) {
   return el("ul", { class: "cards" }, rows.map((row) => el("li", {}, card(row))));
 }
 
+// Whole words, and a sign that there is more.
+export function shortened(text, most = 160) {
+  if (text.length <= most) return text;
+  return `${text.slice(0, most).replace(/[\s,;:.–-]*\s\S*$/, "")} …`;
+}
+
 function card(row) {
   const visits = row.visits ?? 0;
   const running = { elsewhere: "runs elsewhere", crawl: "crawling", watch: "watching" }[row.running] ?? row.running;
@@ -41,7 +47,7 @@ function card(row) {
     el("h2", {}, row.name, row.running && [" ", el("span", { class: "chip good" }, running)]),
     row.problem
       ? el("p", { class: "notice warn" }, row.problem)
-      : el("p", { class: "muted" }, (row.description || "Not described.").slice(0, 160)),
+      : el("p", { class: "muted" }, shortened(row.description) || "Not described."),
     visits
       ? facts([["visits", number(visits)], ["relevant", number(row.relevant)], ["harvest", percent(row.relevant / visits)]])
       : !row.problem && el("p", {}, "Nothing fetched yet: start it."),

@@ -2,8 +2,10 @@
 //
 // Answers are sent one after another in the background, so that nobody waits for the server; one
 // that fails comes back on the screen with the reason. Undo is an answer like the others.
-import { el, fill, marked, outside, say } from "../lib/dom.js";
-import { number, score } from "../lib/format.js";
+import { el, fill, outside, say } from "../lib/dom.js";
+import * as evidence from "../lib/evidence.js";
+import { count, number, score, verdict } from "../lib/format.js";
+import { framed } from "../lib/framed.js";
 import * as keys from "../lib/keys.js";
 import { empty, failed, field, notice, select, toast, waiting } from "../lib/parts.js";
 import { front } from "./label/front.js";
@@ -92,6 +94,16 @@ export async function show(main, params, api) {
     status.textContent = `${number(state.given.length)} answered now, as ${facts.person}${left}`;
   }
 
+  // What the budget has left, as the server counts: said at once, also where no question stands.
+  function left(labels) {
+    if (!facts) return;
+    const freed = facts.left === 0 && labels > 0;
+    facts = { ...facts, left: labels };
+    told();
+    if (freed) state.dry = false;
+    if (!current() && !asking) draw();
+  }
+
   function answer(word) {
     const one = current();
     if (!one) return;
@@ -104,9 +116,8 @@ export async function show(main, params, api) {
     sending = sending.then(async () => {
       try {
         const kept = await api.post(path("label"), { url: one.url, say: word, topic: one.topic });
-        if (facts) facts = { ...facts, left: kept.left };
+        left(kept.left);
         if (kept.against) toast(`${kept.against} said otherwise. ${kept.counts ? "Your word counts: most say so, or it is the newest." : "What most say counts; your word is kept."}`);
-        told();
       } catch (error) {
         if (error?.name === "AbortError") return;
         one.said = said.before;
@@ -129,6 +140,7 @@ export async function show(main, params, api) {
     sending = sending.then(async () => {
       try {
         const done = await api.post(path("label/undo"), { url: last.one.url, topic: last.one.topic });
+        left(done.left);
         toast(done.undone ? "Taken back." : "It was not kept, so there is nothing to take back.");
       } catch (error) {
         if (error?.name !== "AbortError") toast(error.message, "error");
@@ -173,7 +185,7 @@ export async function show(main, params, api) {
     fill(
       place,
       spent
-        ? empty("The budget is used up", `You wanted to give ${number(facts.budget)} labels (learn.budget in topic.toml).`)
+        ? empty("The budget is used up", `You wanted to give ${count(facts.budget, "label")} (learn.budget in topic.toml). To give more, raise it there; 0 means as many as you like. Undo gives the last one back.`)
         : empty(
             state.given.length ? "No more questions of this kind" : "There is nothing to ask yet",
             state.given.length ? "Choose another kind above, or come back when the crawl has found more pages." : "Questions are about pages that were fetched: start the crawl, or choose another kind above.",
@@ -192,7 +204,7 @@ export async function show(main, params, api) {
       el("h2", { class: "question" }, one.title || "(no title)"),
       el("p", {}, outside(one.url)),
       one.topic && el("p", {}, "Is it what you want for ", el("strong", {}, one.topic), "?"),
-      el("p", { class: "muted" }, "Asked because ", one.because, "."),
+      el("p", { class: "muted" }, "Asked because ", one.because, /[?.!]$/.test(one.because) ? "" : "."),
       el("div", { class: "toolbar" }, views),
       text,
     );
@@ -200,7 +212,7 @@ export async function show(main, params, api) {
     fill(
       reasons,
       el("h2", {}, "What it thinks"),
-      el("p", {}, el("span", { class: ["chip", one.relevant && "good"] }, `${one.relevant ? "relevant" : "not relevant"}: ${score(one.verdict)}`), " ", el("span", { class: "chip" }, `its link promised ${score(one.promise)}`)),
+      el("p", {}, el("span", { class: ["chip", one.relevant && "good"] }, `${one.relevant ? "relevant" : "not relevant"}: ${verdict(one.verdict, facts?.threshold)}`), " ", el("span", { class: "chip" }, `its link promised ${score(one.promise)}`)),
       one.reasons.length
         ? el("table", {}, el("tbody", {}, one.reasons.slice(0, 8).map((why) => el("tr", {}, el("td", {}, why.what), el("td", { class: "number" }, score(why.weight))))))
         : el("p", { class: "muted" }, "Nothing that it knows of the topic speaks for the page or against it."),
@@ -210,8 +222,7 @@ export async function show(main, params, api) {
 
   async function read(one, into) {
     if (state.rendered) {
-      const src = api.url(path("page/rendered"), { visit: one.visit });
-      fill(into, el("p", { class: "muted" }, "Without scripts, pictures and anything from the net; links lead nowhere."), el("iframe", { sandbox: "", referrerpolicy: "no-referrer", title: "The page as it looked", src }));
+      fill(into, el("p", { class: "muted" }, "Without scripts, pictures and anything from the net; links lead nowhere."), framed(api, params.name, { visit: one.visit }));
       return;
     }
     if (!one.text) fill(into, el("p", { class: "text muted" }, one.snippet));
@@ -223,11 +234,10 @@ export async function show(main, params, api) {
     }
     if (!into.isConnected) return;
     const { text, marks, cut } = one.text;
-    const note = marks.length ? "Marked: words that counted, and those that the topic names." : "None of the topic's words stand in this text.";
     fill(
       into,
-      text ? el("p", { class: "muted" }, note) : el("p", { class: "muted" }, one.snippet || "No text was kept of this page."),
-      scrolling(el("div", { class: "text", tabindex: "0", role: "region", "aria-label": "The text of the page" }, marked(text, marks.map((mark) => [mark.start, mark.end])))),
+      text ? el("p", { class: "muted" }, evidence.legend(marks)) : el("p", { class: "muted" }, one.snippet || "No text was kept of this page."),
+      scrolling(el("div", { class: "text", tabindex: "0", role: "region", "aria-label": "The text of the page" }, evidence.text(text, marks))),
       cut && el("p", { class: "muted" }, "The text goes on; this is its beginning."),
     );
     const next = state.list[state.at + 1];

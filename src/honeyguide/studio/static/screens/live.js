@@ -2,13 +2,17 @@
 // Everything comes in one event every two seconds; parts are drawn again only where they differ.
 import * as chart from "../lib/chart.js";
 import { el, fill, outside } from "../lib/dom.js";
-import { ago, bytes, number, percent, score, span } from "../lib/format.js";
+import { ago, bytes, count, number, percent, score, span } from "../lib/format.js";
+import { hinted } from "../lib/hints.js";
 import * as live from "../lib/live.js";
 import { empty, facts } from "../lib/parts.js";
 import * as table from "../lib/table.js";
+import { watching } from "./live/watch.js";
 
 const FETCHING = 12; // addresses shown at once
 const HOSTS = 20;
+const ASKED = "you asked for it"; // the crawl's own word for Ctrl-C, Pause and Stop
+const LATE_S = 5; // hosts that were counted longer ago are said to be
 const KINDS = {
   dns: "name not found", connect: "no connection", tls: "bad certificate", timeout: "took too long",
   protocol: "broken answer", too_large: "too large", too_many_redirects: "redirects in circles",
@@ -19,23 +23,24 @@ const KINDS = {
 
 export async function show(main, params, api) {
   const first = await api.get(api.path(params.name, "live"));
-  const screen = layout(main, params.name);
+  const screen = layout(main, params.name, api);
   screen.draw(first);
   const trouble = el("div", {});
   main.prepend(trouble);
   const stop = live.listen(api.path(params.name, "events"), {
     tick: (state) => { fill(trouble); screen.draw(state); },
-    trouble: ({ error }) => fill(trouble, el("div", { class: "notice warn", role: "status" }, el("p", {}, error))),
-  }, { place: main });
+    trouble: ({ error, gone }) => fill(trouble, el("div", { class: "notice warn", role: "status" }, gone ? live.reason({ status: 404 }) : el("p", {}, hinted(error)))),
+  }, { place: main, about: api.path(params.name, "live") });
   return () => {
     stop();
     screen.stop();
   };
 }
 
-function layout(main, name) {
-  const places = Object.fromEntries(["state", "numbers", "curve", "scores", "fetching", "top", "failures", "languages", "rest"].map((key) => [key, el("div", {})]));
+function layout(main, name, api) {
+  const places = Object.fromEntries(["state", "numbers", "curve", "scores", "fetching", "top", "failures", "languages", "rest", "counted"].map((key) => [key, el("div", {})]));
   const hosts = hostTable();
+  const watch = watching(api, name);
   const begin = el("div", { hidden: true }, empty("Nothing fetched yet", "Start the crawl, and its progress shows here as it goes.", el("a", { class: "button primary", href: `#/c/${encodeURIComponent(name)}/start` }, "Start")));
   const panels = el(
     "div",
@@ -58,9 +63,9 @@ function layout(main, name) {
         el("section", { class: "panel" }, el("h2", {}, "Failures"), places.failures),
       ),
     ),
-    el("section", { class: "panel" }, el("h2", {}, "Hosts"), hosts.element),
+    el("section", { class: "panel" }, el("h2", {}, "Hosts"), places.counted, hosts.element),
   );
-  fill(main, el("h1", {}, "Live"), places.state, places.numbers, begin, panels);
+  fill(main, el("h1", {}, "Live"), places.state, places.numbers, watch.element, begin, panels);
   let plot = null;
   const drawn = {};
   // Only what differs is touched: a screen reader, or a selection, is not disturbed for nothing.
@@ -68,41 +73,44 @@ function layout(main, name) {
     const now = JSON.stringify(value);
     if (drawn[key] === now) return;
     drawn[key] = now;
-    make();
+    make(value);
   };
   return {
     draw(state) {
-      part("state", [state.running, state.fresh, state.stopping, state.ended, state.last, state.next_at], () => fill(places.state, standing(state)));
-      part("numbers", [state.visits, state.relevant, state.rate, state.waiting, state.known_hosts, state.labels, state.bytes], () => fill(places.numbers, numbers(state)));
+      part("watch", state.watch, () => watch.draw(state.watch));
+      part("state", [state.watch?.running, state.running, state.fresh, state.stopping, state.ended, state.last, state.next_at], () => fill(places.state, standing(state)));
+      part("numbers", [state.budget, state.visits, state.relevant, state.rate, state.waiting, state.known_hosts, state.labels, state.bytes], () => fill(places.numbers, numbers(state)));
       begin.hidden = state.visits > 0 || state.running;
       panels.hidden = !begin.hidden;
-      part("curve", [state.curve, state.generations], () => {
-        if (!state.curve.visits.length) return fill(places.curve, el("p", { class: "muted" }, "The first visits are on their way."));
+      part("curve", [state.curve, state.generations, state.watch?.running], () => {
+        if (!state.curve.visits.length) return fill(places.curve, el("p", { class: "muted" }, state.watch?.running && !state.fresh ? "Nothing was crawled yet." : "The first visits are on their way."));
         const data = curve(state);
         if (plot) plot.update(data);
         else plot = chart.lines(places.curve, { ...data, label: "Harvest rate", percent: true, xLabel: "visits", height: 240 });
       });
-      part("fetching", [state.fetching, state.fresh], () => fill(places.fetching, fetching(state)));
+      part("fetching", [state.fetching, state.fresh, state.running, state.watch?.running], () => fill(places.fetching, fetching(state)));
       part("top", state.frontier.top, () => fill(places.top, top(state.frontier.top, name)));
       part("scores", state.frontier.scores, () => scores(places.scores, state.frontier));
       part("rest", [state.frontier.hosts, state.frontier.busy, state.frontier.resting, state.frontier.parked, state.fresh, state.seen], () => fill(places.rest, waiting(state)));
       part("failures", state.failures, () => tally(places.failures, "Visits that brought nothing, by kind", state.failures, (kind) => KINDS[kind] ?? kind, "None so far."));
       part("languages", state.languages, () => tally(places.languages, "Pages by language", state.languages, language, "Languages are listened for where the topic names some."));
       part("hosts", state.hosts, () => hosts.set(state.hosts));
+      part("counted", state.at - state.hosts_at > LATE_S && state.hosts_at, (at) => fill(places.counted, at && el("p", { class: "muted" }, "Counted ", ago(at), ".")));
     },
-    stop: () => plot?.stop(),
+    stop: () => { plot?.stop(); watch.stop(); },
   };
 }
 
 function standing(state) {
+  if (state.watch?.running && !state.fresh) return el("p", {}, el("span", { class: "chip good" }, "watching"), " A watch runs: it comes back to the pages and tells what changed. No crawl runs meanwhile.");
   if (state.running) {
     const word = !state.fresh ? "busy" : state.stopping ? "stopping" : "crawling";
     const chip = el("span", { class: ["chip", word === "crawling" ? "good" : "warn"] }, word);
     const rests = state.next_at && !state.fetching.length && state.next_at > Date.now() / 1000 + 1;
-    return el("p", {}, chip, state.fresh ? "" : " A process works on it that does not tell more: a watch, or a crawl that gets ready.", rests ? [" All hosts rest; the next is ready ", ago(state.next_at), "."] : "");
+    return el("p", {}, chip, state.fresh ? "" : " A process works on it that does not tell more: a crawl that gets ready, most likely.", rests ? [" All hosts rest; the next is ready ", ago(state.next_at), "."] : "");
   }
   if (!state.visits) return null;
-  return el("p", {}, el("span", { class: "chip" }, "not crawling"), state.ended ? ` It stopped: ${state.ended}.` : "", state.last ? [" Last visit ", ago(state.last), "."] : "");
+  return el("p", {}, el("span", { class: "chip" }, "not crawling"), state.ended === ASKED ? " You stopped it." : state.ended ? ` It stopped: ${state.ended}.` : "", state.last ? [" Last visit ", ago(state.last), "."] : "");
 }
 
 function numbers(state) {
@@ -131,7 +139,7 @@ function curve(state) {
 }
 
 function fetching(state) {
-  if (!state.fresh) return el("p", { class: "muted" }, state.running ? "The crawl has not told yet." : "Nothing: no crawl runs.");
+  if (!state.fresh) return el("p", { class: "muted" }, state.watch?.running ? "Nothing: a watch runs, no crawl." : state.running ? "The crawl has not told yet." : "Nothing: no crawl runs.");
   if (!state.fetching.length) return el("p", { class: "muted" }, "Nothing at this moment: hosts rest between two requests.");
   const more = state.fetching.length - FETCHING;
   return [
@@ -170,7 +178,7 @@ function waiting(state) {
   if (!seen.at) return null;
   const ready = Math.max(0, seen.hosts - seen.busy - seen.resting - seen.parked);
   return [
-    el("p", { class: "muted" }, `${number(seen.hosts)} hosts have links that wait: ${number(ready)} ready, ${number(seen.busy)} being asked, ${number(seen.resting)} resting, ${number(seen.parked)} left alone.`),
+    el("p", { class: "muted" }, `${count(seen.hosts, "host has", "hosts have")} links that wait: ${number(ready)} ready, ${number(seen.busy)} being asked, ${number(seen.resting)} resting, ${number(seen.parked)} left alone.`),
     state.fresh ? null : el("p", { class: "muted" }, "As it was ", ago(seen.at), "."),
   ];
 }
@@ -215,9 +223,10 @@ function hostRows() {
     label: "Hosts",
     key: (row) => row.host,
     rows: [],
+    cards: true,
     sort: "visits",
     columns: [
-      { key: "host", title: "Host", sort: true, cell: (row) => whole(row.host) },
+      { key: "host", title: "Host", sort: true, class: "wide", cell: (row) => whole(row.host) },
       { key: "visits", title: "Visits", sort: true, number: true, cell: (row) => number(row.visits) },
       { key: "relevant", title: "Relevant", sort: true, number: true, cell: (row) => number(row.relevant) },
       { key: "yield", title: "Yield", sort: true, number: true, value: (row) => (row.visits ? row.relevant / row.visits : null), cell: (row) => (row.visits ? percent(row.relevant / row.visits) : "–") },

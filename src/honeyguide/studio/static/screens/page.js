@@ -1,6 +1,8 @@
 // One page: its text with the evidence marked, why it is here, the way from a seed, versions.
-import { el, fill, marked, outside } from "../lib/dom.js";
-import { ago, bytes, score } from "../lib/format.js";
+import { el, fill, outside } from "../lib/dom.js";
+import * as evidence from "../lib/evidence.js";
+import { ago, bytes, score, verdict as figure } from "../lib/format.js";
+import { framed } from "../lib/framed.js";
 import * as keys from "../lib/keys.js";
 import { notice } from "../lib/parts.js";
 import { language } from "./live.js";
@@ -10,7 +12,7 @@ export async function show(main, params, api) {
   const back = `#/c/${encodeURIComponent(params.name)}/collection${from ? `?${new URLSearchParams(from)}` : ""}`;
   const view = await api.get(api.path(params.name, "page"), { visit, url });
   const body = el("div", {});
-  const frame = (which) => el("iframe", { sandbox: "", referrerpolicy: "no-referrer", title: "The page as it looked, without scripts or pictures", src: api.url(api.path(params.name, "page/rendered"), which) });
+  const frame = (which) => framed(api, params.name, which);
   const version = (number) => {
     buttons.forEach((button) => button.setAttribute("aria-pressed", "false"));
     fill(body, el("p", { class: "muted" }, `Version ${number}, without scripts, pictures and anything from the net.`), frame({ url: view.url, version: number }));
@@ -47,14 +49,14 @@ function verdict(view) {
   const last = view.labels.at(-1);
   if (last) return el("span", { class: ["chip", last.value >= 0.5 ? "good" : "bad"] }, last.value >= 0.5 ? "labelled relevant" : "labelled not relevant");
   if (view.verdict === null) return null;
-  return el("span", { class: ["chip", view.relevant && "good"] }, `${view.relevant ? "relevant" : "not relevant"}: ${score(view.verdict)}`);
+  return el("span", { class: ["chip", view.relevant && "good"] }, `${view.relevant ? "relevant" : "not relevant"}: ${figure(view.verdict, view.threshold)}`);
 }
 
 function text(view) {
   if (!view.text) return el("p", { class: "muted" }, view.description || "No text was kept of this page.");
   return [
-    view.marks.length ? el("p", { class: "muted" }, "Marked: words that the topic names, and that counted.") : null,
-    el("div", { class: "text", lang: view.language || view.declared || null }, marked(view.text, view.marks.map((mark) => [mark.start, mark.end]))),
+    view.marks.length ? el("p", { class: "muted" }, evidence.legend(view.marks)) : null,
+    el("div", { class: "text", lang: view.language || view.declared || null }, evidence.text(view.text, view.marks)),
     view.cut ? el("p", { class: "muted" }, "The text goes on; this is its beginning.") : null,
   ];
 }

@@ -1,7 +1,7 @@
 // The significance slider: what another threshold would have told, from the changes that were kept.
 import * as chart from "../../lib/chart.js";
 import { el, fill } from "../../lib/dom.js";
-import { number } from "../../lib/format.js";
+import { count, number } from "../../lib/format.js";
 import { failed, field, select } from "../../lib/parts.js";
 
 const SPANS = [["7", "last week"], ["1", "last day"], ["30", "last month"]];
@@ -28,10 +28,10 @@ export function trial(api, name, filter) {
     if (!found) return;
     const span = SPANS.find(([key]) => key === days)[1];
     const now = found.rules[found.rule];
-    words.textContent = `With this threshold you would have got ${number(found.told[at])} messages in the ${span} (of ${number(found.changes)} changes).`;
+    words.textContent = `With this threshold ${count(found.told[at], "change")} would have been told in the ${span} (of ${number(found.changes)} in all).`;
     hint.textContent = [
       now.narrow && "The rule asks for certain words or pages as well: it tells fewer than that.",
-      "Changes found together share a message.",
+      found.told[at] > 1 && "Changes found together share a message.",
       Math.round(now.significance * 100) !== at && `To keep it: significance = ${(at / 100).toFixed(2)} under [[notify]] in topic.toml (now ${now.significance.toFixed(2)}).`,
     ].filter(Boolean).join(" ");
     plot?.update({ marks: [{ x: at / 100, label: "" }] });
@@ -49,13 +49,13 @@ export function trial(api, name, filter) {
       rules,
       el("div", { class: "toolbar" }, field("Over the", select(SPANS, days, (next) => { days = next; refresh(); })), found.rules.length > 1 && field("Rule", select(found.rules.map((one, at) => [String(at), one.name]), String(found.rule), (next) => { rule = Number(next); refresh(); }))),
     );
-    const data = { x: found.told.map((_, at) => at / 100), series: [{ label: "messages", values: found.told }], marks: [{ x: Number(slider.value) / 100, label: "" }] };
+    const data = { x: found.told.map((_, at) => at / 100), series: [{ label: "changes told", values: found.told }], marks: [{ x: Number(slider.value) / 100, label: "" }] };
     if (!found.changes) {
       plot?.stop();
       plot = null;
       fill(place);
     } else if (plot) plot.update(data);
-    else plot = chart.lines(place, { label: "Messages by least significance", xLabel: "least significance", height: 140, ...data });
+    else plot = chart.lines(place, { label: "Changes told by least significance", xLabel: "least significance", height: 140, ...data });
     tell();
   }
 

@@ -1,6 +1,6 @@
 // The next visits of the watch, and why each is then.
 import { el, fill, outside } from "../../lib/dom.js";
-import { ago, number } from "../../lib/format.js";
+import { ago, count } from "../../lib/format.js";
 import { button, dialog, failed, field, toast } from "../../lib/parts.js";
 
 const AGAIN_MS = 15_000;
@@ -31,9 +31,9 @@ export function visits(api, name) {
 
   function list(found) {
     if (!found.watched) return el("p", { class: "muted" }, "Nothing is watched. Relevant pages enter by themselves when a watch runs.");
-    if (found.at === null) return el("p", { class: "loading", role: "status" }, `Working out the schedule of ${number(found.watched)} pages …`);
+    if (found.at === null) return el("p", { class: "loading", role: "status" }, `Working out the schedule of ${count(found.watched, "page")} …`);
     return [
-      el("p", { class: "muted" }, `${number(found.watched)} pages are watched. Worked out `, ago(found.at), "; a watch that runs may be a little off it."),
+      el("p", { class: "muted" }, `${count(found.watched, "page is", "pages are")} watched. Worked out `, ago(found.at), "; a watch that runs may be a little off it."),
       el("ul", { class: "plain" }, found.rows.map(line)),
     ];
   }
@@ -52,7 +52,7 @@ export function visits(api, name) {
     const close = dialog(
       "Why then?",
       el("p", {}, outside(row.url)),
-      el("p", {}, found.reason, "."),
+      el("p", {}, found.reason.slice(0, 1).toUpperCase(), found.reason.slice(1), "."),
       row.note && el("p", { class: "muted" }, row.note),
       el("div", { class: "row" },
         button("Pause", () => speak("pause", row.url, close)),

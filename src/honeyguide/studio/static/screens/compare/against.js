@@ -1,6 +1,6 @@
 // Two generations on the same pages: where they differ.
 import { el, fill, outside } from "../../lib/dom.js";
-import { number, score } from "../../lib/format.js";
+import { count, number, score } from "../../lib/format.js";
 import { button, field, select } from "../../lib/parts.js";
 
 export function against(api, name, found) {
@@ -22,8 +22,8 @@ export function against(api, name, found) {
 
   function told(said) {
     return [
-      el("p", {}, `Of ${number(said.pages)} pages, ${number(said.changed)} change sides.`),
-      said.errors && el("p", {}, `Mean squared error on ${number(said.labels)} labels: generation ${said.one} ${number(said.errors[0], 3)}, generation ${said.other} ${number(said.errors[1], 3)} (less is better).`),
+      el("p", {}, `Of ${count(said.pages, "page")}, ${count(said.changed, "changes sides", "change sides")}.`),
+      said.errors && el("p", {}, `Mean squared error on ${count(said.labels, "label")}: generation ${said.one} ${number(said.errors[0], 3)}, generation ${said.other} ${number(said.errors[1], 3)} (less is better).`),
       el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Pages judged most differently" }, el(
         "table",
         {},

@@ -1,7 +1,7 @@
 // The lab's comparisons in the studio's folder: figures with intervals, and curves.
 import * as chart from "../../lib/chart.js";
 import { el, fill } from "../../lib/dom.js";
-import { ago, number } from "../../lib/format.js";
+import { ago, count, number } from "../../lib/format.js";
 import { empty, failed, field, into, select } from "../../lib/parts.js";
 import * as table from "../../lib/table.js";
 
@@ -14,12 +14,12 @@ export function lab(api) {
 
   const refresh = () => into(element, async () => {
     const found = await api.get("/api/lab");
-    if (!found.length) return empty("No comparisons here", "honeyguide lab compare runs strategies on the same webs; keep its results in this folder with --out NAME, and they are drawn here.");
+    if (!found.length) return empty("No comparisons here", ["The lab runs strategies on the same webs, from the terminal: ", el("code", {}, "honeyguide lab compare --out NAME"), " in this folder keeps its results, and they are drawn here."]);
     if (!found.some((one) => one.folder === chosen.folder)) chosen.folder = found[0].folder;
     const place = el("div", {});
     setTimeout(() => one(place), 0);
     return [
-      el("div", { class: "toolbar" }, field("Comparison", select(found.map((each) => [each.folder, `${each.folder} (${number(each.strategies.length)} strategies, ${number(each.topics)} topics)`]), chosen.folder, (value) => { chosen.folder = value; chosen.topic = ""; one(place); })), el("span", { class: "muted" }, "the newest was written ", ago(found[0].at))),
+      el("div", { class: "toolbar" }, field("Comparison", select(found.map((each) => [each.folder, `${each.folder} (${count(each.strategies.length, "strategy", "strategies")}, ${count(each.topics, "topic")})`]), chosen.folder, (value) => { chosen.folder = value; chosen.topic = ""; one(place); })), el("span", { class: "muted" }, "the newest was written ", ago(found[0].at))),
       place,
     ];
   });
@@ -54,7 +54,7 @@ export function lab(api) {
 
   function words(found) {
     const more = found.curves.length > LINES ? ` The best ${LINES} of ${found.curves.length} strategies are drawn.` : "";
-    return `${number(found.crawls)} crawls. The shade is the 95 % interval over ${found.over || "draws"}.${more}`;
+    return `${count(found.crawls, "crawl")}. The shade is the 95% interval over ${found.over || "draws"}.${more}`;
   }
 
   function figures(found) {
@@ -65,8 +65,9 @@ export function lab(api) {
       rows: found.rows,
       sort: "area",
       descending: true,
+      cards: true,
       columns: [
-        { key: "strategy", title: "Strategy", sort: true, cell: (row) => row.strategy },
+        { key: "strategy", title: "Strategy", sort: true, class: "wide", cell: (row) => row.strategy },
         column("area", "Area under the curve", (row) => estimate(row.line.area), (row) => row.line.area.mean),
         column("recall", "Recall", (row) => estimate(row.line.recall), (row) => row.line.recall.mean),
         column("harvest", "Harvest rate", (row) => estimate(row.line.harvest), (row) => row.line.harvest.mean),

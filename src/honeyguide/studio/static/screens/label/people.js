@@ -1,6 +1,6 @@
 // Who labelled how much, and how far people agree.
 import { el, fill } from "../../lib/dom.js";
-import { number, percent, score } from "../../lib/format.js";
+import { count, number, percent, score } from "../../lib/format.js";
 
 export function people(api, name) {
   const body = el("div", {});
@@ -34,7 +34,7 @@ export function people(api, name) {
     if (!found.pairs.length) return el("p", { class: "muted" }, found.people.length > 1 ? "No two people labelled the same page yet: choose “pages others labelled”." : "Labels of several people are kept apart; what most say of a page counts.");
     const kappa = found.kappa === null ? "" : `, Cohen’s kappa ${score(found.kappa)}`;
     return [
-      el("p", {}, `They agree on ${percent(found.agreed)} of the pages that two of them labelled${kappa}.`, found.contested ? ` ${number(found.contested)} pages are contested.` : ""),
+      el("p", {}, `They agree on ${percent(found.agreed)} of the pages that two of them labelled${kappa}.`, found.contested ? ` ${count(found.contested, "page is", "pages are")} contested.` : ""),
       found.pairs.length > 1 && el("ul", {}, found.pairs.slice(0, 6).map((pair) => el("li", {}, `${pair.one} and ${pair.other}: ${percent(pair.agreed)} of ${number(pair.pages)}`, pair.kappa === null ? "" : `, kappa ${score(pair.kappa)}`))),
     ];
   }

@@ -1,9 +1,13 @@
 // A new topic: described, seeded, with examples; checked by the server, which alone decides.
 import { el, fill } from "../../lib/dom.js";
+import { clear, refused, whole, wrong } from "../../lib/forms.js";
 import { button, field, notice, select, toast } from "../../lib/parts.js";
 import { ontology } from "./ontology.js";
 import { tester } from "./seeds.js";
 import { encoded, lines, words } from "./text.js";
+
+// Where else a mistake in a field may be mended.
+const MENDS = { seeds: ["good", "search_engine"], good: ["bad"], bad: ["good"], keywords: ["strategy", "description"], concept: ["ontology"], scope: ["seeds"] };
 
 export async function create(main, api) {
   const choices = await api.get("/api/choices");
@@ -11,14 +15,21 @@ export async function create(main, api) {
   const concepts = ontology(api, choices.ontologies);
   const problem = el("div", { "aria-live": "assertive" });
   const test = tester(api, () => ({ seeds: lines(input.seeds.value), contact: input.contact.value.trim(), lab: input.lab.value.trim() }));
+  const named = { ...input, ...concepts.inputs, good_texts: input.good_text, bad_texts: input.bad_text };
+  const mended = (event) => {
+    fill(problem);
+    for (const [key, others] of Object.entries(MENDS)) if (others.some((other) => named[other] === event.target)) clear(named[key]);
+  };
   const make = button("Create the topic", async () => {
     fill(problem);
+    if (wrong(missing(named))) return;
     try {
       const made = await api.post("/api/collections", await said(input, concepts));
       for (const note of made.notes) toast(note, "warn");
       location.hash = `#/c/${encodeURIComponent(made.name)}/start`;
     } catch (error) {
       if (error.name === "AbortError") throw error;
+      if (refused(named, error)) return;
       fill(problem, notice("error", error.message));
       problem.scrollIntoView({ block: "center" });
     }
@@ -27,7 +38,7 @@ export async function create(main, api) {
   main.append(
     el("h1", {}, "New topic"),
     el("p", { class: "muted" }, "Say what you are after in any of these ways; the more, the better. A name, a place to begin and a contact are enough."),
-    el("form", { class: "stack", on: { submit: (event) => event.preventDefault() } },
+    el("form", { class: "stack", novalidate: true, on: { submit: (event) => event.preventDefault(), input: mended } },
       part("What are you looking for?",
         field("Name", input.name, "The name of its folder, such as birds."),
         field("Description", input.description, "The topic in a sentence or two."),
@@ -36,6 +47,13 @@ export async function create(main, api) {
       part("Where should it begin?",
         field("Seeds", input.seeds, "Addresses to start from, one a line: lists of links, overviews, good sites."),
         test,
+        el("details", {},
+          el("summary", {}, "Ask a search engine, too"),
+          el("p", { class: "muted" }, "It finds pages that no link leads to. A key belongs into the environment of honeyguide serve (HONEYGUIDE_SEARCH_KEY), never in here."),
+          field("Engine", input.search_engine),
+          field("Its address", input.search_url, "SearXNG: http://localhost:8080/search; Brave: leave it empty."),
+          field("Queries", input.queries, "What to ask first, one a line; further ones are made from good pages."),
+        ),
       ),
       part("Examples",
         el("p", { class: "muted" }, "Pages that are what you want, and pages that only look like it. Give addresses, files (HTML or text), or paste text."),
@@ -64,6 +82,18 @@ export async function create(main, api) {
     ),
   );
   input.name.focus();
+}
+
+// What can be told without the server, from the top of the form to its end.
+function missing(input) {
+  const begins = lines(input.seeds.value).length || lines(input.good.value).length || input.search_engine.value;
+  return [
+    !input.name.value.trim() && [input.name, "Give the topic a name."],
+    !begins && [input.seeds, "Write at least one address to begin with, or choose a search engine below."],
+    input.ontology.value && !input.concept.value.trim() && [input.concept, "Choose the concept that is your topic."],
+    !whole(input.pages) && [input.pages, "Write a whole number; 0 for no limit."],
+    !input.contact.value.trim() && [input.contact, "Write an e-mail address or a web page: the owners of sites must be able to reach you."],
+  ];
 }
 
 function part(title, ...children) {
@@ -96,12 +126,16 @@ function inputs(choices) {
     pages: el("input", { name: "pages", type: "number", min: 0, value: "1000" }),
     scope: select([["everything", "anywhere"], ["domain", "the seeds' domains"], ["host", "the seeds' hosts"], ["prefix", "the seeds' folders"]], "everything"),
     lab: el("input", { name: "lab", autocomplete: "off" }),
+    search_engine: select([["", "none"], ["searxng", "SearXNG"], ["brave", "Brave"], ["json", "another, with JSON"]], ""),
+    search_url: el("input", { name: "search_url", maxlength: 2000, autocomplete: "off" }),
+    queries: area("queries", 2),
     contact: el("input", { name: "contact", value: choices.contact, required: true, autocomplete: "email" }),
   };
 }
 
 async function said(input, concepts) {
   const text = (name) => input[name].value.trim();
+  const files = async (name) => encoded(input[name].files).catch((error) => { throw Object.assign(error, { field: name }); });
   return {
     name: text("name"),
     contact: text("contact"),
@@ -110,8 +144,8 @@ async function said(input, concepts) {
     seeds: lines(text("seeds")),
     good: lines(text("good")),
     bad: lines(text("bad")),
-    good_files: await encoded(input.good_files.files),
-    bad_files: await encoded(input.bad_files.files),
+    good_files: await files("good_files"),
+    bad_files: await files("bad_files"),
     good_texts: text("good_text") ? [text("good_text")] : [],
     bad_texts: text("bad_text") ? [text("bad_text")] : [],
     ...concepts.chosen(),
@@ -121,5 +155,8 @@ async function said(input, concepts) {
     pages: Number.parseInt(text("pages") || "0", 10),
     scope: text("scope"),
     lab: text("lab"),
+    search_engine: text("search_engine"),
+    search_url: text("search_url"),
+    queries: lines(text("queries")),
   };
 }

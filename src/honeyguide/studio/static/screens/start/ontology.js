@@ -1,12 +1,12 @@
 // An ontology, one of ours or uploaded, and the concept in it that is the topic.
 import { el, fill } from "../../lib/dom.js";
-import { number } from "../../lib/format.js";
+import { count } from "../../lib/format.js";
 import { field, fresh, notice, select } from "../../lib/parts.js";
 import { encoded } from "./text.js";
 
 const TYPING_MS = 200;
 
-// Returns {node, chosen: () => ({ontology, concept})}.
+// Returns {node, inputs, chosen: () => ({ontology, concept})}.
 export function ontology(api, ours) {
   const list = el("datalist", { id: fresh("concepts") });
   const concept = el("input", { name: "concept", list: list.id, autocomplete: "off", disabled: true });
@@ -44,7 +44,7 @@ export function ontology(api, ours) {
     try {
       const [one] = await encoded(file.files);
       const kept = await api.post("/api/ontology", one);
-      source.append(el("option", { value: kept.id }, `${kept.name}, ${number(kept.concepts)} concepts`));
+      source.append(el("option", { value: kept.id }, `${kept.name}, ${count(kept.concepts, "concept")}`));
       source.value = kept.id;
       chose();
     } catch (error) {
@@ -53,6 +53,7 @@ export function ontology(api, ours) {
   });
   return {
     node: el("div", {}, field("Ontology", source), field("… or your own file", file, "OBO, OWL, RDF, SKOS, MeSH, CSV or JSON, up to 10 MB."), field("The topic's concept", concept, "Type some letters, and choose."), list, told),
+    inputs: { ontology: source, concept },
     chosen: () => ({ ontology: source.value, concept: source.value ? concept.value.trim() : "" }),
   };
 }

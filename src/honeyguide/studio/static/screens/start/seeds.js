@@ -17,11 +17,12 @@ export function tester(api, given) {
     fill(place, el("table", {}, el("thead", {}, el("tr", {}, ["seed", "", "what came", "words", "links"].map((title) => el("th", { scope: "col" }, title)))), rows), wait);
     for (let at = 0; at < seeds.length; at += AT_ONCE) {
       fill(wait, `Asking ${at + 1} to ${Math.min(at + AT_ONCE, seeds.length)} of ${seeds.length} …`);
-      const tried = await api.post("/api/seeds", { seeds: seeds.slice(at, at + AT_ONCE), contact, lab }).catch((error) => {
-        fill(wait, notice("error", error.message));
-        throw error;
-      });
-      rows.append(...tried.map(row));
+      try {
+        const tried = await api.post("/api/seeds", { seeds: seeds.slice(at, at + AT_ONCE), contact, lab });
+        rows.append(...tried.map(row));
+      } catch (error) {
+        return fill(wait, notice("error", error.message));
+      }
     }
     fill(wait);
   });
