@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish
+.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish bench-search
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -102,6 +102,10 @@ bench-languages: $(READY) ## languages heard and foretold, confusion tables (fet
 bench-language: $(READY) ## the language gate beside none: make bench-language FOLDER=…
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-language FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/language_gate.py "$(FOLDER)"
+
+bench-search: $(READY) ## a search engine beside links alone: make bench-search FOLDER=…
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-search FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/search.py "$(FOLDER)"
 
 bench-categories: $(READY) ## nets and a linear model on labelled texts: make bench-categories FILE=….jsonl.gz
 	@test -n "$(FILE)" || { echo "where are the labelled texts? make bench-categories FILE=….jsonl.gz"; exit 2; }

@@ -7,6 +7,7 @@ file in it may have the name of a package.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from honeyguide.lab.demo_web import demo_files
@@ -48,6 +49,19 @@ def made_small() -> WebSpec:
 
 def made_large() -> WebSpec:
     return WebSpec("made", made="seed=7,pages=100000,hosts=200")
+
+
+def scattered() -> tuple[WebSpec, ...]:
+    """Made webs of forums and blogs that nobody links to; an engine knows all of them."""
+    rest = "hosts=300,pages=6000,scattered=0.98,zipf=0.4,focus=0.9,islands=0,mirrors=0,errors=0"
+    return tuple(
+        WebSpec(f"scattered {seed}", made=f"seed={seed},{rest}", reach=1.0) for seed in (41, 42)
+    )
+
+
+def known(web: WebSpec) -> WebSpec:
+    """The same web, with an engine that knows all of it."""
+    return replace(web, reach=1.0)
 
 
 def demo() -> WebSpec:

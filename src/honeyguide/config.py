@@ -7,13 +7,14 @@ key and the nearest right one, before anything is opened or fetched.
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
+from honeyguide import toml
 from honeyguide.errors import ConfigError
 from honeyguide.sane import check
+from honeyguide.search_settings import SearchSettings as SearchSettings
 from honeyguide.strict import build as build
 from honeyguide.watch_settings import NotifySettings as NotifySettings
 from honeyguide.watch_settings import WatchSettings as WatchSettings
@@ -237,6 +238,7 @@ class Settings:
     learn: LearnSettings = field(default_factory=LearnSettings)
     stop: StopSettings = field(default_factory=StopSettings)
     language: LanguageSettings = field(default_factory=LanguageSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     notify: tuple[NotifySettings, ...] = ()
     strategy: dict[str, Any] = field(default_factory=dict)
@@ -245,16 +247,13 @@ class Settings:
 
 def load(path: Path) -> Settings:
     try:
-        raw = tomllib.loads(path.read_text("utf-8"))
+        settings = parse(toml.read(path), str(path))
     except FileNotFoundError:
         raise ConfigError(
             f"{path} does not exist. Make a collection with: honeyguide new NAME"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    settings = parse(raw, str(path))
+    except RecursionError as error:
+        raise ConfigError(f"{path} cannot be read: it is nested too deeply") from error
     return replace(
         settings,
         topic=_beside(settings.topic, path.parent),
@@ -267,10 +266,11 @@ T = TypeVar("T", TopicSettings, FurtherTopic)
 
 def _beside(topic: T, folder: Path) -> T:
     """An ontology, or a model, is looked for beside topic.toml first."""
-    ontology, model = folder / topic.ontology, folder / topic.model
-    if topic.ontology and ontology.exists():
+    if topic.ontology and toml.exists(ontology := folder / topic.ontology):
         topic = replace(topic, ontology=str(ontology))
-    return replace(topic, model=str(model)) if topic.model and model.exists() else topic
+    if topic.model and toml.exists(model := folder / topic.model):
+        topic = replace(topic, model=str(model))
+    return topic
 
 
 def parse(raw: dict[str, Any], where: str = "settings") -> Settings:

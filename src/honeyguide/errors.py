@@ -22,11 +22,12 @@ user's mistake is a message with a fix; our own failing is an exception.
         CollectionTooNew   made by a newer version
         CollectionCorrupt  the database or a WARC file is damaged
         DiskFull           no room left; nothing lost
+      SearchError          a search engine that brought no results; kind, detail, wait
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class HoneyguideError(Exception):
@@ -113,3 +114,31 @@ class CollectionCorrupt(StoreError):
 
 class DiskFull(StoreError):
     exit_code = 8
+
+
+SearchFailure = Literal["down", "slow", "limited", "refused", "garbage", "spent"]
+"""Why a search engine brought no results: nobody answers, not in time, asked too often, it will
+not (key, address, format), its answer is no list of results, or the month's budget is used up."""
+
+
+class SearchError(HoneyguideError):
+    """A question that a search engine did not answer. Never holds the user's key."""
+
+    exit_code = 9
+
+    def __init__(self, kind: SearchFailure, detail: str = "", wait: float = 0.0) -> None:
+        super().__init__(f"the search engine is {_STATE[kind]}" + (f": {detail}" if detail else ""))
+        self.kind: SearchFailure = kind
+        self.detail = detail
+        self.wait = wait
+        """Seconds before asking again makes sense; infinity: not in this run."""
+
+
+_STATE: dict[SearchFailure, str] = {
+    "down": "down",
+    "slow": "too slow",
+    "limited": "asked too often",
+    "refused": "not willing",
+    "garbage": "not making sense",
+    "spent": "used as much as the budget allows",
+}

@@ -16,6 +16,8 @@ _NAME = 60
 """Characters of a topic's name."""
 _LANGUAGES = 20
 """Languages that may be wanted at once."""
+_QUERY = 400
+"""Characters of a query."""
 
 
 def check(settings: Settings, where: str) -> None:
@@ -30,6 +32,7 @@ def check(settings: Settings, where: str) -> None:
                 raise ConfigError(f"{where}: {table.name}.{item.name} must not be {value}")
     _check_languages(settings, where)
     _check_topics(settings, where)
+    _check_search(settings, where)
     if settings.politeness.delay_s < 1.0:
         raise ConfigError(
             f"{where}: politeness.delay_s must be at least 1 second; for this machine itself "
@@ -63,6 +66,19 @@ def _check_languages(settings: Settings, where: str) -> None:
         tongues.check(topic.words, f"{where}: topic.words")
     if settings.language.threshold > 1:
         raise ConfigError(f"{where}: language.threshold is a share and must not be more than 1")
+
+
+def _check_search(settings: Settings, where: str) -> None:
+    search = settings.search
+    if search.mode == "search_only" and not search.engine:
+        raise ConfigError(
+            f'{where}: search.mode = "search_only" visits what an engine finds: set search.engine'
+        )
+    for place, query in enumerate(search.queries):
+        if not query.strip() or len(query) > _QUERY:
+            raise ConfigError(
+                f"{where}: search.queries[{place}] must be a query of at most {_QUERY} characters"
+            )
 
 
 def _check_topics(settings: Settings, where: str) -> None:

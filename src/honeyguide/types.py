@@ -5,7 +5,7 @@ There is no ``meta`` dictionary anywhere: a new fact is a new field.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NewType
 
 Url = NewType("Url", str)
@@ -115,6 +115,8 @@ class Request:
     """Keep the first ``limit`` bytes instead of failing (robots.txt)."""
     any_type: bool = False
     """Skip the media-type gate (robots.txt, sitemaps)."""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Sent besides our own, without cookies; may hold a key, so never logged, archived or shown."""
 
 
 @dataclass(frozen=True, slots=True)

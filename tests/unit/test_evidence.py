@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.config import FurtherTopic, Settings, TopicSettings
-from honeyguide.crawl.evidence import MARKS, marks, terms_of
+from honeyguide.crawl.evidence import MARKS, figure, marks, terms_of, worded
 from honeyguide.types import Reason
 
 
@@ -52,3 +52,35 @@ def test_marks_are_apart_and_inside(text: str, terms: dict[str, float], language
     for mark in marks(text, terms, language):
         assert end <= mark.start < mark.end <= len(text)
         end = mark.end
+
+
+def test_reasons_quote_words_and_no_stems() -> None:
+    text = "Querying: a query, the queries and one more query. Synopsis."
+    stems = (
+        Reason("“queri”", 0.3),
+        Reason("“synopsi”", 0.2),
+        Reason("“hive”", 0.1),
+        Reason("“queri” in the anchor", 0.1),
+        Reason("“query” ×4", 0.1),
+        Reason("a seed", 0.0),
+    )
+    said = [reason.what for reason in worded(stems, text, "en")]
+    assert said == [
+        *("“query”", "“synopsis”", "“hive…”", "“query” in the anchor", "“query” ×4", "a seed"),
+    ]
+    assert worded((), text, "en") == ()
+    assert worded(stems[:1], "", "en") == (Reason("“queri…”", 0.3),)
+
+
+@given(st.lists(st.text(max_size=12), max_size=6), st.text(max_size=80))
+def test_reasons_keep_their_number_and_weight(stems: list[str], text: str) -> None:
+    reasons = tuple(Reason(f"“{stem}”", n / 10) for n, stem in enumerate(stems))
+    said = worded(reasons, text, "en")
+    assert [reason.weight for reason in said] == [reason.weight for reason in reasons]
+
+
+def test_a_verdict_shows_its_side_of_the_threshold() -> None:
+    assert figure(0.497, 0.5) == "0.497"
+    assert figure(0.49999, 0.5) == "just under 0.5"
+    assert figure(0.5, 0.5) == "0.50"
+    assert figure(0.4, 0.5) == "0.40"

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.text.ontology import lines
+from honeyguide.text.ontology import entities, lines
 from honeyguide.text.ontology.load import load
 
 Written = Callable[[str, str], str]
@@ -91,6 +91,10 @@ def test_any_bytes_give_an_ontology_or_a_config_error(
         '<!ENTITY a "xxxxxxxx"> <!ENTITY b "&a;&a;&a;&a;&a;">',
         f'<!ENTITY a "{"x" * 2000}">',
         '<!ENTITY a SYSTEM "file:///etc/passwd">',
+        '<!ENTITY a "]>"> <!ENTITY b "&a;&a;">',
+        '<!-- ]> --> <!ENTITY a "x"> <!ENTITY b "&a;&a;">',
+        '<!ENTITY a"x" "&a;">',
+        '<!ENTITY\u00a0a "xxxxx">',
     ],
 )
 def test_entities_that_grow_or_lie_elsewhere_are_refused(tmp_path: Path, entities: str) -> None:
@@ -98,4 +102,54 @@ def test_entities_that_grow_or_lie_elsewhere_are_refused(tmp_path: Path, entitie
     rdf = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"></rdf:RDF>'
     file.write_text(f'<?xml version="1.0"?><!DOCTYPE rdf:RDF [ {entities} ]>{rdf}')
     with pytest.raises(ConfigError, match="entities"):
-        load(file)
+        load(str(file))
+
+
+RDF = (
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+    'xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#"><rdf:Description rdf:about="http://x/a">'
+    "<rdfs:label>{label}</rdfs:label></rdf:Description></rdf:RDF>"
+)
+DOUBLED = '<!ENTITY a "lollollol"><!ENTITY b "&a;&a;&a;">'
+
+
+@pytest.mark.parametrize("before", [1_100_000, (1 << 20) - 4, (1 << 21) - 3])
+def test_declarations_anywhere_are_looked_for(tmp_path: Path, before: int) -> None:
+    """The parser takes them after a long comment, and also after the root's start tag."""
+    pytest.importorskip("pyoxigraph")
+    file = tmp_path / "bomb.rdf"
+    start = f"<!--{'x' * before}"
+    for said in (
+        f"{start}--><!DOCTYPE r [{DOUBLED}]>{RDF.format(label='&b;')}",
+        RDF.format(label="x").replace("<rdf:D", f"{start}--><!doctype r [{DOUBLED}]><rdf:D"),
+        f'<!DOCTYPE r [<!ENTITY c "x">]>{start[:-30]}--><!DOCTYPE r [{DOUBLED}]>'
+        + RDF.format(label="&b;"),
+    ):
+        file.write_text(said)
+        with pytest.raises(ConfigError, match="entities"):
+            load(str(file))
+
+
+def test_entities_that_add_up_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyoxigraph")
+    file = tmp_path / "bomb.owl"
+    doctype = f'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "{"x" * 999}">]>'
+    file.write_text(doctype + RDF.format(label="&a;" * 60_000))
+    with pytest.raises(ConfigError, match="entities make 59,940,000 bytes"):
+        load(str(file))
+    file.write_text(doctype + RDF.format(label="&a;" * 40))
+    assert len(load(str(file))) == 1
+    # A use that is cut in two by the end of a piece counts all the same.
+    monkeypatch.setattr(entities, "_CHUNK", 7)
+    monkeypatch.setattr(entities, "MOST", 0)
+    file.write_text(doctype + "\n" * (1 << 20) + RDF.format(label="&a;" * 2_000))
+    with pytest.raises(ConfigError, match="entities make 1,998,000 bytes"):
+        load(str(file))
+
+
+def test_a_long_prefix_is_not_filled_in_again_and_again(written: Written) -> None:
+    pytest.importorskip("pyoxigraph")
+    prefix = f"@prefix z: <http://x.example/{'x' * 20_000}/> .\n"
+    said = "z:a <http://www.w3.org/2000/01/rdf-schema#subClassOf> z:b .\n"
+    with pytest.raises(ConfigError, match="more than 1,000 characters"):
+        load(written("x.ttl", prefix + said))

@@ -97,6 +97,9 @@ def compare(
     --disallow /wp/index/ --strip h3#siteSub`
 
     `honeyguide lab compare --made seed=7,pages=3000 -t borg -s keyword -s breadth -n 300`
+
+    `honeyguide lab compare --made seed=7,hosts=300,pages=6000,scattered=0.9 -t borg -n 300
+    -s honeyguide -s honeyguide:engine=lab,queries=2`
     """
     from rich.console import Console
     from rich.progress import (
@@ -129,8 +132,13 @@ def compare(
             errors,
             latency,
             delay,
+            reach=reach,
         )
 
+    names = strategy or ["keyword", "breadth", "oracle"]
+    variants = [variant(name) for name in names]
+    # What one of them may find through an engine is missing to the others.
+    reach = max((each.enquiry.reach for each in variants if each.enquiry), default=0.0)
     webs = [spec(path.name.split(".")[0], (str(path),)) for path in web or []]
     webs += [spec(plan, plan=plan) for plan in made or []]
     labels = topic or []
@@ -139,10 +147,9 @@ def compare(
         labels = labels or list(topics())
     if not labels:
         raise ConfigError("which topic? Name a label of the web's pages with --topic")
-    names = strategy or ["keyword", "breadth", "oracle"]
-    for name in names:
+    for name, chosen in zip(names, variants, strict=True):
         if name not in REFERENCES:
-            registry.find(variant(name).name)
+            registry.find(chosen.name)
     if baseline and baseline not in names:
         raise ConfigError(f"--baseline: {baseline!r} is not compared; add --strategy {baseline}")
     trials = [

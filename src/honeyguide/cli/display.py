@@ -88,6 +88,9 @@ class Display:
         visits, failed = progress.visits, f"{progress.failures} failed"
         n = sum(progress.foreign.values())
         long, short = ((f"{n} in other languages",), (f"{n} foreign",)) if n else ((), ())
+        if progress.asked:
+            long = (*long, count(progress.asked, "question asked", "questions asked"))
+            short = (*short, f"{progress.asked} asked")
         forms = (
             (f"{visits}{of} visits", found, f"harvest {harvest}", f"{rate:.1f}/s",
              f"{links} waiting, {sites}", failed, *long),
@@ -108,6 +111,7 @@ class Display:
             f"(harvest {progress.harvest:.0%}), {rate:.1f} visits/s, "
             f"{count(progress.waiting, 'link')} waiting, {count(progress.sites, 'site')}"
             + (f", {sum(progress.foreign.values())} in other languages" if progress.foreign else "")
+            + (f", {progress.asked} questions asked" if progress.asked else "")
             + (" · stopping" if progress.stopping else "")
         )
 

@@ -36,6 +36,13 @@ def explain(
         out.print(f"A person labelled it {label.value:g} for {plain(topic)}.")
     if found.label is not None and not labels:
         out.print(f"A person labelled it {found.label:g}.")
+    for finder in found.finders:
+        page = "" if finder.page == 1 else f" on page {finder.page}"
+        so_far = f"{finder.mean:.2f} of {finder.fetched}" if finder.fetched else "nothing fetched"
+        out.print(
+            f"Found by the query {plain(finder.query)} ({plain(finder.by)}): result "
+            f"{finder.place}{page} of {plain(finder.engine)}; yield of that query so far: {so_far}"
+        )
     for row in found.visits:
         what = f"HTTP {row.status}" if row.status else f"{row.failure}: {row.detail}"
         out.print(

@@ -100,6 +100,19 @@ def new(
     pages: Annotated[
         int, typer.Option("--pages", "-n", metavar="N", help="Stop after so many visits.")
     ] = 1000,
+    search_engine: Annotated[
+        str,
+        typer.Option(
+            "--search-engine", metavar="NAME", help="Ask searxng, brave or json, too; see the docs."
+        ),
+    ] = "",
+    search_url: Annotated[
+        str, typer.Option("--search-url", metavar="URL", help="The address of its API.")
+    ] = "",
+    query: Annotated[
+        list[str] | None,
+        typer.Option("--query", "-q", metavar="WORDS", help="What to ask it first; repeat it."),
+    ] = None,
     lab: Annotated[
         str,
         typer.Option("--lab", metavar="URL", help="Crawl a running `honeyguide lab serve`."),
@@ -114,6 +127,9 @@ def new(
 
     `honeyguide new birds -s https://en.wikipedia.org/wiki/Bird -k "bird migration" -k plumage
     -c you@example.org`
+
+    `honeyguide new lupus -k lupus -k "patient story" --search-engine searxng
+    --search-url http://localhost:8080/search -q "living with lupus" -c you@example.org`
     """
     from honeyguide.crawl.addresses import starting
     from honeyguide.crawl.create import create, vacant
@@ -126,6 +142,7 @@ def new(
     starts = [str(starting(text, lab=bool(lab))) for text in texts]
     words = [word.strip() for word in keyword or [] if word.strip()]
     examples = [str(starting(text, lab=bool(lab))) for text in good or []]
+    search = _search(search_engine, search_url, query or [])
     asking = sys.stdin.isatty() and not as_json
     if asking:
         from honeyguide.cli.prompts import ask_contact, ask_keywords, ask_seeds
@@ -133,7 +150,7 @@ def new(
         stated = (words, description.strip(), strategy, examples, good_file, ontology, model)
         if not any(stated):
             words = ask_keywords()
-        if not starts and not examples:
+        if not starts and not examples and not search:
             starts = ask_seeds(lab=bool(lab))
         contact = contact or ask_contact()
     if not contact:
@@ -144,6 +161,8 @@ def new(
     tables: dict[str, Any] = {}
     if lab:
         tables = {"fetch": {"lab": lab_address(lab)}, "politeness": {"loopback_delay_s": 0.0}}
+    if search:
+        tables["search"] = search
     collection = create(
         folder,
         seeds=starts,
@@ -174,7 +193,22 @@ def new(
     if asking:
         _show(collection)
     typer.echo(f"Made {collection.folder}/topic.toml.")
+    if search:
+        say(f"See that the engine answers: honeyguide queries test {quoted(folder)}")
     say(f"Next: honeyguide crawl {quoted(folder)}")
+
+
+def _search(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
+    """The table for the engine; an address without a name is that of a SearXNG."""
+    from honeyguide.errors import ConfigError
+
+    asked = [text.strip() for text in queries if text.strip()]
+    if not engine and asked and not url:
+        raise ConfigError(
+            "--query needs a search engine: add --search-engine searxng --search-url URL"
+        )
+    chosen = {"engine": engine or ("searxng" if url else ""), "url": url, "queries": asked}
+    return {key: value for key, value in chosen.items() if value}
 
 
 def _placed(named: str) -> str:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 from urllib.parse import quote
 
@@ -34,8 +38,9 @@ def serve(
 ) -> None:
     """Open the studio: look, label and steer in the browser. Ctrl-C ends it.
 
-    It listens on this machine only, and only to whoever has the address it prints. Crawls that were
-    started in it end with it, cleanly.
+    It listens on this machine only, and only to whoever has the address it prints. That is good for
+    one browser; when it was used, another one is printed. Crawls that were started in the studio
+    end with it, cleanly.
 
     Examples:
 
@@ -56,21 +61,61 @@ def show(
     folder = folder.resolve()
     one = (folder / "topic.toml").is_file()
     opened = studio(folder.parent if one else folder, port)
-    place = f"#/c/{quote(folder.name)}/live" if one else ""
-    address = opened.gate.address + place
+    place = f"/c/{quote(folder.name)}/live" if one else ""
+    gate = opened.gate
+    told = gate.address()
 
-    def ready() -> None:
-        if as_json:
-            typer.echo(json.dumps({"address": address, "port": opened.gate.port}))
-        else:
-            typer.echo(address)
-            say("The studio is open at this address; keep it to yourself. Ctrl-C ends it.")
-        if open_:
-            import webbrowser
+    with leading(gate.ticket() + place if open_ else "") as page:
 
-            webbrowser.open(opened.gate.ticket() + place)
-        if crawl is not None:
-            opened.runs.start(folder, "crawl", crawl)
+        def ready() -> None:
+            if as_json:
+                said = {"address": told + place, "port": gate.port, "token": gate.token}
+                typer.echo(json.dumps(said))
+            else:
+                typer.echo(told + place)
+                say("The studio is open at this address; keep it to yourself. Ctrl-C ends it.")
+            if page is not None:
+                visit(page.as_uri())
+            if crawl is not None:
+                opened.runs.start(folder, "crawl", crawl)
 
-    opened.serve(ready, lambda running: say(f"Waiting for {count(running, 'run')} to end …"))
+        def entered() -> None:
+            nonlocal told
+            if told != gate.address() and not as_json:
+                told = gate.address()
+                # The terminal may be gone; that is no reason to turn somebody away.
+                with suppress(OSError):
+                    say(f"That address has been used. For another browser: {told + place}")
+
+        def ending(running: int) -> None:
+            say(f"Waiting for {count(running, 'run')} to end …")
+
+        opened.serve(ready, entered, ending)
     say("The studio is closed.")
+
+
+@contextmanager
+def leading(address: str) -> Iterator[Path | None]:
+    """A page, for nobody else to read, that leads there; None: nowhere. Everybody on this machine
+    sees what a browser is started with, so that must not be the address itself."""
+    if not address:
+        yield None
+        return
+    with TemporaryDirectory(prefix="honeyguide-", ignore_cleanup_errors=True) as folder:
+        page = Path(folder) / "studio.html"
+        told = escape(address)
+        page.touch(0o600, exist_ok=False)
+        page.write_text(
+            "<!doctype html><html lang=en><meta charset=utf-8><title>Honeyguide</title>"
+            f'<meta http-equiv=refresh content="0; url={told}">'
+            f'<p><a href="{told}">Open the studio</a></p></html>',
+            "utf-8",
+        )
+        yield page
+
+
+def visit(address: str) -> None:
+    """In a thread: some browsers come back only when they are closed."""
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -13,8 +13,8 @@ from honeyguide.cli.options import Json, Name
 from honeyguide.cli.words import console, count, plain, when
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.status import Status
-    from honeyguide.learning.coverage import Estimate
+    from honeyguide.crawl.status import Searched, Status
+    from honeyguide.learning.coverage import Between, Estimate
 
 
 def status(
@@ -88,6 +88,8 @@ def lines(found: Status) -> Iterator[str]:
         yield elsewhere(found.foreign)
     if found.watched:
         yield f"{count(found.watched, 'page')} watched · {count(found.changes, 'change')} found"
+    if found.searched:
+        yield searched(found.searched)
     if found.estimate:
         yield coverage(found.estimate)
     yield f"strategy {plain(found.strategy)}, generation {found.generation or 0}"
@@ -107,8 +109,36 @@ def elsewhere(foreign: dict[str, int], most: int = 8) -> str:
     return f"in other languages {sum(foreign.values())}: {', '.join(shown + more)}"
 
 
+def searched(found: Searched) -> str:
+    """What a search engine was asked."""
+    failed = f", {found.failed} not answered" if found.failed else ""
+    cost = f" for {found.cost:.2f}" if found.cost else ""
+    trouble = f" · the last one failed: {plain(found.trouble)}" if found.trouble else ""
+    return (
+        f"{count(found.queries, 'query', 'queries')} asked in {count(found.asked, 'request')}"
+        f"{failed} ({found.month} this month{cost}): {count(found.results, 'result')}, "
+        f"{found.fresh} new{trouble}"
+    )
+
+
+def between(found: Between) -> str:
+    """What links and searches say together of how much there is."""
+    sure = (
+        f"about {found.total:.0f} ± {found.error:.0f}" if found.both else "nobody can tell how many"
+    )
+    return (
+        f"links found {found.links} relevant pages, searches {found.search}, both {found.both}: "
+        f"there are {sure}, or more, since what is easy to find is easy to find in both ways"
+    )
+
+
 def coverage(found: Estimate) -> str:
     """How much of the topic is found, and why we think so."""
+    told = _coverage(found)
+    return f"{told} · {between(found.channels)}" if found.channels else told
+
+
+def _coverage(found: Estimate) -> str:
     if not found.covered:
         return f"how much of the topic is found: {found.why}"
     sure = max(found.falling, 1 - found.falling)

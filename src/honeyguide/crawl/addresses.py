@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from honeyguide.errors import ConfigError
-from honeyguide.frontier.lookup import find
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 from honeyguide.url import authority, canonical, host, is_ip
@@ -26,7 +25,7 @@ def possible(text: str) -> list[Url]:
 
 def starting(text: str, *, lab: bool = False) -> Url:
     """The address of a seed, or of an example: one that a crawl (of a lab) could reach."""
-    if "://" not in text and Path(text.strip()).is_file():
+    if "://" not in text and _is_file(text.strip()):
         raise ConfigError(f"{text!r} is a file; --seeds reads a list of addresses from a file")
     url = possible(text)[-1 if lab else 0]  # a lab knows no https
     if not _is_public(url):
@@ -41,9 +40,12 @@ def known(store: Store, text: str, *, waiting: bool = False) -> Url:
         for url in urls:
             if store.visit(url):
                 return url
-        for url in urls if waiting else ():
-            if find(store.log, url):
-                return url
+        if waiting:
+            from honeyguide.frontier.lookup import find
+
+            for url in urls:
+                if find(store.log, url):
+                    return url
     return urls[0]
 
 
@@ -51,3 +53,10 @@ def _is_public(url: Url) -> bool:
     """Whether the host has a full name, or is this machine, or a number."""
     name = host(url)
     return "." in name.strip(".") or name == "localhost" or is_ip(name)
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except OSError:  # longer than any name of a file
+        return False

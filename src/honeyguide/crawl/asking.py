@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl import examples, topics
+from honeyguide.crawl.evidence import worded
 from honeyguide.errors import ModelError
 from honeyguide.learning.asking import TEXT, Askable, Choice, Told, Why, choose
 from honeyguide.protocols import Strategy
@@ -110,7 +111,9 @@ def questions(
     if scope.choice == "agreement":
         rows = list(islice(_others(store, scope.by, passed), count))
         seen = list(_seen(store, rows, threshold, scope.anew))
-        return [_question(*pair, "second", threshold) for pair in zip(rows, seen, strict=True)]
+        return [
+            _question(store, *pair, "second", settings) for pair in zip(rows, seen, strict=True)
+        ]
     labels = [label for _, label in store.labels()]
     judged = examples.judged(settings) | {label.url: label.value for label in labels}
     told = [Told(_words(example.page), example.target, "-") for example in given]
@@ -133,12 +136,15 @@ def questions(
     sites = Counter(page.site for page in pages)
     chosen = choose(pages, told, count, threshold=threshold, given=len(labels), choice=scope.choice)
     return [
-        _question(rows[place], seen[place], why, threshold, sites[pages[place].site])
+        _question(store, rows[place], seen[place], why, settings, sites[pages[place].site])
         for place, why in chosen
     ]
 
 
-def _question(row: VisitRow, seen: _Seen, why: Why, threshold: float, alike: int = 0) -> Question:
+def _question(
+    store: Store, row: VisitRow, seen: _Seen, why: Why, settings: Settings, alike: int = 0
+) -> Question:
+    threshold = settings.topic.threshold
     because = _BECAUSE[why].format(
         threshold=threshold,
         alike=alike,
@@ -146,7 +152,10 @@ def _question(row: VisitRow, seen: _Seen, why: Why, threshold: float, alike: int
         verdict=seen.verdict.score,
         site=domain(host(row.url)),
     )
-    score, reasons = seen.verdict.score, seen.verdict.reasons
+    score = seen.verdict.score
+    headings, text = store.text(row.id)
+    whole = "\n".join((row.title, *headings, text))
+    reasons = worded(seen.verdict.reasons, whole, settings.topic.spoken)
     return Question(row, score, score >= threshold, reasons, why, because, seen.snippet)
 
 

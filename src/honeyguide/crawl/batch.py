@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from honeyguide.crawl import exhausted
 from honeyguide.crawl.turn import RobotsEntry
@@ -11,6 +12,9 @@ from honeyguide.protocols import Frontier
 from honeyguide.store.store import Store
 from honeyguide.types import Visit
 
+if TYPE_CHECKING:
+    from honeyguide.crawl.searches import Searches
+
 
 @dataclass
 class Batch:
@@ -18,6 +22,7 @@ class Batch:
     frontier: Frontier
     coverage: Coverage
     threshold: float
+    searches: Searches | None = None
     visits: list[Visit] = field(default_factory=list)
     robots: list[RobotsEntry] = field(default_factory=list)
     """What robots.txt files said meanwhile."""
@@ -37,5 +42,9 @@ class Batch:
                 self.store.save_robots(*entry)
             self.store.set_meta("waiting", str(len(self.frontier)))
             exhausted.keep(self.store, self.coverage)
+            if self.searches is not None:
+                self.searches.keep()
         self.frontier.flushed()
+        if self.searches is not None:
+            self.searches.kept()
         return visits

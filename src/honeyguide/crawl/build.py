@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from honeyguide import __version__
 from honeyguide.config import Settings
@@ -23,6 +24,7 @@ from honeyguide.crawl.live import live
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.ranking import rank
 from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.sources import Sources
 from honeyguide.crawl.stages import Stages
 from honeyguide.crawl.standing import Standing
 from honeyguide.crawl.turn import Turn
@@ -48,10 +50,15 @@ from honeyguide.types import (
 )
 from honeyguide.url import domain
 
+if TYPE_CHECKING:
+    from honeyguide.seeds.engine import Engine
+
 _RECALLED = 20_000
 """Newest visits that a resumed crawl counts again …"""
 _REREAD = 1_000
 """… and of which it reads the pages, for a strategy that asks about their words."""
+_FRESH = 1_000
+"""Newest visits that still say what a source of links is worth."""
 
 
 @asynccontextmanager
@@ -64,17 +71,24 @@ async def opened(
     strategy: Strategy | None = None,
     examples: Sequence[Example] = (),
     people: Answers | None = None,
+    engine: Engine | None = None,
 ) -> AsyncIterator[Ring]:
     """A ring on that collection, ready to run; everything is closed again afterwards.
 
     The lab brings its own fetcher and clock, strategies that no registry knows, examples, and
-    people who answer for pages as they come by.
+    people who answer for pages as they come by. A search engine that is given is asked instead of
+    the one that the settings name.
 
     Mistakes in the settings are found before anything is opened or fetched.
     """
     agent = user_agent(settings.fetch.contact, __version__)
     fence, strategy = fence_of(settings), strategy or strategy_of(settings)
     async with AsyncExitStack() as closing:
+        if settings.search.engine and engine is None:
+            # Loaded here, because a crawl that follows links alone needs none of it.
+            from honeyguide.crawl.searching import engine_for
+
+            engine = engine_for(folder, settings, fetcher, clock, closing)
         languages = languages_of(settings)
         reads = strategy.habits.reads == "words" or settings.store.texts == "all"
         words = reads or languages is not None
@@ -94,11 +108,12 @@ async def opened(
         frontier = _frontier(store, settings, strategy, clock(), languages)
         habits = strategy.habits
         ledger = _ledger(store, settings, habits.standing) if habits.yields else None
+        sources = None if engine is None else _sources(store, settings)
         if languages is not None:
             languages.recall(store)
         if (fresh or generation) and len(frontier):
             # Scores on disk are those of the day a link was found: derived ones are not kept.
-            frontier.rerank(partial(rank, strategy, ledger, languages=languages))
+            frontier.rerank(partial(rank, strategy, ledger, languages=languages, sources=sources))
         manners, coverage = _manners(store, settings, clock()), recall(store)
         stages = Stages(settings, fence, store.find_copy, words, languages)
         # In simulated time a lesson takes none, so that a comparison can be repeated.
@@ -108,11 +123,17 @@ async def opened(
         lessons = Lessons(store, settings, strategy, learner, said, given, people)
         lessons.told += filter(None, (warning, *notes(store, settings)))
         closing.push_async_callback(lessons.aclose)
+        searches = None
+        if engine is not None and sources is not None:
+            from honeyguide.crawl.searching import searches_of
+
+            admits, parts = stages.admits, (store, sources, frontier)
+            searches = searches_of(engine, settings, *parts, admits, ledger, clock, said, given)
         ring = Ring(
             settings=settings,
             frontier=frontier,
             manners=manners,
-            turn=Turn(manners, stages, network, frontier, clock, ledger),
+            turn=Turn(manners, stages, network, frontier, clock, ledger, sources),
             store=store,
             strategy=strategy,
             generation=generation,
@@ -130,6 +151,7 @@ async def opened(
             ),
             coverage=coverage,
             clock=clock,
+            searches=searches,
         )
         _sow(ring, seeds_of(settings), said)
         yield ring
@@ -173,6 +195,15 @@ def _ledger(store: Store, settings: Settings, standing: bool) -> Ledger:
                 worth = row.topical if settings.language.predict else row.verdict
                 ledger.found(row.link, worth or 0.0, (), page)
     return ledger
+
+
+def _sources(store: Store, settings: Settings) -> Sources:
+    """What earlier runs got from links, sitemaps and searches."""
+    sources = Sources(settings.crawl.seed)
+    for row in store.visits(since=max(0, store.counts().visits - _FRESH)):
+        if row.failure is None:
+            sources.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
+    return sources
 
 
 def _standing(settings: Settings) -> Standing:

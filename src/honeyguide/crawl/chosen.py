@@ -13,7 +13,6 @@ from honeyguide.errors import ConfigError
 from honeyguide.protocols import Strategy
 from honeyguide.scope import Fence, Traps, make_scope
 from honeyguide.several import Several
-from honeyguide.text.ontology.load import concepts_of
 from honeyguide.text.tokens import check_language
 from honeyguide.types import Url
 from honeyguide.url import canonical
@@ -35,17 +34,22 @@ def seeds_of(settings: Settings) -> tuple[Url, ...]:
                 hint = f"; did you mean https://{text.strip()}?" if "://" not in text else ""
                 raise ConfigError(f"{key}: {text!r} is no http or https address{hint}")
             found.append(url)
-    if not found:
+    if not found and not settings.search.engine:
         raise ConfigError(
             "the topic has no seeds: add addresses to start from under topic.seeds in topic.toml, "
-            "or use: honeyguide new NAME --seed https://…"
+            "or use: honeyguide new NAME --seed https://…; or ask a search engine, under [search]"
         )
     return tuple(dict.fromkeys(found))
 
 
 def fence_of(settings: Settings) -> Fence:
-    rules = settings.scope
-    return Fence(make_scope(rules.rule, seeds_of(settings), rules.include, rules.exclude), Traps())
+    rules, seeds = settings.scope, seeds_of(settings)
+    if not seeds and rules.rule != "everything":
+        raise ConfigError(
+            f"scope.rule = {rules.rule!r} keeps to where the seeds are, and there are none: add "
+            "addresses under topic.seeds, or set it to 'everything'"
+        )
+    return Fence(make_scope(rules.rule, seeds, rules.include, rules.exclude), Traps())
 
 
 def strategy_of(settings: Settings) -> Strategy:
@@ -80,6 +84,8 @@ def _strategy_of(settings: Settings) -> Strategy:
     if "language" in names:
         given["language"] = settings.topic.spoken
     if "concepts" in names:
+        from honeyguide.text.ontology.load import concepts_of
+
         given["concepts"] = concepts_of(settings.topic)
     made = build(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
     for key in settings.strategy:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from honeyguide.config import StopSettings
 from honeyguide.errors import ConfigError
-from honeyguide.learning.coverage import Coverage, Estimate
+from honeyguide.learning.coverage import Coverage, Estimate, between
 from honeyguide.store.store import Store
 
 _LOOK = 10
@@ -84,7 +84,15 @@ def told(store: Store, waiting: int, *, crawled: bool) -> Estimate | None:
     While it is being crawled, the record and the counts are those of two moments.
     """
     kept = Coverage.restored(store.meta(_KEY) or "", {})
-    return kept.estimate(waiting) if kept and (crawled or _fits(kept, store)) else None
+    if kept is None or not (crawled or _fits(kept, store)):
+        return None
+    return beside(kept.estimate(waiting), store)
+
+
+def beside(found: Estimate, store: Store) -> Estimate:
+    """With what links and searches say together, if anybody searched."""
+    channels = store.searches.channels()
+    return found if channels is None else replace(found, channels=between(*channels))
 
 
 def _fits(kept: Coverage, store: Store) -> bool:

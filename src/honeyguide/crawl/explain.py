@@ -8,6 +8,7 @@ from pathlib import Path
 from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl.chosen import fence_of
+from honeyguide.crawl.evidence import figure, worded
 from honeyguide.crawl.languages import languages_of
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
@@ -15,11 +16,14 @@ from honeyguide.frontier.lookup import Found, find
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.text.scripts import address as read
 from honeyguide.types import Link, Reason, Url
 from honeyguide.url import canonical, origin
 
 _STEPS = 30
 """Most steps of the way back to a seed."""
+_FINDERS = 5
+"""Most queries that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,23 @@ class Step:
     url: Url
     anchor: str
     verdict: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """A query that found it."""
+
+    query: str
+    by: str
+    engine: str
+    place: int
+    """Which result it was, counted from 1 …"""
+    page: int
+    """… on which page."""
+    fetched: int
+    """Results of that query that were fetched so far …"""
+    mean: float
+    """… and their mean verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +64,8 @@ class Explanation:
     way: tuple[Step, ...] = ()
     """From a seed to this page."""
     label: float | None = None
+    finders: tuple[Finder, ...] = ()
+    """The queries that found it, the first one first."""
 
 
 def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanation:
@@ -60,9 +83,10 @@ def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanat
             _answer(store, settings, url, visits, waiting, now),
             visits,
             waiting,
-            (*_reasons(store, link, generation), *_foretold(store, settings, link)),
+            (*_reasons(store, link, generation, settings), *_foretold(store, settings, link)),
             _way(store, link),
             label.value if label else None,
+            _finders(store, url, link),
         )
 
 
@@ -84,10 +108,11 @@ def _answer(
             return f"It was fetched and redirects to {last.moved}."
         if last.verdict is None:
             return f"It was fetched for its links (HTTP {last.status}); such pages are not judged."
-        good = last.verdict >= settings.topic.threshold
+        threshold = settings.topic.threshold
+        good = last.verdict >= threshold
         words = {True: "relevant", False: "not relevant"}
         seed = "It is a seed; it" if last.channel == "seed" else "It"
-        said = f"{seed} was fetched and judged {words[good]}: {last.verdict:.2f}"
+        said = f"{seed} was fetched and judged {words[good]}: {figure(last.verdict, threshold)}"
         if bool(last.relevant) != good:
             said += f"; a person says otherwise, so it counts as {words[not good]}"
         return f"{said}."
@@ -105,7 +130,9 @@ def _answer(
     return "No page that was fetched links to it, so it was never seen."
 
 
-def _reasons(store: Store, link: Link | None, generation: int | None) -> tuple[Reason, ...]:
+def _reasons(
+    store: Store, link: Link | None, generation: int | None, settings: Settings
+) -> tuple[Reason, ...]:
     live = store.live()
     if link is None or live is None or link.channel in ("seed", "example"):
         return ()
@@ -115,12 +142,26 @@ def _reasons(store: Store, link: Link | None, generation: int | None) -> tuple[R
     except ModelError:
         # Of old generations only the note is kept: the present one says what it would say.
         strategy = store.load_generation(live, registry.find)
-    reasons = list(strategy.explain(link))
+    around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
+    reasons = list(worded(strategy.explain(link), around, settings.topic.spoken))
     source = store.visit(link.source) if link.source else []
     if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < link.parent:
         told = f"its page is a seed, which counts as at least {link.parent:.2f}"
         reasons.append(Reason(told, 0.0))
     return tuple(reasons)
+
+
+def _finders(store: Store, url: Url, link: Link | None) -> tuple[Finder, ...]:
+    """Of an address, or of the one that redirects to it."""
+    found: dict[str, Finder] = {}
+    source = link.source if link is not None and link.channel == "search" else None
+    for asked, place in store.searches.places(url) or store.searches.places(source or ""):
+        if asked.query not in found and len(found) < _FINDERS:
+            worth = store.searches.worth(asked.query)
+            found[asked.query] = Finder(
+                asked.query, asked.by, asked.engine, place, asked.page, worth.fetched, worth.mean
+            )
+    return tuple(found.values())
 
 
 def _foretold(store: Store, settings: Settings, link: Link | None) -> tuple[Reason, ...]:

@@ -7,7 +7,7 @@ import inspect
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from honeyguide import config, watch_settings
+from honeyguide import config, search_settings, watch_settings
 
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true/false"}
 
@@ -63,7 +63,8 @@ def _kind(hint: Any) -> tuple[str, tuple[str, ...]]:
 def _meanings() -> dict[tuple[str, str], str]:
     """(class, field) → the text below the field, and (class, '') → the class's own."""
     try:
-        source = "\n".join(inspect.getsource(module) for module in (config, watch_settings))
+        modules = (config, search_settings, watch_settings)
+        source = "\n".join(inspect.getsource(module) for module in modules)
     except OSError:
         # Installed without its source: the keys are still right, they only go unexplained.
         return {}

@@ -35,6 +35,8 @@ class Progress:
     last_failure: str = ""
     foreign: dict[str, int] = field(default_factory=dict)
     """Pages in languages that are not wanted, by language."""
+    asked: int = 0
+    """Requests to a search engine in this run."""
 
     @property
     def harvest(self) -> float:

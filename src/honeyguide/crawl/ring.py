@@ -4,8 +4,8 @@
                ↑                        ↓       ↓
                └──────── rank ←─────── links  teacher → examples → learn → next generation
 
-It closes in two places only, and both are here: links in (:meth:`Ring._apply`) and
-generation in (:meth:`Ring._learned`).
+It closes in two places only, and both are here: links in (:meth:`Ring._apply`, and what a search
+engine found: :meth:`Ring._search`) and generation in (:meth:`Ring._learned`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf
+from typing import TYPE_CHECKING
 
 from honeyguide.config import Settings
 from honeyguide.crawl.batch import Batch
-from honeyguide.crawl.languages import Languages, wanted_of
+from honeyguide.crawl.languages import Languages
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Breath, Enough
@@ -26,14 +27,18 @@ from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.progress import Progress, Report, Tally, span
 from honeyguide.crawl.ranking import rank, revise
 from honeyguide.crawl.rejudge import Rejudge
+from honeyguide.crawl.report import progress, report
 from honeyguide.crawl.stages import Outcome
 from honeyguide.crawl.turn import Arrived, Step, Turn
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.school import Lesson
-from honeyguide.protocols import Frontier, Strategy
+from honeyguide.protocols import Frontier, Rank, Strategy
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link
 from honeyguide.url import domain, host
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.searches import Searches
 
 _GROUP = 32
 """Finished visits that are committed together …"""
@@ -45,6 +50,8 @@ _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
 _LISTEN_S = 1.0
 """How often people's labels are looked for."""
+_IDLE_S = 5.0
+"""A ring that has nothing to do for so long may ask a search engine."""
 
 
 @dataclass
@@ -65,13 +72,14 @@ class Ring:
     enough: Enough
     coverage: Coverage
     clock: Callable[[], float]
+    searches: Searches | None = None
 
     def __post_init__(self) -> None:
         self.tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
         counted = self.tally, self.coverage, self.manners.quota, self.ledger
         self._rejudge = Rejudge(self.store, self.settings, *counted, self.languages)
         threshold = self.settings.topic.threshold
-        self._batch = Batch(self.store, self.frontier, self.coverage, threshold)
+        self._batch = Batch(self.store, self.frontier, self.coverage, threshold, self.searches)
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
@@ -87,23 +95,7 @@ class Ring:
         self._woken.set()
 
     def progress(self) -> Progress:
-        newest = next(reversed(self._tasks.values()), None)
-        wake, tally = self.frontier.wake_at(), self.tally
-        return Progress(
-            tally.visits,
-            tally.pages,
-            tally.relevant,
-            tally.failures,
-            waiting=len(self.frontier),
-            busy=len(self._tasks),
-            sites=self.manners.quota.domains(),
-            generation=self.generation,
-            now=newest.link.url if newest else None,
-            next_at=wake if wake is not None and self.clock() < wake < inf else None,
-            stopping=self.enough.asked,
-            last_failure=tally.last_failure(),
-            foreign=tally.foreign(wanted_of(self.settings)),
-        )
+        return progress(self)
 
     def under_way(self) -> list[Candidate]:
         """What is being fetched or read now, the oldest first."""
@@ -129,18 +121,12 @@ class Ring:
             self._commit()
         if self._trouble is not None:
             raise self._trouble
-        return Report(
-            self.progress(),
-            reason,
-            self.clock() - began,
-            self.progress().next_at,
-            self.tally.trouble(),
-            (*self.store.warnings, *self.lessons.warnings, *self._rejudge.warnings),
-            self.coverage.estimate(len(self.frontier)),
-        )
+        return report(self, reason, began, self._rejudge.warnings)
 
     async def _abandon(self, watcher: asyncio.Task[None]) -> None:
         """Cancel what did not arrive in time; it waits again, for the next run."""
+        if self.searches is not None:
+            await self.searches.aclose()
         out = dict(self._tasks)
         lesson = (self._learning,) if self._learning else ()
         for task in (watcher, *out, *lesson):
@@ -164,14 +150,18 @@ class Ring:
             if now - self._listened >= _LISTEN_S:
                 self._listened = now
                 self._listen()
+            self._search(now)
             self._start(now)
             if not self._tasks and self._batch:
                 self._commit()
                 continue
             wake = self.frontier.wake_at()
+            if self.searches is not None:
+                wake = self.searches.soonest(wake, now)
             if not self._tasks:
                 if wake is None:
-                    return "no link is left to follow"
+                    why = f", and {self.searches.why}" if self.searches is not None else ""
+                    return f"no link is left to follow{why}"
                 if wake == inf:
                     return "every link that is left waits for a host that must not be asked"
                 if wake - now > self.tally.patience(len(self.frontier), self.settings):
@@ -185,6 +175,14 @@ class Ring:
                     await self._woken.wait()
             except TimeoutError:
                 pass
+
+    def _search(self, now: float) -> None:
+        """What a search engine found comes in like other links; and perhaps it is asked again."""
+        if self.searches is not None:
+            wake = self.frontier.wake_at()
+            hungry = not self._busy() and (wake is None or wake - now > _IDLE_S)
+            if task := self.searches.turn(now, self.frontier, self._rank(), hungry=hungry):
+                task.add_done_callback(self._ended)
 
     def _start(self, now: float) -> None:
         """Visits leave the frontier while there is room for them.
@@ -208,6 +206,7 @@ class Ring:
         return len(self._tasks) + len(self._batch)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
+        """Of a visit, or of a question to a search engine."""
         self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._trouble = self._trouble or error
@@ -248,8 +247,12 @@ class Ring:
         self.frontier.push([*outcome.candidates, *step.ranked])
         if self.ledger is not None and visit.asked:
             self.ledger.followed(visit)
-            revise(self.strategy, self.ledger, self.frontier, self.languages)
-        if self.languages is not None and self.languages.followed(visit):
+            sources = self.turn.sources
+            revise(self.strategy, self.ledger, self.frontier, self.languages, sources)
+        moved = self.languages is not None and self.languages.followed(visit)
+        if self.searches is not None and self.searches.visited(visit):
+            moved = True
+        if moved:
             self._rerank()
         self._batch.visits.append(visit)
         self._rejudge.visited(visit)
@@ -283,6 +286,8 @@ class Ring:
     def _listen(self) -> None:
         """Other processes speak through the store: labels, and a generation chosen by hand."""
         wanted = self.lessons.listen()
+        if self.searches is not None:
+            self.searches.listen()
         if fresh := self.lessons.fresh():
             self._settle(partial(self._rejudge.heed, fresh))
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
@@ -331,5 +336,9 @@ class Ring:
         self._rerank()
 
     def _rerank(self) -> None:
-        languages = self.languages
-        self.frontier.rerank(partial(rank, self.strategy, self.ledger, languages=languages))
+        self.frontier.rerank(self._rank())
+
+    def _rank(self) -> Rank:
+        """What links are worth, by all that is known now."""
+        sources, languages = self.turn.sources, self.languages
+        return partial(rank, self.strategy, self.ledger, languages=languages, sources=sources)

@@ -34,7 +34,7 @@ async def run(folder: Path, settings: Settings, observer: Observer | None) -> Re
     async with opened(folder, settings) as ring:
         status.begin(ring.store, ring.tally.visits, began)
         with stoppable(ring.stop), seldom_tidied():
-            teller, ended = Teller(folder), "it broke off"
+            teller, ended = Teller(folder, pages=settings.crawl.pages), "it broke off"
             watching = asyncio.create_task(_observe(ring, observer, teller))
             try:
                 report = await ring.run()

@@ -42,6 +42,9 @@ _PATIENCE = 3
 _TRUST = 0.7
 """What a link on a seed may count on, whatever the verdict on the seed itself."""
 
+_LASTING = frozenset({"sitemap", "feed", "example", "search"})
+"""Channels that a link keeps when it is redirected."""
+
 _FADE = 0.7
 """What remains of the finder's verdict for links that a list names."""
 
@@ -155,7 +158,7 @@ class Stages:
         if link.hops >= self.settings.fetch.redirects:
             failure = Failure("too_many_redirects", f"more than {link.hops} hops, to {target}")
             return Outcome(visit(failure=failure))
-        channel = link.channel if link.channel in ("sitemap", "feed", "example") else "redirect"
+        channel = link.channel if link.channel in _LASTING else "redirect"
         onward = link._replace(
             url=target, source=link.url, channel=channel, hops=link.hops + 1, inlinks=1
         )
@@ -166,13 +169,11 @@ class Stages:
         return Outcome(visit(), candidates=(Candidate(onward, candidate.score, candidate.score),))
 
     def _list(self, candidate: Candidate, page: Page, visit: partial[Visit]) -> Outcome:
-        wanted = self.settings.scope
-        if (page.media_type == "application/x-feed" and not wanted.feeds) or (
-            page.media_type == "application/x-sitemap" and wanted.sitemaps == "never"
-        ):
+        wanted, feed = self.settings.scope, page.media_type == "application/x-feed"
+        barred = not wanted.feeds if feed else wanted.sitemaps == "never"
+        if barred or self.settings.search.alone:
             return Outcome(visit(page=replace(page, links=())))
-        parent = candidate.link.parent * _FADE
-        return Outcome(visit(page=page), links=page.links, parent=parent)
+        return Outcome(visit(page=page), links=page.links, parent=candidate.link.parent * _FADE)
 
     def _page(
         self, candidate: Candidate, page: Page, visit: partial[Visit], strategy: Strategy
@@ -190,8 +191,8 @@ class Stages:
         if copy is not None and copy.exact and _same_path(copy.of, page.url):
             # The same words under one path with many queries: a session-id trap.
             return Outcome(done, candidates=candidates)
-        if candidate.link.channel == "example":
-            # Fetched to learn from: nobody wants what it links to.
+        if candidate.link.channel == "example" or self.settings.search.alone:
+            # Fetched to learn from, or found by a search: nobody wants what it links to.
             return Outcome(done)
         parent = worth(verdict, self.languages)
         if candidate.link.depth == 0:
@@ -205,7 +206,8 @@ class Stages:
         A hint, not an order: too many sites name their front page everywhere. It waits with
         half the score, and if its words turn out the same, it is marked as a copy.
         """
-        if page.canonical is None or not _same_site(page.canonical, page.url):
+        alone = self.settings.search.alone
+        if alone or page.canonical is None or not _same_site(page.canonical, page.url):
             return ()
         link = candidate.link._replace(
             url=page.canonical, source=page.url, channel="redirect", inlinks=1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 
 from honeyguide.config import Settings
 from honeyguide.crawl import exhausted
@@ -14,6 +16,30 @@ from honeyguide.store.counts import Counts, HostRow
 from honeyguide.store.lock import holder
 from honeyguide.store.sound import decimal
 from honeyguide.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search engine was asked for a collection, and what it answered. These requests are no
+    visits."""
+
+    engine: str
+    """The one that is set; '': none any more."""
+    queries: int
+    """Different ones."""
+    asked: int
+    """Requests, of which …"""
+    failed: int
+    """… were not answered."""
+    results: int
+    fresh: int
+    """Results that were not known otherwise."""
+    month: int
+    """Requests of this calendar month …"""
+    cost: float
+    """… and what they cost."""
+    trouble: str = ""
+    """Why the newest request was not answered; '': it was."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +67,8 @@ class Status(Counts):
     """… and changes that it found so far."""
     foreign: dict[str, int] = field(default_factory=dict)
     """Pages in languages that are not wanted, by language."""
+    searched: Searched | None = None
+    """None: no engine was ever asked."""
     per_host: tuple[HostRow, ...] = ()
     """The hosts visited most."""
 
@@ -65,6 +93,7 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
         watched=store.watched.counts().get("watched", 0),
         changes=len(store.changes),
         foreign=others(counts.tongues, wanted_of(settings)),
+        searched=_searched(store, settings, time.time()),
         per_host=tuple(store.hosts(limit=hosts)),
     )
 
@@ -72,6 +101,25 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
 def begin(store: Store, visits: int, now: float) -> None:
     """Note where a run begins, so that its rate can be told."""
     store.set_meta("run", json.dumps([now, visits]))
+
+
+def _searched(store: Store, settings: Settings, now: float) -> Searched | None:
+    last = store.searches.last()
+    if last is None:
+        return None
+    month = datetime.fromtimestamp(now, UTC).replace(day=1, hour=0, minute=0, second=0)
+    sums, lately = store.searches.sums(), store.searches.sums(month.timestamp())
+    return Searched(
+        settings.search.engine,
+        sums.queries,
+        sums.asked,
+        sums.failed,
+        sums.results,
+        sums.fresh,
+        lately.asked,
+        lately.price,
+        f"{last.outcome}: {last.detail}".rstrip(": ") if last.outcome else "",
+    )
 
 
 def _rate(counts: Counts, run: str | None) -> float | None:

@@ -15,7 +15,7 @@ USEFUL = frozenset({
     "topic.language", "topic.words", "topic.threshold", "crawl.strategy", "crawl.pages",
     "crawl.hours", "crawl.depth", "crawl.concurrency", "scope.rule", "scope.include",
     "scope.exclude", "scope.pages_per_domain", "fetch.contact", "fetch.proxy", "politeness.delay_s",
-    "watch.requests_per_hour",
+    "search.engine", "search.url", "search.queries", "watch.requests_per_hour",
 })  # fmt: skip
 """Keys that every new file names, with their defaults, where they were not chosen."""
 

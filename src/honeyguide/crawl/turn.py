@@ -15,6 +15,7 @@ from honeyguide.crawl.inside import LONG
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.manners import Manners, Permit
 from honeyguide.crawl.ranking import SITEMAP, is_sitemap, rank
+from honeyguide.crawl.sources import Sources
 from honeyguide.crawl.stages import Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.rules import Rules
@@ -101,6 +102,8 @@ class Turn:
     clock: Callable[[], float]
     ledger: Ledger | None = None
     """Told which links stand on a page, where the strategy asks for it."""
+    sources: Sources | None = None
+    """What links are worth by where they come from, where an engine is asked as well."""
     _bugs: int = 0
     _mapped: set[str] = field(default_factory=set)
     """Origins whose sitemaps are on their way."""
@@ -174,7 +177,7 @@ class Turn:
         languages = self.stages.languages
         if languages is not None and outcome.read is not None:
             languages.read(outcome.read)
-        scores = rank(strategy, self.ledger, fresh, languages)
+        scores = rank(strategy, self.ledger, fresh, languages, self.sources)
         return tuple(map(Candidate, fresh, scores, scores))
 
     def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:
@@ -183,11 +186,15 @@ class Turn:
         when = settings.scope.sitemaps
         if not rules.sitemaps or visit.verdict is None or when == "never" or place in self._mapped:
             return []
+        if settings.search.alone:
+            return []
         if when == "relevant" and visit.verdict.score < settings.topic.threshold:
             return []
         self._mapped.add(place)
         links = self.stages.sitemaps(rules.sitemaps, visit.link, visit.verdict.score)
         scores = [SITEMAP * link.parent for link in links]
+        if self.sources is not None:
+            scores = self.sources.lifted(links, scores)
         return list(map(Candidate, links, scores, scores))
 
     def _rested(

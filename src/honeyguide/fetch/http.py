@@ -16,6 +16,7 @@ from honeyguide.fetch.curl import Arrived, Options, Room, Wire
 from honeyguide.fetch.decode import ACCEPTED, decode
 from honeyguide.fetch.dns import Resolver
 from honeyguide.fetch.heads import Head, request_head, sendable, user_agent
+from honeyguide.fetch.private import outgoing, private_lines
 from honeyguide.types import Request, Response, Url
 from honeyguide.url import authority, host, is_ip, path
 
@@ -101,18 +102,19 @@ class CurlFetcher:
 
     async def _send(self, request: Request) -> Response:
         url = request.url
+        private = private_lines(request)
         resolve = await self._addresses(url)
         extra = self._extra(request)
         lines = [*self._lines, *extra] if extra else self._lines
         started = self._clock()
         arrived = await self._wire.get(
             url,
-            [*lines, *self._unsaid] if extra else self._plain,
+            outgoing(lines, private, self._unsaid) if extra or private else self._plain,
             resolve,
             lambda head: self._room(request, head),
         )
         head, payload, kept = arrived.head, arrived.payload, self._archives
-        if self._settings.cookies:
+        if self._settings.cookies and not private:
             cookies = [value for name, value in head.headers if name.lower() == "set-cookie"]
             if cookies:
                 self._jar.learn(url, cookies, started)
@@ -165,7 +167,8 @@ class CurlFetcher:
             ("If-Modified-Since", request.modified),
         )
         extra = [f"{name}: {value}" for name, value in wanted if value and sendable(value)]
-        if self._settings.cookies and (cookie := self._jar.header(request.url, self._clock())):
+        cookies = self._settings.cookies and not request.headers
+        if cookies and (cookie := self._jar.header(request.url, self._clock())):
             extra.append(f"Cookie: {cookie}")
         return extra
 

@@ -155,10 +155,13 @@ class Connection(asyncio.Protocol):
         host, _, path = key.partition("/")
         if self._terms.log is not None:
             self._terms.log(Access(time(), host.lower(), "/" + path, answer.status))
+        if not answer.status:
+            self.end()
+            return
         accepts = _GZIP.search(fields.get(b"accept-encoding", b"")) is not None
         seen = fields.get(b"if-none-match", b"").decode("latin-1")
         out = _written(answer, method == b"HEAD", accepts, seen, close)
-        delay = self._terms.desk.serving.latency_s
+        delay = self._terms.desk.serving.latency_s if answer.wait_s is None else answer.wait_s
         if delay <= 0:
             self._write(out, close)
             return

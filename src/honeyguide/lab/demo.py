@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from honeyguide.crawl.collection import Collection, Observer
+from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.create import create
-from honeyguide.crawl.progress import Report
+from honeyguide.crawl.progress import Observer, Report
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.lab.chart import svg
 from honeyguide.lab.demo_web import DemoTopic, load, topics
@@ -115,7 +115,8 @@ def _make_room(folder: Path) -> None:
 def _served() -> Iterator[str]:
     """The embedded web in a process of its own; its address."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "honeyguide.lab"],
+        # -P: the folder that we stand in may be a stranger's, and is no place for modules.
+        [sys.executable, "-P", "-m", "honeyguide.lab"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -99,6 +99,7 @@ def settings_of(trial: Trial, topic: Drawn) -> Settings:
             "store": {"warc": False, "min_free_mb": 0},
             "learn": chosen.learn(),
             "language": {"predict": chosen.predict},
+            "search": chosen.enquiry.search(keywords) if chosen.enquiry else {},
             "strategy": dict(chosen.parameters),
         },
         "the lab",

@@ -6,7 +6,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from honeyguide.config import Settings
 from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.lessons import Answers
 from honeyguide.lab.draws import Drawn, drawn, examples_of, settings_of
+from honeyguide.lab.engine import LabEngine
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.interview import Interview
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.simulate import crawl
-from honeyguide.lab.trials import Result, Trial, opened
+from honeyguide.lab.trials import Result, Trial, indexed, opened
 from honeyguide.lab.variants import Person, variant
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
@@ -40,7 +41,7 @@ def perform(trial: Trial) -> Result:
         crawl(
             Path(folder),
             settings,
-            web.desk.anew(),
+            web.desk.with_engine(_engine(trial)),
             strategy=_strategy(trial, topic, settings),
             latency=lambda _: _latency(trial),
             examples=examples,
@@ -71,9 +72,19 @@ def _people(
     return Interview(folder, settings, truth, chosen.answers, examples, dice)
 
 
+def _engine(trial: Trial) -> LabEngine | None:
+    """The search engine at the crawler's side."""
+    enquiry = variant(trial.strategy).enquiry
+    if enquiry is None:
+        return None
+    return LabEngine(indexed(trial.web, enquiry.reach), latency_s=enquiry.thinks)
+
+
 def _latency(trial: Trial) -> float:
-    """Labels that come through the store are heard once a second: let one pass."""
-    hurried = trial.strategy in REFERENCES or variant(trial.strategy).asks == "passing"
+    """Labels that come through the store are heard once a second, and an engine is asked so many
+    times a minute: let time pass."""
+    chosen = variant(trial.strategy)
+    hurried = chosen.asks == "passing" and chosen.enquiry is None
     return trial.web.latency_s if hurried else max(1.0, trial.web.latency_s)
 
 
@@ -88,10 +99,17 @@ def _strategy(trial: Trial, topic: Drawn, settings: Settings) -> Strategy | None
     return strategy_of(replace(settings, topic=named))
 
 
+def _known(trial: Trial) -> Iterable[str]:
+    """What engines on this web know."""
+    enquiry = variant(trial.strategy).enquiry
+    reach = max(trial.web.reach, enquiry.reach if enquiry else 0.0)
+    return indexed(trial.web, reach).urls if reach else ()
+
+
 def _judge(trial: Trial, topic: Drawn, graph: Graph, folder: Path, spent: float) -> Result:
     truth = set(topic.relevant)
     given = {without_scheme(url) for url in (*topic.seeds, *topic.examples)}
-    goal = (truth & graph.reachable(topic.seeds)) - given
+    goal = (truth & graph.reachable((*topic.seeds, *_known(trial)))) - given
     found: list[int] = []
     running = judged = right = visits = 0
     with Store.open(folder, "read") as store:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Self
 
 from honeyguide.lab.connection import Access, Connection, Terms
-from honeyguide.lab.serving import Desk, Serving
+from honeyguide.lab.serving import Beside, Desk, Serving
 from honeyguide.lab.web import Web
 
 
@@ -28,12 +28,14 @@ class LabServer:
         port: int = 0,
         *,
         serving: Serving | None = None,
+        engine: Beside | None = None,
         log: Callable[[Access], None] | None = None,
         slow_s: float = 30.0,
         idle_s: float = 120.0,
     ) -> None:
-        """``log`` hears every answer; a client may take ``slow_s`` to ask and to read."""
-        self.desk = Desk(web, serving)
+        """``engine`` answers for search.lab, ``log`` hears every answer, and a client may take
+        ``slow_s`` to ask and to read."""
+        self.desk = Desk(web, serving, engine)
         self.connections: set[Connection] = set()
         self._terms = Terms(self.desk, log, slow_s, idle_s)
         self._where = (host, port)
@@ -82,12 +84,13 @@ def run(
     port: int = 0,
     *,
     serving: Serving | None = None,
+    engine: Beside | None = None,
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Serve until interrupted; ``ready`` is told the address."""
 
     async def serve() -> None:
-        async with LabServer(web, host, port, serving=serving) as server:
+        async with LabServer(web, host, port, serving=serving, engine=engine) as server:
             ready(server.address)
             await asyncio.Event().wait()
 
@@ -100,6 +103,7 @@ def serve_in_thread(
     web: Web,
     serving: Serving | None = None,
     log: Callable[[Access], None] | None = None,
+    engine: Beside | None = None,
 ) -> Iterator[str]:
     """The address of a lab that runs beside the caller, in this process."""
     started: Future[tuple[str, Callable[[], None]]] = Future()
@@ -111,7 +115,7 @@ def serve_in_thread(
             loop.call_soon_threadsafe(done.set)
 
         try:
-            async with LabServer(web, serving=serving, log=log) as server:
+            async with LabServer(web, serving=serving, engine=engine, log=log) as server:
                 started.set_result((server.address, stop))
                 await done.wait()
         except OSError as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from html import escape
 from http import HTTPStatus
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 from xxhash import xxh3_64_hexdigest
 
@@ -37,6 +37,9 @@ _OWN_HEADERS = {
 _TEXT = ("text/", "application/xhtml", "application/xml", "application/rss", "application/atom")
 LAB = "lab.invalid"
 """The lab's own address: it tells what is served."""
+ENGINE = "search.lab"
+"""The host of the lab's search engine, where it has one. It is no part of the web."""
+_ENGINE = (ENGINE, ENGINE + ":80")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +80,37 @@ class Answer(NamedTuple):
     packed: bytes
     """The body, gzip'd; b'' for an empty one."""
     etag: str = ""
+    wait_s: float | None = None
+    """Seconds that it is held back; None: as long as any answer of this web."""
 
     @property
     def body(self) -> bytes:
         return unpack(self.packed)
 
 
+SILENCE = Answer(0, b"", b"")
+"""No answer at all: the connection breaks."""
+
+
+class Beside(Protocol):
+    """Somebody who answers beside the web, under a host of its own."""
+
+    def answer(self, key: str) -> Answer: ...
+
+    def anew(self) -> Self:
+        """The same as it was at first."""
+
+
 class Desk:
     """Answers requests out of a recorded web."""
 
-    def __init__(self, web: Web, serving: Serving | None = None) -> None:
+    def __init__(
+        self, web: Web, serving: Serving | None = None, engine: Beside | None = None
+    ) -> None:
+        """``engine``: answers for the host ``search.lab``."""
         self.web = web
         self.serving = serving or Serving()
+        self.engine = engine
         moved = {key.partition("/")[0] for key in self.serving.aliases}
         self._hosts = web.hosts | moved
         self._strips = tuple(map(Strip, self.serving.strip))
@@ -97,6 +119,8 @@ class Desk:
 
     def answer(self, key: str) -> Answer:
         """The answer for ``host/path?query``, as the client wrote it."""
+        if self.engine is not None and _for_engine(key):
+            return self.engine.answer(key)
         if self.serving.error_rate and self._fails(key):
             return note(503, "The lab was asked to fail now and then.")
         if ready := self._ready.get(key):
@@ -127,6 +151,13 @@ class Desk:
         """The same desk as it was at first: its errors come in the same order again."""
         other = copy(self)  # what was prepared is shared
         other._random = Random(self.serving.seed)
+        other.engine = self.engine and self.engine.anew()
+        return other
+
+    def with_engine(self, engine: Beside | None) -> Desk:
+        """The same desk as it was at first, with that engine beside it, or none."""
+        other = self.anew()
+        other.engine = engine and engine.anew()
         return other
 
     def warm(self) -> None:
@@ -182,6 +213,11 @@ class Desk:
             text = json.dumps(facts, indent=1) + "\n"
             return make(200, (("Content-Type", "application/json"),), text.encode())
         return note(502, f"The host {host[:253]} is not in this web, and the lab asks nobody else.")
+
+
+def _for_engine(key: str) -> bool:
+    """Who asks the lab itself to search means its engine, too."""
+    return key.partition("/")[0].lower() in _ENGINE or key.startswith(f"{LAB}/search?")
 
 
 class _Shelf(dict[str, Answer]):

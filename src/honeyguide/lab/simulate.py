@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,9 +18,9 @@ from honeyguide.config import Settings
 from honeyguide.crawl.build import opened
 from honeyguide.crawl.lessons import Answers
 from honeyguide.crawl.progress import Report
-from honeyguide.errors import WrongType
+from honeyguide.errors import ConnectError, FetchTimeout, TooLarge, WrongType
 from honeyguide.fetch.http import READABLE
-from honeyguide.lab.serving import Answer, Desk
+from honeyguide.lab.serving import ENGINE, Answer, Desk
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Request, Response
@@ -27,6 +28,8 @@ from honeyguide.url import host
 
 EPOCH = 1_700_000_000.0
 """When simulated crawls begin."""
+_PATIENCE_S = 60.0
+"""An answer that takes longer does not come, as with a real fetcher."""
 
 T = TypeVar("T")
 Latency = Callable[[str], float]
@@ -75,13 +78,26 @@ class DeskFetcher:
         self._clock = clock
 
     async def fetch(self, request: Request) -> Response:
-        began = self._clock()
-        await asyncio.sleep(self._latency(host(request.url)))
+        began, place = self._clock(), host(request.url)
+        if place != ENGINE:  # it says itself how long it takes
+            await asyncio.sleep(self._latency(place))
         answer = self._desk.answer(without_scheme(request.url))
+        if answer.wait_s:
+            await asyncio.sleep(min(answer.wait_s, _PATIENCE_S))
+            if answer.wait_s > _PATIENCE_S:
+                raise FetchTimeout(request.url, f"no answer within {_PATIENCE_S:g} seconds")
+        if not answer.status:
+            raise ConnectError(request.url, "the connection broke")
         response = _response(request, answer, began, self._clock() - began)
         kind = response.media_type
         if answer.status == 200 and not request.any_type and kind and kind not in READABLE:
             raise WrongType(request.url, kind)
+        limit = request.limit
+        if limit is not None and len(response.body) > limit:
+            if not request.truncate:
+                raise TooLarge(request.url, f"more than {limit} bytes")
+            cut = response.body[:limit]
+            response = replace(response, body=cut, payload=cut)
         return response
 
     async def aclose(self) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import __version__
+from honeyguide.lab.engine_index import Index
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.jsonl import read_aliases
 from honeyguide.lab.made.plan import plan_of
@@ -43,6 +44,9 @@ class WebSpec:
     """Simulated seconds that a host rests; 0: the best candidate always goes first."""
     language: str = "en"
     """Of the topics on it."""
+    reach: float = 0.0
+    """Share of it that a search engine knows, for whoever asks one; it counts as within reach of
+    everybody, so that all are measured alike. 0: only what links lead to counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,8 @@ class Trial:
     def key(self) -> str:
         """Everything that the result depends on, but for our own code: its version is in it."""
         facts = astuple(self)
+        if not self.web.reach:
+            facts = (facts[0][:-1], *facts[1:])  # as it was before there were engines
         if self.start is None:
             facts = facts[:-1]  # as it was before there were other starts
         return json.dumps([__version__, *facts], separators=(",", ":"))
@@ -131,6 +137,12 @@ def opened(spec: WebSpec) -> Opened:
         Desk(web, replace(calm, error_rate=spec.error_rate)),
         Graph(Desk(web, calm)),
     )
+
+
+@lru_cache(maxsize=4)
+def indexed(spec: WebSpec, reach: float) -> Index:
+    """What an engine with that reach knows of the web."""
+    return Index.over(opened(spec).graph.desk, reach=reach)
 
 
 def redirects(files: Iterable[str | Path]) -> dict[str, str]:

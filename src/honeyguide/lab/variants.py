@@ -7,15 +7,21 @@ or one after every five, ``chosen`` as ``honeyguide ask`` does or at ``random`` 
 pages. ``every`` is the pages between two generations. ``gate`` names the languages that pages
 must be in (``tr``, ``tr+az``), and ``predict=false`` lets them be heard only after the download.
 The rest are the strategy's own parameters.
+
+``engine=lab`` puts a search engine at the crawler's side, and then these are read as well:
+``reach`` (the share of the web that the engine knows), ``thinks`` (simulated seconds until it
+answers), ``queries`` (how many a person asks: out of the topic's keywords), and ``mode``,
+``compose``, ``per_minute``, ``per_month`` and ``most_queries`` as they stand in ``[search]``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from honeyguide.errors import ConfigError
+from honeyguide.lab.engine import ADDRESS
 from honeyguide.lab.web import without_scheme
 from honeyguide.types import Url
 from honeyguide.url import fingerprint
@@ -23,6 +29,26 @@ from honeyguide.url import fingerprint
 ONE_IN = 5
 _TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
 _ASKS = ("passing", "chosen", "random")
+_SEARCH = ("mode", "compose", "per_minute", "per_month", "most_queries")
+
+
+@dataclass(frozen=True, slots=True)
+class Enquiry:
+    """How a search engine is asked."""
+
+    reach: float = 1.0
+    """Share of the web that the engine knows."""
+    thinks: float = 0.0
+    """Simulated seconds until it answers."""
+    queries: int = 0
+    """How many a person asks."""
+    settings: tuple[tuple[str, Any], ...] = ()
+    """Others of ``[search]``."""
+
+    def search(self, keywords: Sequence[str]) -> dict[str, Any]:
+        """The settings of that name."""
+        own = queries(keywords)[: self.queries]
+        return {"engine": "searxng", "url": ADDRESS, "queries": own, **dict(self.settings)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +61,8 @@ class Variant:
     gate: tuple[str, ...] = ()
     predict: bool = True
     parameters: tuple[tuple[str, Any], ...] = ()
+    enquiry: Enquiry | None = None
+    """None: no engine is asked."""
 
     @property
     def people(self) -> bool:
@@ -71,7 +99,31 @@ def variant(text: str) -> Variant:
             made = replace(made, answers=int(value))
         else:
             parameters[key] = _typed(value)
+    made = replace(made, enquiry=_enquiry(text, parameters))
     return replace(made, parameters=tuple(parameters.items()))
+
+
+def _enquiry(text: str, parameters: dict[str, Any]) -> Enquiry | None:
+    """Takes what belongs to the engine out of the parameters, where there is one."""
+    engine = parameters.pop("engine", "")
+    if not engine:
+        return None
+    if engine != "lab":
+        raise ConfigError(f"{text!r}: a comparison has one engine, engine=lab")
+    reach, thinks = parameters.pop("reach", 1.0), parameters.pop("thinks", 0.0)
+    own = parameters.pop("queries", 0)
+    for key, value, least, most in (("reach", reach, 1e-6, 1), ("thinks", thinks, 0, 3600)):
+        if not isinstance(value, int | float) or not least <= value <= most:
+            raise ConfigError(f"{text!r}: {key} must lie between {least:g} and {most}")
+    if not isinstance(own, int) or own < 0:
+        raise ConfigError(f"{text!r}: queries is how many a person asks")
+    rest = tuple((key, parameters.pop(key)) for key in _SEARCH if key in parameters)
+    return Enquiry(float(reach), float(thinks), own, rest)
+
+
+def queries(keywords: Sequence[str]) -> list[str]:
+    """What a person would ask: the topic's name, then the name with each further word."""
+    return [" ".join(dict.fromkeys((keywords[0], word))) for word in keywords]
 
 
 class Person(Mapping[Url, tuple[float, Any]]):

@@ -16,6 +16,11 @@ Their geometric mean is the estimate, and both of them, with two standard deviat
 its range, which is no confidence interval: it held the truth in two looks of three
 (docs/reference/stop.md, beside what was tried instead).
 New hosts are told by Good (1953): as often as relevant hosts gave just one relevant page.
+
+Where a search engine is asked as well, there is a third: the **channels**. Links and searches are
+two catches of the same pages, and what both caught tells how many there are: Chapman (1951). A page
+that is easy to find by links is often easy to find by words, too, so that both catch it more often
+than by chance, and the estimate is too low; and it knows of nothing but what is relevant to them.
 """
 
 from __future__ import annotations
@@ -37,6 +42,28 @@ _LAST = 100
 _FEW = 10
 """Relevant pages, and recent visits times ten, without which nothing can be told."""
 _MASK = (1 << _WINDOW) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Relevant pages that links found, that searches found, and both."""
+
+    links: int
+    search: int
+    both: int
+    total: float
+    """How many there are, if either way finds a page whether or not the other does: mostly too
+    few, since what is easy to find is easy to find in both."""
+    error: float
+    """The standard error of that."""
+
+
+def between(links: int, search: int, both: int) -> Between:
+    """Chapman's estimate (1951), and its variance after Seber (1970)."""
+    both = min(both, links, search)
+    total = (links + 1) * (search + 1) / (both + 1) - 1
+    spread = (links + 1) * (search + 1) * (links - both) * (search - both)
+    return Between(links, search, both, total, sqrt(spread / ((both + 1) ** 2 * (both + 2))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +89,8 @@ class Estimate:
     new_host: float = 1.0
     """The chance that the next relevant page is on a host that gave none yet."""
     why: str = ""
+    channels: Between | None = None
+    """What links and searches say together; None: nobody searched."""
 
     @property
     def left(self) -> float:
@@ -96,7 +125,8 @@ class Coverage:
         if not relevant:
             return
         self.relevant += 1
-        if channel == "link":  # a seed, a redirect or a sitemap's entry was captured by no page
+        # A seed, a redirect or a sitemap's entry was captured by no page; a page of results is one.
+        if channel in ("link", "search"):
             self._once += inlinks == 1
             self._twice += inlinks == 2
         pages = self._hosts[name] = self._hosts[name] + 1

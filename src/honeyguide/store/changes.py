@@ -106,6 +106,24 @@ class Changes:
                 count += 1
                 yield row
 
+    def count(
+        self,
+        *,
+        since: float | None = None,
+        kinds: Collection[ChangeKind] = (),
+        significance: float = 0.0,
+        url: Url | None = None,
+        host: str | None = None,
+        unseen: bool = False,
+        beyond: int = 0,
+    ) -> int:
+        """How many pass every filter given, of those with a number above ``beyond``."""
+        where, values = _filters(since, None, kinds, significance, url, host)
+        where += " AND seen IS NULL" if unseen else ""
+        sql = f"SELECT count(*) FROM changes WHERE id > ?{where}"  # noqa: S608 - names of our own
+        row = self._db.one(sql, (beyond, *values))
+        return int(row[0]) if row else 0
+
     def one(self, number: int) -> ChangeRow | None:
         row = self._db.one(f"SELECT {_COLUMNS} FROM changes WHERE id = ?", (number,))  # noqa: S608
         return None if row is None else self._row(row)
@@ -164,7 +182,7 @@ class Changes:
             links_added=details.added,
             links_removed=details.removed,
             masked=sound.whole(masked),
-            detail=sound.text(detail),
+            detail=sound.text(detail)[:_LONG],
         )
         numbers = sound.some_whole(old), sound.some_whole(new)
         return ChangeRow(number, change, *numbers, sound.some_number(seen))

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_args
 
 from honeyguide.store import sound
 from honeyguide.store.database import Database
-from honeyguide.types import UNASKED, Url, Visit
+from honeyguide.types import UNASKED, FailureKind, Url, Visit
 from honeyguide.url import host
 
 _FINE = 500
 _STEP = 50
 """The curve keeps each of the first 500 visits, then every 50th."""
 _KNOWN_HOSTS = 50_000
+_NAME = 255
+"""Characters of a host's name; none that is longer can be asked."""
+_FAILURES = frozenset(get_args(FailureKind))
 
 
 class HostRow(NamedTuple):
@@ -196,7 +199,11 @@ class Tally:
             labels=int((self._db.one("SELECT count(*) FROM labels WHERE NOT replaced") or (0,))[0]),
             first=self._moment("SELECT at FROM visits ORDER BY id LIMIT 1"),
             last=self._moment("SELECT at FROM visits ORDER BY id DESC LIMIT 1"),
-            failures={part: n for (name, part), n in values.items() if name == "failure"},
+            failures={
+                part: n
+                for (name, part), n in values.items()
+                if name == "failure" and part in _FAILURES
+            },
             generations={
                 int(part): GenerationCount(n, values.get(("relevant", part), 0))
                 for (name, part), n in sorted(values.items())
@@ -226,8 +233,9 @@ class Tally:
     def hosts(self, limit: int = 100) -> list[HostRow]:
         """The hosts visited most."""
         rows = self._db.all(
-            "SELECT name, visits, relevant, failures FROM hosts ORDER BY visits DESC, name LIMIT ?",
-            (limit,),
+            "SELECT name, visits, relevant, failures FROM hosts WHERE length(name) <= ? "
+            "ORDER BY visits DESC, name LIMIT ?",
+            (_NAME, limit),
         )
         return [
             HostRow(name, *map(_count, numbers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import Any, NamedTuple, get_type_hints
 
 from honeyguide.store import sound
@@ -112,7 +113,10 @@ def row_of(values: Row) -> VisitRow | None:
     """The row, with what cannot be true left out; None if it has no address."""
     if not sound.is_address(values[1]):
         return None
-    return VisitRow._make(_SIEVE(values))
+    row = _SIEVE(values)
+    if max(map(len, _TEXTS(row))) > _LONG:
+        row = tuple(v[:_LONG] if n in _PLACES else v for n, v in enumerate(row))
+    return VisitRow._make(row)
 
 
 _BY_KIND: dict[Any, sound.Check] = {
@@ -131,9 +135,14 @@ _BY_NAME: dict[str, sound.Check] = {
     "ungated": sound.some_chance,
     "tongue": sound.code,
     "reasons": sound.anything,  # whoever reads them is told that they are damaged
+    "failure": sound.some_word,
     "warc": sound.some_text,
 }
 _CHECKS = tuple(
     _BY_NAME.get(name) or _BY_KIND[kind] for name, kind in get_type_hints(VisitRow).items()
 )
 _SIEVE = sound.Sieve(_CHECKS)
+_PLACES = tuple(place for place, check in enumerate(_CHECKS) if check is sound.text)
+_TEXTS = itemgetter(*_PLACES)
+_LONG = 65_536
+"""Characters of a text: more than any that we write. Ten million of them would be a stranger's."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
-VERSION = 6
+VERSION = 7
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -132,7 +132,25 @@ CREATE TABLE passes(
 ) WITHOUT ROWID;
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS, _WATCH, _TONGUES, _PASSES)
+_SEARCHES = """
+CREATE TABLE searches(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, engine TEXT NOT NULL,
+  query TEXT NOT NULL, page INTEGER NOT NULL, by TEXT NOT NULL, address TEXT NOT NULL,
+  outcome TEXT NOT NULL, detail TEXT NOT NULL, results INTEGER NOT NULL, more INTEGER NOT NULL,
+  fresh INTEGER NOT NULL, promised REAL NOT NULL, price REAL NOT NULL
+);
+CREATE TABLE search_results(
+  search INTEGER NOT NULL, place INTEGER NOT NULL, url TEXT NOT NULL,
+  fingerprint INTEGER NOT NULL, title TEXT NOT NULL, snippet TEXT NOT NULL,
+  PRIMARY KEY(search, place)
+) WITHOUT ROWID;
+CREATE INDEX search_results_fingerprint ON search_results(fingerprint);
+CREATE TABLE asked_for(
+  id INTEGER PRIMARY KEY AUTOINCREMENT, query TEXT NOT NULL, by TEXT NOT NULL, at REAL NOT NULL
+);
+"""
+
+STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS, _WATCH, _TONGUES, _PASSES, _SEARCHES)
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 assert len(STEPS) == VERSION
 

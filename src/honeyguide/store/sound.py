@@ -17,6 +17,10 @@ from honeyguide.url import canonical
 Row = tuple[Any, ...]
 Check = Callable[[Any], Any]
 
+_LONGEST = 16_384
+"""Characters of an address: far more than any site answers to."""
+_SHORT = 1_000
+"""Of the name of a person, a topic, or a failure."""
 _CODE = re.compile(r"[a-z]{2,3}").fullmatch
 _ADDRESS = re.compile(r"https?://(?:[^/]*@)?(?:\[[^\]/]+\]|[^/:@\[\]]+)(?::[0-9]*)?/").match
 
@@ -56,6 +60,13 @@ def some_text(value: Any) -> str | None:
     return value if type(value) is str else None
 
 
+def some_word(value: Any) -> str | None:
+    """A text of one line, cut if it is longer."""
+    if type(value) is not str:
+        return None
+    return value if len(value) <= _SHORT else value[:_SHORT]
+
+
 def decimal(value: Any) -> int | None:
     """A number as digits, no longer than the database's own."""
     text = str(value)
@@ -82,7 +93,7 @@ def anything(value: Any) -> Any:
 
 def is_address(value: Any) -> bool:
     """Whether it is an address with a host, in the form that the rest of the house counts on."""
-    return type(value) is str and _ADDRESS(value) is not None
+    return type(value) is str and len(value) <= _LONGEST and _ADDRESS(value) is not None
 
 
 def label(row: Row) -> tuple[Any, ...] | None:
@@ -91,7 +102,7 @@ def label(row: Row) -> tuple[Any, ...] | None:
     url = canonical(address) if type(address) is str else None
     if url is None or not is_address(url) or some_chance(value) is None:
         return None
-    return url, float(value), text(by), float(number(at)), text(topic)
+    return url, float(value), text(by)[:_SHORT], float(number(at)), text(topic)[:_SHORT]
 
 
 class Sieve:

@@ -31,6 +31,7 @@ from honeyguide.store.log import DiskLog
 from honeyguide.store.marks import mark
 from honeyguide.store.outbox import Outbox
 from honeyguide.store.robots import RobotsRow, RobotsTable
+from honeyguide.store.searches import Searches
 from honeyguide.store.sketch import Sketcher
 from honeyguide.store.versions import Versions
 from honeyguide.store.visits import VisitRow, Visits
@@ -68,6 +69,7 @@ class Store:
         self.changes = Changes(db, codec)
         self.outbox = Outbox(db)
         self.facts = Facts(db)
+        self.searches = Searches(db)
 
     @classmethod
     def open(

@@ -53,6 +53,18 @@ class Edited(NamedTuple):
     """The number of the last word that was looked at."""
 
 
+class Walked(NamedTuple):
+    """What a watch has done so far."""
+
+    pages: int
+    """On the list, in whatever state …"""
+    watched: int
+    """… and those that are visited."""
+    visits: int
+    last: float | None
+    """When the last visit was."""
+
+
 class Watched:
     """Writes inside the transaction that is open, or else in one of its own."""
 
@@ -189,6 +201,17 @@ class Watched:
                 pages = [visit for visit in self._visits.of(url) if visit.has_page]
                 if pages and not said.relevant(pages[-1]):
                     yield row
+
+    def walked(self) -> Walked:
+        """All visits to all pages; a whole scan."""
+        sql = "SELECT count(*), total(state = 'watched'), total(visits), max(visited) FROM watched"
+        pages, watched, visits, last = self._db.one(sql) or (0, 0, 0, None)
+        return Walked(
+            sound.whole(pages),
+            int(sound.number(watched)),
+            int(sound.number(visits)),
+            sound.some_number(last),
+        )
 
     def counts(self) -> dict[State, int]:
         """Pages by their state; a whole scan."""

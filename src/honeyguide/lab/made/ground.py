@@ -40,9 +40,9 @@ class Ground:
         mixed = 256 - round(256 * plan.focus)
         self._cast = bytes([*_spread(ends, mixed), *[_MAIN] * (256 - mixed)])
         """A byte drawn at random → the subject of a slot, or 255 for the host's main one."""
-        self.ordinary, self.islands, self.source = self._roles(plan)
+        self.ordinary, self.islands, self.scattered, self.source = self._roles(plan)
         self.sizes = self._sizes(plan)
-        self.main = self._mains(ends)
+        self.main = self._mains(ends, len(topics) - 1)
         self.gateways = self._gateways()
         self.everywhere = Meadow(self.ordinary, self.sizes)
         homes: list[list[int]] = [[] for _ in self.subjects]
@@ -110,35 +110,49 @@ class Ground:
     def _length(self, island: int) -> int:
         return 2 + self._dice.number("bridge", island) % 3
 
-    def _roles(self, plan: MadePlan) -> tuple[list[int], frozenset[int], list[int]]:
-        """Hosts that links may lead to, islands, and whose pages each host serves."""
+    def front(self, host: int, page: int) -> bool:
+        """Whether it is the front page of a forum or blog, which looks like all of them."""
+        return page == 0 and host in self.scattered
+
+    def _roles(self, plan: MadePlan) -> tuple[list[int], frozenset[int], frozenset[int], list[int]]:
+        """Hosts that links may lead to, islands, scattered, and whose pages each host serves."""
         count = plan.hosts
         # Host 0 is always an ordinary one, so that a crawl can begin there.
         drawn = sorted(range(1, count), key=lambda host: self._dice.number("role", host))
         mirrors = drawn[: round(plan.mirrors * count)]
-        islands = frozenset(drawn[len(mirrors) :][: round(plan.islands * count)])
-        originals = sorted(set(range(count)) - islands - set(mirrors))
+        rest = drawn[len(mirrors) :]
+        islands = frozenset(rest[: round(plan.islands * count)])
+        rest = rest[len(islands) :]
+        scattered = frozenset(rest[: round(plan.scattered * count)])
+        apart = islands | scattered
+        originals = sorted(set(range(count)) - apart - set(mirrors))
         source = list(range(count))
         for host in mirrors:
             source[host] = originals[self._dice.number("mirror", host) % len(originals)]
-        return [h for h in range(plan.hosts) if h not in islands], islands, source
+        return [h for h in range(count) if h not in apart], islands, scattered, source
 
-    def _mains(self, ends: list[float]) -> list[int]:
+    def _mains(self, ends: list[float], rarest: int) -> list[int]:
         """The main subject of each host: whatever lacks most pages yet, the largest hosts first.
 
         So shares come out as planned, and every subject has a home if there are hosts enough.
+        Among scattered hosts, the ordinary ones have the rarest topic: they are where links lead,
+        and nobody should find there what the others are about.
         """
         starts = [0.0, *ends[:-1]]
         total = sum(self.sizes) / ends[-1]
+        own = [host for host, source in enumerate(self.source) if host == source]
+        main = [rarest] * len(self.source)
+        if self.scattered:
+            own = [host for host in own if host in self.scattered | self.islands]
         # A subject's lack is kept negative: the heap has the smallest number on top.
         lacking = [
             ((start - end) * total, n)
             for n, (start, end) in enumerate(zip(starts, ends, strict=True))
         ]
         heapify(lacking)
-        own = [host for host, source in enumerate(self.source) if host == source]
-        own.sort(key=lambda host: (host in self.islands, -self.sizes[host], host))
-        main = [0] * len(self.source)
+        # Of scattered hosts, a topic should have small ones as well as large ones.
+        size = [0 if host in self.scattered else -size for host, size in enumerate(self.sizes)]
+        own.sort(key=lambda host: (host in self.islands, size[host], host))
         for host in own:
             lack, main[host] = lacking[0]
             heapreplace(lacking, (lack + self.sizes[host], main[host]))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from honeyguide.lab.made import forum
 from honeyguide.lab.made.dice import Dice
 from honeyguide.lab.made.ground import SLOTS, Ground
 from honeyguide.lab.made.plan import MadePlan
@@ -63,6 +64,8 @@ class Roads:
     def title(self, host: int, page: int) -> str:
         """Two real headings of the topic, joined: few pages share one."""
         host = self._ground.source[host]
+        if self._ground.front(host, page):
+            return forum.front_title(self._dice.number("design", host))
         original = self.original(host, page)
         titles = self.books[self._ground.subject(host, page)].titles
         draw = self._dice.number("title", host, original)
@@ -175,6 +178,12 @@ class Roads:
     def _goal(
         self, host: int, page: int, subject: int, same: bool, chance: Chance
     ) -> tuple[int, int]:
+        if host in self._ground.scattered:
+            if chance() >= self._plan.internal / 10 + 0.9:  # ten times fewer lead away …
+                homes, same = self._ground.everywhere, False  # … and never to the topic
+                goal = homes.pick(chance())
+                return goal, self._on(goal, subject, same, chance) or 0
+            return host, self._on(host, subject, same, chance) or 0
         if chance() < self._plan.internal:
             found = self._on(host, subject, same, chance)
             if found is not None and found != page:

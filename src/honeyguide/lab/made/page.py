@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from honeyguide.lab.made import forum
 from honeyguide.lab.made.dice import Dice
 from honeyguide.lab.made.ground import Ground
 from honeyguide.lab.made.links import Chance, Roads, Target
@@ -74,8 +75,15 @@ class Writer:
         """An ordinary page, or a bridge, after so many changes."""
         design, subject = self._design(host), self._ground.subject(host, page)
         title, original = self._roads.title(host, page), self._roads.original(host, page)
+        if self._ground.front(host, page):
+            return self._front(host, title, mark)
         text = [f"<h1>{title}</h1>"]
-        text += map(design.paragraph.format, self._paragraphs(host, original, version, mark))
+        paragraphs = self._paragraphs(host, original, version, mark)
+        if host in self._ground.scattered:
+            chance = self._dice.stream("posts", host, original).random
+            text += forum.posts(list(paragraphs), self._dice.number("design", host), chance)
+        else:
+            text += map(design.paragraph.format, paragraphs)
         if original != page:
             text.append(f"<p>Copy number {page}.</p>")
         chance = self._dice.stream("related", host, original).random
@@ -110,6 +118,16 @@ class Writer:
             f'<p class="pages">Page {sheet} {" ".join(turns)}</p>'
         )
         return self._whole(host, title, self._books[subject].language, body, mark)
+
+    def _front(self, host: int, title: str, mark: Mark) -> bytes:
+        """The front page of a forum or blog: its software's words, and the first threads."""
+        chance = self._dice.stream("front", host).random
+        pages = range(1, min(SHOWN, self._ground.sizes[host]))
+        threads = [_anchor(self._roads.target(host, host, page, chance), mark) for page in pages]
+        inside = forum.front(title, threads, self._dice.number("design", host), chance)
+        language = self._books[self._ground.main[host]].language
+        body = self._design(host).text.format(inside)
+        return self._whole(host, title, language, body, mark)
 
     def plain(self, host: int, title: str, inside: str, mark: Mark) -> bytes:
         """A page without a subject."""

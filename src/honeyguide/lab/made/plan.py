@@ -13,8 +13,8 @@ from honeyguide.lab.made.words import WORDS
 _MOST_HOSTS = 1_000_000
 _MOST_PAGES = 1_000_000_000_000
 _SHARES = (
-    "focus", "locality", "internal", "hubs", "islands", "traps", "near_copies", "mirrors",
-    "errors", "redirects", "languages", "noisy_anchors", "telling_urls", "tongue_urls",
+    "focus", "locality", "internal", "hubs", "islands", "scattered", "traps", "near_copies",
+    "mirrors", "errors", "redirects", "languages", "noisy_anchors", "telling_urls", "tongue_urls",
     "tongue_lies",
 )  # fmt: skip
 _NAMES = ("topics", "tongues")
@@ -46,6 +46,9 @@ class MadePlan:
     """Listing pages as a share of the host's pages."""
     islands: float = 0.05
     """Share of hosts that only bridges of 2 to 4 off-topic pages lead to."""
+    scattered: float = 0.0
+    """Share of hosts that are forums and blogs which nobody links to: their links stay on the
+    host, but for a few to ordinary hosts. One host, the first, is always an ordinary one."""
     traps: float = 0.1
     """Share of hosts with an endless calendar; as many write session numbers into links."""
     near_copies: float = 0.05
@@ -96,6 +99,11 @@ class MadePlan:
             raise ConfigError("made web: words may be up to 1000, and links up to 100")
         if self.islands + self.mirrors > 0.9:
             raise ConfigError("made web: islands and mirrors leave no ordinary hosts")
+        if self.islands + self.mirrors + self.scattered > 1:
+            raise ConfigError(
+                "made web: islands, mirrors and scattered are more than all hosts; try "
+                "islands=0,mirrors=0 with it"
+            )
         for topic in self.topics:
             if topic not in MANUALS:
                 raise ConfigError(f"made web: no topic {topic!r}; known: {', '.join(MANUALS)}")

@@ -74,6 +74,16 @@ class MadeWeb:
         return frozenset(map(self._ground.name, self._ground.islands))
 
     @cached_property
+    def scattered(self) -> frozenset[str]:
+        """Forums and blogs that nobody links to."""
+        return frozenset(map(self._ground.name, self._ground.scattered))
+
+    def homes(self, topic: str) -> tuple[str, ...]:
+        """Hosts that are about a topic before all others: where a crawl may begin."""
+        subject, ground = self.topics.index(topic), self._ground
+        return tuple(ground.name(h) for h, main in enumerate(ground.main) if main == subject)
+
+    @cached_property
     def mirrors(self) -> dict[str, str]:
         """Host → the host that it repeats."""
         name, pairs = self._ground.name, enumerate(self._ground.source)
@@ -105,7 +115,8 @@ class MadeWeb:
         return self.what(url) in ("calendar", "session")
 
     def labels(self, url: str) -> tuple[str, ...]:
-        """The topic of a page. Listings, traps, errors and session addresses have none."""
+        """The topic of a page. Listings, traps, errors and session addresses have none, nor have
+        the front pages of forums and blogs."""
         spot = self._spot(url)
         return self._labels(spot) if spot else ()
 
@@ -124,7 +135,8 @@ class MadeWeb:
             slots = [slot for slot, what in enumerate(ground.slots(host)) if what == subject]
             bridges = ground.bridges(host) if ground.main[host] == subject else []
             for page in chain(*(range(slot, size, SLOTS) for slot in slots), bridges):
-                yield self._url(host, page)
+                if not ground.front(host, page):
+                    yield self._url(host, page)
 
     def __iter__(self) -> Iterator[Recorded]:
         """The pages and bridges of a web that is not too large; no listings, no traps."""
@@ -179,7 +191,7 @@ class MadeWeb:
         return Url(f"http://{self._ground.name(host)}{self._roads.path(host, page)}")
 
     def _labels(self, spot: Spot) -> tuple[str, ...]:
-        if not spot.alive or spot.session:
+        if not spot.alive or spot.session or self._ground.front(spot.host, spot.number):
             return ()
         subject = self._ground.subject(spot.host, spot.number)
         return (self._ground.subjects[subject],) if subject < self._ground.topics else ()

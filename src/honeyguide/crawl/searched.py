@@ -1,0 +1,201 @@
+"""What search engines were asked, what it brought and what it cost, told for people.
+
+Only reads, so it may be asked while a crawl runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from honeyguide.config import Settings
+from honeyguide.crawl.engine_state import account, problem_of, words
+from honeyguide.crawl.existing import existing
+from honeyguide.crawl.suggest import recall, taken
+from honeyguide.seeds.pulls import Pulls
+from honeyguide.seeds.query import Query, parse
+from honeyguide.store.lock import holder
+from honeyguide.store.searches import Search
+from honeyguide.store.store import Store
+
+_ROWS = 2_000
+"""Newest different queries that are told."""
+
+
+class Asked(NamedTuple):
+    """A query, and what came of it."""
+
+    query: str
+    by: str
+    """``composed``, ``user``, or a person's name."""
+    pages: int
+    """Pages of results that were asked for and came."""
+    results: int
+    fresh: int | None
+    """Results that the crawl did not know before; None: it has not looked at them yet."""
+    fetched: int
+    relevant: int
+    mean: float | None
+    """The mean verdict of those that were fetched; None: none was."""
+    price: float
+    stopped: str
+    """Why it is asked no more; '': it may be."""
+    failures: int
+    trouble: str
+    """What went wrong last, in words."""
+    at: float
+    """When it was last asked."""
+
+
+class Heard(Pulls):
+    """The bandit, which remembers the verdicts themselves."""
+
+    def __init__(self, seed: int, most: int) -> None:
+        super().__init__(seed, most)
+        self.verdicts: dict[str, list[float]] = defaultdict(list)
+
+    def brought(self, query: Query, verdict: float) -> None:
+        self.verdicts[query.key].append(verdict)
+        super().brought(query, verdict)
+
+
+class Spent(NamedTuple):
+    """What this month's requests came to."""
+
+    requests: int
+    limit: int
+    """0: none."""
+    cost: float
+    price: float
+    """Of 1,000 requests; 0: free."""
+    shared: bool
+    """Whether those of all collections with the same key are counted; else of this one only."""
+
+    def words(self) -> str:
+        of = f" of {self.limit}" if self.limit else ""
+        cost = f", {self.cost:.2f} at {self.price:g} for 1,000" if self.price else ""
+        whose = " by all collections" if self.shared else ""
+        return f"requests to the engine this month{whose}: {self.requests}{of}{cost}"
+
+
+class Trouble(NamedTuple):
+    """The newest request failed."""
+
+    kind: str
+    words: str
+    at: float
+
+
+class Overview(NamedTuple):
+    engine: str
+    """Its name; '': none is set."""
+    rows: list[Asked]
+    """Newest first."""
+    wanted: list[str]
+    """People's queries that were not asked yet."""
+    spent: Spent
+    problem: str
+    """Why nothing can be asked, as far as that is known without asking; '': nothing is wrong."""
+    trouble: Trouble | None
+    running: bool
+
+    def facts(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            **self._asdict(),
+            "rows": [row._asdict() for row in self.rows],
+            "spent": self.spent._asdict(),
+            "trouble": self.trouble and self.trouble._asdict(),
+        }
+
+
+def overview(folder: Path, settings: Settings, now: float | None = None) -> Overview:
+    """How it stands with the queries of a collection; of one that was not crawled yet as well."""
+    now = time.time() if now is None else now
+    engine, problem = settings.search.engine, problem_of(settings, folder)
+    running = holder(folder / "lock") is not None
+    if not (folder / "collection.db").exists():
+        spent = _spent(folder, settings, 0, 0.0, problem)
+        return Overview(engine, [], list(settings.search.queries), spent, problem, None, running)
+    with existing(folder, "read") as store:
+        searches = store.searches.all()
+        sums = store.searches.sums(month(now))
+        rows = _rows(store, settings, searches)
+        wanted = _wanted(store, settings, searches)
+    spent = _spent(folder, settings, sums.asked, sums.price, problem)
+    return Overview(engine, rows, wanted, spent, problem, _trouble(searches), running)
+
+
+def month(now: float) -> float:
+    """When the calendar month began, in universal time."""
+    day = datetime.fromtimestamp(now, UTC)
+    return day.replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()
+
+
+def _trouble(searches: list[Search]) -> Trouble | None:
+    last = searches[-1] if searches else None
+    if last is None or not last.outcome:
+        return None
+    return Trouble(last.outcome, words(last.outcome, last.detail), last.at)
+
+
+def _spent(folder: Path, settings: Settings, requests: int, cost: float, problem: str) -> Spent:
+    known = None if problem else account(settings, folder)
+    if known is not None:
+        requests, cost = known.requests, known.cost
+    limits = settings.search
+    return Spent(requests, limits.per_month, cost, limits.price, known is not None)
+
+
+def _rows(store: Store, settings: Settings, searches: list[Search]) -> list[Asked]:
+    """By query: the same words in another order are the same."""
+    groups: dict[str, list[Search]] = defaultdict(list)
+    for search in searches:
+        groups[parse(search.query).key].append(search)
+    heard = Heard(settings.crawl.seed, settings.search.most_queries)
+    recall(store, heard)
+    stopped = {arm.query.key: arm.stopped for arm in heard.arms()}
+    done = taken(store)
+    rows = [
+        _row(
+            group, done, heard.verdicts.get(key, []), stopped.get(key, ""), settings.topic.threshold
+        )
+        for key, group in groups.items()
+    ]
+    return sorted(rows, key=lambda row: -row.at)[:_ROWS]
+
+
+def _row(
+    group: list[Search], done: int, verdicts: list[float], stopped: str, threshold: float
+) -> Asked:
+    came = [search for search in group if not search.outcome]
+    pages = {search.page: search.results for search in came}  # the last time, if asked again
+    failed = [search for search in group if search.outcome]
+    people = [search.by for search in group if search.by != "composed"]
+    worst = failed[-1] if failed else None
+    return Asked(
+        group[0].query,
+        people[0] if people else "composed",
+        len(pages),
+        sum(pages.values()),
+        sum(search.fresh for search in came) if any(s.id <= done for s in came) else None,
+        len(verdicts),
+        sum(verdict >= threshold for verdict in verdicts),
+        sum(verdicts) / len(verdicts) if verdicts else None,
+        sum(search.price for search in group),
+        stopped,
+        len(failed),
+        words(worst.outcome, worst.detail) if worst else "",
+        group[-1].at,
+    )
+
+
+def _wanted(store: Store, settings: Settings, searches: Iterable[Search]) -> list[str]:
+    """People's queries that were not answered yet, in the order in which they will be asked."""
+    asked = {parse(search.query).key for search in searches if not search.outcome}
+    said = [*settings.search.queries, *(query for _, query, _ in store.searches.wanted())]
+    return list({parse(text).key: text for text in said if parse(text).key not in asked}.values())

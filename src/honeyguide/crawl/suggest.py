@@ -1,0 +1,134 @@
+"""Which queries are worth asking: the good and the bad pages of a collection, told to a composer.
+
+Only reads, so it may be asked while a crawl runs, and before the first one: then keywords and the
+description are all there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import nlargest
+from pathlib import Path
+from typing import NamedTuple
+
+from honeyguide.config import Settings
+from honeyguide.crawl import examples, topics
+from honeyguide.crawl.existing import existing
+from honeyguide.crawl.queries import Queries
+from honeyguide.seeds.composer import Composer
+from honeyguide.seeds.pulls import Pulls, Suggestion
+from honeyguide.seeds.query import parse
+from honeyguide.store.searches import TAKEN
+from honeyguide.store.sound import decimal
+from honeyguide.store.store import Store
+from honeyguide.store.visits import VisitRow
+from honeyguide.types import Page, Url
+
+_LABELS = 300
+"""Newest labels whose pages are read …"""
+_JUDGED = 150
+"""… and pages of each kind that nobody labelled …"""
+_ROWS = 10_000
+"""… among so many of the newest visits."""
+_GOOD, _BAD = 0.8, 0.2
+"""A verdict beyond these is taken for granted, and counts half."""
+_TEXT = 20_000
+"""Characters that are read of each page."""
+
+
+class Suggested(NamedTuple):
+    """Queries worth asking, the best first, and what they were made from."""
+
+    suggestions: list[Suggestion]
+    good: int
+    """Good pages that were read …"""
+    bad: int
+    """… and bad ones."""
+
+    def words(self) -> str:
+        if not self.good:
+            return (
+                "Made from keywords and description only: no good page is known yet. Crawl a "
+                "little, or label pages."
+                if self.suggestions
+                else "There is nothing to make queries from: add keywords, or label good pages."
+            )
+        if not self.suggestions:
+            return "Everything that the good pages have in common was asked already."
+        pages = "1 good page" if self.good == 1 else f"{self.good} good pages"
+        return f"Made from {pages}, beside {self.bad} bad."
+
+
+def suggest(folder: Path, settings: Settings, number: int) -> Suggested:
+    """At most so many queries that were not asked yet."""
+    composer = composer_of(settings)
+    good = bad = 0
+    for page, weight in _given(folder, settings):
+        composer.read(page.url, page.title, page.text[:_TEXT], weight)
+        good, bad = good + (weight > 0), bad + (weight < 0)
+    pulls = Pulls(settings.crawl.seed, settings.search.most_queries)
+    asked: set[str] = set()
+    if (folder / "collection.db").exists():
+        with existing(folder, "read") as store:
+            for page, weight in judged(store, settings):
+                composer.read(page.url, page.title, page.text[:_TEXT], weight)
+                good, bad = good + (weight > 0), bad + (weight < 0)
+            recall(store, pulls)
+            asked = {parse(search.query).key for search in store.searches.all()}
+    pulls.offer(composer.candidates())
+    # What nobody has taken yet, the bandit does not know of.
+    new = [one for one in pulls.suggestions(number + len(asked)) if one.query.key not in asked]
+    return Suggested(new[:number], good, bad)
+
+
+def composer_of(settings: Settings) -> Composer:
+    """One that knows the words of all topics, and no page yet."""
+    stated = [one.topic for one in topics.each(settings)]
+    keywords = [word for topic in stated for word in topic.keywords]
+    description = " ".join(topic.description for topic in stated if topic.description)
+    return Composer(settings.topic.spoken, keywords, description)
+
+
+def recall(store: Store, pulls: Pulls) -> None:
+    """Tell the bandit what a crawl would tell it that goes on now."""
+    Queries(None, pulls, {}).recall(store, taken(store))
+
+
+def taken(store: Store) -> int:
+    """The number of the newest search whose results a crawl took."""
+    return decimal(store.meta(TAKEN) or "") or 0
+
+
+def judged(store: Store, settings: Settings) -> Iterator[tuple[Page, float]]:
+    """The pages that people labelled, the best and the worst of the others, and what each counts:
+    1 or -1 by a person's word, a half by our own."""
+    said = {url: 1.0 if value >= 0.5 else -1.0 for url, value in examples.judged(settings).items()}
+    for _, label in store.labels()[-_LABELS:]:
+        said[label.url] = 1.0 if label.value >= 0.5 else -1.0
+    for url, weight in said.items():
+        if (page := store.page(url)) is not None:
+            yield page, weight
+    since = max(0, store.counts().visits - _ROWS)
+    latest: dict[Url, VisitRow] = {
+        row.url: row
+        for row in store.visits(page=True, since=since)
+        if row.verdict is not None and row.ungated is None and row.copy_of is None
+    }
+    others = [row for row in latest.values() if row.url not in said]
+    for row in _extreme(others):
+        yield store.page_of(row), 0.5 if (row.verdict or 0.0) >= _GOOD else -0.5
+
+
+def _extreme(rows: Sequence[VisitRow]) -> list[VisitRow]:
+    """The surest of both kinds; among equals the newest."""
+    good = [row for row in rows if (row.verdict or 0.0) >= _GOOD]
+    bad = [row for row in rows if (row.verdict or 0.0) <= _BAD]
+    best = nlargest(_JUDGED, good, key=lambda row: (row.verdict or 0.0, row.id))
+    worst = nlargest(_JUDGED, bad, key=lambda row: (-(row.verdict or 0.0), row.id))
+    return [*best, *worst]
+
+
+def _given(folder: Path, settings: Settings) -> Iterator[tuple[Page, float]]:
+    """The examples that lie in the collection as files."""
+    for example in examples.examples_of(folder, settings):
+        yield example.page, 1.0 if example.target >= 0.5 else -1.0

@@ -1,0 +1,1 @@
+"""Where links come from besides pages: search engines, and what to ask them."""

@@ -1,0 +1,151 @@
+"""Keys: where they come from, and that they show themselves to nobody."""
+
+from __future__ import annotations
+
+import copy
+import html
+import json
+import os
+import pickle
+from base64 import b64encode, urlsafe_b64encode
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pytest
+
+from honeyguide.config import SearchSettings
+from honeyguide.errors import ConfigError
+from honeyguide.seeds.keys import Key, key_of
+
+TEXT = 'Bearer "a/b+c=d&e<f?>'
+
+
+def test_a_key_does_not_show_itself() -> None:
+    key = Key(TEXT)
+    shown = [
+        str(key),
+        repr(key),
+        f"{key}",
+        f"{key!r:>9}",
+        f"{key:>9}",
+        ascii(key),
+    ]
+    assert not any("a/b" in text for text in (*shown, repr([key]), repr(vars(type(key)))))
+    assert key
+    assert not Key()
+    assert (str(Key()), Key().redacted("as it was")) == ("", "as it was")
+    for save in (pickle.dumps, copy.deepcopy):
+        with pytest.raises(TypeError):
+            save(key)
+    with pytest.raises(AttributeError):
+        key.extra = 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        str, quote, quote_plus, lambda t: quote(t, safe=""), lambda t: quote(t, safe="").lower(),
+        html.escape, lambda t: json.dumps(t), lambda t: b64encode(t.encode()).decode(),
+        lambda t: urlsafe_b64encode(t.encode()).decode(), lambda t: t.rpartition(" ")[2],
+        lambda t: b64encode(t.rpartition(" ")[2].encode()).decode(), str.upper,
+    ],
+)  # fmt: skip
+def test_it_is_taken_out_of_any_text(form: object) -> None:
+    key = Key(TEXT)
+    hidden = form(TEXT)  # type: ignore[operator]
+    cleaned = key.redacted(f"before {hidden} between {hidden} after")
+    assert hidden.strip('="') not in cleaned
+    assert cleaned.count("[key]") == 2
+    assert cleaned.startswith("before ")
+    assert cleaned.endswith(" after")
+
+
+def test_accounts() -> None:
+    one, other = Key("first-key"), Key("second-key")
+    assert one.account(b"1" * 16) == Key("first-key").account(b"1" * 16)
+    assert len({one.account(b"1" * 16), other.account(b"1" * 16), one.account(b"2" * 16)}) == 3
+    assert "first" not in one.account(b"1" * 16)
+
+
+def test_from_the_environment() -> None:
+    settings = SearchSettings(key_env="K")
+    assert key_of(settings, environ={"K": " the-key\n"}).reveal() == "the-key"
+    assert not key_of(settings, environ={})
+    assert not key_of(SearchSettings(key_env=""), environ={"": "the-key"})
+    for bad in ("two\nlines-of-it", "tiny", "ünfit-key", "x" * 5000, "nul\0-key"):
+        with pytest.raises(ConfigError, match="K: the key must be") as caught:
+            key_of(settings, environ={"K": bad})
+        assert bad not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "elsewhere" / "key"
+    path.parent.mkdir()
+    path.write_text("file-key\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_from_a_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    settings = SearchSettings(key_file=str(file), key_env="K")
+    assert key_of(settings, file.parent.parent / "c", {"K": "other-key"}).reveal() == "file-key"
+    assert caplog.text == ""
+    file.chmod(0o644)
+    assert key_of(settings).reveal() == "file-key"
+    assert "chmod 600" in caplog.text
+    assert "file-key" not in caplog.text
+
+
+def test_home(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(file.parent))
+    assert key_of(SearchSettings(key_file="~/key")).reveal() == "file-key"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"", "is empty"), (b" \n", "is empty"), (b"x" * 4097, "larger"), (b"a-key\0-here", "ASCII"),
+     (b"one-key\ntwo-key", "ASCII"), ("schlüssel".encode(), "ASCII"), (b"tiny", "6 to 4096")],
+)  # fmt: skip
+def test_files_that_hold_no_key(file: Path, content: bytes, words: str) -> None:
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"search\.key_file") as caught:
+        key_of(SearchSettings(key_file=str(file)))
+    assert words in str(caught.value)
+    assert "one-key" not in str(caught.value)
+
+
+def test_files_that_are_none(file: Path) -> None:
+    pipe = file.with_name("pipe")
+    os.mkfifo(pipe)
+    ring = file.with_name("ring")
+    ring.symlink_to(ring)
+    for name, words in (
+        (file.parent, "directory"), (pipe, "no ordinary file"), (file / "x", "cannot be read"),
+        (file.with_name("none"), "No such file"), ("key", "whole path"), ("/a\0b", "cannot"),
+        (ring, "cannot be read"), ("/dev/zero", "no ordinary file"),
+    ):  # fmt: skip
+        with pytest.raises(ConfigError) as caught:
+            key_of(SearchSettings(key_file=str(name)), file.parent.parent / "collection")
+        assert words in str(caught.value)
+
+
+def test_a_key_inside_the_collection(file: Path, tmp_path: Path) -> None:
+    """Also through links, either way: a collection may be given to others."""
+    inside = SearchSettings(key_file=str(file))
+    linked = tmp_path / "link"
+    linked.symlink_to(file.parent)
+    out = tmp_path / "collection"
+    out.mkdir()
+    (out / "key").symlink_to(file)
+    for settings, folder in (
+        (inside, file.parent),
+        (inside, linked),
+        (inside, tmp_path),
+        (SearchSettings(key_file=str(linked / "key")), file.parent),
+        (SearchSettings(key_file=str(out / "key")), out),
+        (SearchSettings(key_file=f"{out}/../elsewhere/key"), file.parent),
+    ):
+        with pytest.raises(ConfigError, match="inside the collection"):
+            key_of(settings, folder)

@@ -1,0 +1,191 @@
+"""The month's account: counted before a request leaves, for all processes together."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import stat
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from honeyguide.config import SearchSettings
+from honeyguide.errors import ConfigError, SearchError
+from honeyguide.seeds import choose
+from honeyguide.seeds.keys import Key
+from honeyguide.seeds.spending import Spending, Spent, state_file
+from tests.unit.engine_server import KEY, QUERY, Says, Time, ask, says, serving, settings, use
+
+MARCH = datetime(2026, 3, 31, 23, 59, 0, tzinfo=UTC).timestamp()
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("THE_KEY", KEY)
+    return tmp_path / "state" / "honeyguide" / "spending.sqlite"
+
+
+def account(path: Path, most: int = 0, key: str = "some-key", time: Time | None = None) -> Spending:
+    return Spending(path, "brave", Key(key), most, time or Time(MARCH))
+
+
+def test_where_it_lies(tmp_path: Path) -> None:
+    assert state_file({"XDG_STATE_HOME": "/s"}) == Path("/s/honeyguide/spending.sqlite")
+    usual = Path.home() / ".local/state/honeyguide/spending.sqlite"
+    assert state_file({}) == state_file({"XDG_STATE_HOME": "relative"}) == usual
+
+
+def test_a_month(home: Path) -> None:
+    time = Time(MARCH)
+    one = account(home, 2, time=time)
+    assert one.so_far() == Spent("2026-03")
+    assert one.spend(0.5) == Spent("2026-03", 1, 0.5)
+    assert account(home, 2).spend(0.5).requests == 2, "another collection of the same user"
+    with pytest.raises(SearchError, match="2026-03") as caught:
+        one.spend(0.5)
+    assert (caught.value.kind, caught.value.wait) == ("spent", 60.0)
+    assert "search.per_month allows 2" in caught.value.detail
+    assert one.so_far() == Spent("2026-03", 2, 1.0)
+    assert account(home, 2, "other-key").spend(0.0).requests == 1
+    assert account(home).spend(0.0).requests == 3, "without a limit it is still counted"
+    time.now += 60
+    assert one.spend(0.5) == Spent("2026-04", 1, 0.5)
+
+
+def test_it_is_nobody_elses_business(home: Path) -> None:
+    old = os.umask(0)
+    try:
+        account(home, key="some-secret-key").spend(1.0)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(home.stat().st_mode) == 0o600
+    assert stat.S_IMODE(home.parent.stat().st_mode) == 0o700
+    assert b"some-secret" not in home.read_bytes()
+
+
+def test_many_at_once(home: Path) -> None:
+    """However many ask, no more than the budget is let through."""
+    passed: list[Spent] = []
+    refused: list[str] = []
+
+    def work() -> None:
+        for _ in range(10):
+            try:
+                passed.append(account(home, 25).spend(1.0))
+            except SearchError as error:
+                refused.append(error.kind)
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(spent.requests for spent in passed) == list(range(1, 26))
+    assert refused == ["spent"] * 35
+    assert account(home).so_far().requests == 25
+
+
+def _damage(path: Path) -> None:
+    path.write_bytes(b"this is no database" * 100)
+
+
+def _odd(path: Path) -> None:
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE spending SET requests = 'many'")
+    file.close()
+
+
+def _other(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE spending (x)")
+    file.close()
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("damage", [_damage, _odd, _other, _folder])
+def test_damage_stops_the_spending(home: Path, damage: Any) -> None:
+    account(home, 5).spend(0.0)
+    damage(home)
+    with pytest.raises(SearchError) as caught:
+        account(home, 5).spend(0.0)
+    assert (caught.value.kind, caught.value.wait) == ("spent", float("inf"))
+    assert str(home) in caught.value.detail
+    assert "move it away" in caught.value.detail
+    with serving(says({"results": []})) as server:
+        search = settings("brave", server.origin, per_month=5)
+        if damage is _odd:
+            with sqlite3.connect(home) as file:
+                file.execute("DELETE FROM salt")
+                file.execute("INSERT INTO salt VALUES (1, 'x')")
+            file.close()
+        with pytest.raises(ConfigError, match=r"spending\.sqlite"):
+            ask(search)
+        assert server.asked == []
+
+
+def test_damage_in_the_middle_of_a_run(home: Path) -> None:
+    with serving(says({"results": []})) as server:
+
+        async def work(engine: Any) -> None:
+            await engine.search(QUERY, 1)
+            _damage(home)
+            with pytest.raises(SearchError, match="cannot be counted"):
+                await engine.search(QUERY, 2)
+
+        use(settings("brave", server.origin, price=5.0), work)
+        assert len(server.asked) == 1
+
+
+def test_every_try_is_counted_before_it_leaves(home: Path) -> None:
+    seen: list[int] = []
+    with serving(Says(status=500)) as server:
+        search = settings("brave", server.origin, per_month=4, price=5.0)
+
+        async def work(engine: Any) -> None:
+            assert engine.price == 0.005
+            for kind in ("down", "spent"):
+                with pytest.raises(SearchError) as caught:
+                    await engine.search(QUERY, 1)
+                assert caught.value.kind == kind
+                seen.append(len(server.asked))
+                time.now += 60
+
+        time = Time()
+        use(search, work, time)
+    # Three tries, and the fourth request of the month.
+    assert seen == [3, 4]
+    spending = choose.spending_of(search, time)
+    assert spending is not None
+    assert spending.so_far().requests == 4
+    assert spending.so_far().cost == pytest.approx(0.02)
+
+
+def test_nothing_is_opened_without_a_budget_or_in_the_lab(home: Path) -> None:
+    with serving(says({"results": []})) as server:
+        ask(settings("brave", server.origin))
+        search = settings("brave", server.origin, per_month=1, price=1.0)
+        use(search, lambda engine: engine.search(QUERY, 1), lab=True)
+    assert not home.parent.exists()
+    assert choose.spending_of(SearchSettings(engine="brave", key_env="THE_KEY"), Time()) is None
+
+
+def test_two_questions_at_once_take_turns(home: Path) -> None:
+    with serving(says({"results": []}, delay=0.05)) as server:
+        time = Time()
+
+        async def work(engine: Any) -> None:
+            await asyncio.gather(engine.search(QUERY, 1), engine.search(QUERY, 2))
+
+        use(settings("brave", server.origin, per_minute=30, per_month=9), work, time)
+        assert len(server.asked) == 2
+    assert time.slept == [2.0]
