@@ -293,7 +293,8 @@ class Example:
     topics: tuple[float, ...] = ()
     """The verdict's score for each topic, where there are several."""
     foreign: bool = False
-    """The target is 0 for the page's language: it tells of links, and nothing of the topic."""
+    """The target is 0 for the page's language, or because it is a copy: it tells of links, and
+    nothing of the topic."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from honeyguide.learning.drift import Drift
 from honeyguide.learning.gate import HeldBack, tried
 from honeyguide.learning.pool import Pool
 from honeyguide.learning.school import School
-from honeyguide.learning.teachers import teacher
+from honeyguide.learning.teachers import Everything, teacher
 from honeyguide.learning.trainer import Trainer
 from honeyguide.store.generations import pack, unpack
 from honeyguide.types import Copy, Example, Habits, Link, Page, Url, Verdict, Visit
@@ -49,6 +49,15 @@ def test_nothing_is_learned_from_failures_and_copies() -> None:
         assert teacher(kind, {}).teach(visit(None, None)) is None
     assert teacher("automatic", {}).teach(visit(0.9, copy=Copy(URL, True))) is None
     assert teacher("none", {URL: (1.0, "user")}).teach(visit(0.9)) is None
+
+
+def test_a_copy_tells_that_its_link_brought_nothing() -> None:
+    copied = Everything().teach(visit(0.9, copy=Copy(URL, True)))
+    assert copied is not None
+    assert (copied.target, copied.foreign) == (0.0, True)
+    first = Everything().teach(visit(0.9))
+    assert first is not None
+    assert (first.target, first.foreign) == (0.9, False)
 
 
 @dataclass(frozen=True)

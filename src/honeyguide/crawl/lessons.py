@@ -7,6 +7,7 @@ The ring tells of every visit and asks now and then; everything else about learn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from honeyguide import registry
 from honeyguide.config import Settings
@@ -233,11 +234,11 @@ class Lessons:
     def _earlier(self) -> Iterator[Visit]:
         newest = self._store.counts().visits
         for row in self._store.visits(page=True, since=max(0, newest - _RECALLED)):
-            if row.verdict is not None and row.copy_of is None:
+            if row.verdict is not None:
                 page = self._page(row)
                 if page is not None:
-                    verdict = Verdict(row.verdict, ungated=row.ungated)
-                    yield Visit(row.link, row.at, page=page, verdict=verdict)
+                    followed = row.followed(Verdict(row.verdict, ungated=row.ungated))
+                    yield replace(followed, page=page)
 
 
 _EVERYTHING = Everything()

@@ -68,12 +68,17 @@ class Nobody:
 @dataclass(frozen=True)
 class Everything:
     """Every page as it was judged: for strategies that learn from all visits, and as a background
-    against which good pages stand out. One in another language brought nothing, and is marked."""
+    against which good pages stand out. One in another language brought nothing, nor did a copy of
+    another page: both are marked. Without them, links of a session-id trap would go on looking as
+    good as the page that they repeat."""
 
     def teach(self, visit: Visit) -> Example | None:
-        if visit.page is None or visit.verdict is None or visit.copy is not None:
+        if visit.page is None or visit.verdict is None:
             return None
         score, _, topics, ungated = visit.verdict
+        barren = ungated is not None or visit.copy is not None
+        if visit.copy is not None:
+            score, topics = 0.0, (0.0,) * len(topics)
         return Example(
             visit.link,
             visit.page,
@@ -81,7 +86,7 @@ class Everything:
             "visit",
             _elapsed(visit),
             topics=topics,
-            foreign=ungated is not None,
+            foreign=barren,
         )
 
 

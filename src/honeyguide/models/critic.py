@@ -82,7 +82,7 @@ def shown(examples: Sequence[Example], few: int) -> Shown:
     if good >= few and len(known) - good >= few:
         # Pages that people called bad say it better than any that were only seen.
         return Shown(list(known.values()), [], good)
-    visits = settled(e for e in examples if e.by == "visit")
+    visits = settled(e for e in examples if e.by == "visit" and not e.foreign)
     beside = [e for url, e in visits.items() if url not in known][-_BESIDE:]
     return Shown(list(known.values()), beside if len(beside) >= _LEAST else [], good)
 

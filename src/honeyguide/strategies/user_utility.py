@@ -245,7 +245,9 @@ class UserUtility:
         said = []
         for mark, pair in zip(marks, pairs, strict=True):
             utility = rated.get(pair.link.url, known.get(mark))
-            if utility is None and phi and (pair.page.text or pair.page.headings):
+            if pair.foreign:
+                utility = pair.target
+            elif utility is None and phi and (pair.page.text or pair.page.headings):
                 utility = float(phi.model.predict(phi.row(pair.page, finder)[None, :])[0])
             said.append(min(1.0, max(0.0, pair.target if utility is None else utility)))
         utilities = np.array(said, np.float32)
