@@ -55,7 +55,7 @@ def scattered() -> tuple[WebSpec, ...]:
     """Made webs of forums and blogs that nobody links to; an engine knows all of them."""
     rest = "hosts=300,pages=6000,scattered=0.98,zipf=0.4,focus=0.9,islands=0,mirrors=0,errors=0"
     return tuple(
-        WebSpec(f"scattered {seed}", made=f"seed={seed},{rest}", reach=1.0) for seed in (41, 42)
+        WebSpec(f"scattered {seed}", made=f"seed={seed},{rest}", reach=1.0) for seed in (43, 44)
     )
 
 

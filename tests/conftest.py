@@ -17,6 +17,16 @@ settings.register_profile("house", deadline=None)
 settings.load_profile("house")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the user agreed to and spent is not touched by tests, nor does it touch them."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(home / "state"))
+        patch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+        yield
+
+
 @contextmanager
 def opened() -> Iterator[Site]:
     """A local web; the test is skipped where the machine has one loopback address only."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from honeyguide import tongues
 from honeyguide.errors import ConfigError
+from honeyguide.search_settings import leads_away
 from honeyguide.several import MOST
 
 if TYPE_CHECKING:
@@ -78,6 +79,11 @@ def _check_search(settings: Settings, where: str) -> None:
         if not query.strip() or len(query) > _QUERY:
             raise ConfigError(
                 f"{where}: search.queries[{place}] must be a query of at most {_QUERY} characters"
+            )
+        if leads_away(query):
+            raise ConfigError(
+                f"{where}: search.queries[{place}] has a word that begins with !!, which sends the "
+                "question to another engine; leave the !! out"
             )
 
 

@@ -21,13 +21,16 @@ class SearchSettings:
     """Its address. searxng: https://host/search; brave: known; json: a template with {query} and,
     where it has them, {page}, {offset}, {count} and {key}."""
     key_env: str = "HONEYGUIDE_SEARCH_KEY"
-    """Variable of the environment that holds the key."""
+    """Variable of the environment that holds the key; begins with HONEYGUIDE_."""
     key_file: str = ""
-    """File that holds it, outside the collection."""
+    """File that holds it, in ~/.config/honeyguide."""
     queries: tuple[str, ...] = ()
     """Your own queries; they are asked first."""
     compose: bool = True
     """Make further queries out of what good pages have in common."""
+    private: bool = False
+    """Words of your own files and of pages in private networks may be asked, too; otherwise only
+    you ask them."""
     mode: Literal["joint", "search_only"] = "joint"
     """Follow links and ask, or visit only what the engine finds."""
     language: str = ""
@@ -39,7 +42,7 @@ class SearchSettings:
     price: float = 0.0
     """What 1,000 requests cost, in your currency."""
     most_queries: int = 200
-    """Most different queries in the collection."""
+    """Most different queries in the collection, people's own included."""
     header: str = ""
     """json: the header that takes the key; not given: {key} in the template."""
     results: str = "results"
@@ -55,6 +58,12 @@ class SearchSettings:
     def alone(self) -> bool:
         """Whether only the engine brings pages."""
         return bool(self.engine) and self.mode == "search_only"
+
+
+def leads_away(query: str) -> bool:
+    """Whether a word of it begins with ``!!``, by which SearXNG sends whoever asks, and what he
+    asks, to another engine or straight to the first result: no answer for a program."""
+    return any(word.startswith("!!") for word in query.split())
 
 
 def told(search: SearchSettings, topic: TopicSettings) -> SearchSettings:

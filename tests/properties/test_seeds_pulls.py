@@ -55,4 +55,4 @@ def test_it_is_bounded_repeatable_and_asks_no_page_twice(steps: list[object], mo
         assert 0 <= arm.mean <= 1
         assert 0 <= arm.fresh <= arm.urls
     assert told(steps, most)[1] == asked
-    assert all(0 <= one.expected <= 1 for one in pulls.suggestions())
+    assert all(0 <= (one.expected or 0) <= 1 for one in pulls.suggestions())

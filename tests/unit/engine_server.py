@@ -128,7 +128,7 @@ class Time:
 
 def settings(engine: str, origin: str, **more: Any) -> SearchSettings:
     """An engine of that kind at that address; ``json-header`` and ``json-address`` with a key."""
-    plain = SearchSettings(engine=engine, per_minute=0, key_env="THE_KEY")
+    plain = SearchSettings(engine=engine, per_minute=0, key_env="HONEYGUIDE_THE_KEY")
     found = {
         "searxng": replace(plain, url=f"{origin}/search"),
         "brave": replace(plain, url=f"{origin}/res/v1/web/search"),
@@ -205,7 +205,7 @@ def look_through(error: SearchError) -> None:
 @contextmanager
 def nothing_told(patch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Whatever is done meanwhile, the key is in no log."""
-    patch.setenv("THE_KEY", KEY)
+    patch.setenv("HONEYGUIDE_THE_KEY", KEY)
     with caplog.at_level(logging.DEBUG):
         yield
     assert_without_key(caplog.text, *(repr(vars(record)) for record in caplog.records))

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.create import create
+from honeyguide.crawl.engine_state import agree
 
 EVIL = "\x1b[31mred\x07 \u202e<b>bold</b>"
 
@@ -85,10 +86,12 @@ def search_site() -> Iterator[SearchSite]:
 def asking(folder: Path, url: str, **search: Any) -> Collection:
     """A collection about honey that may ask that engine, as often as it likes."""
     table = {"engine": "searxng", "url": url, "per_minute": 0.0} | search
-    return create(
+    made = create(
         folder,
         seeds=["https://a.example/"],
         keywords=["honey", "bee"],
         contact="a@example.org",
         search={key: value for key, value in table.items() if value != ""},
     )
+    agree(made.settings, made.folder)
+    return made

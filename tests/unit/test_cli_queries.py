@@ -44,7 +44,7 @@ def test_a_query_is_asked_kept_and_shown(told: Told, engine: SearchSite) -> None
     assert engine.asked == [("wax moth", 1), ("wax moth", 2), ("hive --", 1), ("hive --", 2)]
     assert "https://wax1.example/3" in said.out
     assert "https://wax2.example/3" in said.out
-    assert "20 results, 20 new" in said.err
+    assert "20 results, 20 not visited yet" in said.err
     assert "honeyguide crawl h" in said.err
     with Store.open(Path("h"), "read") as store:
         kept = [(s.query, s.page, s.by, s.outcome, len(hits)) for s, hits in store.searches.since()]
@@ -67,7 +67,7 @@ def test_for_machines(told: Told, engine: SearchSite) -> None:
     assert (row["by"], row["pages"], row["results"], row["fresh"]) == ("ada", 1, 10, None)
     assert listed["spent"]["requests"] == 1
     found = json.loads(told("queries", "suggest", "h", "--json").out)
-    assert {s["query"] for s in found["suggestions"]} == {"honey bee", "honey", "bee"}
+    assert {s["query"] for s in found["suggestions"]} == {"honey bee", "honey"}
     assert json.loads(told("queries", "test", "h", "--json").out)["ok"] is True
 
 
@@ -232,3 +232,68 @@ def test_a_new_collection_may_ask(told: Told) -> None:
     said = told("new", "c", *base, "--query", "bee diary")
     assert (said.code, "--search-engine" in said.err) == (2, True)
     assert not Path("c").exists()
+
+
+def byhand(folder: Path, url: str, **search: object) -> None:
+    """A collection as a stranger gives it, or as somebody writes it."""
+    asking(folder, "https://searx.example/search")
+    file = folder / "topic.toml"
+    text = file.read_text("utf-8").replace("https://searx.example/search", url)
+    more = "".join(f"{key} = {json.dumps(value)}\n" for key, value in search.items())
+    file.write_text(text.replace("[search]\n", f"[search]\n{more}"), "utf-8")
+
+
+def test_what_stands_in_the_file_must_be_allowed(
+    told: Told, engine: SearchSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.cwd() / "config"))
+    monkeypatch.setenv("HONEYGUIDE_SEARCH_KEY", KEY)
+    byhand(Path("h"), engine.url, header="X-Key")
+    for words in (("queries", "test"), ("queries", "run"), ("crawl",)):
+        said = told(*words, "h", *(["wax"] if words[-1] == "run" else []))
+        assert said.code == 2
+        for part in ("http://127.0.0.1", "HONEYGUIDE_SEARCH_KEY", "honeyguide queries allow h"):
+            assert part in said.err
+    assert engine.asked == []
+    refused = told("queries", "allow", "h")
+    assert (refused.code, "add --yes" in refused.err) == (2, True)
+    assert "HONEYGUIDE_SEARCH_KEY" in refused.err
+    assert told("queries", "test", "h").code == 2
+    done = json.loads(told("queries", "allow", "h", "--yes", "--json").out)
+    assert (done["allowed"], done["key"]) == (True, "HONEYGUIDE_SEARCH_KEY")
+    assert told("queries", "test", "h").code == 0
+    assert len(engine.asked) == 1
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_it_shows_what_it_is_about_and_asks(
+    told: Told, engine: SearchSite, monkeypatch: pytest.MonkeyPatch, answer: bool
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.cwd() / "config"))
+    byhand(Path("h"), engine.url)
+    monkeypatch.setattr("honeyguide.cli.allow.sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("honeyguide.cli.allow.typer.confirm", lambda *_, **__: answer)
+    said = told("queries", "allow", "h")
+    assert said.code == 0
+    assert "in your own network" in said.err
+    assert "no key" in said.err
+    assert told("queries", "test", "h").code == (0 if answer else 2)
+
+
+def test_who_types_the_address_agreed(told: Told, engine: SearchSite) -> None:
+    made = told("new", "h", "-k", "honey", "--search-url", engine.url, "-c", "a@example.org")
+    assert made.code == 0, made.err
+    assert told("queries", "test", "h").code == 0
+    assert len(engine.asked) == 1
+
+
+def test_a_broken_list_of_agreements_is_told(
+    told: Told, engine: SearchSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.cwd() / "config"))
+    Path("config/honeyguide").mkdir(parents=True)
+    Path("config/honeyguide/engines.json").write_text("{")
+    made = told("new", "h", "-k", "honey", "--search-url", engine.url, "-c", "a@example.org")
+    assert (made.code, "Move it away" in made.err) == (0, True)
+    said = told("queries", "test", "h")
+    assert (said.code, "Move it away" in said.err) == (2, True)

@@ -175,11 +175,11 @@ def test_an_engine_that_hangs_is_left(tmp_path: Path) -> None:
 
 def test_asking_keeps_its_pace(tmp_path: Path) -> None:
     times: list[float] = []
-    web = scattered(30)
+    web = scattered(60)
 
     def say(count: int, *_: object) -> object:
         times.append(web.now())
-        return results(urls(30)[count * 3 - 3 : count * 3], more=count < 10)
+        return results(urls(60)[count * 6 - 6 : count * 6], more=count < 10)
 
     slow = {**ALONE, "per_minute": 2.0}
     crawl(tmp_path, web, MadeEngine(say), search=slow)  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.cli.explain import _facts
+from honeyguide.cli.status import between as told_between
 from honeyguide.cli.status import coverage, lines
 from honeyguide.config import parse
 from honeyguide.crawl.explain import explain
@@ -81,7 +82,6 @@ def test_a_strangers_rows_do_no_harm(tmp_path: Path) -> None:
         assert [hit.url for hit in hits] == ["http://b.test/"]
         assert store.searches.wanted() == []
         store.searches.sums()
-        list(store.searches.visited())
 
 
 def test_who_found_what(tmp_path: Path) -> None:
@@ -98,9 +98,8 @@ def test_who_found_what(tmp_path: Path) -> None:
     with Store.open(tmp_path, "read") as store:
         found = store.searches.channels()
         assert found in (Channels(2, 2, 1), Channels(1, 2, 0))  # h1 may be visited before h0
-        assert store.searches.worth("honey bee").fetched == 3
-        assert store.searches.worth("nobody asked") == Worth(0, 0.0)
-        assert sorted(query for query, _ in store.searches.visited()) == ["honey bee"] * 3
+        assert store.searches.worth([1]).fetched == 3
+        assert store.searches.worth([7]) == store.searches.worth([]) == Worth(0, 0, 0.0)
     assert report.estimate.channels == between(*found)
     assert json.dumps(_facts(report.estimate))
     settings = parse({"topic": {"keywords": ["bee"]}, "search": {"engine": "searxng"}})
@@ -138,8 +137,9 @@ def test_status_tells_what_went_wrong(tmp_path: Path) -> None:
     crawl(tmp_path, scattered(1), MadeEngine(failing("spent")), search=alone)
     with Store.open(tmp_path, "read") as store:
         found = status(store, parse({}), 5)
-    assert "1 not answered" in "\n".join(lines(found))
-    assert "the last one failed: spent: it said so" in "\n".join(lines(found))
+    told = "\n".join(lines(found))
+    assert "0 queries asked in 0 requests (0 this month)" in told, "it never left"
+    assert "the last one failed: spent: it said so" in told
 
 
 def test_chapman_on_a_worked_case() -> None:
@@ -159,12 +159,24 @@ def test_chapman_is_never_less_than_was_found(links: int, search: int, both: int
     assert found.error >= 0
 
 
-def test_what_a_search_found_is_captured() -> None:
-    one, other = Coverage(), Coverage()
-    for _ in range(20):
-        one.count(True, "a.test", "search", 1)
-        other.count(True, "a.test", "seed", 1)
-    assert one.record() != other.record()
+def test_a_page_of_results_is_no_page_that_links() -> None:
+    """Found by a search and by one link: captured once, like what one link led to."""
+    found, alone, both = Coverage(), Coverage(), Coverage()
+    for n in range(120):
+        found.count(True, f"{n}.test", "search", 1)
+        alone.count(True, f"{n}.test", "link", 1)
+        both.count(True, f"{n}.test", "search", 2)
+    assert both.record() == alone.record() != found.record()
+    told = found.estimate(8)
+    assert "linked" not in told.why
+    assert (told.total, told.low <= told.total <= told.high) == (pytest.approx(128), True)
+
+
+@pytest.mark.parametrize("found", [(40, 30, 0), (40, 30, 4), (117, 0, 0), (20, 20, 20)])
+def test_too_little_in_both_tells_nothing(found: tuple[int, int, int]) -> None:
+    said = told_between(between(*found))
+    assert said.endswith(f"both {found[2]}: too little to tell how many there are")
+    assert "±" not in said
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ SAID = 'lupus "living with" -"side effects"'
 
 @pytest.fixture(autouse=True)
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("THE_KEY", KEY)
+    monkeypatch.setenv("HONEYGUIDE_THE_KEY", KEY)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_a_json_api_is_asked() -> None:
     nested = {"data": {"hits": [{"doc": {"href": "http://a.test/x"}, "t": "T"}]}}
     with serving(says(nested)) as server:
         search = SearchSettings(
-            engine="json", per_minute=0, key_env="THE_KEY", language="de",
+            engine="json", per_minute=0, key_env="HONEYGUIDE_THE_KEY", language="de",
             url=f"{server.origin}/{{key}}/s?q={{query}}&o={{offset}}&f={{first}}&n={{count}}"
             "&k={key}&l={language}&p={page}",
             results="data.hits", link="doc.href", title="t", snippet="",
@@ -179,7 +179,9 @@ def test_a_key_has_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_key_that_would_go_out_in_the_open(caplog: pytest.LogCaptureFixture) -> None:
-    search = SearchSettings(engine="brave", url="http://far.example/search", key_env="THE_KEY")
+    search = SearchSettings(
+        engine="brave", url="http://far.example/search", key_env="HONEYGUIDE_THE_KEY"
+    )
     choose.engine_of(search, None, Time())  # type: ignore[arg-type]
     assert "unencrypted" in caplog.text
     assert KEY not in caplog.text

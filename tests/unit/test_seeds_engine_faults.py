@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from honeyguide.errors import ConnectError, SearchError
 from honeyguide.seeds.choose import engine_of
 from honeyguide.seeds.engine import Found
-from honeyguide.seeds.line import BACKOFF
-from honeyguide.types import Request, Response
+from honeyguide.seeds.line import BACKOFF, Line
+from honeyguide.types import Request, Response, Url
 from tests.unit.engine_server import (
     ENGINES,
     KEY,
@@ -240,3 +242,33 @@ def test_an_error_that_knows_the_key() -> None:
         asyncio.run(engine.search(QUERY, 1))
     look_through(caught.value)
     assert caught.value.detail == "could not reach it with [key]"
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_of_a_refused_key_the_engine_says_nothing_here(status: int) -> None:
+    """It may say it in any form: backwards, in parts, by the name of its owner."""
+    error = failing("json-header", says({"message": f"bad key {KEY[::-1]}"}, status=status))
+    assert error.detail == f"it answered {status}"
+
+
+def test_large_answers_are_read_beside_the_crawl() -> None:
+    """Small ones at once, so that simulated time stays what it is."""
+    here = threading.get_ident()
+    read: list[bool] = []
+
+    class Echo:
+        def __init__(self, size: int) -> None:
+            self.body = b'{"results":[' + b"1," * (size // 2) + b"1]}"
+
+        async def fetch(self, request: Request) -> Response:
+            return Response(request.url, 200, (), b"", self.body, b"", b"", "", 0.0, 0.0)
+
+        async def aclose(self) -> None: ...
+
+    def reading(raw: Raw) -> Found:
+        read.append(threading.get_ident() == here)
+        return Found(())
+
+    for size in (1_000, 190_000, 210_000, 1_900_000):
+        asyncio.run(Line(Echo(size), Time()).ask(Url("http://a.test/"), reading))
+    assert read == [True, True, False, False]

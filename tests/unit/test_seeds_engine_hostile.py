@@ -43,17 +43,17 @@ def test_too_large(kind: str) -> None:
     body = gzip.compress(b'{"results":"' + b"a" * 20_000_000 + b'"}')
     error = failing(kind, Says(body, headers=(("Content-Encoding", "gzip"),)))
     assert error.kind == "garbage"
-    assert failing(kind, Says(b"[" * 10_000_001)).kind == "garbage"
+    assert failing(kind, Says(b"[" * 2_000_001)).kind == "garbage"
 
 
-def test_a_million_results(kind: str) -> None:
+def test_very_many_results(kind: str) -> None:
     one = b'{"url":"http://a.test/%d"}'
-    entries = b",".join([*(one % n for n in range(200)), *([b"{}"] * 999_800)])
+    entries = b",".join([*(one % n for n in range(200)), *([b"{}"] * 599_800)])
     opens = b'{"web":{"results":[' if kind == "brave" else b'{"results":['
     body = opens + entries + (b"]}}" if kind == "brave" else b"]}")
     with serving(Says(body)) as server:
         found = ask(settings(kind, server.origin))
-    assert (len(found.results), found.dropped) == (100, 999_900)
+    assert (len(found.results), found.dropped) == (100, 599_900)
 
 
 def test_hostile_entries(kind: str) -> None:
@@ -68,7 +68,7 @@ def test_hostile_entries(kind: str) -> None:
         entry(kind, " http://b.test/1 ", {"a": 1}, ["x"]),
         entry(kind, "http://b.test/2", "<img src=x onerror=alert(1)>T\0i\u202et\ud800le",
               "&lt;script&gt;alert(1)&lt;/script&gt; &#0; <b <b>>x</b>"),
-        entry(kind, "http://b.test/3", "t" * 1_000_000, "&amp;" * 500_000),
+        entry(kind, "http://b.test/3", "t" * 300_000, "&amp;" * 100_000),
         entry(kind, "http://b.test/4", f"your key {KEY}", f"<b>s3cr/t</b>+KEY=for&amp;tests {KEY}"),
         entry(kind, "http://127.0.0.1:1/admin", "for the fence to judge"),
     ]  # fmt: skip

@@ -60,6 +60,29 @@ def test_it_is_taken_out_of_any_text(form: object) -> None:
     assert cleaned.endswith(" after")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Token token=k3y/SECRET+abc", "k3y/SECRET+abc"),
+        ("ApiKey name:k3y/SECRET:abc", "k3y/SECRET:abc"),
+        ('Token token="k3y/SECRET+abc"', "k3y/SECRET+abc"),
+        ("Basic " + b64encode(b"ada:pass:word").decode(), "pass:word"),
+        ("Basic " + b64encode(b"ada:pass:word").decode().rstrip("="), "ada:pass:word"),
+        ("Basic " + b64encode("ada:pässwörd".encode()).decode(), "pässwörd"),
+        ("k3y/SECRET+abc", quote(quote("k3y/SECRET+abc", safe=""), safe="")),
+        ("k3y/SECRET+abc", b"k3y/SECRET+abc".hex()),
+        ("k3y/SECRET+abc", b"k3y/SECRET+abc".hex().upper()),
+        ("k3y/SECRET+abc==", "k3y/SECRET+abc"),
+    ],
+)
+def test_its_parts_are_taken_out(text: str, shown: str) -> None:
+    assert Key(text).redacted(f"it was {shown}, was it?") == "it was [key], was it?"
+
+
+def test_short_parts_are_left() -> None:
+    assert Key("user=name:abc").redacted("abc and name:a") == "abc and name:a"
+
+
 def test_accounts() -> None:
     one, other = Key("first-key"), Key("second-key")
     assert one.account(b"1" * 16) == Key("first-key").account(b"1" * 16)
@@ -68,29 +91,48 @@ def test_accounts() -> None:
 
 
 def test_from_the_environment() -> None:
-    settings = SearchSettings(key_env="K")
-    assert key_of(settings, environ={"K": " the-key\n"}).reveal() == "the-key"
+    settings = SearchSettings(key_env="HONEYGUIDE_K")
+    assert key_of(settings, environ={"HONEYGUIDE_K": " the-key\n"}).reveal() == "the-key"
     assert not key_of(settings, environ={})
     assert not key_of(SearchSettings(key_env=""), environ={"": "the-key"})
     for bad in ("two\nlines-of-it", "tiny", "ünfit-key", "x" * 5000, "nul\0-key"):
-        with pytest.raises(ConfigError, match="K: the key must be") as caught:
-            key_of(settings, environ={"K": bad})
+        with pytest.raises(ConfigError, match="HONEYGUIDE_K: the key must be") as caught:
+            key_of(settings, environ={"HONEYGUIDE_K": bad})
         assert bad not in str(caught.value)
         assert caught.value.__cause__ is None
 
 
+@pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "honeyguide_key", "XHONEYGUIDE_KEY"])
+def test_a_stranger_names_no_other_variable(name: str) -> None:
+    with pytest.raises(ConfigError, match="Keep the key in HONEYGUIDE_SEARCH_KEY") as caught:
+        key_of(SearchSettings(key_env=name), environ={name: "the-secret"})
+    assert "the-secret" not in str(caught.value)
+
+
+def test_a_stranger_names_no_other_file(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "token"
+    other.write_text("their-token")
+    for name in (other, file.parent / ".." / ".." / "token", f"{file.parent}-other/key"):
+        with pytest.raises(ConfigError, match="Put the key there") as caught:
+            key_of(SearchSettings(key_file=str(name)))
+        assert str(file.parent) in str(caught.value)
+        assert "their-token" not in str(caught.value)
+
+
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "elsewhere" / "key"
-    path.parent.mkdir()
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    path = tmp_path / "config" / "honeyguide" / "key"
+    path.parent.mkdir(parents=True)
     path.write_text("file-key\n")
     path.chmod(0o600)
     return path
 
 
 def test_from_a_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    settings = SearchSettings(key_file=str(file), key_env="K")
-    assert key_of(settings, file.parent.parent / "c", {"K": "other-key"}).reveal() == "file-key"
+    settings = SearchSettings(key_file=str(file), key_env="HONEYGUIDE_K")
+    told = {"HONEYGUIDE_K": "other-key", "XDG_CONFIG_HOME": str(file.parents[1])}
+    assert key_of(settings, file.parents[2] / "c", told).reveal() == "file-key"
     assert caplog.text == ""
     file.chmod(0o644)
     assert key_of(settings).reveal() == "file-key"
@@ -99,8 +141,10 @@ def test_from_a_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_home(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(file.parent))
-    assert key_of(SearchSettings(key_file="~/key")).reveal() == "file-key"
+    monkeypatch.setenv("HOME", str(file.parents[2]))
+    monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
+    file.parents[1].rename(file.parents[2] / ".config")
+    assert key_of(SearchSettings(key_file="~/.config/honeyguide/key")).reveal() == "file-key"
 
 
 @pytest.mark.parametrize(
@@ -123,11 +167,11 @@ def test_files_that_are_none(file: Path) -> None:
     ring.symlink_to(ring)
     for name, words in (
         (file.parent, "directory"), (pipe, "no ordinary file"), (file / "x", "cannot be read"),
-        (file.with_name("none"), "No such file"), ("key", "whole path"), ("/a\0b", "cannot"),
-        (ring, "cannot be read"), ("/dev/zero", "no ordinary file"),
+        (file.with_name("none"), "No such file"), ("key", "whole path"),
+        (f"{file}\0", "cannot"), (ring, "cannot be read"), ("/dev/zero", "Put the key there"),
     ):  # fmt: skip
         with pytest.raises(ConfigError) as caught:
-            key_of(SearchSettings(key_file=str(name)), file.parent.parent / "collection")
+            key_of(SearchSettings(key_file=str(name)), file.parents[2] / "collection")
         assert words in str(caught.value)
 
 
@@ -138,14 +182,14 @@ def test_a_key_inside_the_collection(file: Path, tmp_path: Path) -> None:
     linked.symlink_to(file.parent)
     out = tmp_path / "collection"
     out.mkdir()
-    (out / "key").symlink_to(file)
+    (out / "key").write_text("file-key")
+    leads = file.with_name("leads")
+    leads.symlink_to(out / "key")
     for settings, folder in (
         (inside, file.parent),
         (inside, linked),
         (inside, tmp_path),
-        (SearchSettings(key_file=str(linked / "key")), file.parent),
-        (SearchSettings(key_file=str(out / "key")), out),
-        (SearchSettings(key_file=f"{out}/../elsewhere/key"), file.parent),
+        (SearchSettings(key_file=str(leads)), out),
     ):
         with pytest.raises(ConfigError, match="inside the collection"):
             key_of(settings, folder)

@@ -118,8 +118,8 @@ def test_old_rewards_fade() -> None:
 
 def test_two_pages_in_a_row_without_news_stop_a_query() -> None:
     pulls = offered(LUPUS)
-    for fresh in (10, 0, 2, 0):
-        pulls.answered(LUPUS, 1, 10, fresh, 0.5, True)
+    for fresh in (20, 1, 4, 1):
+        pulls.answered(LUPUS, 1, 20, fresh, 0.5, True)
         assert not pulls.arms()[0].stopped
     pulls.answered(LUPUS, 5, 20, 1, 0.5, True)
     assert pulls.arms()[0].stopped == "two pages in a row: hardly anything new"

@@ -26,7 +26,7 @@ MARCH = datetime(2026, 3, 31, 23, 59, 0, tzinfo=UTC).timestamp()
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setenv("THE_KEY", KEY)
+    monkeypatch.setenv("HONEYGUIDE_THE_KEY", KEY)
     return tmp_path / "state" / "honeyguide" / "spending.sqlite"
 
 
@@ -172,11 +172,29 @@ def test_every_try_is_counted_before_it_leaves(home: Path) -> None:
 
 def test_nothing_is_opened_without_a_budget_or_in_the_lab(home: Path) -> None:
     with serving(says({"results": []})) as server:
-        ask(settings("brave", server.origin))
+        ask(settings("searxng", server.origin))
         search = settings("brave", server.origin, per_month=1, price=1.0)
         use(search, lambda engine: engine.search(QUERY, 1), lab=True)
     assert not home.parent.exists()
-    assert choose.spending_of(SearchSettings(engine="brave", key_env="THE_KEY"), Time()) is None
+    free = SearchSettings(engine="searxng", url="http://a.test/", key_env="HONEYGUIDE_THE_KEY")
+    assert choose.spending_of(free, Time()) is None, "its key is not sent"
+
+
+def test_whoever_uses_the_key_is_counted(home: Path) -> None:
+    """Also where no budget is set, and whatever the engine is called: the bill is one."""
+    with serving(says({"web": {"results": []}, "results": []})) as server:
+        plain = settings("brave", server.origin)
+        other = settings("json-header", server.origin, per_month=3)
+        ask(plain)
+        ask(other)
+        limited = settings("brave", server.origin, per_month=3)
+        ask(limited)
+        for search in (limited, other):
+            with pytest.raises(SearchError, match="3 requests"):
+                ask(search)
+        assert len(server.asked) == 3
+        elsewhere = settings("brave", "http://other.test", per_month=3)
+        assert choose.spending_of(elsewhere, Time()).so_far().requests == 0  # type: ignore[union-attr]
 
 
 def test_two_questions_at_once_take_turns(home: Path) -> None:

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from honeyguide.cli.words import console, count, plain
+from honeyguide.cli.words import console, count, hour, plain
 from honeyguide.crawl.progress import Progress
 
 _EVERY_S = 10.0
@@ -66,11 +66,14 @@ class Display:
             self._tell(progress, rate, now)
 
     def drawn(self, progress: Progress, rate: float, width: int, now: float) -> Group:
-        """At most three lines: the numbers, what goes on, and the latest failure."""
+        """At most four lines: the numbers, what goes on, an engine that is silent, and the latest
+        failure."""
         lines = [_fitting(self._numbers(progress, rate), width)]
         going_on = _fitting([Text(text) for text in doing(progress, now)], width - 2)
         if going_on.plain:
             lines.append(Text("  ").append_text(going_on))
+        if progress.unanswered:
+            lines.append(Text("  ").append_text(_fitting(list(map(Text, silent(progress))), width)))
         if progress.last_failure:
             lines.append(Text(f"  {plain(progress.last_failure)}", style="dim"))
         for line in lines:
@@ -111,9 +114,19 @@ class Display:
             f"(harvest {progress.harvest:.0%}), {rate:.1f} visits/s, "
             f"{count(progress.waiting, 'link')} waiting, {count(progress.sites, 'site')}"
             + (f", {sum(progress.foreign.values())} in other languages" if progress.foreign else "")
-            + (f", {progress.asked} questions asked" if progress.asked else "")
+            + (f", {count(progress.asked, 'question')} asked" if progress.asked else "")
+            + (f" · {next(silent(progress))}" if progress.unanswered else "")
             + (" · stopping" if progress.stopping else "")
         )
+
+
+def silent(progress: Progress) -> Iterator[str]:
+    """That the search engine does not answer, and when it is asked again; and again in fewer
+    words."""
+    soon = f"asked again at {hour(progress.ask_at)}" if progress.ask_at is not None else ""
+    again = soon or "not asked again in this run"
+    yield f"{plain(progress.unanswered)}; {again}"
+    yield f"the engine does not answer; {again}"
 
 
 def doing(progress: Progress, now: float) -> Iterator[str]:

@@ -38,10 +38,15 @@ def explain(
         out.print(f"A person labelled it {found.label:g}.")
     for finder in found.finders:
         page = "" if finder.page == 1 else f" on page {finder.page}"
-        so_far = f"{finder.mean:.2f} of {finder.fetched}" if finder.fetched else "nothing fetched"
+        so_far = (
+            f"{finder.relevant} of {finder.fetched} fetched results relevant, mean verdict "
+            f"{finder.mean:.2f}"
+            if finder.fetched
+            else "nothing fetched"
+        )
         out.print(
             f"Found by the query {plain(finder.query)} ({plain(finder.by)}): result "
-            f"{finder.place}{page} of {plain(finder.engine)}; yield of that query so far: {so_far}"
+            f"{finder.place}{page} of {plain(finder.engine)}; yield of that query: {so_far}"
         )
     for row in found.visits:
         what = f"HTTP {row.status}" if row.status else f"{row.failure}: {row.detail}"

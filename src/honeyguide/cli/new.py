@@ -162,7 +162,8 @@ def new(
     if lab:
         tables = {"fetch": {"lab": lab_address(lab)}, "politeness": {"loopback_delay_s": 0.0}}
     if search:
-        tables["search"] = search
+        # The lab's engine is nobody's who would be troubled by haste.
+        tables["search"] = search | ({"per_minute": 0.0} if lab else {})
     collection = create(
         folder,
         seeds=starts,
@@ -185,7 +186,7 @@ def new(
     )
     if collection.settings.crawl.strategy == "breadth" and not strategy:
         say(NO_WORDS)
-    for remark in remarks(collection.settings.topic):
+    for remark in (*remarks(collection.settings.topic), *_agreed(collection)):
         say(f"Note: {remark}")
     if as_json:
         typer.echo(json.dumps({"collection": str(collection.folder)}))
@@ -208,7 +209,23 @@ def _search(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
             "--query needs a search engine: add --search-engine searxng --search-url URL"
         )
     chosen = {"engine": engine or ("searxng" if url else ""), "url": url, "queries": asked}
+    if chosen["engine"]:
+        from honeyguide.seeds.choose import check
+
+        check(str(chosen["engine"]), url)
     return {key: value for key, value in chosen.items() if value}
+
+
+def _agreed(collection: Collection) -> list[str]:
+    """Who types an engine's address here wants it asked; what hinders that."""
+    from honeyguide.crawl.engine_state import agree
+    from honeyguide.errors import ConfigError
+
+    try:
+        agree(collection.settings, collection.folder)
+    except ConfigError as error:
+        return [str(error)]
+    return []
 
 
 def _placed(named: str) -> str:

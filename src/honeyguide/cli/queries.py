@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from honeyguide.cli.allow import allow
 from honeyguide.cli.options import Command, Group, Json, Name
 from honeyguide.cli.words import console, count, plain, quoted, say
 
@@ -37,7 +38,8 @@ def queries() -> None:
 def list_(name: Name, as_json: Json = False) -> None:
     """What was asked so far and what it brought; also while it is being crawled.
 
-    *mean* is the mean verdict of its results that were fetched, from 0 to 1.
+    *new* are results that the crawl did not know when it took them; *fetched*, those that were
+    visited, whenever that was and whoever led there; *mean* is their mean verdict, from 0 to 1.
 
     Examples:
 
@@ -72,27 +74,21 @@ def list_(name: Name, as_json: Json = False) -> None:
 
 
 def _table(rows: list[Asked]) -> None:
-    from rich.table import Table
-
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    priced = any(row.price for row in rows)
-    titles = ("query", "by", "pages", "results", "new", "fetched", "relevant", "mean", "cost", "")
-    for title in titles:
-        if title != "cost" or priced:
-            left = title in ("query", "by", "")
-            table.add_column(title, justify="left" if left else "right", no_wrap=not left)
+    """Each query on a line of its own: nothing is cut, on a narrow terminal or in a file."""
+    out = console()
+    titles = ["pages", "results", "new", "fetched", "relevant", "mean"]
+    titles += ["cost"] if any(row.price for row in rows) else []
+    widths = [max(6, len(title)) for title in titles]
+    cells = zip(titles, widths, strict=True)
+    out.print(" ".join(title.rjust(width) for title, width in cells) + "  by", style="dim")
     for row in rows:
-        fresh = "–" if row.fresh is None else row.fresh
-        numbers = (row.pages, row.results, fresh, row.fetched, row.relevant)
-        table.add_row(
-            plain(row.query),
-            plain(row.by),
-            *map(str, numbers),
-            "–" if row.mean is None else f"{row.mean:.2f}",
-            *([f"{row.price:.3f}"] if priced else []),
-            f"stopped: {plain(row.stopped)}" if row.stopped else "",
-        )
-    console().print(table)
+        fresh = "–" if row.fresh is None else str(row.fresh)
+        mean = "–" if row.mean is None else f"{row.mean:.2f}"
+        numbers = [str(row.pages), str(row.results), fresh, str(row.fetched), str(row.relevant)]
+        shown = zip([*numbers, mean, f"{row.price:.3f}"], widths, strict=False)
+        by = plain(row.by) + (f" · stopped: {plain(row.stopped)}" if row.stopped else "")
+        out.print(plain(row.query), style="bold")
+        out.print(" ".join(cell.rjust(width) for cell, width in shown) + f"  {by}")
 
 
 @app.command("suggest", cls=Command)
@@ -105,8 +101,8 @@ def suggest(
 ) -> None:
     """Queries worth asking next, made from the good and the bad pages that are known so far.
 
-    Each comes with the share of its results that is expected to be relevant, and the pages that
-    it was made from. Labels make them better: `honeyguide ask`.
+    Each comes with the mean verdict that is expected of its results, as soon as results of others
+    were fetched, and the pages that it was made from. Labels make them better: `honeyguide ask`.
 
     Examples:
 
@@ -129,7 +125,8 @@ def suggest(
         return
     out = console()
     for one in found.suggestions:
-        out.print(f"{one.expected:4.0%}  {plain(str(one.query))}", style="bold")
+        expected = "not known yet" if one.expected is None else f"{one.expected:4.0%}"
+        out.print(f"{expected}  {plain(str(one.query))}", style="bold")
         if one.why:
             out.print(f"      {plain(one.why)}")
         for page in one.pages:
@@ -154,7 +151,8 @@ def run(
     """Ask now, and show the results with what the strategy expects of them, from 0 to 1.
 
     The next crawl fetches them, the best first. Where a crawl is running, the query is left to
-    it, and asked next. Each page of results is one request to the engine.
+    it, and asked next. Each page of results is one request to the engine. Exit code 9: the engine
+    did not answer all of them.
 
     Examples:
 
@@ -173,7 +171,7 @@ def run(
     else:
         _show(done, quoted(name))
     failed = [one.error for one in done.asked if one.error is not None]
-    if failed and not any(one.results for one in done.asked):
+    if failed:
         raise typer.Exit(failed[0].exit_code)
 
 
@@ -193,7 +191,7 @@ def _show(done: Ran, name: str) -> None:
         elif not one.results:
             say("  nothing found; use fewer or other words")
         else:
-            say(f"  {count(len(one.results), 'result')}, {one.fresh} new")
+            say(f"  {count(len(one.results), 'result')}, {one.unvisited} not visited yet")
     if done.left:
         say(f"See what it brings: honeyguide queries list {name}")
     elif any(one.results for one in done.asked):
@@ -222,6 +220,9 @@ def trial(name: Name, as_json: Json = False) -> None:
         say(plain(found.said))
     if not found.ok:
         raise typer.Exit(found.exit_code)
+
+
+app.command("allow", cls=Command)(allow)
 
 
 @contextmanager

@@ -111,8 +111,10 @@ def elsewhere(foreign: dict[str, int], most: int = 8) -> str:
 
 def searched(found: Searched) -> str:
     """What a search engine was asked."""
+    from honeyguide.crawl.progress import money
+
     failed = f", {found.failed} not answered" if found.failed else ""
-    cost = f" for {found.cost:.2f}" if found.cost else ""
+    cost = f" for {money(found.cost)}" if found.cost else ""
     trouble = f" · the last one failed: {plain(found.trouble)}" if found.trouble else ""
     return (
         f"{count(found.queries, 'query', 'queries')} asked in {count(found.asked, 'request')}"
@@ -123,12 +125,15 @@ def searched(found: Searched) -> str:
 
 def between(found: Between) -> str:
     """What links and searches say together of how much there is."""
-    sure = (
-        f"about {found.total:.0f} ± {found.error:.0f}" if found.both else "nobody can tell how many"
+    told = (
+        f"links found {count(found.links, 'relevant page')}, searches {found.search}, "
+        f"both {found.both}"
     )
+    if not found.told:
+        return f"{told}: too little to tell how many there are"
     return (
-        f"links found {found.links} relevant pages, searches {found.search}, both {found.both}: "
-        f"there are {sure}, or more, since what is easy to find is easy to find in both ways"
+        f"{told}: there are about {found.total:.0f} ± {found.error:.0f}, or more, since what is "
+        "easy to find is easy to find in both ways"
     )
 
 

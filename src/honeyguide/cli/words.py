@@ -47,6 +47,14 @@ def when(at: float) -> str:
         return "at no time"
 
 
+def hour(at: float) -> str:
+    """The time of day of a moment soon, by the clock of this place."""
+    try:
+        return time.strftime("%H:%M", time.localtime(at))
+    except (ValueError, OverflowError, OSError):
+        return "some time"
+
+
 def console(*, stderr: bool = False) -> Console:
     """Where text from the web may be printed, once it is :func:`plain`."""
     from rich.console import Console

@@ -127,8 +127,10 @@ async def opened(
         if engine is not None and sources is not None:
             from honeyguide.crawl.searching import searches_of
 
-            admits, parts = stages.admits, (store, sources, frontier)
-            searches = searches_of(engine, settings, *parts, admits, ledger, clock, said, given)
+            lab, parts = fetcher is not None, (store, sources, frontier)
+            searches = searches_of(
+                engine, settings, *parts, stages.admits, ledger, clock, said, given, lab=lab
+            )
         ring = Ring(
             settings=settings,
             frontier=frontier,

@@ -11,8 +11,10 @@ from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 from honeyguide.protocols import Fetcher
 from honeyguide.search_settings import told
+from honeyguide.seeds import consent
 from honeyguide.seeds.choose import engine_of, spending_of
 from honeyguide.seeds.engine import Engine
+from honeyguide.seeds.line import TOO_LARGE
 from honeyguide.seeds.spending import Spent
 from honeyguide.types import Request, Response
 
@@ -34,7 +36,6 @@ _FIXES = {
     "limited": "a lower search.per_minute avoids that",
     "refused": "is the key right, and does search.url lead to its API?",
     "garbage": "does search.url lead to its API, and may it answer in JSON?",
-    "spent": "search.per_month in topic.toml says how many there are",
 }
 
 
@@ -50,6 +51,14 @@ def problem_of(settings: Settings, folder: Path) -> str:
     return ""
 
 
+def agree(settings: Settings, folder: Path) -> Path | None:
+    """Note that the user wants this engine asked for this collection, with its key and wherever it
+    is: where; None if nobody need agree. Raises ConfigError."""
+    if not settings.search.engine or settings.fetch.lab:
+        return None
+    return consent.agree(consent.agreement_of(settings.search, folder))
+
+
 def account(settings: Settings, folder: Path) -> Spent | None:
     """What all collections with this key asked for this month; None: nobody counts."""
     try:
@@ -62,14 +71,18 @@ def account(settings: Settings, folder: Path) -> Spent | None:
 def words(kind: str, detail: str) -> str:
     """What went wrong, and what helps. The detail never holds a key."""
     fix = _FIXES.get(kind, "")
-    said = f"{_WORDS.get(kind, 'the search engine failed')}: {detail}".rstrip(": .")
+    what = _WORDS.get(kind, "the search engine failed")
+    if detail.startswith(TOO_LARGE):
+        what = "the search engine's answer is of no use"
+    said = f"{what}: {detail}".rstrip(": .")
     return f"{said}; {fix}" if fix else said
 
 
 def engine_at(settings: Settings, folder: Path, fetcher: Fetcher) -> Engine:
     """The engine that the settings name, with its limits and its key; raises ConfigError."""
     chosen, lab = told(settings.search, settings.topic), bool(settings.fetch.lab)
-    engine = engine_of(chosen, fetcher, time.time, lab=lab, folder=folder)
+    proxied = bool(settings.fetch.proxy)
+    engine = engine_of(chosen, fetcher, time.time, lab=lab, folder=folder, proxied=proxied)
     assert engine is not None  # a name is set
     return engine
 

@@ -19,16 +19,17 @@ from honeyguide.config import Settings
 from honeyguide.crawl.engine_state import engine_at, problem_of, words
 from honeyguide.crawl.existing import existing
 from honeyguide.crawl.judging import judge_of
+from honeyguide.crawl.questions import hits_of
 from honeyguide.errors import ConfigError, HoneyguideError, SearchError
 from honeyguide.protocols import Strategy
+from honeyguide.search_settings import leads_away
 from honeyguide.seeds.choose import fetcher_of
 from honeyguide.seeds.engine import Engine, Found, Result
 from honeyguide.seeds.query import Query
 from honeyguide.store.lock import holder
-from honeyguide.store.searches import Search
+from honeyguide.store.searches import Hit, Search
 from honeyguide.store.store import Store
 from honeyguide.types import Link, Url
-from honeyguide.url import canonical
 
 _LONGEST = 400
 """Characters of a query."""
@@ -60,8 +61,9 @@ class Answer(NamedTuple):
 
     query: str
     results: list[Row]
-    fresh: int
-    """Results that were not visited before."""
+    unvisited: int
+    """Results that were not visited before. Whether the crawl knows them otherwise, it says when
+    it takes them."""
     error: SearchError | None = None
     said: str = ""
     """The error in words."""
@@ -70,7 +72,7 @@ class Answer(NamedTuple):
         """For machines."""
         return {
             "query": self.query,
-            "fresh": self.fresh,
+            "unvisited": self.unvisited,
             "error": self.error.kind if self.error else "",
             "said": self.said,
             "results": [row._asdict() for row in self.results],
@@ -114,10 +116,14 @@ def run(
     by: str = "user",
     patience: float = PATIENCE_S,
 ) -> Ran:
-    """Ask these now, or leave them for the crawl that runs; a ConfigError if that cannot be."""
+    """Ask these now, or leave them for the crawl that runs; a ConfigError if that cannot be, or
+    CollectionCorrupt if the answers could not be kept."""
     queries = _queries(texts)
     if problem := problem_of(settings, folder):
         raise ConfigError(problem)
+    if (folder / "collection.db").exists():
+        with existing(folder, "read") as store:
+            store.searches.check()
     if holder(folder / "lock") is not None:
         with existing(folder, "write") as store:
             for query in queries:
@@ -138,7 +144,7 @@ def trial(
 
 
 async def _run(folder: Path, settings: Settings, queries: Sequence[Query], how: _How) -> Ran:
-    fetcher = fetcher_of(settings)
+    fetcher = fetcher_of(settings, folder)
     try:
         engine = engine_at(settings, folder, fetcher)
         strategy, _ = judge_of(folder, settings)
@@ -195,27 +201,26 @@ class _Shelf(NamedTuple):
     def keep(self, search: Search, results: Sequence[Result]) -> list[Row]:
         """Into the store, at once; opened anew, so that a crawl may begin meanwhile."""
         new = not (self.folder / "collection.db").exists()
-        hits = {url: result for result in results if (url := canonical(result.url)) is not None}
-        links = [_link(search, url, result) for url, result in hits.items()]
+        hits = hits_of(results, self.settings.scope.strip_tracking)
+        links = [_link(search, hit) for hit in hits]
         scores = self.strategy.rank(links) if links else []
         with Store.open(self.folder, "crawl" if new else "write", self.settings.store) as store:
-            store.searches.add(search, [(url, *result[1:]) for url, result in hits.items()])
+            store.searches.add(search, hits)
             rows = []
-            for link, score in zip(links, scores, strict=True):
-                visits = store.visit(link.url)
+            for hit, score in zip(hits, scores, strict=True):
+                visits = store.visit(hit.url)
                 verdict = visits[-1].verdict if visits else None
-                title, snippet = hits[link.url][1:]
-                rows.append(Row(link.url, title, snippet, score, bool(visits), verdict))
+                rows.append(Row(*hit, score, bool(visits), verdict))
         return rows
 
 
-def _link(search: Search, url: Url, result: Result) -> Link:
+def _link(search: Search, hit: Hit) -> Link:
     """A result as the crawl will see it."""
     return Link(
-        url,
+        hit.url,
         source=Url(search.address),
-        anchor=result.title,
-        after=result.snippet[:_SNIPPET],
+        anchor=hit.title,
+        after=hit.snippet[:_SNIPPET],
         tag_path="search",
         channel="search",
         depth=1,
@@ -224,7 +229,7 @@ def _link(search: Search, url: Url, result: Result) -> Link:
 
 
 async def _tried(folder: Path, settings: Settings, query: Query, patience: float) -> Trial:
-    fetcher = fetcher_of(settings)
+    fetcher = fetcher_of(settings, folder)
     began = time.perf_counter()
     try:
         engine = engine_at(settings, folder, fetcher)
@@ -246,4 +251,9 @@ def _queries(texts: Sequence[str]) -> list[Query]:
     for text in queries:
         if not text or len(text) > _LONGEST or not text.isprintable():
             raise ConfigError(f"a query has 1 to {_LONGEST} characters: {text[:40]!r}")
+        if leads_away(text):
+            raise ConfigError(
+                f"a word that begins with !! sends the question to another engine, and no results "
+                f"come back; leave the !! out: {text[:40]!r}"
+            )
     return [Query(text=text) for text in dict.fromkeys(queries)]

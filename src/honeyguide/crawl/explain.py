@@ -10,10 +10,12 @@ from honeyguide.config import Settings
 from honeyguide.crawl.chosen import fence_of
 from honeyguide.crawl.evidence import figure, worded
 from honeyguide.crawl.languages import languages_of
+from honeyguide.crawl.searched import alike
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.lookup import Found, find
 from honeyguide.protocols import Strategy
+from honeyguide.seeds.query import parse
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.text.scripts import address as read
@@ -48,6 +50,8 @@ class Finder:
     """… on which page."""
     fetched: int
     """Results of that query that were fetched so far …"""
+    relevant: int
+    """… of which were relevant …"""
     mean: float
     """… and their mean verdict."""
 
@@ -153,14 +157,17 @@ def _reasons(
 
 def _finders(store: Store, url: Url, link: Link | None) -> tuple[Finder, ...]:
     """Of an address, or of the one that redirects to it."""
-    found: dict[str, Finder] = {}
     source = link.source if link is not None and link.channel == "search" else None
-    for asked, place in store.searches.places(url) or store.searches.places(source or ""):
-        if asked.query not in found and len(found) < _FINDERS:
-            worth = store.searches.worth(asked.query)
-            found[asked.query] = Finder(
-                asked.query, asked.by, asked.engine, place, asked.page, worth.fetched, worth.mean
-            )
+    places = store.searches.places(url) or store.searches.places(source or "")
+    if not places:
+        return ()
+    found: dict[str, Finder] = {}
+    same = alike(store.searches.all())
+    for asked, place in places:
+        key = parse(asked.query).key
+        if key not in found and len(found) < _FINDERS:
+            worth = store.searches.worth([one.id for one in same.get(key, (asked,))])
+            found[key] = Finder(asked.query, asked.by, asked.engine, place, asked.page, *worth)
     return tuple(found.values())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Self
 
 from honeyguide.config import Settings
@@ -36,7 +37,11 @@ class Progress:
     foreign: dict[str, int] = field(default_factory=dict)
     """Pages in languages that are not wanted, by language."""
     asked: int = 0
-    """Requests to a search engine in this run."""
+    """Requests to a search engine in this run …"""
+    unanswered: str = ""
+    """… and why the last ones were not answered; '': the last one was …"""
+    ask_at: float | None = None
+    """… when it is asked again; None: not in this run."""
 
     @property
     def harvest(self) -> float:
@@ -129,6 +134,11 @@ def others(tongues: Mapping[str, int], wanted: Collection[str]) -> dict[str, int
         return {}
     found = sorted(tongues.items(), key=lambda item: -item[1])
     return {code: pages for code, pages in found if code not in wanted}
+
+
+def money(amount: float) -> str:
+    """What something costs. Half a cent is rounded up, also where its binary form lies below."""
+    return f"{Decimal(repr(round(amount, 9))).quantize(Decimal('0.01'), ROUND_HALF_UP)}"
 
 
 def span(seconds: float) -> str:

@@ -7,16 +7,16 @@ failure it is left alone for a while; if it refuses, or the budget is spent, for
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 from honeyguide.errors import SearchError
-from honeyguide.seeds.engine import Engine, Found
+from honeyguide.seeds.engine import Engine, Result
 from honeyguide.seeds.query import Query
 from honeyguide.store.searches import Hit, Search
 from honeyguide.types import Url
-from honeyguide.url import canonical
+from honeyguide.url import canonical, untracked
 
 _MOST = 100
 """Results that are taken from one page."""
@@ -43,6 +43,8 @@ class Questions:
     engine: Engine
     per_minute: float
     clock: Callable[[], float]
+    strip: bool = True
+    """Whether addresses lose what only says who sent the visitor, as links do."""
     asked: int = 0
     """Requests of this run …"""
     failed: int = 0
@@ -69,6 +71,13 @@ class Questions:
         return f"the search engine {self.engine.name} does not answer ({self.last})"
 
     @property
+    def unanswered(self) -> str:
+        """Why the last request was not answered; '': it was, or none was made."""
+        if self.stopped:
+            return self.stopped
+        return f"the engine does not answer: {self.last}" if self._failures else ""
+
+    @property
     def warnings(self) -> tuple[str, ...]:
         if self.stopped:
             return (f"{self.stopped}; nothing more was asked in this run",)
@@ -88,7 +97,7 @@ class Questions:
             search = replace(search, address=engine.address(query, page))
             async with asyncio.timeout(_LONGEST_S):
                 found = await engine.search(query, page)
-            hits = _hits(found)
+            hits = hits_of(found.results, self.strip)
             search = replace(search, results=len(hits), more=bool(found.more))
         except SearchError as error:
             return self._failed(search, error), []
@@ -100,11 +109,14 @@ class Questions:
             return self._failed(search, broken), []
         self._failures = 0
         self.ready = self.clock() + self._pace()
-        return search, hits
+        return replace(search, at=self.clock()), hits
 
     def _failed(self, search: Search, error: SearchError) -> Search:
         back = min(_BACK_S * 2**self._failures, _FAR_S)
-        self.failed += 1
+        if error.kind == "spent":
+            self.asked -= 1  # it never left
+        else:
+            self.failed += 1
         self._failures = min(self._failures + 1, 20)
         self.last = f"{error.kind}: {error.detail}" if error.detail else error.kind
         wait = max(error.wait, back, self._pace())
@@ -115,18 +127,20 @@ class Questions:
             self.stopped = f"the search engine {self.engine.name} {_ENDS[error.kind]}{said}"
         # What it did not answer at all, it hardly charges for.
         price = search.price if error.kind in ("slow", "garbage") else 0.0
-        return replace(search, outcome=error.kind, detail=error.detail, price=price)
+        now = self.clock()  # as with answers: when it became known tells the order of things
+        return replace(search, at=now, outcome=error.kind, detail=error.detail, price=price)
 
     def _pace(self) -> float:
         """Seconds between two requests."""
         return 60 / self.per_minute if self.per_minute else 0.0
 
 
-def _hits(found: Found) -> list[Hit]:
+def hits_of(results: Sequence[Result], strip: bool) -> list[Hit]:
     """Each address once. An engine may be anybody's code: nothing that it says is believed."""
     hits: dict[Url, Hit] = {}
-    for url, title, snippet in found.results[:_MOST]:
+    for url, title, snippet in results[:_MOST]:
         address = canonical(url)
         if address is not None:
+            address = untracked(address) if strip else address
             hits.setdefault(address, Hit(address, str(title), str(snippet)))
     return list(hits.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from honeyguide.crawl import exhausted
 from honeyguide.crawl.languages import wanted_of
@@ -12,6 +12,12 @@ from honeyguide.crawl.progress import Progress, Report
 
 if TYPE_CHECKING:
     from honeyguide.crawl.ring import Ring
+
+
+class _Asking(TypedDict, total=False):
+    asked: int
+    unanswered: str
+    ask_at: float
 
 
 def progress(ring: Ring) -> Progress:
@@ -31,8 +37,19 @@ def progress(ring: Ring) -> Progress:
         stopping=ring.enough.asked,
         last_failure=tally.last_failure(),
         foreign=tally.foreign(wanted_of(ring.settings)),
-        asked=ring.searches.questions.asked if ring.searches is not None else 0,
+        **_asking(ring),
     )
+
+
+def _asking(ring: Ring) -> _Asking:
+    """How it stands with the search engine."""
+    if ring.searches is None:
+        return {}
+    questions = ring.searches.questions
+    told: _Asking = {"asked": questions.asked, "unanswered": questions.unanswered}
+    if questions.unanswered and not questions.stopped:
+        told["ask_at"] = questions.ready
+    return told
 
 
 def report(ring: Ring, reason: str, began: float, warnings: Sequence[str]) -> Report:

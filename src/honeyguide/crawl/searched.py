@@ -9,15 +9,19 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from heapq import nlargest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from honeyguide.config import Settings
 from honeyguide.crawl.engine_state import account, problem_of, words
 from honeyguide.crawl.existing import existing
-from honeyguide.crawl.suggest import recall, taken
+from honeyguide.crawl.progress import money
+from honeyguide.crawl.queries import taken
+from honeyguide.crawl.suggest import recall
+from honeyguide.search_settings import leads_away
 from honeyguide.seeds.pulls import Pulls
-from honeyguide.seeds.query import Query, parse
+from honeyguide.seeds.query import parse
 from honeyguide.store.lock import holder
 from honeyguide.store.searches import Search
 from honeyguide.store.store import Store
@@ -38,7 +42,9 @@ class Asked(NamedTuple):
     fresh: int | None
     """Results that the crawl did not know before; None: it has not looked at them yet."""
     fetched: int
+    """Results that were visited, whenever that was, and whoever led there …"""
     relevant: int
+    """… of which were relevant."""
     mean: float | None
     """The mean verdict of those that were fetched; None: none was."""
     price: float
@@ -49,18 +55,6 @@ class Asked(NamedTuple):
     """What went wrong last, in words."""
     at: float
     """When it was last asked."""
-
-
-class Heard(Pulls):
-    """The bandit, which remembers the verdicts themselves."""
-
-    def __init__(self, seed: int, most: int) -> None:
-        super().__init__(seed, most)
-        self.verdicts: dict[str, list[float]] = defaultdict(list)
-
-    def brought(self, query: Query, verdict: float) -> None:
-        self.verdicts[query.key].append(verdict)
-        super().brought(query, verdict)
 
 
 class Spent(NamedTuple):
@@ -74,12 +68,15 @@ class Spent(NamedTuple):
     """Of 1,000 requests; 0: free."""
     shared: bool
     """Whether those of all collections with the same key are counted; else of this one only."""
+    lab: bool = False
+    """They went to the lab's engine: neither a budget nor a price counts there."""
 
     def words(self) -> str:
         of = f" of {self.limit}" if self.limit else ""
-        cost = f", {self.cost:.2f} at {self.price:g} for 1,000" if self.price else ""
+        cost = f", {money(self.cost)} at {self.price:g} for 1,000" if self.price else ""
         whose = " by all collections" if self.shared else ""
-        return f"requests to the engine this month{whose}: {self.requests}{of}{cost}"
+        lab = "; no budget is kept in the lab" if self.lab else ""
+        return f"requests to the engine this month{whose}: {self.requests}{of}{cost}{lab}"
 
 
 class Trouble(NamedTuple):
@@ -148,30 +145,31 @@ def _spent(folder: Path, settings: Settings, requests: int, cost: float, problem
     if known is not None:
         requests, cost = known.requests, known.cost
     limits = settings.search
+    if settings.fetch.lab:
+        return Spent(requests, 0, 0.0, 0.0, shared=False, lab=True)
     return Spent(requests, limits.per_month, cost, limits.price, known is not None)
 
 
-def _rows(store: Store, settings: Settings, searches: list[Search]) -> list[Asked]:
+def alike(searches: Iterable[Search]) -> dict[str, list[Search]]:
     """By query: the same words in another order are the same."""
     groups: dict[str, list[Search]] = defaultdict(list)
     for search in searches:
         groups[parse(search.query).key].append(search)
-    heard = Heard(settings.crawl.seed, settings.search.most_queries)
-    recall(store, heard)
-    stopped = {arm.query.key: arm.stopped for arm in heard.arms()}
+    return dict(groups)
+
+
+def _rows(store: Store, settings: Settings, searches: list[Search]) -> list[Asked]:
+    groups = alike(searches)
+    pulls = Pulls(settings.crawl.seed, settings.search.most_queries)
+    recall(store, pulls)
+    stopped = {arm.query.key: arm.stopped for arm in pulls.arms()}
     done = taken(store)
-    rows = [
-        _row(
-            group, done, heard.verdicts.get(key, []), stopped.get(key, ""), settings.topic.threshold
-        )
-        for key, group in groups.items()
-    ]
-    return sorted(rows, key=lambda row: -row.at)[:_ROWS]
+    newest = nlargest(_ROWS, groups.items(), key=lambda item: item[1][-1].at)
+    return [_row(store, group, done, stopped.get(key, "")) for key, group in newest]
 
 
-def _row(
-    group: list[Search], done: int, verdicts: list[float], stopped: str, threshold: float
-) -> Asked:
+def _row(store: Store, group: list[Search], done: int, stopped: str) -> Asked:
+    worth = store.searches.worth([search.id for search in group])
     came = [search for search in group if not search.outcome]
     pages = {search.page: search.results for search in came}  # the last time, if asked again
     failed = [search for search in group if search.outcome]
@@ -183,9 +181,9 @@ def _row(
         len(pages),
         sum(pages.values()),
         sum(search.fresh for search in came) if any(s.id <= done for s in came) else None,
-        len(verdicts),
-        sum(verdict >= threshold for verdict in verdicts),
-        sum(verdicts) / len(verdicts) if verdicts else None,
+        worth.fetched,
+        worth.relevant,
+        worth.mean if worth.fetched else None,
         sum(search.price for search in group),
         stopped,
         len(failed),
@@ -198,4 +196,5 @@ def _wanted(store: Store, settings: Settings, searches: Iterable[Search]) -> lis
     """People's queries that were not answered yet, in the order in which they will be asked."""
     asked = {parse(search.query).key for search in searches if not search.outcome}
     said = [*settings.search.queries, *(query for _, query, _ in store.searches.wanted())]
-    return list({parse(text).key: text for text in said if parse(text).key not in asked}.values())
+    keyed = {parse(text).key: text for text in said if not leads_away(text)}
+    return [text for key, text in keyed.items() if key and key not in asked]

@@ -12,13 +12,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from honeyguide.crawl.queries import Queries
+from honeyguide.crawl.queries import Queries, taken
 from honeyguide.crawl.questions import Questions
 from honeyguide.crawl.sources import Sources
 from honeyguide.protocols import Frontier, Rank
 from honeyguide.seeds.query import parse
 from honeyguide.store.searches import TAKEN, Hit, Search
-from honeyguide.store.sound import decimal
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url, Visit
 
@@ -74,10 +73,11 @@ class Searches:
 
     def recall(self, frontier: Frontier, wanted: Sequence[str]) -> None:
         """As earlier runs left it; and which queries are people's own."""
-        self._taken = decimal(self.store.meta(TAKEN) or "") or 0
-        self.queries.recall(self.store, self._taken)
-        for text in wanted:
-            self.queries.want(text)
+        self.store.searches.check()
+        self._taken = taken(self.store)
+        # What waited when each answer came is not known any more; what waits now is.
+        self.queries.pulls.median = self.median()
+        self.queries.recall(self.store, self._taken, wanted)
         self.queries.listen(self.store)
         urls = [url for url in self.queries.urls() if self.admits(Link(url, depth=1))]
         waits = zip(urls, frontier.wanted(urls), strict=True)
@@ -139,10 +139,10 @@ class Searches:
     @property
     def warnings(self) -> tuple[str, ...]:
         """For the report."""
-        idle = self.queries.pulls.idle
+        idle, asked = self.queries.pulls.idle, self.questions.warnings
         if idle and not (self.questions.asked or self._taken):
-            return (f"the search engine was not asked, since {idle}",)
-        return self.questions.warnings
+            asked = (f"the search engine was not asked, since {idle}",)
+        return (*asked, *self.queries.warnings)
 
     async def ask(self) -> None:
         """One page of results of one query, into the store. Raises only what the store raises."""
@@ -155,7 +155,9 @@ class Searches:
             search, hits = await self.questions.ask(query, page, self.queries.by(query))
             if search.outcome:
                 self.queries.failed(query, page)
-            self.store.searches.add(search, hits)
+            if self.store.searches.add(search, hits) <= self._taken:
+                # It would never be taken, and asked and paid for again and again.
+                self.questions.stopped = "this collection numbers its searches backwards"
             self._look = True
         finally:
             self._task = None

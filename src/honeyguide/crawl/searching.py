@@ -11,7 +11,7 @@ from pathlib import Path
 
 from honeyguide.config import Settings
 from honeyguide.crawl.ledger import Ledger
-from honeyguide.crawl.queries import Queries
+from honeyguide.crawl.queries import Queries, Withheld
 from honeyguide.crawl.questions import Questions
 from honeyguide.crawl.searches import Searches
 from honeyguide.crawl.sources import Sources
@@ -22,6 +22,7 @@ from honeyguide.protocols import Fetcher
 from honeyguide.search_settings import told
 from honeyguide.seeds.choose import engine_of, fetcher_of
 from honeyguide.seeds.engine import Engine
+from honeyguide.seeds.private import private
 from honeyguide.seeds.pulls import Pulls
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Link, Url
@@ -40,10 +41,11 @@ def engine_for(
     """
     lab = fetcher is not None or bool(settings.fetch.lab)
     if fetcher is None:
-        fetcher = fetcher_of(settings)
+        fetcher = fetcher_of(settings, folder)
         closing.push_async_callback(fetcher.aclose)
     chosen = told(settings.search, settings.topic)
-    engine = engine_of(chosen, fetcher, clock, lab=lab, folder=folder)
+    proxied = bool(settings.fetch.proxy)
+    engine = engine_of(chosen, fetcher, clock, lab=lab, folder=folder, proxied=proxied)
     if engine is None:
         raise ConfigError("search.engine: no engine is set")
     return engine
@@ -60,16 +62,19 @@ def searches_of(
     clock: Callable[[], float],
     said: Mapping[Url, float],
     examples: Iterable[Example],
+    *,
+    lab: bool = False,
 ) -> Searches:
     """As earlier runs left it. ``said``: what the topic says of pages; ``examples``: those that are
-    at hand already."""
+    at hand already; ``lab``: nothing leaves this machine."""
     chosen = settings.search
     composer = composer_of(settings) if chosen.compose else None
-    queries = Queries(composer, Pulls(settings.crawl.seed, chosen.most_queries), said)
+    pulls = Pulls(settings.crawl.seed, chosen.most_queries)
+    queries = Queries(composer, pulls, said, withholding(settings, lab=lab))
     for example in examples:
         queries.read(example.page, example.target)
     searches = Searches(
-        Questions(engine, chosen.per_minute, clock),
+        Questions(engine, chosen.per_minute, clock, settings.scope.strip_tracking),
         queries,
         sources,
         store,
@@ -79,6 +84,15 @@ def searches_of(
     )
     searches.recall(frontier, chosen.queries)
     return searches
+
+
+def withholding(settings: Settings, *, lab: bool = False) -> Withheld | None:
+    """Which pages the crawl makes no queries from, because whoever runs the engine would read their
+    words: the user's own files, and pages in private networks. An engine in such a network makes no
+    difference: a SearXNG at home passes questions on to public engines."""
+    if lab or settings.fetch.lab or settings.search.private:
+        return None
+    return private
 
 
 def _median(frontier: LinkFrontier, now: float) -> float:

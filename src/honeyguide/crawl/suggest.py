@@ -6,20 +6,22 @@ description are all there is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide.config import Settings
 from honeyguide.crawl import examples, topics
 from honeyguide.crawl.existing import existing
-from honeyguide.crawl.queries import Queries
+from honeyguide.crawl.queries import Queries, taken
+from honeyguide.crawl.taught import weight_of
 from honeyguide.seeds.composer import Composer
+from honeyguide.seeds.mine import PAGES
 from honeyguide.seeds.pulls import Pulls, Suggestion
-from honeyguide.seeds.query import parse
-from honeyguide.store.searches import TAKEN
-from honeyguide.store.sound import decimal
+from honeyguide.seeds.query import fold, parse
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Page, Url
@@ -30,8 +32,10 @@ _JUDGED = 150
 """… and pages of each kind that nobody labelled …"""
 _ROWS = 10_000
 """… among so many of the newest visits."""
-_GOOD, _BAD = 0.8, 0.2
-"""A verdict beyond these is taken for granted, and counts half."""
+_ALIKE = 2
+"""So many suggestions may be made of the same words; a further one needs a new word."""
+_MOST = 1_000
+"""Suggestions that are looked through."""
 _TEXT = 20_000
 """Characters that are read of each page."""
 
@@ -60,8 +64,9 @@ class Suggested(NamedTuple):
 
 
 def suggest(folder: Path, settings: Settings, number: int) -> Suggested:
-    """At most so many queries that were not asked yet."""
-    composer = composer_of(settings)
+    """At most so many queries that were not answered yet, of which most is expected first."""
+    # A person sees what a query was made from: here one good page will do.
+    composer = composer_of(settings, least=1)
     good = bad = 0
     for page, weight in _given(folder, settings):
         composer.read(page.url, page.title, page.text[:_TEXT], weight)
@@ -74,29 +79,43 @@ def suggest(folder: Path, settings: Settings, number: int) -> Suggested:
                 composer.read(page.url, page.title, page.text[:_TEXT], weight)
                 good, bad = good + (weight > 0), bad + (weight < 0)
             recall(store, pulls)
-            asked = {parse(search.query).key for search in store.searches.all()}
+            asked = {parse(one.query).key for one in store.searches.all() if not one.outcome}
     pulls.offer(composer.candidates())
     # What nobody has taken yet, the bandit does not know of.
-    new = [one for one in pulls.suggestions(number + len(asked)) if one.query.key not in asked]
-    return Suggested(new[:number], good, bad)
+    new = [one for one in pulls.suggestions(_MOST) if one.query.key not in asked]
+    chosen = list(islice(_varied(new), number))
+    chosen.sort(key=lambda one: -round(100 * (one.expected or 0.0)))
+    return Suggested(chosen, good, bad)
 
 
-def composer_of(settings: Settings) -> Composer:
+def _varied(some: Iterable[Suggestion]) -> Iterator[Suggestion]:
+    """Without those that only put the words of earlier ones together anew, and no more than two
+    that were made from the very same pages."""
+    taken: list[frozenset[str]] = []
+    pages: Counter[tuple[Url, ...]] = Counter()
+    for one in some:
+        if one.pages and len(one.pages) < PAGES:  # else there may be others
+            pages[one.pages] += 1
+            if pages[one.pages] > _ALIKE:
+                continue
+        words = frozenset(fold(" ".join(one.query.terms)).split())
+        near = frozenset().union(*(other for other in taken if words & other))
+        if not words <= near or sum(other <= near for other in taken) < _ALIKE:
+            taken.append(words)
+            yield one
+
+
+def composer_of(settings: Settings, least: int = 2) -> Composer:
     """One that knows the words of all topics, and no page yet."""
     stated = [one.topic for one in topics.each(settings)]
     keywords = [word for topic in stated for word in topic.keywords]
     description = " ".join(topic.description for topic in stated if topic.description)
-    return Composer(settings.topic.spoken, keywords, description)
+    return Composer(settings.topic.spoken, keywords, description, least)
 
 
 def recall(store: Store, pulls: Pulls) -> None:
     """Tell the bandit what a crawl would tell it that goes on now."""
     Queries(None, pulls, {}).recall(store, taken(store))
-
-
-def taken(store: Store) -> int:
-    """The number of the newest search whose results a crawl took."""
-    return decimal(store.meta(TAKEN) or "") or 0
 
 
 def judged(store: Store, settings: Settings) -> Iterator[tuple[Page, float]]:
@@ -112,17 +131,17 @@ def judged(store: Store, settings: Settings) -> Iterator[tuple[Page, float]]:
     latest: dict[Url, VisitRow] = {
         row.url: row
         for row in store.visits(page=True, since=since)
-        if row.verdict is not None and row.ungated is None and row.copy_of is None
+        if weight_of(row.verdict, row.ungated) and row.copy_of is None
     }
     others = [row for row in latest.values() if row.url not in said]
     for row in _extreme(others):
-        yield store.page_of(row), 0.5 if (row.verdict or 0.0) >= _GOOD else -0.5
+        yield store.page_of(row), weight_of(row.verdict, row.ungated)
 
 
 def _extreme(rows: Sequence[VisitRow]) -> list[VisitRow]:
     """The surest of both kinds; among equals the newest."""
-    good = [row for row in rows if (row.verdict or 0.0) >= _GOOD]
-    bad = [row for row in rows if (row.verdict or 0.0) <= _BAD]
+    good = [row for row in rows if weight_of(row.verdict, row.ungated) > 0]
+    bad = [row for row in rows if weight_of(row.verdict, row.ungated) < 0]
     best = nlargest(_JUDGED, good, key=lambda row: (row.verdict or 0.0, row.id))
     worst = nlargest(_JUDGED, bad, key=lambda row: (-(row.verdict or 0.0), row.id))
     return [*best, *worst]

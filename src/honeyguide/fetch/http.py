@@ -228,7 +228,7 @@ class CurlFetcher:
                 return
             detail = f"it answers as '{printable(answer.header('server')[:40])}'"
         raise ConfigError(
-            f"fetch.lab: {address} is not a honeyguide lab ({detail}). "
+            f"fetch.lab: no lab answers at {address} ({detail}). "
             "Start one with: honeyguide lab serve"
         )
 

@@ -21,6 +21,8 @@ Where a search engine is asked as well, there is a third: the **channels**. Link
 two catches of the same pages, and what both caught tells how many there are: Chapman (1951). A page
 that is easy to find by links is often easy to find by words, too, so that both catch it more often
 than by chance, and the estimate is too low; and it knows of nothing but what is relevant to them.
+For the recapture only pages that link count, not the engine's pages of results; where no link led
+to a relevant page, as where only the engine is asked, the queue alone is asked.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ _LAST = 100
 """Visits that tell the chance of the next."""
 _FEW = 10
 """Relevant pages, and recent visits times ten, without which nothing can be told."""
+_BOTH = 5
+"""Pages that links and searches must both have found, for what they say together to be told."""
 _MASK = (1 << _WINDOW) - 1
 
 
@@ -56,6 +60,11 @@ class Between:
     few, since what is easy to find is easy to find in both."""
     error: float
     """The standard error of that."""
+
+    @property
+    def told(self) -> bool:
+        """Whether enough is known for the two numbers to mean something."""
+        return self.both >= _BOTH and self.error >= 0.5
 
 
 def between(links: int, search: int, both: int) -> Between:
@@ -125,10 +134,12 @@ class Coverage:
         if not relevant:
             return
         self.relevant += 1
-        # A seed, a redirect or a sitemap's entry was captured by no page; a page of results is one.
+        # A seed, a redirect or a sitemap's entry was captured by no page; of those that a search
+        # found, the engine's page counts as one that links, and is none.
         if channel in ("link", "search"):
-            self._once += inlinks == 1
-            self._twice += inlinks == 2
+            linked = inlinks - (channel == "search")
+            self._once += linked == 1
+            self._twice += linked == 2
         pages = self._hosts[name] = self._hosts[name] + 1
         self._lonely += 1 if pages == 1 else -1 if pages == 2 else 0
 
@@ -139,6 +150,10 @@ class Coverage:
         recent = hits / size if size else 0.0
         queue = recent * waiting
         unseen = self._once * (self._once - 1) / (2 * (self._twice + 1))
+        # Where links led to none, as where only an engine is asked, they tell nothing.
+        linked = self._once + self._twice > 0
+        if not linked:
+            unseen = queue
         left = sqrt((queue + 1) * (unseen + 1)) - 1
         found, total = self.relevant, self.relevant + left
         less, more = sorted((queue, unseen))
@@ -157,8 +172,12 @@ class Coverage:
             new_host=self._lonely / found if found else 1.0,
             why=(
                 f"{hits} of the last {size} visits were relevant and {waiting} links wait; "
-                f"{self._once} of the {found} relevant pages had one visited page that linked to "
-                f"them, {self._twice} had two"
+                + (
+                    f"{self._once} of the {found} relevant pages had one visited page that linked "
+                    f"to them, {self._twice} had two"
+                    if linked
+                    else "how many pages link to the relevant ones tells nothing here"
+                )
                 if known
                 else "too little is known yet"
             ),

@@ -30,12 +30,12 @@ def checked(text: str, key: Key, example: str) -> Url:
     return url
 
 
-def warn_open(origin: str, *, proxied: bool) -> None:
+def warn_open(place: str, *, proxied: bool) -> None:
     """Say that a key goes through networks that others can listen to. Through a proxy, also what
     is meant for this machine does."""
-    if origin.startswith("http:") and (proxied or not loopback(host(origin))):
+    if place.startswith("http:") and (proxied or not loopback(host(f"{place}/"))):
         via = " through fetch.proxy" if proxied else ""
-        _log.warning("search.url: the key goes to %s unencrypted%s; use https://", origin, via)
+        _log.warning("search.url: the key goes to %s unencrypted%s; use https://", place, via)
 
 
 def asking(base: str, parameters: dict[str, str | int]) -> Url:

@@ -23,6 +23,10 @@ _DEEPEST = 50
 """Pages of results of one query."""
 _OLD_NEWS = 0.1
 """A page of results with less of new addresses brings nothing."""
+_FEW = 5
+"""Fewer results than these are all that there are."""
+_ENDED = ("no results", "no more results", "few results")
+"""Why a query is stopped whose results came to their end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +44,18 @@ class Arm:
     fetched: int
     """Results that were fetched and judged."""
     mean: float
-    """Its expected yield: the mean verdict of its results, 0..1."""
+    """The mean verdict expected of its results, 0..1."""
     stopped: str
     """Why it is not asked any more; '' if it may be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A query that was not asked yet."""
+    """A query that was not answered yet."""
 
     query: Query
-    expected: float
-    """The yield expected of it, 0..1."""
+    expected: float | None
+    """The mean verdict expected of its results, 0..1; None: nothing is known yet."""
     pages: tuple[Url, ...]
     """Good pages that it was made from."""
     why: str
@@ -76,7 +80,9 @@ class Tally:
     failures: int = 0
     """In a row."""
     first: float = 1.0
-    """How much of its first page was new."""
+    """How much of its first page was new …"""
+    size: int = 0
+    """… and how many results that had."""
     good: float = 0.0
     """Σ φ, faded …"""
     poor: float = 0.0
@@ -97,7 +103,7 @@ class Tally:
         fresh = min(max(0, fresh), urls)
         self.failures, self.retry_at = 0, 0
         if not self.pages:
-            self.first = fresh / urls if urls else 0.0
+            self.first, self.size = fresh / urls if urls else 0.0, urls
         self.pages, self.page = self.pages + 1, max(self.page, page + 1)
         self.urls, self.fresh = self.urls + urls, self.fresh + fresh
         self.seen, self.new = _DEPTH * self.seen + urls, _DEPTH * self.new + fresh
@@ -107,19 +113,33 @@ class Tally:
             self.promise = (self.promise * self.unfetched + promised * fresh) / both
             self.unfetched = both
 
-    def judge(self, urls: int, fresh: int, promised: float, median: float, more: bool) -> None:
-        """Whether to go on after that page."""
+    def judge(
+        self, urls: int, fresh: int, promised: float, median: float, usual: float, more: bool
+    ) -> None:
+        """Whether to go on after that page. A page of fewer than five results, or of less than
+        half the ``usual`` number, is the last one; after one without anything new, the next has
+        hardly more."""
         known = fresh < _OLD_NEWS * urls
         self.weak = self.weak + 1 if known or promised < median else 0
         if not urls:
-            self.stopped = "no results"
+            self.stopped = "no results" if self.pages == 1 else "no more results"
         elif not more:
             self.stopped = "no more results"
+        elif urls < max(_FEW, usual / 2):
+            self.stopped = "few results"
+        elif fresh <= 0:
+            self.stopped = "a page without anything new"
         elif self.weak >= 2:
             what = "hardly anything new" if known else "less promising than what waits"
             self.stopped = f"two pages in a row: {what}"
         elif self.page > _DEEPEST:
             self.stopped = f"{_DEEPEST} pages of results"
+
+    def reopen(self) -> None:
+        """It may be asked again: for its next page, or the first where there were no more."""
+        if self.stopped in _ENDED:
+            self.page = 1
+        self.stopped, self.weak = "", 0
 
     def bring(self, now: int, verdict: float) -> None:
         """A result was fetched and judged."""

@@ -16,7 +16,7 @@ from honeyguide.seeds.memory import Memory
 from honeyguide.seeds.mine import Mine
 from honeyguide.seeds.phrases import Reading, reading, telling, unwanted
 from honeyguide.seeds.query import Query
-from honeyguide.seeds.topic import from_topic
+from honeyguide.seeds.topic import Stated, from_topic
 from honeyguide.text.language import language_of
 from honeyguide.types import Url
 
@@ -24,6 +24,8 @@ _SINGLES = 30
 """Phrases that queries are made of."""
 _NEGATIVES = 3
 """Phrases that are left out of results."""
+_LEAST = 2
+"""Good pages without which nothing is made from pages: what one page says, mostly it alone says."""
 _TRUSTED = 10
 """With so many good pages the best of their phrases counts as much as a keyword."""
 _SHARES = (1 / 2, 1 / 3, 1 / 6)
@@ -40,16 +42,26 @@ class Proposal:
     pages: tuple[Url, ...]
     """Good pages that have all its terms, at most five."""
     why: str
+    stated: Stated = ""
+    """What of the topic makes it; '': only pages do."""
 
 
 class Composer:
     """Makes queries from the pages that it is told of. Nothing is random; nothing waits."""
 
-    def __init__(self, language: str, keywords: Sequence[str] = (), description: str = "") -> None:
+    def __init__(
+        self,
+        language: str,
+        keywords: Sequence[str] = (),
+        description: str = "",
+        least: int = _LEAST,
+    ) -> None:
+        """``least``: good pages without which only the topic's own words are used."""
+        self._least = least
         self._tongue = language_of(language)
         self._memory = Memory()
         words = from_topic(keywords, description, self._tongue)
-        self._start = [Proposal(query, score, (), why) for query, score, why in words]
+        self._start = [Proposal(one.query, one.score, (), one.why, one.stated) for one in words]
         self._topic = frozenset(
             self._tongue.stems[word]
             for word in self._tongue.words(" ".join(keywords)[:10_000])
@@ -71,7 +83,7 @@ class Composer:
     def candidates(self, most: int = 60) -> list[Proposal]:
         """Queries, the best first; made anew when a tenth of the pages is new.
 
-        Until there are good pages they come from the topic's keywords and description.
+        Until there are two good pages they come from the topic's keywords and description.
         """
         if self._memory.stale():
             self._made = self._mined()
@@ -80,7 +92,7 @@ class Composer:
 
     def _mined(self) -> list[Proposal]:
         good, bad = self._memory.side(True), self._memory.side(False)
-        terms = telling(good, bad, _SINGLES)
+        terms = telling(good, bad, _SINGLES) if len(good) >= self._least else []
         if not terms:
             return self._start
         spared = {stem for term in terms for stem in term.key.split()} | self._topic
@@ -95,8 +107,11 @@ class Composer:
         # What a few pages have in common may be anything: what the topic states counts for more
         # than the best phrase found, until they are many.
         trust = terms[0].weight * 2 * _TRUSTED / (_TRUSTED + len(good))
-        for stated in self._start:
-            made.setdefault(stated.query.key, replace(stated, score=trust * stated.score))
+        for own in self._start:
+            if (mined := made.get(own.query.key)) is not None:
+                made[own.query.key] = replace(mined, stated=own.stated)
+            else:
+                made[own.query.key] = replace(own, score=trust * own.score)
         return list(made.values())
 
 

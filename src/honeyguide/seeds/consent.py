@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -52,7 +53,7 @@ class Agreement(NamedTuple):
     @property
     def private(self) -> bool:
         """Whether that is certainly in a private network."""
-        return bool(self.origin) and private(self.origin)
+        return bool(self.origin) and private(f"{self.origin}/")
 
 
 def origin_of(settings: SearchSettings) -> str:
@@ -101,7 +102,8 @@ def check(settings: SearchSettings, folder: Path, *, keyed: bool) -> None:
     if needed and not agreed(wanted):
         raise ConfigError(
             f"search.url: {wanted.where} {' and '.join(needed)}, and nobody allowed that yet for "
-            f"{wanted.folder}. If it is what you want: honeyguide queries allow NAME"
+            "this collection. If it is what you want: honeyguide queries allow "
+            f"{shlex.quote(str(folder))}"
         )
 
 
@@ -111,7 +113,7 @@ def _file(environ: Mapping[str, str] | None) -> Path:
 
 def _read(path: Path) -> list[Agreement]:
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise ConfigError(_damaged(path, "no ordinary file"))
@@ -138,8 +140,8 @@ def _write(path: Path, all_: list[Agreement]) -> None:
     text = json.dumps({"agreed": [one._asdict() for one in all_]}, indent=1)
     new = path.with_name(f"engines.{os.getpid()}.new")
     try:
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with open(fd, "w", encoding="ascii") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(new, flags, 0o600), "w", encoding="ascii") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

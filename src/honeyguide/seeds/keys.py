@@ -9,6 +9,7 @@ import re
 import stat
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from html import escape
 from pathlib import Path
@@ -85,18 +86,15 @@ def key_of(
     folder: Path | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Key:
-    """The key that the settings name and send, or none; ``folder`` is the collection's, which may
+    """The key that the settings name, or none; ``folder`` is the collection's, which may
     be given away, so that no key may lie in it. Raises ConfigError."""
     if settings.key_env and not settings.key_env.startswith(PREFIX):
         raise ConfigError(
             f"search.key_env: {settings.key_env!r} does not begin with {PREFIX}, and no other "
             f"variables are ever sent. Keep the key in {PREFIX}SEARCH_KEY, say"
         )
-    path = _placed(settings.key_file, folder, environ) if settings.key_file else None
-    if not key_name(settings):
-        return Key()
-    if path is not None:
-        return _read(path)
+    if settings.key_file:
+        return _read(_placed(settings.key_file, folder, environ))
     variables = os.environ if environ is None else environ
     text = variables.get(settings.key_env, "").strip() if settings.key_env else ""
     try:
@@ -117,9 +115,12 @@ def config_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where the user keeps what is Honeyguide's: keys, and what was agreed to."""
     variables = os.environ if environ is None else environ
     told = variables.get("XDG_CONFIG_HOME", "")
-    # The XDG standard has relative paths ignored.
-    home = Path(told) if told.startswith("/") else Path.home() / ".config"
-    return home / "honeyguide"
+    if told.startswith("/"):  # the XDG standard has relative paths ignored
+        return Path(told) / "honeyguide"
+    try:
+        return Path.home() / ".config" / "honeyguide"
+    except RuntimeError:
+        raise ConfigError("you have no home folder; set XDG_CONFIG_HOME to one") from None
 
 
 def _placed(name: str, folder: Path | None, environ: Mapping[str, str] | None) -> Path:
@@ -205,10 +206,9 @@ def _parts(text: str) -> Iterator[str]:
     bare = text.rpartition(" ")[2]
     said = [text, bare]
     if text[:6].lower() == "basic ":
-        try:
-            said.append(b64decode(bare + "=" * (-len(bare) % 4), validate=True).decode("latin-1"))
-        except ValueError:
-            pass  # not what the scheme asks for, but the key is known as it is
+        with suppress(ValueError):  # not what the scheme asks for; the key is known as it is
+            hidden = b64decode(bare + "=" * (-len(bare) % 4), validate=True)
+            said += [hidden.decode("latin-1"), hidden.decode("utf-8", "replace")]
     for one in said:
         yield one
         padded = one.rstrip("=")  # base64 may end so

@@ -11,6 +11,7 @@ Every engine asks through one, plug-ins included, so that limits and secrets are
     5xx with Retry-After       down      not before then
     400, 414, 422              refused   another query may do; after three in a row, no
     402                        spent     no more in this run
+    redirects to other hosts   refused   another query may do; after three in a row, no
     other 4xx, redirects       refused   no more in this run
     no JSON, too large         garbage   another query may do; after three in a row, later
     =========================  ========  ==============================================
@@ -58,10 +59,21 @@ _KINDS: Mapping[str, SearchFailure] = {
 _WORDS = ("error.detail", "error.message", "message", "detail", "error")
 """Where engines say in their answers what is wrong."""
 _DETAIL = 300
+TOO_LARGE: Final = "it is too large"
+"""How the detail begins where an answer passes the limit."""
+_INLINE = 200_000
+"""Bytes of an answer that are read at once; larger ones, beside the crawl. Small ones take no time,
+also in the lab, where time is simulated."""
 
 
 def retry_after(response: Response, now: float) -> float | None:
     return seconds(response.header("retry-after"), now)
+
+
+async def _read(body: bytes, read: Callable[[Raw], Found]) -> Found | SearchError:
+    if len(body) <= _INLINE:
+        return _attempt(body, read)
+    return await asyncio.to_thread(_attempt, body, read)
 
 
 def _attempt(body: bytes, read: Callable[[Raw], Found]) -> Found | SearchError:
@@ -115,7 +127,7 @@ class Line:
         async with self._turn:
             self._open()
             body = await self._persist(request, hints or {}, told)
-            outcome = body if isinstance(body, SearchError) else _attempt(body, read)
+            outcome = body if isinstance(body, SearchError) else await _read(body, read)
             # Raised here, outside every except: an error that led to it would know the address,
             # and the address may hold the key.
             if isinstance(outcome, SearchError):
@@ -159,8 +171,11 @@ class Line:
             response = await self._fetcher.fetch(request)
         except FetchError as error:
             kind = _KINDS.get(error.kind, "down")
-            wait = float("inf") if kind == "refused" else 0.0
-            return SearchError(kind, error.detail, wait)
+            if kind == "refused":
+                hint = "if it is yours: honeyguide queries allow NAME"
+                return SearchError(kind, f"{error.detail}; {hint}", float("inf"))
+            large = error.kind == "too_large"
+            return SearchError(kind, f"{TOO_LARGE}: {error.detail}" if large else error.detail)
         if 200 <= response.status < 300:
             return response.body
         return self._refusal(response, hints, told)
@@ -183,12 +198,17 @@ class Line:
             target = canonical(response.header("location"), response.url)
             where = f" to {printable(host(target))}" if target else ""
             said = f"it redirects{where}, and nobody follows with a key; write its own address"
+            # Some send certain questions elsewhere: that is no word about the others.
+            if target and host(target) != host(response.url):
+                return SearchError("refused", said)
         question = status in _QUESTION
         return SearchError("refused", said, 0.0 if question else float("inf"))
 
     def _words(self, response: Response) -> str:
-        """What the engine says about it."""
-        if not response.media_type.endswith("json"):
+        """What the engine says about it. Of a key that it refuses it may say anything."""
+        if response.status in (401, 403) or not response.media_type.endswith("json"):
+            return ""
+        if len(response.body) > _INLINE:
             return ""
         try:
             said = answer(response.body)

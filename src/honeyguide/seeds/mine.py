@@ -20,7 +20,7 @@ _TOGETHER = 2
 """Good pages that must have all phrases of a query."""
 _KEPT = 30
 """Pairs and triples that are kept."""
-_PAGES = 5
+PAGES = 5
 """Pages named as a query's reason."""
 
 Bools = NDArray[np.bool_]
@@ -74,16 +74,15 @@ class Mine:
             page = self._good[n]
             ordered.append((-page.weight, times[page.host], n))
             times[page.host] += 1
-        return tuple(self._good[n].url for _, _, n in sorted(ordered)[:_PAGES])
+        return tuple(self._good[n].url for _, _, n in sorted(ordered)[:PAGES])
 
     def why(self, places: Sequence[int]) -> str:
         both, bad = self._all(self._has, places), self._all(self._lacks, places)
         hosts = len(set(self._hosts[both].tolist()))
         sites = "1 host" if hosts == 1 else f"{hosts} hosts"
-        return (
-            f"on {int(both.sum())} of {len(self._good)} good pages ({sites})"
-            f" and {int(bad.sum())} of {self._bads} bad ones"
-        )
+        pages = "page" if len(self._good) == 1 else "pages"
+        told = f"on {int(both.sum())} of {len(self._good)} good {pages} ({sites})"
+        return f"{told} and {int(bad.sum())} of {self._bads} bad ones" if self._bads else told
 
     def _fits(self, *places: int) -> bool:
         """Whether enough good pages of enough hosts have them all, and no word comes twice."""

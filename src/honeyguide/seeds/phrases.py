@@ -2,7 +2,9 @@
 
 A page is remembered by its key phrases (RAKE, :mod:`honeyguide.text.keywords`), a phrase weighed
 by the odds ratio of Xu, Yoon & Tourassi. Hosts count rather than pages: the name of a site and
-its menus stand on all of its pages and say nothing of the topic.
+its menus stand on all of its pages and say nothing of the topic. All hosts of one registrable
+domain are one: whoever has it can have any number of names under it. Where names are given away to
+people, each is a site: the public suffix list knows many such houses, and we some more.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from honeyguide.text.keywords import Floats, phrases
 from honeyguide.text.language import Language
 from honeyguide.text.scripts import brief, unspaced
 from honeyguide.types import Url
-from honeyguide.url import host
+from honeyguide.url import domain, host
 
 _TEXT, _TITLE = 6_000, 300
 """Characters that are read of a page: what it is about is said early."""
@@ -43,12 +45,22 @@ _SPARED = 0.05
 _SURE = 1.64
 """… and standard errors of ln ψ that it must lie below 0: surely, 19 times in 20."""
 
+_HOUSES = frozenset(
+    """
+    blogcu.com canalblog.com dreamwidth.org fandom.com forumotion.com freeforums.net ghost.io
+    home.blog jimdofree.com livejournal.com medium.com neocities.org over-blog.com proboards.com
+    skyrock.com substack.com tripod.com tumblr.com typepad.com weebly.com wordpress.com
+    """.split()  # noqa: SIM905 - a hundred quotes would hide the names
+)
+"""Blogs and forums of many people, one name each, that the public suffix list does not know."""
+
 
 class Reading(NamedTuple):
     """What is remembered of a page."""
 
     url: Url
     host: str
+    """Its registrable domain, or its own name where that is a house of many."""
     weight: float
     """1: a person's good page, ½: one that we took for good; negative for bad ones."""
     phrases: dict[str, str]
@@ -67,7 +79,7 @@ class Term(NamedTuple):
 
 def reading(url: Url, title: str, text: str, weight: float, tongue: Language) -> Reading:
     """What to remember of a page."""
-    at = host(url).removeprefix("www.")
+    at = host(url)
     said = f"{title[:_TITLE]}\n{text[: _length(text)]}"
     found = phrases(said, tongue.code, share=1.0, most=_ALL)
     names = {phrase.key: phrase.name for phrase in found[:_PHRASES]}
@@ -84,9 +96,14 @@ def reading(url: Url, title: str, text: str, weight: float, tongue: Language) ->
         if count >= _SEVERAL:
             names.setdefault(stem, written[stem])
     # A site does not vouch for its own name.
-    own = {label.replace("-", "") for label in at.split(".")}
+    own = {label.replace("-", "") for label in at.removeprefix("www.").split(".")}
     kept = {key: name for key, name in names.items() if _asks(name, own, tongue)}
-    return Reading(url, at, weight, kept)
+    return Reading(url, _site(at), weight, kept)
+
+
+def _site(name: str) -> str:
+    house = domain(name)
+    return name.removeprefix("www.") if house in _HOUSES else house
 
 
 def _length(text: str) -> int:

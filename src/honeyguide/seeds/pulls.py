@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
+from statistics import median
 
 from honeyguide.seeds.arms import Arm as Arm
 from honeyguide.seeds.arms import By, Tally, terms_of
@@ -25,6 +26,8 @@ _LIKE = 5.0
 """… and at most those of a query that shares its terms."""
 _RECENT = 10
 """New queries that foretell how much another new one finds."""
+_FRUITLESS = 3
+"""Composed queries in a row that found nothing new: then the topic's own words are asked."""
 _STUCK = 5
 """So many queries that were begun and not answered; until then no other is begun."""
 
@@ -49,19 +52,22 @@ class Pulls:
         """What may be asked from now on, besides what was begun; replaces the last offer."""
         self._proposals = {proposal.query.key: proposal for proposal in proposals}
 
-    def insist(self, query: Query, again: bool = False) -> None:
+    def insist(self, query: Query, again: bool = False) -> bool:
         """A person's own goes first. Once it was asked, insisting changes nothing, unless they
-        want it ``again``: then its next page goes first, or the first where there is no more."""
-        if not query.key:
-            return  # there is nothing in it to ask for
+        want it ``again``: then its next page goes first, or the first where there is no more.
+
+        False: there is nothing in it to ask for, or people have as many as are allowed. What was
+        composed keeps nobody from asking; what people asked leaves less room to compose.
+        """
+        if not query.key or (query.key not in self._tallies and self._people() >= self._most):
+            return False
         tally = self._tally(query, "user")
         tally.by = "user"
         if again and tally.pages:
-            if tally.stopped.startswith("no"):
-                tally.page = 1
-            tally.stopped, tally.weak = "", 0
+            tally.reopen()
         if (again or not tally.pages) and query.key not in self._insisted:
             self._insisted.append(query.key)
+        return True
 
     def choose(self) -> tuple[Query, int] | None:
         """The query to ask and the page of its results; the same until it was answered or failed.
@@ -101,8 +107,12 @@ class Pulls:
         rank before they are fetched (NaN: nobody knows); whether there are more pages."""
         self._pulls += 1
         tally = self._tally(query)
+        if tally.stopped:
+            tally.reopen()  # a person wanted it again
         tally.answer(page, urls, fresh, promised)
-        tally.judge(urls, fresh, promised, self.median, more)
+        sizes = [tally.size for tally in self._tallies.values() if tally.size][-_RECENT:]
+        usual = median(sizes) if sizes else 0.0
+        tally.judge(urls, fresh, promised, self.median, usual, more)
         if query.key in self._insisted:
             self._insisted.remove(query.key)
 
@@ -135,15 +145,24 @@ class Pulls:
         ]  # fmt: skip
 
     def suggestions(self, most: int = 10) -> list[Suggestion]:
-        """Queries that were not asked yet, the best first, and why they might be worth it."""
-        ranked = self._ranked(self._waiting())[:most]
-        return [Suggestion(p.query, expected, p.pages, p.why) for expected, p in ranked]
+        """Queries that were not answered yet, the best first, and why they might be worth it."""
+        unanswered = {key for key, tally in self._tallies.items() if not tally.pages}
+        some = [p for key, p in self._proposals.items() if key in unanswered]
+        ranked = self._ranked([*self._waiting(), *some])[:most]
+        known = any(tally.fetched for tally in self._tallies.values())
+        return [
+            Suggestion(p.query, expected if known else None, p.pages, p.why)
+            for expected, p in ranked
+        ]
 
     def _tally(self, query: Query, by: By = "composed") -> Tally:
         if (tally := self._tallies.get(query.key)) is None:
             told = parse(query.text) if query.text else query
             tally = self._tallies[query.key] = Tally(query, by, terms_of(told))
         return tally
+
+    def _people(self) -> int:
+        return sum(tally.by == "user" for tally in self._tallies.values())
 
     def _waiting(self) -> list[Proposal]:
         return [p for key, p in self._proposals.items() if key not in self._tallies]
@@ -155,6 +174,9 @@ class Pulls:
         waiting = self._waiting()
         if len(self._tallies) >= self._most or stuck >= _STUCK or not waiting:
             return None
+        lately = self._composed()[-_FRUITLESS:]
+        if len(lately) == _FRUITLESS and not any(tally.fresh for tally in lately):
+            waiting = [p for p in waiting if p.stated] or waiting
         due = self._length()
         length = min(
             {len(p.query.terms) for p in waiting}, key=lambda size: (abs(size - due), -size)
@@ -167,15 +189,21 @@ class Pulls:
 
     def _length(self) -> int:
         """SeedFinder: a poor yield asks for one term more, a good one without news for one less."""
-        last = [t for t in self._tallies.values() if t.by == "composed" and t.pages][-1:]
+        last = self._composed()[-1:]
         if not last:
-            return 1
+            # One word of a description may mean anything; a keyword was chosen to be asked for.
+            described = all(p.stated == "description" for p in self._proposals.values())
+            return 2 if described else 1
         size = len(last[0].terms)
         if last[0].mean(self._pulls) < _ENOUGH:
             size += 1
         elif last[0].novelty() < _ENOUGH:
             size -= 1
         return min(_LONGEST, max(1, size))
+
+    def _composed(self) -> list[Tally]:
+        """Our own queries that were answered, in the order in which they were begun."""
+        return [t for t in self._tallies.values() if t.by == "composed" and t.pages]
 
     def _ranked(self, some: Iterable[Proposal]) -> list[tuple[float, Proposal]]:
         """With the yield expected of each; first whose score, beside the best of its length, times

@@ -13,9 +13,9 @@ from msgspec import Raw
 from honeyguide.errors import SearchError
 from honeyguide.seeds.engine import Found, Result
 from honeyguide.types import Url
-from honeyguide.url import canonical, origin
+from honeyguide.url import authority, canonical, origin
 
-BYTES: Final = 10_000_000
+BYTES: Final = 2_000_000
 """Largest answer, unpacked."""
 ENTRIES: Final = 100
 """So many entries of a results page are looked at."""
@@ -25,7 +25,7 @@ SNIPPET: Final = 1000
 ADDRESS: Final = 4096
 _RAW = 8
 """Markup and entities may make a text so many times longer before it is cleaned."""
-_SLACK = 16_384
+_SLACK = 24_576
 """No form of a key is longer."""
 
 _TAG = re.compile(r"</?[A-Za-z!?][^<>]*>")
@@ -105,16 +105,18 @@ def found(
 
 def clean(raw: str, most: int, redacted: Callable[[str], str] = str) -> str:
     """One line of plain text from what may hold markup, entities and worse."""
-    # Wherever a text is cut, the key is taken out first: part of it would not be known again.
+    # Wherever a text is cut, the key is taken out first: part of it would not be known again. Not
+    # elsewhere: markup may stand within a key, and what is left of it would not be known, either.
+    cut = len(raw) > most * _RAW
+    line = redacted(raw[: most * _RAW + _SLACK])[: most * _RAW] if cut else raw
     # Then entities: they may hide a tag, and an invisible character may stand within one.
-    line = redacted(raw[: most * _RAW + _SLACK])[: most * _RAW]
     line = _UNSEEN.sub("", unescape(line))
     # What is left over around a tag may make another: a few times is enough for honest text.
     for _ in range(5):
         line, tags = _TAG.subn("", line)
         if not tags:
             break
-    line = redacted(_OPENS.sub("< ", " ".join(line.split())))
+    line = redacted(_OPENS.sub("< ", redacted(" ".join(line.split()))))
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
@@ -125,6 +127,8 @@ def _result(entry: Raw, fields: Fields, redacted: Callable[[str], str]) -> Resul
     # An address that holds the user's key must not be stored, let alone be visited.
     if url is None or len(url) > ADDRESS or redacted(url) != url or redacted(address) != address:
         return None
+    if "@" in authority(url):
+        return None  # somebody's name and password, or one that only looks like a host
     title, snippet = text(_inside(parts, fields.title)), text(_inside(parts, fields.snippet))
     return Result(url, clean(title, TITLE, redacted), clean(snippet, SNIPPET, redacted))
 

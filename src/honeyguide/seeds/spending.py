@@ -22,9 +22,9 @@ _PATIENCE = 10.0
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS salt (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), "
     "salt BLOB NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS spending (month TEXT NOT NULL, engine TEXT NOT NULL, "
+    "CREATE TABLE IF NOT EXISTS spending (month TEXT NOT NULL, origin TEXT NOT NULL, "
     "account TEXT NOT NULL, requests INTEGER NOT NULL, cost REAL NOT NULL, "
-    "PRIMARY KEY (month, engine, account)) WITHOUT ROWID",
+    "PRIMARY KEY (month, origin, account)) WITHOUT ROWID",
 )
 
 
@@ -38,14 +38,15 @@ class Spent(NamedTuple):
 
 
 class Spending:
-    """The account of one engine and key, in a file that all processes share."""
+    """The account of one server and key, in a file that all processes share. The bill is one,
+    however the settings call the engine."""
 
     def __init__(
-        self, path: Path, engine: str, key: Key, per_month: int, clock: Callable[[], float]
+        self, path: Path, origin: str, key: Key, per_month: int, clock: Callable[[], float]
     ) -> None:
         self.path = path
         self.per_month = per_month
-        self._engine = engine
+        self._origin = origin
         self._key = key
         self._clock = clock
 
@@ -61,7 +62,7 @@ class Spending:
                 file.execute(
                     "INSERT INTO spending VALUES (?, ?, ?, 1, ?) ON CONFLICT DO UPDATE SET "
                     "requests = requests + 1, cost = cost + excluded.cost",
-                    (month, self._engine, account, price),
+                    (month, self._origin, account, price),
                 )
         except (sqlite3.Error, OSError, TypeError, ValueError) as error:
             # TypeError and ValueError: a damaged file may hold anything where a number was.
@@ -82,8 +83,8 @@ class Spending:
         (salt,) = file.execute("SELECT salt FROM salt").fetchone()
         account = self._key.account(bytes(salt))
         row = file.execute(
-            "SELECT requests, cost FROM spending WHERE (month, engine, account) = (?, ?, ?)",
-            (month, self._engine, account),
+            "SELECT requests, cost FROM spending WHERE (month, origin, account) = (?, ?, ?)",
+            (month, self._origin, account),
         ).fetchone()
         return account, Spent(month, int(row[0]), float(row[1])) if row else Spent(month)
 

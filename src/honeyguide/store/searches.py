@@ -7,101 +7,44 @@ paid for is never lost. People who want a query asked by a crawl that runs leave
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import sound
 from honeyguide.store.codec import clean
-from honeyguide.store.database import Database, Row, signed
-from honeyguide.types import Url
+from honeyguide.store.database import Database, signed
+from honeyguide.store.search_rows import (
+    COLUMNS,
+    DEAREST,
+    DETAIL,
+    MOST,
+    NAME,
+    QUERY,
+    SNIPPET,
+    TITLE,
+    search_of,
+)
+from honeyguide.store.search_rows import Channels as Channels
+from honeyguide.store.search_rows import Hit as Hit
+from honeyguide.store.search_rows import Place as Place
+from honeyguide.store.search_rows import Search as Search
+from honeyguide.store.search_rows import Sums as Sums
+from honeyguide.store.search_rows import Worth as Worth
 from honeyguide.url import fingerprint
 
 TAKEN = "searches_taken"
 """The key under which a crawl notes the newest search whose results it took."""
-_MOST = 1_000
-"""Results that are kept of one page."""
-_QUERY, _TITLE, _SNIPPET, _DETAIL = 2_000, 300, 1_000, 1_000
-"""Characters that are kept of each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """One request to an engine."""
-
-    at: float
-    engine: str
-    query: str
-    """As people write it; ``seeds.query.parse`` reads it."""
-    page: int = 1
-    by: str = "composed"
-    """``composed``, ``user``, or a person's name."""
-    address: str = ""
-    """The public address of the results page: no key, no format."""
-    outcome: str = ""
-    """'' if it answered, else what went wrong: ``down``, ``slow``, ``limited`` …"""
-    detail: str = ""
-    results: int = 0
-    more: bool = True
-    """Whether the engine says that there are further pages."""
-    fresh: int = 0
-    """Results that the crawl did not know; 0 until it has taken them."""
-    promised: float = 0.0
-    """Mean score of those before they were fetched."""
-    price: float = 0.0
-    id: int = 0
-    """0 before it is kept."""
-
-
-class Hit(NamedTuple):
-    """A result as it is kept; ``seeds.engine.Result`` has the same fields."""
-
-    url: Url
-    title: str = ""
-    snippet: str = ""
-
-
-class Place(NamedTuple):
-    """Where an address stood among the results."""
-
-    search: Search
-    place: int
-    """1 is the first."""
-
-
-class Worth(NamedTuple):
-    """What came of a query's results so far."""
-
-    fetched: int
-    mean: float
-    """Their mean verdict; what brought no page of its own counts as 0."""
-
-
-class Channels(NamedTuple):
-    """Relevant pages by who found them."""
-
-    links: int
-    search: int
-    both: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sums:
-    """What was asked so far."""
-
-    asked: int = 0
-    failed: int = 0
-    queries: int = 0
-    """Different ones."""
-    results: int = 0
-    fresh: int = 0
-    price: float = 0.0
-
-
-_COLUMNS = (
-    "id, at, engine, query, page, by, address, outcome, detail, results, more, fresh, promised, "
-    "price"
-)
+_SEARCHES = 100_000
+"""Newest searches that are told of."""
+_MOVED = 10_000
+"""Results that redirect, of which is told where they lead."""
+_WISHES = 20
+"""Newest wishes that are heard: a collection from elsewhere may hold any number of them."""
+_NUMBERS = 10**18
+"""No search has such a number: as many as :func:`honeyguide.store.sound.decimal` reads."""
+_ASKABLE = "typeof(query) = 'text' AND trim(query, char(9, 10, 11, 12, 13, 32, 160)) != ''"
+"""Said in SQL, so that nothing else can stand in front of what is."""
 
 
 class Searches:
@@ -112,15 +55,15 @@ class Searches:
 
     def add(self, search: Search, results: Sequence[tuple[str, str, str]] = ()) -> int:
         """Keep a search and its results; its number."""
-        results = results[:_MOST]
+        results = results[:MOST]
         with self._db.joined():
             self._db.run(
                 "INSERT INTO searches(at, engine, query, page, by, address, outcome, detail, "
                 "results, more, fresh, promised, price) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
-                    search.at, clean(search.engine), clean(search.query[:_QUERY]), search.page,
-                    clean(search.by), clean(search.address), search.outcome,
-                    clean(search.detail[:_DETAIL]), len(results), int(search.more), search.fresh,
+                    search.at, clean(search.engine[:NAME]), clean(search.query[:QUERY]),
+                    search.page, clean(search.by[:NAME]), clean(search.address), search.outcome,
+                    clean(search.detail[:DETAIL]), len(results), int(search.more), search.fresh,
                     search.promised, search.price,
                 ),
             )  # fmt: skip
@@ -129,8 +72,8 @@ class Searches:
             self._db.many(
                 "INSERT INTO search_results VALUES(?, ?, ?, ?, ?, ?)",
                 [
-                    (number, place, url, signed(fingerprint(url)), clean(title[:_TITLE]),
-                     clean(snippet[:_SNIPPET]))
+                    (number, place, url, signed(fingerprint(url)), clean(title[:TITLE]),
+                     clean(snippet[:SNIPPET]))
                     for place, (url, title, snippet) in enumerate(results, 1)
                 ],
             )  # fmt: skip
@@ -150,99 +93,130 @@ class Searches:
             yield search, self.results(search.id)
 
     def all(self) -> list[Search]:
-        """Every search, the oldest first."""
-        return list(self._stream(0))
+        """Every search, the oldest first; of more than a hundred thousand the newest."""
+        row = self._db.one(
+            f"SELECT id FROM searches ORDER BY id DESC LIMIT 1 OFFSET {_SEARCHES}"  # noqa: S608
+        )
+        return list(self._stream(row[0] if row else 0))
+
+    def newest(self) -> int:
+        """The number of the newest search; 0 if there is none."""
+        row = self._db.one("SELECT max(id) FROM searches")
+        return sound.whole(row[0]) if row else 0
+
+    def check(self) -> None:
+        """Before anything is asked and paid for: could it be kept? Raises CollectionCorrupt.
+
+        Numbers count upwards, and who wrote the file may have begun at the end of them.
+        """
+        row = self._db.one(
+            "SELECT max(coalesce(max(id), 0), coalesce((SELECT max(id) FROM asked_for), 0), "
+            "coalesce((SELECT max(CAST(seq AS INTEGER)) FROM sqlite_sequence WHERE name IN "
+            "('searches', 'asked_for')), 0)) FROM searches"
+        )
+        if row is not None and row[0] >= _NUMBERS:
+            raise CollectionCorrupt(
+                "this collection has no numbers left for searches, which no crawl ever uses up: "
+                "somebody has changed it. Nothing is asked; begin a new collection, or set "
+                'search.engine = ""'
+            )
 
     def last(self) -> Search | None:
         """The newest search."""
-        row = self._db.one(f"SELECT {_COLUMNS} FROM searches ORDER BY id DESC LIMIT 1")  # noqa: S608
-        return None if row is None else _search(row)
+        row = self._db.one(f"SELECT {COLUMNS} FROM searches ORDER BY id DESC LIMIT 1")  # noqa: S608
+        return None if row is None else search_of(row)
 
     def results(self, number: int) -> list[Hit]:
         """The results of a search, the first first."""
         rows = self._db.all(
-            "SELECT url, title, snippet FROM search_results WHERE search = ? ORDER BY place",
-            (number,),
+            "SELECT substr(url, 1, ?), substr(title, 1, ?), substr(snippet, 1, ?) FROM "
+            "search_results WHERE search = ? ORDER BY place LIMIT ?",
+            (sound.LONGEST + 1, TITLE, SNIPPET, number, MOST),
         )
         return [
-            Hit(url, sound.text(title)[:_TITLE], sound.text(snippet)[:_SNIPPET])
-            for url, title, snippet in rows[:_MOST]
+            Hit(url, sound.text(title), sound.text(snippet))
+            for url, title, snippet in rows
             if sound.is_address(url)
         ]
 
     def places(self, url: str) -> list[Place]:
         """Which searches found this address, and where, the oldest first."""
         rows = self._db.all(
-            "SELECT place, searches.* FROM search_results JOIN searches ON id = search "
+            f"SELECT place, {COLUMNS} FROM search_results JOIN searches ON id = search "  # noqa: S608
             "WHERE fingerprint = ? AND url = ? ORDER BY id LIMIT 100",
             (signed(fingerprint(url)), url),
         )
-        return [Place(_search(tuple(row[1:])), sound.whole(row[0])) for row in rows]
+        return [Place(search_of(tuple(row[1:])), sound.whole(row[0])) for row in rows]
 
     def sums(self, since: float = 0.0) -> Sums:
         """What was asked since that time."""
         row = self._db.one(
-            "SELECT count(*), coalesce(sum(outcome != ''), 0), count(DISTINCT query), "
-            "coalesce(sum(results), 0), coalesce(sum(fresh), 0), coalesce(sum(price), 0.0) "
-            "FROM searches WHERE at >= ?",
-            (since,),
+            # Where sum() overflows it fails; total() is a float and never does.
+            "SELECT total(outcome != 'spent'), total(outcome NOT IN ('', 'spent')), "
+            "count(DISTINCT CASE WHEN outcome != 'spent' THEN query END), "
+            "total(max(0, min(results, ?1))), total(max(0, min(fresh, ?1))), "
+            "total(CASE WHEN price BETWEEN 0 AND ?2 THEN price END) FROM searches WHERE at >= ?3",
+            (MOST, DEAREST, since),
         )
         if row is None:
             return Sums()
-        asked, failed, queries, results, fresh = map(sound.whole, row[:5])
-        return Sums(asked, failed, queries, results, fresh, float(sound.number(row[5])))
+        asked, failed, queries, results, fresh = map(int, row[:5])
+        return Sums(asked, failed, queries, results, fresh, row[5])
 
     def want(self, query: str, by: str = "user", at: float = 0.0) -> int:
         """Leave a query for the crawl that runs; the number of the wish."""
         with self._db.joined():
             self._db.run(
                 "INSERT INTO asked_for(query, by, at) VALUES(?, ?, ?)",
-                (clean(query[:_QUERY]), clean(by), at),
+                (clean(query[:QUERY]), clean(by[:NAME]), at),
             )
             row = self._db.one("SELECT last_insert_rowid()")
         return int(row[0]) if row else 0
 
     def wanted(self, since: int = 0) -> list[tuple[int, str, str]]:
-        """(number, query, by) of what people wanted asked after that number."""
+        """(number, query, by) of the twenty newest that people wanted asked after that number, the
+        oldest first."""
         rows = self._db.all(
-            "SELECT id, query, by FROM asked_for WHERE id > ? ORDER BY id LIMIT 1000", (since,)
+            f"SELECT id, substr(query, 1, ?), substr(by, 1, ?) FROM asked_for WHERE id > ? AND "  # noqa: S608
+            f"id < ? AND {_ASKABLE} ORDER BY id DESC LIMIT ?",
+            (QUERY, NAME, since, _NUMBERS, _WISHES),
         )
-        return [
-            (number, query[:_QUERY], sound.text(by))
-            for number, query, by in rows
-            if type(query) is str and query.strip()
-        ]
+        return [(number, query, sound.text(by)) for number, query, by in reversed(rows)]
 
-    def worth(self, query: str) -> Worth:
-        """What came of the results of a query, as it is written here."""
+    def unheard(self, since: int = 0) -> int:
+        """How many were wanted after that number besides the twenty newest."""
         row = self._db.one(
-            "SELECT count(*), avg(CASE WHEN failure IS NULL AND copy_of IS NULL THEN verdict ELSE "
-            "0 END) FROM visits WHERE (failure IS NULL OR final) AND moved IS NULL AND "
-            "fingerprint IN (SELECT fingerprint FROM search_results JOIN searches ON "
-            "searches.id = search WHERE query = ?)",
-            (query,),
+            f"SELECT count(*) FROM asked_for WHERE id > ? AND id < ? AND {_ASKABLE}",  # noqa: S608
+            (since, _NUMBERS),
         )
-        return Worth(0, 0.0) if row is None else Worth(sound.whole(row[0]), sound.chance(row[1]))
+        return max(0, row[0] - _WISHES) if row else 0
 
-    def visited(self, since: float = 0.0) -> Iterator[tuple[str, float]]:
-        """(query, verdict) of the visits since that time to pages that a search had found before,
-        in their order. What brought no page of its own counts as 0."""
-        sql = (
-            "SELECT visits.id, query, CASE WHEN failure IS NULL AND copy_of IS NULL THEN verdict "
-            "ELSE 0 END FROM visits JOIN search_results AS r ON r.fingerprint = "
-            "visits.fingerprint AND r.url = visits.url JOIN searches ON searches.id = search "
-            "WHERE searches.at <= visits.at AND (failure IS NULL OR final) AND moved IS NULL "
-            "AND visits.at >= ? AND visits.id > ? ORDER BY visits.id LIMIT ?"
+    def worth(self, numbers: Sequence[int]) -> Worth:
+        """What came of the results of these searches, whenever they were visited, each address
+        once and by its newest visit; where one redirects, of the page that it leads to."""
+        asked = json.dumps(list(numbers))
+        results = (
+            "SELECT fingerprint FROM search_results WHERE search IN "
+            "(SELECT value FROM json_each(?))"
         )
-        # A visit that several queries found has as many rows: none may be left for the next page.
-        last, size = -1, 2_000
-        while rows := self._db.all(sql, (since, last, size)):
-            if len(rows) == size and rows[0][0] != rows[-1][0]:
-                rows = [row for row in rows if row[0] != rows[-1][0]]
-            for _, query, verdict in rows:
-                if type(query) is str and verdict is not None:
-                    yield query, float(sound.chance(verdict))
-            last = rows[-1][0]
+        moves = self._db.all(
+            f"SELECT DISTINCT moved FROM visits WHERE typeof(moved) = 'text' AND "  # noqa: S608
+            f"fingerprint IN ({results}) LIMIT {_MOVED}",
+            (asked,),
+        )
+        targets = [signed(fingerprint(url)) for (url,) in moves if sound.is_address(url)]
+        row = self._db.one(
+            "SELECT count(value), total(value IS NOT NULL AND good), avg(value) FROM (SELECT "  # noqa: S608
+            "CASE WHEN own THEN verdict ELSE 0 END AS value, own AND relevant AS good FROM "
+            "(SELECT verdict, relevant, failure IS NULL AND copy_of IS NULL AS own FROM visits "
+            "WHERE id IN (SELECT max(id) FROM visits WHERE (failure IS NULL OR final) AND moved "
+            f"IS NULL AND fingerprint IN ({results} UNION SELECT value FROM json_each(?)) "
+            "GROUP BY fingerprint)))",
+            (asked, json.dumps(targets)),
+        )
+        if row is None:
+            return Worth(0, 0, 0.0)
+        return Worth(sound.whole(row[0]), int(row[1]), sound.chance(row[2]))
 
     def channels(self) -> Channels | None:
         """Which relevant pages links led to, and which searches; None if nobody searched.
@@ -262,29 +236,7 @@ class Searches:
 
     def _stream(self, number: int) -> Iterator[Search]:
         rows = self._db.pages(
-            f"SELECT {_COLUMNS} FROM searches WHERE id > max({int(number)}, ?) "  # noqa: S608
+            f"SELECT {COLUMNS} FROM searches WHERE id > max({int(number)}, ?) "  # noqa: S608
             "ORDER BY id LIMIT ?"
         )
-        yield from map(_search, rows)
-
-
-def _search(row: Row) -> Search:
-    """As it left the database, which may be a stranger's."""
-    (number, at, engine, query, page, by, address, outcome, detail, results, more, fresh,
-     promised, price) = row  # fmt: skip
-    return Search(
-        float(sound.number(at)),
-        sound.text(engine),
-        sound.text(query)[:_QUERY],
-        sound.whole(page),
-        sound.text(by),
-        sound.some_address(address) or "",
-        sound.text(outcome),
-        sound.text(detail)[:_DETAIL],
-        sound.whole(results),
-        bool(sound.whole(more)),
-        sound.whole(fresh),
-        float(sound.chance(promised)),
-        float(sound.number(price)),
-        sound.whole(number),
-    )
+        yield from map(search_of, rows)

@@ -17,7 +17,7 @@ from honeyguide.url import canonical
 Row = tuple[Any, ...]
 Check = Callable[[Any], Any]
 
-_LONGEST = 16_384
+LONGEST = 16_384
 """Characters of an address: far more than any site answers to."""
 _SHORT = 1_000
 """Of the name of a person, a topic, or a failure."""
@@ -93,7 +93,7 @@ def anything(value: Any) -> Any:
 
 def is_address(value: Any) -> bool:
     """Whether it is an address with a host, in the form that the rest of the house counts on."""
-    return type(value) is str and len(value) <= _LONGEST and _ADDRESS(value) is not None
+    return type(value) is str and len(value) <= LONGEST and _ADDRESS(value) is not None
 
 
 def label(row: Row) -> tuple[Any, ...] | None:

@@ -17,10 +17,12 @@ from msgspec import Meta, Struct
 
 from honeyguide.crawl import examples, topic_file
 from honeyguide.crawl.create import create
+from honeyguide.crawl.engine_state import agree
 from honeyguide.crawl.ontologies import OURS
 from honeyguide.crawl.remarks import lab_address, remarks
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
+from honeyguide.seeds.choose import check as check_engine
 from honeyguide.studio import names
 from honeyguide.studio.mistakes import Mistake, naming, naming_keys
 from honeyguide.studio.routes import Here
@@ -90,6 +92,10 @@ def make(here: Here, body: NewTopic) -> Made:
             why = "is there already" if taken else str(error.strerror)
             raise Mistake("name", f"{name!r}: {why}") from error
     notes = list(remarks(settings.topic))
+    try:
+        agree(settings, place)  # who types an engine's address wants it asked
+    except ConfigError as error:
+        notes.append(str(error))
     if settings.crawl.strategy == "breadth" and not body.strategy:
         notes.append(
             "Nothing says yet what is relevant: every page will count, and links are followed in "
@@ -108,6 +114,12 @@ def _check(body: NewTopic) -> None:
             "the contact does not say how to reach you: write an e-mail address or a web page "
             "(http://…), so that the owner of a site can complain",
         ) from error
+    if body.search_engine:
+        try:
+            check_engine(body.search_engine, body.search_url.strip())
+        except ConfigError as error:
+            key, _, said = str(error).partition(": ")
+            raise Mistake(key.replace(".", "_"), said) from error
     if not any(text.strip() for text in (*body.seeds, *body.good)) and not body.search_engine:
         raise Mistake(
             "seeds",
@@ -129,6 +141,8 @@ def _arguments(here: Here, body: NewTopic, folder: Path) -> dict[str, Any]:
         tables["search"] = {key: value for key, value in search.items() if value} | (
             {"queries": asked} if asked else {}
         )
+        if lab:
+            tables["search"]["per_minute"] = 0.0  # nobody there is troubled by haste
     ontology = body.ontology
     if ontology and ontology not in OURS:
         ontology = str(here.shared.get(here.root, Uploads).path(ontology))

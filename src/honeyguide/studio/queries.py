@@ -18,8 +18,7 @@ from honeyguide.crawl.searched import Overview, overview
 from honeyguide.crawl.suggest import Suggested, suggest
 from honeyguide.errors import ConfigError
 from honeyguide.studio.routes import Here, Route
-from honeyguide.types import Url
-from honeyguide.url import host
+from honeyguide.url import canonical, host
 
 _TITLE = 200
 _SUGGESTED = 20
@@ -55,6 +54,8 @@ class SpentNow(msgspec.Struct, frozen=True):
     """Of 1,000 requests."""
     shared: bool
     """Whether all collections with the same key are counted."""
+    lab: bool
+    """They went to the lab's engine, for which nothing is paid and nothing counted."""
 
 
 class TroubleNow(msgspec.Struct, frozen=True):
@@ -71,8 +72,11 @@ class QueryRow(msgspec.Struct, frozen=True):
     fresh: int | None
     """None: no crawl has looked at them yet."""
     fetched: int
+    """Results that were visited, whenever that was …"""
     relevant: int
+    """… of which were relevant …"""
     mean: float | None
+    """… and their mean verdict."""
     price: float
     stopped: str
     failures: int
@@ -104,8 +108,8 @@ class Motive(msgspec.Struct, frozen=True):
 
 class Suggestion(msgspec.Struct, frozen=True):
     query: str
-    expected: float
-    """The share of its results that is expected to be relevant."""
+    expected: float | None
+    """The mean verdict expected of its results; None: not known yet."""
     why: str
     pages: list[Motive]
     """Those that it was made from."""
@@ -219,7 +223,7 @@ def queries(here: Here) -> QueriesNow:
     chosen = settings.search
     return QueriesNow(
         EngineNow(
-            found.engine, host(Url(chosen.url)) if "://" in chosen.url else "", chosen.mode,
+            found.engine, _host(chosen.url), chosen.mode,
             chosen.compose, found.problem if found.engine else "",
         ),
         SpentNow(*found.spent),
@@ -228,6 +232,12 @@ def queries(here: Here) -> QueriesNow:
         found.wanted,
         found.trouble and TroubleNow(*found.trouble),
     )  # fmt: skip
+
+
+def _host(address: str) -> str:
+    """As the user wrote it: perhaps without a slash, perhaps no address at all."""
+    url = canonical(address)
+    return "" if url is None else host(url)
 
 
 def suggestions(here: Here, query: Most) -> Suggestions:
@@ -248,7 +258,8 @@ def ask(here: Here, body: NewQuery) -> Came:
     if done.left:
         return Came(True, f"The crawl that runs will ask this next: {done.left[0]}", "", [])
     (came,) = done.asked
-    said = f"{len(came.results)} results, {came.fresh} of them new. The next crawl fetches them."
+    results = "1 result" if len(came.results) == 1 else f"{len(came.results)} results"
+    said = f"{results}, {came.unvisited} not visited yet. The next crawl fetches those."
     return Came(False, said, came.said, [ResultNow(*row) for row in came.results])
 
 

@@ -50,7 +50,7 @@ export async function show(main, params, api) {
     part("engine", [state.engine, state.spent, state.running, state.rows.length], () => fill(engine, standing(state)));
     part("trouble", [state.engine.problem, state.trouble], () => fill(trouble, problems(state)));
     part("wanted", [state.wanted, state.running], () => fill(wanted, waiting(state)));
-    part("rows", state.rows, () => rows.set(state.rows));
+    part("rows", state.rows, () => rows.set(state.rows.map((row) => ({ ...row, yield: row.fetched ? row.relevant / row.fetched : null }))));
   };
   async function look() {
     draw(await api.get(path("queries")));
@@ -87,7 +87,8 @@ function standing(state) {
     ["queries", number(state.rows.length)],
     [`requests this month${share}`, number(spent.requests), "by this collection" + (spent.shared ? " and all others with the same key" : "")],
   ];
-  if (spent.price > 0) pairs.push(["cost this month", number(spent.cost, 2), `at ${spent.price} for 1,000 requests`]);
+  if (spent.lab) pairs.push(["budget", "none", "nothing is counted in the lab"]);
+  if (spent.price > 0) pairs.push(["cost this month", number(spent.cost + 1e-9, 2), `at ${spent.price} for 1,000 requests`]);
   return [facts(pairs), spent.limit > 0 && meter(spent)];
 }
 
@@ -118,7 +119,7 @@ function grid() {
     descending: true,
     columns: [
       { key: "query", title: "Query", sort: true, cell: asked },
-      { key: "mean", title: "Yield", sort: true, number: true, cell: yielded },
+      { key: "yield", title: "Yield", sort: true, number: true, cell: yielded },
       { key: "results", title: "Results", sort: true, number: true, cell: (row) => number(row.results) },
       { key: "fresh", title: "New", sort: true, number: true, cell: (row) => number(row.fresh) },
       { key: "fetched", title: "Fetched", sort: true, number: true, cell: (row) => number(row.fetched) },
@@ -143,8 +144,8 @@ function asked(row) {
 }
 
 function yielded(row) {
-  if (row.mean === null) return el("span", { class: "muted", title: "none of its results was fetched yet" }, "–");
+  if (row.yield === null) return el("span", { class: "muted", title: "none of its results was fetched yet" }, "–");
   const bar = el("span", { class: "bar", "aria-hidden": "true" });
-  bar.style.width = `${Math.max(1, 100 * row.mean)}%`;
-  return el("span", { title: `mean verdict of ${row.fetched} fetched results` }, percent(row.mean), bar);
+  bar.style.width = `${Math.max(1, 100 * row.yield)}%`;
+  return el("span", { title: `${row.relevant} of ${row.fetched} fetched results are relevant; mean verdict ${number(row.mean, 2)}` }, percent(row.yield), bar);
 }

@@ -17,13 +17,14 @@ export function suggestions(api, name, run) {
   }
 
   function card(row) {
-    const bar = el("span", { class: "bar", "aria-hidden": "true" });
-    bar.style.width = `${Math.max(1, 100 * row.expected)}%`;
+    const known = row.expected !== null;
+    const bar = known && el("span", { class: "bar", "aria-hidden": "true" });
+    if (bar) bar.style.width = `${Math.max(1, 100 * row.expected)}%`;
     const item = el("li", { class: "card" },
       el("div", { class: "row spread" },
         el("strong", {}, row.query),
         button("Run", async () => { await run(row.query); item.remove(); }, { title: `Ask for ${row.query}` })),
-      el("div", { title: "share of its results that is expected to be relevant" }, el("small", {}, `${percent(row.expected)} expected yield`), bar),
+      el("div", { title: "mean verdict that is expected of its results" }, el("small", {}, known ? `${percent(row.expected)} expected` : "what it brings is not known yet"), bar),
       row.why && el("small", {}, row.why),
       row.pages.length > 0 && el("details", {}, el("summary", {}, el("small", {}, `made from ${row.pages.length} ${row.pages.length === 1 ? "page" : "pages"}`)),
         el("ul", {}, row.pages.map((page) => el("li", {}, outside(page.url, page.title))))));
