@@ -62,3 +62,19 @@ def test_results_keep_the_order_of_the_jobs() -> None:
     assert list(spread(double, [1, 2, 3], 2)) == [2, 4, 6]
     assert list(spread(double, [4], 2)) == [8]
     assert list(spread(double, [], 2)) == []
+
+
+def test_workers_take_no_modules_from_the_folder_they_start_in(tmp_path: Path) -> None:
+    mark, here = tmp_path / "mark", tmp_path / "here"
+    here.mkdir()
+    (here / "multiprocessing.py").write_text(f"open({str(mark)!r}, 'w')")
+    program = tmp_path / "program.py"  # as the console script: Python looks beside it, not here
+    program.write_text(
+        "from honeyguide.lab.workers import spread\n"
+        "if __name__ == '__main__':\n    print(*spread(abs, [-1, 2, -3], 2))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=here, capture_output=True, text=True, timeout=60
+    )
+    assert not mark.exists()
+    assert done.stdout.split() == ["1", "2", "3"], done.stderr

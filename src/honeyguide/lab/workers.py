@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
@@ -25,8 +26,26 @@ def spread(perform: Callable[[Job], Done], jobs: Sequence[Job], workers: int) ->
         yield from map(perform, jobs)
         return
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_watch) as pool:
+    with (
+        _safe_path(),
+        ProcessPoolExecutor(workers, mp_context=context, initializer=_watch) as pool,
+    ):
         yield from pool.map(partial(_performed, perform), jobs)
+
+
+@contextmanager
+def _safe_path() -> Iterator[None]:
+    """Workers begin with ``python -c``, which would look for modules in this folder first: it may
+    be one that a stranger filled."""
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 def _performed(perform: Callable[[Job], Done], job: Job) -> Done:
