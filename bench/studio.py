@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from honeyguide.config import StoreSettings
+from honeyguide.store.searches import Hit, Search
 from honeyguide.store.store import Store
 from honeyguide.studio.app import build
 from honeyguide.studio.auth import Gate
@@ -40,6 +41,11 @@ keywords = ["honey", "beekeeping", "apiary"]
 seeds = ["https://site0.example.org/"]
 [fetch]
 contact = "studio@example.org"
+"""
+ENGINE = """
+[search]
+engine = "searxng"
+url = "https://search.example.org/search"
 """
 
 
@@ -103,6 +109,23 @@ def make(folder: Path, visits: int) -> None:
     (folder / "made").touch()
 
 
+def search(folder: Path, queries: int = 200, pages: int = 5) -> None:
+    """What so many queries would have found of it."""
+    if (folder / "searched").exists():
+        return
+    (folder / "topic.toml").write_text(f"{TOPIC}{ENGINE}")
+    generator = random.Random(2)
+    with Store.open(folder, "write") as store:
+        rows = list(store.visits(page=True, limit=20_000))
+        for number in range(queries):
+            query = " ".join(words(generator, 1 + number % 3))
+            for page in range(1, pages + 1):
+                found = [Hit(row.url, row.title, "honey") for row in generator.sample(rows, 10)]
+                made = Search(START, "searxng", query, page, results=10, fresh=5)
+                store.searches.add(made, found)
+    (folder / "searched").touch()
+
+
 VIEWS: dict[str, str] = {
     "live": "live",
     "choices": "choices",
@@ -138,6 +161,8 @@ VIEWS: dict[str, str] = {
     "watched": "watched",
     "next visits": "watched/next",
     "generations": "generations",
+    "queries": "queries",
+    "suggestions": "queries/suggestions",
     "all collections": "/api/collections",
     "metrics": "/metrics",
 }
@@ -203,6 +228,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as spare:
         folder = (chosen.folder or Path(spare) / "big").resolve()
         make(folder, chosen.visits)
+        search(folder)
         began, cpu = time.perf_counter(), time.process_time()
         indexed = Indexer(folder).catch_up()
         took, cpu = time.perf_counter() - began, time.process_time() - cpu

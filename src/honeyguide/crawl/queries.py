@@ -212,9 +212,12 @@ class Queries:
         """A page that the topic gives as an example."""
         self._teach(page, 1.0 if value >= 0.5 else -1.0, ip)
 
-    def recall(self, store: Store, taken: int, wanted: Iterable[str] = ()) -> None:
-        """What earlier runs asked, as far as results were taken, and what came of it, in the order
-        in which it happened. ``wanted``: people's queries, which they had from the start."""
+    def recall(
+        self, store: Store, taken: int, wanted: Iterable[str] = (), visits: int = _RECALLED
+    ) -> None:
+        """What earlier runs asked, as far as results were taken, and what came of it in the newest
+        ``visits``, in the order in which it happened. ``wanted``: people's queries, which they had
+        from the start."""
         for text in wanted:
             self.want(text)
         fulfilled = decimal(store.meta(_KEY) or "") or 0
@@ -226,7 +229,7 @@ class Queries:
         asked = takewhile(lambda one: one[0].id <= taken, store.searches.since())
         search = next(asked, None)
         newest = store.counts().visits
-        for row in store.visits(since=max(0, newest - _RECALLED)):
+        for row in store.visits(since=max(0, newest - visits)):
             while search is not None and search[0].at <= row.at:
                 self._recalled(*search)
                 search = next(asked, None)

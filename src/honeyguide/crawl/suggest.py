@@ -26,16 +26,18 @@ from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Page, Url
 
-_LABELS = 300
+_LABELS = 100
 """Newest labels whose pages are read …"""
-_JUDGED = 150
+_JUDGED = 50
 """… and pages of each kind that nobody labelled …"""
-_ROWS = 10_000
+_ROWS = 2_000
 """… among so many of the newest visits."""
 _ALIKE = 2
 """So many suggestions may be made of the same words; a further one needs a new word."""
 _MOST = 1_000
 """Suggestions that are looked through."""
+_RECALLED = 5_000
+"""Newest visits of which is counted what they brought."""
 _TEXT = 20_000
 """Characters that are read of each page."""
 
@@ -114,8 +116,9 @@ def composer_of(settings: Settings, least: int = 2) -> Composer:
 
 
 def recall(store: Store, pulls: Pulls) -> None:
-    """Tell the bandit what a crawl would tell it that goes on now."""
-    Queries(None, pulls, {}).recall(store, taken(store))
+    """Tell the bandit what a crawl would tell it that goes on now, but for old visits: somebody
+    waits for the answer."""
+    Queries(None, pulls, {}).recall(store, taken(store), visits=_RECALLED)
 
 
 def judged(store: Store, settings: Settings) -> Iterator[tuple[Page, float]]:
