@@ -49,4 +49,8 @@ def edit(here: Here, body: Edit) -> control.Topic:
     return control.topic(here)
 
 
-ROUTES = (Route("PUT", "/api/c/{name}/topic", edit, body=Edit, returns=control.Topic),)
+ROUTES = (
+    Route(
+        "PUT", "/api/c/{name}/topic", edit, body=Edit, returns=control.Topic, most_bytes=5_000_000
+    ),
+)
