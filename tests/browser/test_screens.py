@@ -94,7 +94,7 @@ def test_shortcuts_leave_typing_alone(looking: Looking) -> None:
     box.focus()
     looking.page.keyboard.type("tent?")
     assert box.input_value() == "tent?"
-    assert looking.page.locator("dialog").count() == 0
+    looking.page.locator("dialog").wait_for(state="detached")
 
 
 def test_charts_follow_the_theme(looking: Looking) -> None:

@@ -99,7 +99,7 @@ def test_help_lists_the_shortcuts(looking: Looking) -> None:
     looking.page.keyboard.press("?")
     assert "light or dark" in looking.page.inner_text("dialog")
     looking.page.keyboard.press("Escape")
-    assert looking.page.locator("dialog").count() == 0
+    looking.page.locator("dialog").wait_for(state="detached")
 
 
 def test_a_name_is_kept_and_cleaned(looking: Looking) -> None:

@@ -41,7 +41,7 @@ def test_a_page_is_framed_and_its_address_is_soon_worth_nothing(looking: Looking
     looking.page.locator("main a[href*='/page']").first.click()
     looking.page.get_by_role("button", name="As it looked").click()
     body = looking.page.frame_locator("main iframe").locator("body")
-    body.wait_for()
+    body.locator("> *").first.wait_for()  # before, the frame is there and still empty
     assert len(body.inner_text()) > 50
     address = looking.page.locator("main iframe").get_attribute("src") or ""
     assert looking.page.request.get(looking.shown.origin + address).status == 200
