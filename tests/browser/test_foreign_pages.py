@@ -171,5 +171,6 @@ def test_cookies_of_other_servers_lock_nobody_out(chromium: Any, shown: Studio, 
             page.goto(f"http://{place}/")
         page.goto(shown.address)
         page.get_by_role("heading", name="Topics").wait_for()
+        assert "no longer signed in" not in page.inner_text("body")
     finally:
         context.close()

@@ -82,6 +82,8 @@ def test_while_a_crawl_runs_it_is_left_to_it(looking: Looking, folder: Path) -> 
         looking.page.get_by_role("button", name="Ask", exact=True).click()
         looking.page.get_by_text("will ask this next").wait_for()
         looking.page.get_by_text("The crawl that runs will ask these next:").wait_for()
+        with Store.open(folder, "read") as store:
+            assert [query for _, query, _ in store.searches.wanted()][-1] == "nosema"
     finally:
         lock.close()
 
@@ -91,6 +93,7 @@ def test_the_engine_is_tested_and_its_failure_told(
 ) -> None:
     looking.go(NAME, "queries")
     button = looking.page.get_by_role("button", name="Test the engine")
+    asked = len(site.asked)
     site.status = 403
     try:
         button.click()
@@ -99,6 +102,7 @@ def test_the_engine_is_tested_and_its_failure_told(
         site.status = 200
     button.click()
     looking.page.locator("main .notice.good", has_text="answers").wait_for()
+    assert len(site.asked) == asked + 2
 
 
 def test_without_an_engine_it_says_how_to_set_one(looking: Looking) -> None:

@@ -90,7 +90,7 @@ def engine_at(settings: Settings, folder: Path, fetcher: Fetcher) -> Engine:
 class _Nobody:
     """A fetcher for an engine that is only looked at."""
 
-    async def fetch(self, request: Request) -> Response:
-        raise NotImplementedError
+    async def fetch(self, request: Request) -> Response:  # noqa: ARG002 - nobody calls it
+        raise AssertionError("an engine that is only looked at asks nothing")
 
     async def aclose(self) -> None: ...

@@ -8,10 +8,11 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from heapq import nlargest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from honeyguide.config import Settings
 from honeyguide.crawl.engine_state import account, problem_of, words
@@ -30,7 +31,8 @@ _ROWS = 2_000
 """Newest different queries that are told."""
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Asked:
     """A query, and what came of it."""
 
     query: str
@@ -57,7 +59,8 @@ class Asked(NamedTuple):
     """When it was last asked."""
 
 
-class Spent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Spent:
     """What this month's requests came to."""
 
     requests: int
@@ -79,7 +82,8 @@ class Spent(NamedTuple):
         return f"requests to the engine this month{whose}: {self.requests}{of}{cost}{lab}"
 
 
-class Trouble(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Trouble:
     """The newest request failed."""
 
     kind: str
@@ -87,7 +91,8 @@ class Trouble(NamedTuple):
     at: float
 
 
-class Overview(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Overview:
     engine: str
     """Its name; '': none is set."""
     rows: list[Asked]
@@ -102,12 +107,7 @@ class Overview(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """For machines."""
-        return {
-            **self._asdict(),
-            "rows": [row._asdict() for row in self.rows],
-            "spent": self.spent._asdict(),
-            "trouble": self.trouble and self.trouble._asdict(),
-        }
+        return asdict(self)
 
 
 def overview(folder: Path, settings: Settings, now: float | None = None) -> Overview:

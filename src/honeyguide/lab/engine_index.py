@@ -16,6 +16,7 @@ from typing import NamedTuple, Self
 from xxhash import xxh3_64_intdigest
 
 from honeyguide.errors import ConfigError
+from honeyguide.fetch.http import READABLE
 from honeyguide.lab.engine_words import asked, spaced, unspaced
 from honeyguide.lab.reading import Reader
 from honeyguide.lab.serving import Desk
@@ -148,7 +149,10 @@ def _pages(desk: Desk, most: int, reach: float, progress: Progress) -> Iterator[
         if xxh3_64_intdigest(key.encode()) >= share * 2.0**64:
             continue
         known = canonical("http://" + key)  # as the lab serves it
-        page = reader.page(known) if known and reader.may(known) else None
+        if known is None or not reader.may(known):
+            continue
+        answer = reader.answer(known)
+        page = reader.page(answer) if answer.media_type in READABLE else None
         if page is not None and page.index and (page.title or page.text):
             yield page
             count += 1

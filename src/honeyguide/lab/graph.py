@@ -6,13 +6,11 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from honeyguide.errors import ParseError
-from honeyguide.fetch.robots import Robots
+from honeyguide.lab.reading import Reader
 from honeyguide.lab.serving import Desk
 from honeyguide.lab.web import without_scheme
-from honeyguide.parse.read import read
-from honeyguide.types import Link, Response, Url
-from honeyguide.url import canonical, origin
+from honeyguide.types import Url
+from honeyguide.url import canonical
 
 _TRAPPED = 50
 """Addresses without end that are followed on one host: enough to find what stands beside them."""
@@ -31,7 +29,7 @@ class Graph:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
-        self._robots = Robots()
+        self._reader = Reader(desk)
         self._nodes: dict[str, _Node] = {}
 
     def reachable(self, seeds: Iterable[str]) -> set[str]:
@@ -64,33 +62,17 @@ class Graph:
         return known.links
 
     def _read(self, key: str) -> _Node:
-        url = Url("http://" + key)
-        answer = self.desk.answer(key)
-        lines = answer.head.decode("latin-1").split("\r\n")[1:]
-        headers = tuple((k, v) for k, _, v in (line.partition(": ") for line in lines) if k)
-        body = answer.body
-        response = Response(url, answer.status, headers, body, body, b"", b"", "", 0.0, 0.0)
-        if 300 <= answer.status < 400:
+        url, reader = Url("http://" + key), self._reader
+        response = reader.answer(url)
+        if 300 <= response.status < 400:
             target = canonical(response.header("location"), url)
-            return _Node((without_scheme(target),) if target and self._allowed(target) else ())
-        if answer.status != 200:
-            return _Node(())
-        try:
-            page = read(response, Link(url))
-        except ParseError:
+            return _Node((without_scheme(target),) if target and reader.may(target) else ())
+        page = reader.page(response)
+        if page is None:
             return _Node(())
         found = (
             without_scheme(link.url)
             for link in page.links
-            if link.url.startswith("http://") and self._allowed(link.url)
+            if link.url.startswith("http://") and reader.may(link.url)
         )
         return _Node(tuple(found), page.index)
-
-    def _allowed(self, url: Url) -> bool:
-        place = origin(url)
-        rules = self._robots.rules(place, 0.0)
-        if rules is None:
-            answer = self.desk.answer(without_scheme(place) + "/robots.txt")
-            text = answer.body.decode("utf-8", "replace") if answer.status == 200 else ""
-            rules = self._robots.load(place, 0.0, answer.status, text)
-        return rules.allows(url)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from honeyguide.errors import ParseError
-from honeyguide.fetch.http import READABLE
 from honeyguide.fetch.robots import Robots
 from honeyguide.lab.serving import Desk
 from honeyguide.lab.web import without_scheme
@@ -19,19 +18,20 @@ class Reader:
         self._desk = desk
         self._robots = Robots()
 
-    def page(self, url: Url) -> Page | None:
-        """The page at an address; None for redirects, errors and what is no page."""
+    def answer(self, url: Url) -> Response:
+        """What the desk says, as a fetcher would bring it."""
         answer = self._desk.answer(without_scheme(url))
-        if answer.status != 200:
-            return None
         lines = answer.head.decode("latin-1").split("\r\n")[1:]
         headers = tuple((k, v) for k, _, v in (line.partition(": ") for line in lines) if k)
         body = answer.body
-        response = Response(url, 200, headers, body, body, b"", b"", "", 0.0, 0.0)
-        if response.media_type not in READABLE:
+        return Response(url, answer.status, headers, body, body, b"", b"", "", 0.0, 0.0)
+
+    def page(self, response: Response) -> Page | None:
+        """The page in an answer; None for redirects, errors and what cannot be parsed."""
+        if response.status != 200:
             return None
         try:
-            return read(response, Link(url))
+            return read(response, Link(response.url))
         except ParseError:
             return None
 

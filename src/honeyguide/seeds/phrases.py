@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from honeyguide.text.keywords import Floats, phrases
+from honeyguide.text.keywords import Floats, phrases, psi
 from honeyguide.text.language import Language
 from honeyguide.text.scripts import brief, unspaced
 from honeyguide.types import Url
@@ -141,8 +141,8 @@ def telling(good: Sequence[Reading], bad: Sequence[Reading], most: int) -> list[
     else:
         times = Counter(key for page in good for key in page.phrases)
         keys = sorted(key for key, count in times.items() if count >= min(2, len(good)))
-    psi = _psi(_table(keys, good, bad))
-    worth = [log(psi[n]) * log(1 + hosts[key]) for n, key in enumerate(keys)]
+    odds = psi(*_table(keys, good, bad))
+    worth = [log(odds[n]) * log(1 + hosts[key]) for n, key in enumerate(keys)]
     terms = [Term(key, w, hosts[key]) for key, w in zip(keys, worth, strict=True) if w > 1e-9]
     # Of equals the longer one: it says more.
     return sorted(terms, key=lambda term: (-round(term.weight, 9), -len(term.key)))[:most]
@@ -164,7 +164,7 @@ def unwanted(
     )
     table = _table(keys, good, bad)
     harm, goods = table[0], table[0] + table[2]
-    below, error = np.log(_psi(table)), np.sqrt((1 / (table + 0.5)).sum(axis=0))
+    below, error = np.log(psi(*table)), np.sqrt((1 / (table + 0.5)).sum(axis=0))
     sure = (below + _SURE * error < 0) & (harm <= _SPARED * goods)
     terms = [
         Term(key, float(below[n]) * log(1 + hosts[key]), hosts[key])
@@ -190,13 +190,6 @@ def _table(keys: Sequence[str], good: Sequence[Reading], bad: Sequence[Reading])
     up, down = damped(good), damped(bad)
     p11, p10 = _count(keys, good, up), _count(keys, bad, down)
     return np.array([p11, p10, up.sum() - p11, max(_BADS, down.sum()) - p10])
-
-
-def _psi(table: Floats) -> Floats:
-    """ψ = (p11·p00)/(p01·p10) as :func:`honeyguide.text.keywords.odds` has it, ½ in each cell
-    included, where pages count in parts."""
-    p11, p10, p01, p00 = table + 0.5
-    return np.asarray(p11 * p00 / (p01 * p10), np.float64)
 
 
 def _count(keys: Sequence[str], pages: Sequence[Reading], weights: Floats) -> Floats:

@@ -14,7 +14,7 @@ from msgspec import Meta
 from honeyguide.config import Settings
 from honeyguide.crawl import enquire
 from honeyguide.crawl.existing import existing
-from honeyguide.crawl.searched import Overview, overview
+from honeyguide.crawl.searched import Asked, Overview, Spent, Trouble, overview
 from honeyguide.crawl.suggest import Suggested, suggest
 from honeyguide.errors import ConfigError
 from honeyguide.studio.routes import Here, Route
@@ -43,56 +43,14 @@ class EngineNow(msgspec.Struct, frozen=True):
     """Why it cannot be asked, as far as that is known without asking."""
 
 
-class SpentNow(msgspec.Struct, frozen=True):
-    """This calendar month."""
-
-    requests: int
-    limit: int
-    """0: none."""
-    cost: float
-    price: float
-    """Of 1,000 requests."""
-    shared: bool
-    """Whether all collections with the same key are counted."""
-    lab: bool
-    """They went to the lab's engine, for which nothing is paid and nothing counted."""
-
-
-class TroubleNow(msgspec.Struct, frozen=True):
-    kind: str
-    words: str
-    at: float
-
-
-class QueryRow(msgspec.Struct, frozen=True):
-    query: str
-    by: str
-    pages: int
-    results: int
-    fresh: int | None
-    """None: no crawl has looked at them yet."""
-    fetched: int
-    """Results that were visited, whenever that was …"""
-    relevant: int
-    """… of which were relevant …"""
-    mean: float | None
-    """… and their mean verdict."""
-    price: float
-    stopped: str
-    failures: int
-    trouble: str
-    at: float
-
-
 class QueriesNow(msgspec.Struct, frozen=True):
     engine: EngineNow
-    spent: SpentNow
+    spent: Spent
     running: bool
-    rows: list[QueryRow]
+    rows: list[Asked]
     wanted: list[str]
     """People's queries that were not asked yet."""
-    trouble: TroubleNow | None
-    """The newest request failed."""
+    trouble: Trouble | None
     example: str = _EXAMPLE
     """What to write into topic.toml where no engine is set."""
 
@@ -226,11 +184,11 @@ def queries(here: Here) -> QueriesNow:
             found.engine, _host(chosen.url), chosen.mode,
             chosen.compose, found.problem if found.engine else "",
         ),
-        SpentNow(*found.spent),
+        found.spent,
         found.running,
-        [QueryRow(*row) for row in found.rows],
+        found.rows,
         found.wanted,
-        found.trouble and TroubleNow(*found.trouble),
+        found.trouble,
     )  # fmt: skip
 
 

@@ -86,11 +86,17 @@ def _pairs(run: list[str]) -> list[tuple[str, ...]]:
 def odds(good: Floats, bad: Floats, goods: int, bads: int) -> Floats:
     """ψ = (p11·p00)/(p01·p10) of each phrase (Xu, Yoon & Tourassi, feature screening).
 
-    ``good`` and ``bad`` count the good and bad pages that have it, of so many in all. We add ½ to
-    each cell, without which a phrase that no bad page has would divide by zero.
+    ``good`` and ``bad`` count the good and bad pages that have it, of so many in all.
     """
-    p11, p10 = good + 0.5, bad + 0.5
-    p01, p00 = goods - good + 0.5, bads - bad + 0.5
+    return psi(good, bad, goods - good, bads - bad)
+
+
+def psi(p11: Floats, p10: Floats, p01: Floats, p00: Floats) -> Floats:
+    """The same of the four cells: good and bad pages with the phrase, and those without.
+
+    We add ½ to each cell, without which a phrase that no bad page has would divide by zero.
+    """
+    p11, p10, p01, p00 = p11 + 0.5, p10 + 0.5, p01 + 0.5, p00 + 0.5
     return np.asarray((p11 * p00) / (p01 * p10), np.float64)
 
 
