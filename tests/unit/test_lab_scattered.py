@@ -24,7 +24,7 @@ READER = Reader(Desk(WEB))
 
 
 def page_at(url: str) -> Page:
-    page = READER.page(Url(url))
+    page = READER.page(READER.answer(Url(url)))
     assert page is not None
     return page
 
