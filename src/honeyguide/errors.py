@@ -23,6 +23,7 @@ user's mistake is a message with a fix; our own failing is an exception.
         CollectionCorrupt  the database or a WARC file is damaged
         DiskFull           no room left; nothing lost
       SearchError          a search engine that brought no results; kind, detail, wait
+      ClusterError         shards, or the machines that they run on, cannot be reached
 """
 
 from __future__ import annotations
@@ -114,6 +115,10 @@ class CollectionCorrupt(StoreError):
 
 class DiskFull(StoreError):
     exit_code = 8
+
+
+class ClusterError(HoneyguideError):
+    exit_code = 10
 
 
 SearchFailure = Literal["down", "slow", "limited", "refused", "garbage", "spent"]

@@ -14,8 +14,9 @@ from honeyguide.cli.status import coverage, elsewhere
 from honeyguide.cli.words import count, plain, quoted, say
 
 if TYPE_CHECKING:
+    from honeyguide.config import Settings
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.progress import Report
+    from honeyguide.crawl.progress import Observer, Report
 
 
 def crawl(
@@ -44,6 +45,20 @@ def crawl(
             help="Stop when fewer of the last 200 visits were relevant, say 0.02.",
         ),
     ] = None,
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            "--shards",
+            metavar="N",
+            help="Crawl in so many processes; kept for later runs. 1: in one.",
+        ),
+    ] = None,
+    without_lost: Annotated[
+        bool,
+        typer.Option(
+            "--without-lost-shards", help="Shards whose folders are gone begin anew, from seeds."
+        ),
+    ] = False,
     studio: Annotated[
         bool, typer.Option("--studio", help="Open the studio, and crawl in it.")
     ] = False,
@@ -59,6 +74,8 @@ def crawl(
     `honeyguide crawl birds --pages 5000 --hours 8`
 
     `honeyguide crawl birds --pages 0 --until-coverage 0.9 --min-precision 0.02`
+
+    `honeyguide crawl birds --shards 4`
     """
     from honeyguide.cli.display import Display
     from honeyguide.crawl.collection import Collection
@@ -69,7 +86,7 @@ def crawl(
         from honeyguide.cli.serve import show
 
         given = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
-                 "--min-precision": precision}  # fmt: skip
+                 "--min-precision": precision, "--shards": shards}  # fmt: skip
         options = [f"{key}={value}" for key, value in given.items() if value is not None]
         show(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
@@ -78,7 +95,11 @@ def crawl(
     collection.settings = replace(collection.settings, stop=rules)
     budget = collection.settings.crawl.pages if pages is None else pages
     with Display(collection.name, budget, quiet=quiet or as_json) as display:
-        report = collection.crawl(pages=pages, hours=hours, observer=display)
+        if shards is not None or collection.shards > 1:
+            settings = collection.limited(pages, hours)
+            report = _with_shards(collection, settings, shards, display, without_lost)
+        else:
+            report = collection.crawl(pages=pages, hours=hours, observer=display)
     progress = report.progress
     for warning in report.warnings:
         say(f"honeyguide: {plain(warning)}")
@@ -105,6 +126,25 @@ def crawl(
             say(hint(quoted(collection.folder), budget, report))
     if report.failed:
         raise FetchError("no page could be fetched", report.failed + _offline(collection))
+
+
+def _with_shards(
+    collection: Collection,
+    settings: Settings,
+    shards: int | None,
+    observer: Observer,
+    without_lost: bool,
+) -> Report:
+    """In as many processes as are asked for, or as there were before."""
+    from honeyguide.cluster.crawl import crawl_here, unite
+
+    folder = collection.folder
+    if shards != 1:
+        return crawl_here(folder, settings, shards, observer, say, without_lost=without_lost)
+    if collection.shards > 1:
+        unite(folder, settings, say, without_lost=without_lost)
+    limits = settings.crawl
+    return collection.crawl(pages=limits.pages, hours=limits.hours, observer=observer)
 
 
 def hint(name: str, budget: int, report: Report) -> str:

@@ -3,6 +3,7 @@
 0 done   1 our own bug   2 a mistake in settings or arguments   3 the collection is damaged
 4 another process crawls it   5 it was made by a newer version   6 nothing could be fetched
 7 a strategy cannot be used   8 the disk is full   9 a search engine did not answer
+10 shards, or the machines that they run on, cannot be reached
 130 stopped by a second Ctrl-C
 """
 

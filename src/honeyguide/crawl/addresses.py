@@ -42,10 +42,12 @@ def known(store: Store, text: str, *, waiting: bool = False) -> Url:
                 return url
         if waiting:
             from honeyguide.frontier.lookup import find
+            from honeyguide.store.shards import log_for
 
             for url in urls:
-                if find(store.log, url):
-                    return url
+                with log_for(store, url) as log:
+                    if find(log, url):
+                        return url
     return urls[0]
 
 

@@ -22,6 +22,7 @@ from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.live import live
 from honeyguide.crawl.manners import Manners
+from honeyguide.crawl.part import Part, Teaching
 from honeyguide.crawl.ranking import rank
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.sources import Sources
@@ -29,14 +30,15 @@ from honeyguide.crawl.stages import Stages
 from honeyguide.crawl.standing import Standing
 from honeyguide.crawl.turn import Turn
 from honeyguide.crawl.tutors import Tutors
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.hosts import Politeness
 from honeyguide.frontier.order import make
 from honeyguide.learning.apart import Apart, Here
-from honeyguide.protocols import Fetcher, Strategy
+from honeyguide.learning.coverage import Coverage
+from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
 from honeyguide.text.profile import Profile
 from honeyguide.types import (
@@ -72,12 +74,13 @@ async def opened(
     examples: Sequence[Example] = (),
     people: Answers | None = None,
     engine: Engine | None = None,
+    part: Part | None = None,
 ) -> AsyncIterator[Ring]:
     """A ring on that collection, ready to run; everything is closed again afterwards.
 
     The lab brings its own fetcher and clock, strategies that no registry knows, examples, and
     people who answer for pages as they come by. A search engine that is given is asked instead of
-    the one that the settings name.
+    the one that the settings name. A shard brings its :class:`Part`.
 
     Mistakes in the settings are found before anything is opened or fetched.
     """
@@ -93,8 +96,20 @@ async def opened(
         reads = strategy.habits.reads == "words" or settings.store.texts == "all"
         words = reads or languages is not None
         store = closing.enter_context(
-            Store.open(folder, "crawl", settings.store, clock, words=words)
+            Store.open(
+                folder,
+                "crawl",
+                settings.store,
+                clock,
+                words=words,
+                shelf=part.shelf if part is not None else None,
+            )
         )
+        if store.shards > 1:
+            raise StoreError(
+                f"{folder} has {store.shards} shards: crawl it with honeyguide crawl, or put them "
+                "together with honeyguide crawl --shards 1"
+            )
         store.hold_to(settings.topic.threshold)
         store.follow(topics.names(settings))
         network = fetcher or CurlFetcher(
@@ -104,8 +119,12 @@ async def opened(
             closing.push_async_callback(network.aclose)
         if settings.fetch.lab:
             fence = replace(fence, hosts=await _hosts_of_lab(network))
-        strategy, generation, fresh, warning = live(store, settings, strategy, clock())
-        frontier = _frontier(store, settings, strategy, clock(), languages)
+        if part is not None:
+            strategy, generation, fresh, warning = part.strategy, part.generation, False, ""
+        else:
+            strategy, generation, fresh, warning = live(store, settings, strategy, clock())
+        own = _frontier(store, settings, strategy, clock(), languages)
+        frontier: Frontier = own if part is None else part.border(own, store)
         habits = strategy.habits
         ledger = _ledger(store, settings, habits.standing) if habits.yields else None
         sources = None if engine is None else _sources(store, settings)
@@ -116,26 +135,32 @@ async def opened(
             frontier.rerank(partial(rank, strategy, ledger, languages=languages, sources=sources))
         manners, coverage = _manners(store, settings, clock()), recall(store)
         stages = Stages(settings, fence, store.find_copy, words, languages)
-        # In simulated time a lesson takes none, so that a comparison can be repeated.
-        make = partial(Apart if fetcher is None else Here, habits.visits, habits.outlinks)
-        learner = Tutors(make, store, settings) if settings.topics else make()
         given, said = (*examples, *topics.files(folder, settings)), topics.best(settings)
-        lessons = Lessons(store, settings, strategy, learner, said, given, people)
-        lessons.told += filter(None, (warning, *notes(store, settings)))
+        lessons: Teaching
+        if part is not None:
+            lessons = part.lessons
+        else:
+            # In simulated time a lesson takes none, so that a comparison can be repeated.
+            school = Apart if fetcher is None else Here
+            lessons = lessons_of(store, settings, strategy, school, given, people, warning)
         closing.push_async_callback(lessons.aclose)
         searches = None
         if engine is not None and sources is not None:
             from honeyguide.crawl.searching import searches_of
 
-            lab, parts = fetcher is not None, (store, sources, frontier)
+            lab, parts = fetcher is not None, (store, sources, own)
             searches = searches_of(
                 engine, settings, *parts, stages.admits, ledger, clock, said, given, lab=lab
             )
+        elsewhere = None
+        if part is not None and ledger is not None and languages is None:
+            # The language of a link is foretold from its page, which is here.
+            elsewhere = partial(_foreign, part)
         ring = Ring(
             settings=settings,
             frontier=frontier,
             manners=manners,
-            turn=Turn(manners, stages, network, frontier, clock, ledger, sources),
+            turn=Turn(manners, stages, network, frontier, clock, ledger, sources, elsewhere),
             store=store,
             strategy=strategy,
             generation=generation,
@@ -143,20 +168,52 @@ async def opened(
             ledger=ledger,
             languages=languages,
             breath=Breath(settings.crawl.concurrency, steady=fetcher is not None),
-            enough=Enough(
-                pages=settings.crawl.pages,
-                hours=settings.crawl.hours,
-                free_mb=store.free_mb,
-                min_free_mb=settings.store.min_free_mb,
-                clock=clock,
-                exhausted=Exhausted(settings.stop, coverage, frontier.__len__).reason,
-            ),
+            enough=part.enough
+            if part is not None
+            else enough_of(settings, store, coverage, frontier.__len__, clock),
             coverage=coverage,
             clock=clock,
             searches=searches,
         )
-        _sow(ring, seeds_of(settings), said)
+        _sow(ring, seeds_of(settings), said, part)
         yield ring
+
+
+def lessons_of(
+    store: Store,
+    settings: Settings,
+    strategy: Strategy,
+    school: type[Apart] | type[Here] = Apart,
+    given: Sequence[Example] = (),
+    people: Answers | None = None,
+    warning: str = "",
+) -> Lessons:
+    """What a crawl of this collection learns from; ``given``: examples that lie on disk."""
+    habits = strategy.habits
+    make = partial(school, habits.visits, habits.outlinks)
+    learner = Tutors(make, store, settings) if settings.topics else make()
+    said = topics.best(settings)
+    lessons = Lessons(store, settings, strategy, learner, said, given, people)
+    lessons.told += filter(None, (warning, *notes(store, settings)))
+    return lessons
+
+
+def enough_of(
+    settings: Settings,
+    store: Store,
+    coverage: Coverage,
+    waiting: Callable[[], int],
+    clock: Callable[[], float],
+) -> Enough:
+    """When a crawl of this collection is over."""
+    return Enough(
+        pages=settings.crawl.pages,
+        hours=settings.crawl.hours,
+        free_mb=store.free_mb,
+        min_free_mb=settings.store.min_free_mb,
+        clock=clock,
+        exhausted=Exhausted(settings.stop, coverage, waiting).reason,
+    )
 
 
 def _frontier(
@@ -233,6 +290,10 @@ def _manners(store: Store, settings: Settings, now: float) -> Manners:
     )
 
 
+def _foreign(part: Part, url: Url) -> bool:
+    return not part.owns(url)
+
+
 async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
     """Which hosts the lab serves: there are no others for this crawl."""
     answer = await network.fetch(Request(Url("http://lab.invalid/"), any_type=True))
@@ -242,8 +303,9 @@ async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
         raise ConfigError(f"fetch.lab: the lab does not say what it serves: {error}") from error
 
 
-def _sow(ring: Ring, seeds: tuple[Url, ...], examples: dict[Url, float]) -> None:
-    """Push seeds that this collection has not had yet, and bad examples, if they teach anybody."""
+def _sow(ring: Ring, seeds: tuple[Url, ...], examples: dict[Url, float], part: Part | None) -> None:
+    """Push seeds that this collection has not had yet, and bad examples, if they teach anybody; in
+    a shard, those that are its own."""
     try:
         known = set(json.loads(ring.store.meta("seeds") or "[]"))
     except (ValueError, TypeError):
@@ -252,6 +314,8 @@ def _sow(ring: Ring, seeds: tuple[Url, ...], examples: dict[Url, float]) -> None
     if ring.lessons.learns:
         links += [Link(url, channel="example") for url in examples if url not in seeds]
     links = [link for link in links if link.url not in known]
+    if part is not None:
+        links = [link for link in links if part.owns(link.url)]
     if not links:
         return
     ring.frontier.push(Candidate(link, 1.0, 1.0) for link in links)

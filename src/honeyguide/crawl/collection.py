@@ -73,9 +73,16 @@ class Collection:
         hours: float | None = None,
         observer: Observer | None = None,
     ) -> Report:
-        """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly."""
+        """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly.
+
+        A collection with shards is crawled by :func:`honeyguide.cluster.crawl.crawl_here`.
+        """
         from honeyguide.crawl.run import run
 
+        return asyncio.run(run(self.folder, self.limited(pages, hours), observer))
+
+    def limited(self, pages: int | None, hours: float | None) -> Settings:
+        """Its settings, with other limits for one run."""
         limits = self.settings.crawl
         if pages is not None:
             if pages < 0:
@@ -85,8 +92,15 @@ class Collection:
             if not (0 <= hours < math.inf):
                 raise ConfigError(f"hours must be a number of hours, or 0 for no limit: {hours}")
             limits = replace(limits, hours=hours)
-        settings = replace(self.settings, crawl=limits)
-        return asyncio.run(run(self.folder, settings, observer))
+        return replace(self.settings, crawl=limits)
+
+    @property
+    def shards(self) -> int:
+        """In how many processes it was crawled last; 1 if it was not crawled yet."""
+        if not (self.folder / "collection.db").exists():
+            return 1
+        with existing(self.folder, "write") as store:
+            return store.shards
 
     def status(self, *, hosts: int = 10) -> Status:
         """How it stands; also while it is being crawled."""

@@ -16,6 +16,7 @@ from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.lookup import Found, find
 from honeyguide.protocols import Strategy
 from honeyguide.seeds.query import parse
+from honeyguide.store.shards import log_for
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.text.scripts import address as read
@@ -78,7 +79,10 @@ def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanat
         raise ConfigError(f"{text!r} is no http or https address")
     with Store.open(folder, "read") as store:
         visits = tuple(store.visit(url))
-        waiting = None if visits and _over(visits[-1]) else find(store.log, url)
+        waiting = None
+        if not (visits and _over(visits[-1])):
+            with log_for(store, url) as log:
+                waiting = find(log, url)
         link = visits[-1].link if visits else waiting.link if waiting else None
         generation = visits[-1].generation if visits else None
         label = store.label_of(url)

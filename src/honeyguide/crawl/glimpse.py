@@ -13,18 +13,19 @@ from collections import deque
 from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec import Meta
 
 from honeyguide.crawl.manners import Manners
+from honeyguide.crawl.progress import Progress
 from honeyguide.crawl.ring import Ring
 from honeyguide.errors import StoreError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.hosts import HostView
 from honeyguide.store.files import open_plain
-from honeyguide.types import Url
+from honeyguide.types import Candidate, Url
 from honeyguide.url import domain
 
 NAME = "live.json"
@@ -120,6 +121,14 @@ def read(folder: Path) -> Glimpse | None:
         return None
 
 
+class Turning(Protocol):
+    """What goes on: a ring, or several."""
+
+    def progress(self) -> Progress: ...
+
+    def under_way(self) -> list[Candidate]: ...
+
+
 class Teller:
     """Writes the glimpses of one run."""
 
@@ -135,7 +144,7 @@ class Teller:
         self._frontier = FrontierNow()
         self._look_at = 0.0
 
-    def tell(self, ring: Ring, ended: str = "") -> None:
+    def tell(self, ring: Turning, ended: str = "") -> None:
         """Never fails: a crawl does not end because nobody can be told of it."""
         part = self._folder / f".{NAME}.part"
         try:
@@ -147,7 +156,7 @@ class Teller:
         except (OSError, StoreError):
             return
 
-    def glimpse(self, ring: Ring, ended: str = "") -> Glimpse:
+    def glimpse(self, ring: Turning, ended: str = "") -> Glimpse:
         now, progress = self._clock(), ring.progress()
         self._counted.append((now, progress.visits))
         then, before = self._counted[0]
@@ -178,9 +187,11 @@ class Teller:
             frontier=self._frontier,
         )
 
-    def _look(self, ring: Ring, now: float) -> None:
-        if not isinstance(ring.frontier, LinkFrontier):
-            return  # a frontier of somebody else's
+    def _look(self, ring: Turning, now: float) -> None:
+        if not (isinstance(ring, Ring) and isinstance(ring.frontier, LinkFrontier)):
+            # Several rings, or a frontier of somebody else's: nobody sees all that waits.
+            self._frontier = FrontierNow(at=now, waiting=ring.progress().waiting)
+            return
         began = time.thread_time()
         seen = ring.frontier.glance(now, _HOSTS, _TOP)
         self._frontier = FrontierNow(

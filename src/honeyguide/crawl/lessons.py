@@ -194,7 +194,7 @@ class Lessons:
     def _hear(self, label: Label) -> bool:
         """Whether the labelled page is here to learn from."""
         rows = [row for row in self._store.visit(label.url) if row.has_page]
-        page = self._page(rows[-1]) if rows else None
+        page = self.page(rows[-1]) if rows else None
         if page is None:
             return False
         row = rows[-1]
@@ -206,7 +206,8 @@ class Lessons:
         self._trainer.offer(Example(row.link, page, label.value, "user", row.elapsed or 0.0))
         return True
 
-    def _page(self, row: VisitRow) -> Page | None:
+    def page(self, row: VisitRow) -> Page | None:
+        """The page of a visit, with as much of it as is learned from."""
         return reread(self._store, row) if self._links else self._store.page(row.url)
 
     def _recall(self) -> None:
@@ -217,7 +218,7 @@ class Lessons:
             rows = [row for row in self._store.visit(url) if row.has_page or row.final]
             if rows:
                 self._awaited.discard(url)
-            page = self._page(rows[-1]) if rows and rows[-1].has_page else None
+            page = self.page(rows[-1]) if rows and rows[-1].has_page else None
             if page is not None:
                 self._trainer.offer(Example(rows[-1].link, page, value, by))
         self._trainer.expect(len(self._awaited))
@@ -235,7 +236,7 @@ class Lessons:
         newest = self._store.counts().visits
         for row in self._store.visits(page=True, since=max(0, newest - _RECALLED)):
             if row.verdict is not None:
-                page = self._page(row)
+                page = self.page(row)
                 if page is not None:
                     followed = row.followed(Verdict(row.verdict, ungated=row.ungated))
                     yield replace(followed, page=page)

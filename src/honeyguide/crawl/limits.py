@@ -127,6 +127,10 @@ class Enough:
         self.asked = False
         """Set by a signal handler: finish what is under way."""
 
+    def waits(self, _why: str) -> bool:
+        """There is nothing to do, and why: a ring that is alone does not wait for more."""
+        return False
+
     def room(self, visits: int) -> bool:
         """May another visit start, when so many were made or are under way?"""
         return not self._pages or visits < self._pages

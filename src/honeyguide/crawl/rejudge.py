@@ -78,8 +78,10 @@ class Rejudge:
         if verdict is not None and unknown(verdict.score, verdict.reasons):
             self._unknown[visit.link.url] = None
 
-    def anew(self, strategy: Strategy, frontier: Frontier, said: Said) -> None:
-        """Judge what could not be judged; what it still cannot judge waits for the next."""
+    def anew(self, strategy: Strategy, frontier: Frontier | None, said: Said) -> None:
+        """Judge what could not be judged; what it still cannot judge waits for the next.
+
+        Without a frontier nobody is told again which links wait on these pages."""
         if not self._unknown:
             return
         done: list[tuple[VisitRow, Verdict]] = []
@@ -97,7 +99,7 @@ class Rejudge:
             self._mark(found | self._called(rows, said(row.url for row in rows)))
         for row, _ in done:
             self._unknown.pop(row.url, None)
-        if self.ledger is not None:
+        if self.ledger is not None and frontier is not None:
             _tell(self.ledger, self.store, frontier, done, self.languages)
 
     def heed(self, people: Mapping[Url, float]) -> None:

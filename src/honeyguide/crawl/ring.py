@@ -21,14 +21,15 @@ from honeyguide.config import Settings
 from honeyguide.crawl.batch import Batch
 from honeyguide.crawl.languages import Languages
 from honeyguide.crawl.ledger import Ledger
-from honeyguide.crawl.lessons import Lessons
-from honeyguide.crawl.limits import Breath, Enough
+from honeyguide.crawl.limits import Breath
 from honeyguide.crawl.manners import Manners
+from honeyguide.crawl.part import Limit, Teaching
 from honeyguide.crawl.progress import Progress, Report, Tally, span
 from honeyguide.crawl.ranking import rank, revise
 from honeyguide.crawl.rejudge import Rejudge
 from honeyguide.crawl.report import progress, report
 from honeyguide.crawl.stages import Outcome
+from honeyguide.crawl.teaching import kept
 from honeyguide.crawl.turn import Arrived, Step, Turn
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.school import Lesson
@@ -65,11 +66,11 @@ class Ring:
     store: Store
     strategy: Strategy
     generation: int
-    lessons: Lessons
+    lessons: Teaching
     ledger: Ledger | None
     languages: Languages | None
     breath: Breath
-    enough: Enough
+    enough: Limit
     coverage: Coverage
     clock: Callable[[], float]
     searches: Searches | None = None
@@ -94,12 +95,28 @@ class Ring:
         self.enough.asked = True
         self._woken.set()
 
+    def wake(self, *, listen: bool = False) -> None:
+        """Something came from outside: look up, and listen at once if somebody spoke."""
+        if listen:
+            self._listened = 0.0
+        self._woken.set()
+
     def progress(self) -> Progress:
         return progress(self)
 
+    @property
+    def unjudged(self) -> int:
+        """Visited pages that nobody could judge yet."""
+        return self._rejudge.waiting
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether something is finished that is not in the journal."""
+        return bool(self._batch)
+
     def under_way(self) -> list[Candidate]:
         """What is being fetched or read now, the oldest first."""
-        return list(self._tasks.values())
+        return [candidate for task, candidate in self._tasks.items() if not task.done()]
 
     async def run(self) -> Report:
         """Turn until something says stop; what was finished is committed, unless we broke."""
@@ -158,14 +175,8 @@ class Ring:
             wake = self.frontier.wake_at()
             if self.searches is not None:
                 wake = self.searches.soonest(wake, now)
-            if not self._tasks:
-                if wake is None:
-                    why = f", and {self.searches.why}" if self.searches is not None else ""
-                    return f"no link is left to follow{why}"
-                if wake == inf:
-                    return "every link that is left waits for a host that must not be asked"
-                if wake - now > self.tally.patience(len(self.frontier), self.settings):
-                    return f"no host is ready for the next {span(wake - now)}"
+            if not self._tasks and (why := self._over(wake, now)) and not self.enough.waits(why):
+                return why
             full = self._busy() >= self.breath.limit or not self.enough.room(
                 self.tally.visits + len(self._tasks)
             )
@@ -176,12 +187,23 @@ class Ring:
             except TimeoutError:
                 pass
 
+    def _over(self, wake: float | None, now: float) -> str:
+        """Why nothing is left to do, for now or for good; '' if there is."""
+        if wake is None:
+            why = f", and {self.searches.why}" if self.searches is not None else ""
+            return f"no link is left to follow{why}"
+        if wake == inf:
+            return "every link that is left waits for a host that must not be asked"
+        if wake - now > self.tally.patience(len(self.frontier), self.settings):
+            return f"no host is ready for the next {span(wake - now)}"
+        return ""
+
     def _search(self, now: float) -> None:
         """What a search engine found comes in like other links; and perhaps it is asked again."""
         if self.searches is not None:
             wake = self.frontier.wake_at()
             hungry = not self._busy() and (wake is None or wake - now > _IDLE_S)
-            if task := self.searches.turn(now, self.frontier, self._rank(), hungry=hungry):
+            if task := self.searches.turn(now, self.frontier, self.rank(), hungry=hungry):
                 task.add_done_callback(self._ended)
 
     def _start(self, now: float) -> None:
@@ -258,10 +280,15 @@ class Ring:
         self._rejudge.visited(visit)
         if len(self._batch) >= _GROUP:
             self._commit()
-        elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_LINGER_S, self._commit)
+        else:
+            self.commit_soon()
         self.lessons.visited(visit)
         self._learn()
+
+    def commit_soon(self) -> None:
+        """Write what is finished, together with what else is by then."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_LINGER_S, self._commit)
 
     def _commit(self) -> None:
         """Write what is finished.
@@ -314,16 +341,11 @@ class Ring:
             return
         try:
             lesson = task.result()
-            if lesson.strategy is None or not self.store.live() == self.generation == self._parent:
-                return  # nothing new; or somebody chose another generation meanwhile
-            name, number = self.settings.crawl.strategy, self.store.next_generation()
-            with self.store.transaction():
-                self.store.save_generation(
-                    number, name, lesson.strategy, lesson.note, self.clock(), live=lesson.live
-                )
-                if lesson.live:
-                    self.store.set_meta("taught", str(self.lessons.taught))
-            if lesson.live:
+            if self.generation != self._parent:
+                return  # somebody chose another generation meanwhile
+            told = self.lessons.taught, self._parent, self.clock()
+            number = kept(self.store, self.settings, lesson, *told)
+            if number is not None and lesson.strategy is not None:
                 self._swap(lesson.strategy, number)
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
             self._trouble = error
@@ -336,9 +358,9 @@ class Ring:
         self._rerank()
 
     def _rerank(self) -> None:
-        self.frontier.rerank(self._rank())
+        self.frontier.rerank(self.rank())
 
-    def _rank(self) -> Rank:
+    def rank(self) -> Rank:
         """What links are worth, by all that is known now."""
         sources, languages = self.turn.sources, self.languages
         return partial(rank, self.strategy, self.ledger, languages=languages, sources=sources)

@@ -48,11 +48,11 @@ async def run(folder: Path, settings: Settings, observer: Observer | None) -> Re
             return report
         # Labels that came in the last moments, or that a strategy which learns nothing never heard.
         overrule(ring.store, settings)
-        lost = tuple(_lost(ring.store, seeds_of(settings), began))
-        return replace(report, warnings=report.warnings + lost)
+        missing = tuple(lost(ring.store, seeds_of(settings), began))
+        return replace(report, warnings=report.warnings + missing)
 
 
-def _lost(store: Store, seeds: Iterable[Url], since: float) -> Iterator[str]:
+def lost(store: Store, seeds: Iterable[Url], since: float) -> Iterator[str]:
     """Which seeds were tried in this run and brought no page, and why."""
     more = 0
     for count, row in enumerate(

@@ -104,6 +104,8 @@ class Turn:
     """Told which links stand on a page, where the strategy asks for it."""
     sources: Sources | None = None
     """What links are worth by where they come from, where an engine is asked as well."""
+    elsewhere: Callable[[Url], bool] | None = None
+    """Links that are ranked where they go: what came of their like is known there."""
     _bugs: int = 0
     _mapped: set[str] = field(default_factory=set)
     """Origins whose sitemaps are on their way."""
@@ -177,8 +179,13 @@ class Turn:
         languages = self.stages.languages
         if languages is not None and outcome.read is not None:
             languages.read(outcome.read)
+        far = []
+        if self.elsewhere is not None:
+            far = [link for link in fresh if self.elsewhere(link.url)]
+            fresh = [link for link in fresh if not self.elsewhere(link.url)] if far else fresh
         scores = rank(strategy, self.ledger, fresh, languages, self.sources)
-        return tuple(map(Candidate, fresh, scores, scores))
+        near = map(Candidate, fresh, scores, scores)
+        return (*near, *(Candidate(link, link.parent, link.parent) for link in far))
 
     def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:
         """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""

@@ -137,7 +137,8 @@ class Codec:
                 columns[at] = _summed(columns[at], [count[group] for count in counts])
         return Entry._make([*columns, names]), [count[0] for count in counts]
 
-    def pack_text(self, links: Sequence[Link]) -> bytes:
+    def pack_text(self, links: Sequence[Link] | Sequence[msgspec.Raw]) -> bytes:
+        """The links in chunks; those that are packed already go as they are."""
         chunks = [links[at : at + CHUNK] for at in range(0, len(links), CHUNK)]
         return _pack([self._squeeze(_packed(chunk)) for chunk in chunks]) if chunks else b""
 
@@ -187,7 +188,7 @@ def _damage() -> Iterator[None]:
         raise CollectionCorrupt(f"the frontier's log is damaged: {error}") from error
 
 
-def _packed(links: Sequence[Link]) -> bytes:
+def _packed(links: Sequence[Link] | Sequence[msgspec.Raw]) -> bytes:
     try:
         return _pack(links)
     except UnicodeEncodeError:

@@ -60,6 +60,15 @@ class Seen:
             order = np.argsort(prints)
             self._runs = [(prints[order], order.astype(np.uint32))]
 
+    def all(self, count: int) -> Prints:
+        """Every fingerprint, by row."""
+        prints = np.zeros(count, np.uint64)
+        for keys, numbers in self._runs:
+            prints[numbers] = keys
+        for mark, row in self._newest.items():
+            prints[row] = mark
+        return prints
+
     def _add_run(self, keys: Prints, numbers: Numbers) -> None:
         order = np.argsort(keys)
         self._runs.append((keys[order], numbers[order]))

@@ -27,6 +27,8 @@ from honeyguide.types import Response
 from honeyguide.url import fingerprint
 
 _NAME = re.compile(r"honeyguide-[0-9]{14}-[0-9]{5,}\.warc\.gz").fullmatch
+_DIGITS = 8
+"""Of the number of a shard's file."""
 
 
 def place(folder: Path, name: object) -> Path:
@@ -58,13 +60,30 @@ class Place(NamedTuple):
 NOWHERE = Place()
 
 
+class Shelf(NamedTuple):
+    """The folder that WARC files are written to, and which series of them is ours."""
+
+    folder: Path
+    series: int = 0
+
+
 class Archive:
-    """Writes during a crawl; otherwise it only says where files are."""
+    """Writes during a crawl; otherwise it only says where files are.
+
+    Shards of one collection write into the same folder, each its own ``series`` of files, and
+    nobody touches those of another; a crawl without shards writes series 0.
+    """
 
     def __init__(
-        self, db: Database, folder: Path, settings: StoreSettings, clock: Callable[[], float]
+        self,
+        db: Database,
+        folder: Path,
+        settings: StoreSettings,
+        clock: Callable[[], float],
+        series: int = 0,
     ) -> None:
         self.warnings: list[str] = []
+        self._series = series
         self._db = db
         self._folder = folder
         self._settings = settings
@@ -84,13 +103,15 @@ class Archive:
             path = place(self._folder, name)
             if not (isinstance(length, int) and length >= 0):
                 raise CollectionCorrupt(f"the length of {path} cannot be {length!r:.200}")
+            ours = _series(name) == self._series
             with self._db.guard:
-                size = _cut(path, length)
+                size = _cut(path, length if ours else None)
             if size < length:
                 self._short[number] = size
                 lost = "is missing" if size == 0 else f"is {length - size} bytes short"
                 self.warnings.append(f"{path} {lost}: pages recorded there cannot be read back")
-            self._file, self._name, self._committed = number, name, length
+            if ours:
+                self._file, self._name, self._committed = number, name, length
         if self._file in self._short:
             self._file = None
         self._length = self._committed
@@ -109,7 +130,12 @@ class Archive:
             row = self._db.one("SELECT coalesce(max(id), 0) + 1 FROM warcs")
             number = int(row[0]) if row else 1
             stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d%H%M%S")
-            name = f"honeyguide-{stamp}-{number:05d}.warc.gz"
+            series = f"{self._series:03d}" if self._series else ""
+            while True:
+                name = f"honeyguide-{stamp}-{series}{number:05d}.warc.gz"
+                if not (self._folder / name).exists():
+                    break
+                number += 1  # of shards that are no more
             self._db.run("INSERT INTO warcs VALUES(?, ?, 0)", (number, name))
         self._file, self._name, self._committed, self._length = number, name, 0, 0
 
@@ -234,15 +260,22 @@ class Archive:
             os.close(fd)
 
 
-def _cut(path: Path, length: int) -> int:
-    """Cut off what lies behind that length; how long the file was, 0 if there is none."""
+def _series(name: str) -> int:
+    """Which of the shards wrote it: their files have eight digits, the first three being this."""
+    number = name.removesuffix(".warc.gz").rpartition("-")[2]
+    return int(number[:3]) if len(number) == _DIGITS else 0
+
+
+def _cut(path: Path, length: int | None) -> int:
+    """Cut off what lies behind that length, if one is given; how long the file was, 0 if there is
+    none."""
     try:
         fd = open_plain(path, os.O_RDONLY)
     except FileNotFoundError:
         return 0
     try:
         size = os.fstat(fd).st_size
-        if size > length:
+        if length is not None and size > length:
             os.close(fd)
             fd = open_plain(path, os.O_RDWR)
             os.ftruncate(fd, length)

@@ -60,12 +60,33 @@ class Counts:
 
 
 class Counted(NamedTuple):
-    """A visit just appended."""
+    """What counts of a visit that was just appended."""
 
-    number: int
-    visit: Visit
-    relevant: bool
     host: int
+    asked: bool
+    relevant: bool
+    failure: str | None
+    generation: int
+    page: bool
+    tongue: str
+    size: int
+    """Bytes of the payload as sent."""
+    copy: bool
+
+    @classmethod
+    def of(cls, visit: Visit, relevant: bool, host: int) -> Counted:
+        page, response, failure = visit.page, visit.response, visit.failure
+        return cls(
+            host,
+            visit.asked,
+            relevant,
+            None if failure is None else failure.kind,
+            visit.generation,
+            page is not None,
+            "" if page is None else page.tongue,
+            0 if response is None else len(response.payload),
+            visit.copy is not None,
+        )
 
 
 class Tally:
@@ -98,24 +119,24 @@ class Tally:
         visits, so_far = self._so_far("visits"), self._so_far("relevant")
         counter: Counter[tuple[str, str]] = Counter()
         points: list[tuple[int, int]] = []
-        for _, visit, relevant, _ in batch:
-            if visit.failure is not None:
-                counter["failure", visit.failure.kind] += 1
-            if not visit.asked:
+        for each in batch:
+            if each.failure is not None:
+                counter["failure", each.failure] += 1
+            if not each.asked:
                 continue
             visits += 1
-            generation = str(visit.generation)
+            generation = str(each.generation)
             counter["visits", ""] += 1
             counter["generation", generation] += 1
-            if visit.page is not None:
+            if each.page:
                 counter["pages", ""] += 1
-                if visit.page.tongue:
-                    counter["tongue", visit.page.tongue] += 1
-            if visit.response is not None:
-                counter["bytes", ""] += len(visit.response.payload)
-            if visit.copy is not None:
+                if each.tongue:
+                    counter["tongue", each.tongue] += 1
+            if each.size:
+                counter["bytes", ""] += each.size
+            if each.copy:
                 counter["copies", ""] += 1
-            if relevant:
+            if each.relevant:
                 so_far += 1
                 counter["relevant", ""] += 1
                 counter["relevant", generation] += 1
@@ -129,10 +150,7 @@ class Tally:
         self._db.many(
             "UPDATE hosts SET visits = visits + ?, relevant = relevant + ?, "
             "failures = failures + ? WHERE id = ?",
-            [
-                (each.visit.asked, each.relevant, each.visit.failure is not None, each.host)
-                for each in batch
-            ],
+            [(each.asked, each.relevant, each.failure is not None, each.host) for each in batch],
         )
         self._db.many("INSERT OR REPLACE INTO curve VALUES(?, ?)", points)
 

@@ -6,7 +6,7 @@ The only file that knows apsw. Its exceptions become ours in :class:`Guard` and 
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -181,7 +181,7 @@ class Database:
             with self.transaction():
                 yield
 
-    def run(self, sql: str, values: Sequence[Any] = ()) -> None:
+    def run(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> None:
         with self.guard:
             self.connection.execute(sql, values)
 
@@ -199,12 +199,14 @@ class Database:
             rows = self.connection.execute(sql, values).fetchall()
         return rows[0] if rows else None
 
-    def pages(self, sql: str, values: Sequence[Any] = (), size: int = 500) -> Iterator[Row]:
+    def pages(
+        self, sql: str, values: Sequence[Any] = (), size: int = 500, after: int = -1
+    ) -> Iterator[Row]:
         """Stream a query that ends in ``id > ? … ORDER BY id LIMIT ?``, id first in each row.
 
         Asked page by page, so that a slow reader never holds back SQLite's checkpoints.
         """
-        last = -1
+        last = after
         while rows := self.all(sql, (*values, last, size)):
             yield from rows
             last = rows[-1][0]

@@ -32,6 +32,11 @@ class DiskLog:
         found = self._db.one("SELECT 1 FROM frontier_index WHERE entry = ?", (entry,))
         return found is not None
 
+    def clear(self) -> None:
+        """Forget everything, inside a transaction: it is written anew."""
+        self._db.run("DELETE FROM frontier_index")
+        self._db.run("DELETE FROM frontier_text")
+
     def scan(self) -> Iterator[tuple[int, bytes]]:
         pages = self._db.pages(
             "SELECT entry, data FROM frontier_index WHERE entry > ? ORDER BY entry LIMIT ?",

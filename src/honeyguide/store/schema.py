@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
-VERSION = 7
+VERSION = 8
 
 _FIRST = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -150,7 +150,20 @@ CREATE TABLE asked_for(
 );
 """
 
-STEPS: tuple[str, ...] = (_FIRST, _YIELDS, _TOPICS, _WATCH, _TONGUES, _PASSES, _SEARCHES)
+_SHARDS = """
+CREATE TABLE letters(
+  shard INTEGER NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(shard, number)
+);
+CREATE TABLE heard(shard INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+CREATE TABLE gathered(
+  shard INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, base INTEGER NOT NULL,
+  PRIMARY KEY(shard, first)
+) WITHOUT ROWID;
+"""
+
+STEPS: tuple[str, ...] = (
+    _FIRST, _YIELDS, _TOPICS, _WATCH, _TONGUES, _PASSES, _SEARCHES, _SHARDS,
+)  # fmt: skip
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
 assert len(STEPS) == VERSION
 

@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from honeyguide.config import StoreSettings
 from honeyguide.errors import StoreError
-from honeyguide.store import files, warc
-from honeyguide.store.archive import NOWHERE, Archive, place
+from honeyguide.store import files, parcel, shards, warc
+from honeyguide.store.archive import NOWHERE, Archive, Shelf, place
 from honeyguide.store.changes import Changes
 from honeyguide.store.codec import Codec
 from honeyguide.store.copies import Copies
@@ -26,10 +26,12 @@ from honeyguide.store.database import Database, Guard, Mode
 from honeyguide.store.facts import Facts
 from honeyguide.store.generations import Find, Generation, Generations
 from honeyguide.store.labels import Labels
+from honeyguide.store.letters import Letters
 from honeyguide.store.lock import Lock
 from honeyguide.store.log import DiskLog
 from honeyguide.store.marks import mark
 from honeyguide.store.outbox import Outbox
+from honeyguide.store.parcel import Parcel, Taken
 from honeyguide.store.robots import RobotsRow, RobotsTable
 from honeyguide.store.searches import Searches
 from honeyguide.store.sketch import Sketcher
@@ -50,8 +52,10 @@ class Store:
         clock: Callable[[], float],
         closing: ExitStack,
         words: bool = True,
+        shelf: Shelf | None = None,
     ) -> None:
         codec = Codec()
+        shelf = shelf or Shelf(folder / "warc")
         self.folder = folder
         self.log = DiskLog(db)
         self._db = db
@@ -60,7 +64,8 @@ class Store:
         self._visits = Visits(db, codec, words)
         self._tally = Tally(db)
         self._copies = Copies(db, Sketcher(), near=words)
-        self._archive = Archive(db, folder / "warc", settings, clock)
+        self._shelf = shelf.folder
+        self._archive = Archive(db, shelf.folder, settings, clock, shelf.series)
         self.people = Labels(db)
         self._robots = RobotsTable(db, codec)
         self._generations = Generations(db)
@@ -70,6 +75,7 @@ class Store:
         self.outbox = Outbox(db)
         self.facts = Facts(db)
         self.searches = Searches(db)
+        self.letters = Letters(db)
 
     @classmethod
     def open(
@@ -80,10 +86,12 @@ class Store:
         clock: Callable[[], float] = time.time,
         *,
         words: bool = True,
+        shelf: Shelf | None = None,
     ) -> Self:
         """Open a collection to crawl (one process at a time), to label, or to read.
 
-        Without ``words`` no texts are kept, and only equal ones are found to be copies.
+        Without ``words`` no texts are kept, and only equal ones are found to be copies. ``shelf``:
+        where WARC files lie, if not in the collection's own folder.
         """
         with ExitStack() as closing:
             with Guard(folder):
@@ -98,7 +106,7 @@ class Store:
             # Only the process that holds the lock may touch WARC files.
             settings = settings or StoreSettings()
             chosen = settings if mode == "crawl" else replace(settings, warc=False)
-            store = cls(folder, db, chosen, clock, closing, words)
+            store = cls(folder, db, chosen, clock, closing, words, shelf)
             store._crawling = mode == "crawl"
             if store._crawling:
                 closing.callback(store._archive.close)
@@ -162,6 +170,7 @@ class Store:
         if not (self._crawling and self._db.in_transaction):
             raise StoreError("visits are appended inside a transaction of a store opened to crawl")
         done: list[Counted] = []
+        numbers: list[int] = []
         for visit in visits:
             relevant = visit.verdict is not None and visit.verdict.score >= threshold
             response, page, url = visit.response, visit.page, visit.link.url
@@ -173,9 +182,56 @@ class Store:
                 self._archive.remember(place, number, len(response.payload))
             if page is not None:
                 self._copies.add(number, url)
-            done.append(Counted(number, visit, relevant, host))
+            numbers.append(number)
+            done.append(Counted.of(visit, relevant, host))
         self._tally.add(done)
-        return [counted.number for counted in done]
+        return numbers
+
+    def parcel(self, after: int, most: int) -> Parcel | None:
+        """The next visits after that number, for the collection that this is a shard of."""
+        return parcel.pack(self._db, after, most)
+
+    def take(self, shard: int, told: Parcel) -> Taken | None:
+        """Visits that a shard made; None if they are known already."""
+        return parcel.take(self._db, self._tally, shard, told)
+
+    @property
+    def shards(self) -> int:
+        """How many shards the collection has; 1: it is its own only one."""
+        return shards.count(self)
+
+    def inherit(self, of: Store, ours: Callable[[str], bool]) -> None:
+        """A new shard takes over what a collection knows of these hosts."""
+        shards.inherit(self._db, of._db, ours)
+
+    def begin_gathering(self, newest: Sequence[int]) -> None:
+        """Visits come from shards from now on, of each those after this; inside a transaction."""
+        shards.begin(self._db, newest)
+
+    def gather_after(self, shard: int, newest: int) -> None:
+        """The same for one shard that begins anew."""
+        shards.begin_one(self._db, shard, newest)
+
+    def adopt(self, shard: Store, number: int) -> None:
+        """What a shard knows besides its visits and links, when it is no more."""
+        shards.adopt(self._db, shard._db, number)
+
+    def forget_shards(self) -> None:
+        shards.forget(self._db)
+
+    def newest(self) -> int:
+        """The number of the last visit in the journal."""
+        row = self._db.one("SELECT coalesce(max(id), 0) FROM visits")
+        return int(row[0]) if row else 0
+
+    def gathered(self, shard: int) -> int:
+        """The number of the last visit that was taken from this shard."""
+        return parcel.gathered(self._db, shard)
+
+    def forget_texts(self, until: int) -> None:
+        """The collection has the texts of these visits: a shard need not keep them."""
+        with self._db.joined():
+            self._db.run("DELETE FROM texts WHERE visit <= ?", (until,))
 
     def hold_to(self, threshold: float) -> None:
         """Call relevant what reaches this; if it was another threshold before, count anew."""
@@ -202,9 +258,9 @@ class Store:
         """How many redirects there were, and how many refusals by HTTP status."""
         return self._visits.answers()
 
-    def finds(self) -> Iterator[tuple[bool, str, str, int]]:
-        """Of each visit: relevant, host if it was, channel and inlinks; a whole scan."""
-        return self._visits.finds()
+    def finds(self, since: int = 0) -> Iterator[tuple[bool, str, str, int]]:
+        """Of each visit after that number: relevant, host if it was, channel and inlinks."""
+        return self._visits.finds(since)
 
     def visit(self, url: str) -> list[VisitRow]:
         """Every attempt at this address, oldest first."""
@@ -253,7 +309,7 @@ class Store:
         if row.warc is None or row.offset is None:
             return None
         with self._db.guard:
-            return warc.read(place(self.folder / "warc", row.warc), row.offset, row.length)
+            return warc.read(place(self._shelf, row.warc), row.offset, row.length)
 
     def label(self, labels: Iterable[Label]) -> None:
         self.people.add(labels)
@@ -314,6 +370,10 @@ class Store:
     def follow(self, topics: Sequence[str]) -> None:
         """Verdicts speak of these topics from now on; none: of one, whose name nobody needs."""
         self._visits.follow(tuple(topics))
+
+    def followed(self) -> tuple[str, ...]:
+        """The topics that verdicts speak of."""
+        return self._visits.topics
 
     def by_topic(self, threshold: float, first: str) -> dict[str, int]:
         """Relevant pages of each topic; of the first, those too that nobody told apart yet."""

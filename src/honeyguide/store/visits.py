@@ -120,7 +120,7 @@ class Visits:
                 return
             yield row
 
-    def finds(self) -> Iterator[tuple[bool, str, str, int]]:
+    def finds(self, since: int = 0) -> Iterator[tuple[bool, str, str, int]]:
         """Of every visit that somebody was asked for, oldest first: whether it was relevant, and
         if so its host; how the link came to us, and on how many pages it stood."""
         marks = ", ".join("?" * len(UNASKED))
@@ -130,6 +130,7 @@ class Visits:
             f"({marks})) AND id > ? ORDER BY id LIMIT ?",
             tuple(UNASKED),
             size=5_000,
+            after=since,
         )
         for _, relevant, url, channel, inlinks in rows:
             good = sound.whole(relevant) > 0

@@ -1,0 +1,395 @@
+"""The coordinator of a crawl with shards: one budget, one learner, one journal, one end.
+
+Shards do the work and keep what they did. The coordinator gathers their visits into the
+collection, where every other command finds them; it hears labels, teaches generations, hands out
+the budget, and says when it is enough. It may die and come back: shards and collection know how far
+they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from honeyguide import errors
+from honeyguide.cluster.budget import Budget
+from honeyguide.cluster.ending import Ending
+from honeyguide.cluster.messages import (
+    Bundle,
+    Ended,
+    Gather,
+    Gathered,
+    Probe,
+    Said,
+    Sow,
+    State,
+    Stop,
+    Taught,
+    ToCoordinator,
+    ToShard,
+)
+from honeyguide.cluster.partition import shard_of
+from honeyguide.cluster.runner import Lost, Runner
+from honeyguide.cluster.sums import summed
+from honeyguide.config import Settings
+from honeyguide.crawl import exhausted
+from honeyguide.crawl.languages import Languages, wanted_of
+from honeyguide.crawl.lessons import Lessons
+from honeyguide.crawl.limits import Enough, Quota
+from honeyguide.crawl.progress import Progress, Report, Tally
+from honeyguide.crawl.rejudge import Rejudge
+from honeyguide.crawl.teaching import kept
+from honeyguide.errors import ClusterError, HoneyguideError
+from honeyguide.learning.coverage import Coverage
+from honeyguide.learning.school import Lesson
+from honeyguide.protocols import Strategy
+from honeyguide.store.generations import pack
+from honeyguide.store.parcel import Parcel
+from honeyguide.store.store import Store
+from honeyguide.types import Candidate, Failure, FailureKind, Link, Url, Verdict, Visit
+from honeyguide.url import host
+
+_LOOK_S = 0.1
+"""It looks up at least this often."""
+_LISTEN_S = 1.0
+"""How often people's labels are looked for."""
+_GATHER = 256
+"""So many visits are gathered at once …"""
+_GATHER_S = 0.5
+"""… or after so long."""
+_LOST_S = 60.0
+"""An answer that does not come for so long was lost on the way."""
+_MOST = 4_000
+"""Visits of one parcel."""
+_GRACE_S = 30.0
+"""How long shards may take to stop."""
+
+
+@dataclass
+class Coordinator:
+    store: Store
+    settings: Settings
+    strategy: Strategy
+    generation: int
+    lessons: Lessons
+    coverage: Coverage
+    enough: Enough
+    languages: Languages | None
+    runner: Runner
+    shards: int
+    clock: Callable[[], float] = time.time
+    states: dict[int, State] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
+        told = self.store, self.settings, self._tally, self.coverage, Quota(0), None
+        self._rejudge = Rejudge(*told, self.languages)
+        self._inbox: deque[ToCoordinator | Lost] = deque()
+        self._woken = asyncio.Event()
+        self._gathered = {n: self.store.gathered(n) for n in range(self.shards)}
+        self._asked: dict[int, float] = {}
+        """Shards that were asked for visits and did not answer yet, and since when."""
+        self._came: dict[int, float] = {}
+        """When their last answer came."""
+        self._budget: Budget | None = None
+        self._ending = Ending(self.shards)
+        self._ended: dict[int, Ended] = {}
+        self._learning: asyncio.Task[Lesson] | None = None
+        self._parent = self.generation
+        self._listened = 0.0
+        self._trouble: BaseException | None = None
+
+    # -- what others call --------------------------------------------------------------------
+
+    def hear(self, message: ToCoordinator | Lost) -> None:
+        self._inbox.append(message)
+        self._woken.set()
+
+    def stop(self) -> None:
+        self.enough.asked = True
+        self._woken.set()
+
+    def progress(self) -> Progress:
+        return summed(self.states.values(), self._offset(), self.generation, self.enough.asked)
+
+    def under_way(self) -> list[Candidate]:
+        """The newest address of each shard."""
+        found = [state.now for state in self.states.values() if state.now is not None]
+        return [Candidate(Link(url), 0.0) for url in found]
+
+    # -- the loop ----------------------------------------------------------------------------
+
+    async def run(self) -> Report:
+        began = self.clock()
+        reason = ""
+        try:
+            reason = await self._turn()
+            await self._finish(reason)
+        finally:
+            if self._learning is not None:
+                self._learning.cancel()
+                await asyncio.gather(self._learning, return_exceptions=True)
+        if self._trouble is not None:
+            raise self._trouble
+        return self._report(reason, began)
+
+    async def _turn(self) -> str:
+        while self._trouble is None:
+            await self._look()
+            now = self.clock()
+            if self._budget is None and not self._begin():
+                continue
+            if reason := self.enough.reason(self.progress().visits):
+                return reason
+            if now - self._listened >= _LISTEN_S:
+                self._listened = now
+                self._listen()
+            self._allot()
+            if reason := self._over():
+                return reason
+        return "something broke"
+
+    async def _look(self) -> None:
+        """Wait for what comes, and take it in; ask for visits that wait to be gathered."""
+        await self.runner.pause()
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                await self._woken.wait()
+        except TimeoutError:
+            pass
+        self._woken.clear()
+        try:
+            while self._inbox:
+                self._take(self._inbox.popleft())
+            self._gather()
+        except HoneyguideError as error:
+            self._trouble = self._trouble or error
+
+    def _take(self, message: ToCoordinator | Lost) -> None:
+        match message:
+            case State():
+                self.states[message.shard] = message
+                if self._budget is not None:
+                    self._budget.heard(message)
+            case Bundle():
+                self._bundle(message)
+            case Ended():
+                self._ended[message.shard] = message
+                if message.trouble:
+                    self._trouble = self._trouble or _trouble(message)
+            case Lost():
+                lost = f"{message}. Nothing that was finished is lost: run the same command again"
+                self._trouble = self._trouble or ClusterError(lost)
+                self._ended[message.shard] = Ended(message.shard)
+
+    def _begin(self) -> bool:
+        """Whether all shards are there, and what they did before is gathered."""
+        if len(self.states) < self.shards:
+            return False
+        if any(self._gathered[n] < state.committed for n, state in self.states.items()):
+            return False
+        limit = self.settings.crawl.pages
+        left = max(0, limit - self.store.counts().visits) if limit else None
+        self._budget = Budget(left, {n: state.visits for n, state in self.states.items()})
+        self._settled = self.store.counts().visits, self.states.copy()
+        return True
+
+    def _offset(self) -> tuple[int, int, int, int]:
+        """Visits, pages, relevant ones and failures that the shards do not know of."""
+        told = self._tally
+        known = self.states.values() if self._budget is None else self._settled[1].values()
+        return (
+            told.visits - sum(state.visits for state in known),
+            told.pages - sum(state.pages for state in known),
+            told.relevant - sum(state.relevant for state in known),
+            told.failures - sum(state.failures for state in known),
+        )
+
+    def _allot(self) -> None:
+        if self._budget is not None:
+            for shard, allot in self._budget.wishes(self.states).items():
+                self._send(shard, allot)
+
+    def _over(self) -> str:
+        """Why nothing is left to do; '' if there is, or if that is not known yet."""
+        before = self._ending.round
+        if self._ending.look(self.states):
+            why = sorted({state.idle for state in self.states.values()})
+            # What can still be done later says more than that one shard has nothing left.
+            return next((text for text in why if not text.startswith("no link")), why[0])
+        if self._ending.round != before:
+            self._send_all(Probe(self._ending.round))
+        return ""
+
+    async def _finish(self, reason: str) -> None:
+        """All shards stop; what they did is gathered to the last visit."""
+        self._send_all(Stop(reason))
+        late = self.clock() + _GRACE_S
+        while self.clock() < late and (len(self._ended) < self.shards or self._behind()):
+            await self._look()
+        if self._trouble is not None:
+            return
+        if self._rejudge.waiting:
+            # What is known of the topic by now must do, or nothing would have been judged.
+            self.lessons.expect_no_more()
+            self._learn()
+        if self._learning is not None:
+            await asyncio.wait((self._learning,), timeout=_GRACE_S)
+        self._note()
+
+    def _behind(self) -> bool:
+        return any(
+            self._gathered[n] < state.committed
+            for n, state in self.states.items()
+            if not (n in self._ended and self._ended[n].trouble)
+        ) and not isinstance(self._trouble, ClusterError)
+
+    # -- visits in ---------------------------------------------------------------------------
+
+    def _gather(self) -> None:
+        now, hurry = self.clock(), bool(self._ended) or self._budget is None
+        for n, state in self.states.items():
+            new = state.committed - self._gathered[n]
+            due = hurry or new >= _GATHER or now - self._came.get(n, 0.0) >= _GATHER_S
+            if new > 0 and due and now - self._asked.get(n, 0.0) >= _LOST_S:
+                self._asked[n] = now
+                self._send(n, Gather(self._gathered[n], _MOST))
+
+    def _bundle(self, bundle: Bundle) -> None:
+        self._asked.pop(bundle.shard, None)
+        self._came[bundle.shard] = self.clock()
+        if not bundle.data:
+            return
+        parcel = Parcel(bundle.first, bundle.last, bundle.data)
+        taken = self.store.take(bundle.shard, parcel)
+        self._gathered[bundle.shard] = max(self._gathered[bundle.shard], bundle.last)
+        self._send(bundle.shard, Gathered(bundle.last))
+        if taken is None:
+            return
+        for seen in self.store.finds(since=taken.first - 1):
+            self.coverage.count(*seen)
+        self._note()
+        if self.lessons.learns:
+            urls = []
+            for visit in self._visits(taken.first - 1):
+                self._rejudge.visited(visit)
+                self.lessons.visited(visit)
+                urls.append(visit.link.url)
+            self._rejudge.heed(self.lessons.said(urls))
+            self._learn()
+
+    def _visits(self, since: int) -> Iterable[Visit]:
+        """The visits that were just gathered, as far as anybody learns from them."""
+        for row in self.store.visits(since=since):
+            verdict = None if row.verdict is None else Verdict(row.verdict, row.why)
+            if verdict is not None and row.ungated is not None:
+                verdict = verdict._replace(ungated=row.ungated)
+            visit = row.followed(verdict)
+            if row.failure is not None:
+                kind = cast("FailureKind", row.failure)
+                failure = Failure(kind, row.detail, final=bool(row.final))
+                visit = replace(visit, failure=failure)
+            elif row.has_page:
+                visit = replace(visit, page=self.lessons.page(row))
+            yield visit
+
+    def _note(self) -> None:
+        """What people see of a crawl that runs."""
+        with self.store.transaction():
+            waiting = sum(state.waiting for state in self.states.values())
+            self.store.set_meta("waiting", str(waiting))
+            exhausted.keep(self.store, self.coverage)
+
+    # -- generation out ----------------------------------------------------------------------
+
+    def _listen(self) -> None:
+        """Labels, and a generation chosen by hand."""
+        for url in self.lessons.listen():
+            self._send(self._shard(url), Sow([url]))
+        if fresh := self.lessons.fresh():
+            self._rejudge.heed(fresh)
+            for n in {self._shard(url) for url in fresh}:
+                labels = {url: value for url, value in fresh.items() if self._shard(url) == n}
+                self._send(n, Said(labels))
+        if chosen := self.lessons.chosen(self.generation):
+            self._swap(*chosen)
+        self._learn()
+
+    def _learn(self) -> None:
+        if self._learning is None and self.lessons.due():
+            self._parent = self.generation
+            self._learning = asyncio.create_task(self.lessons.learn(self.strategy))
+            self._learning.add_done_callback(self._learned)
+
+    def _learned(self, task: asyncio.Task[Lesson]) -> None:
+        self._learning = None
+        if task.cancelled() or self._trouble is not None:
+            return
+        try:
+            lesson = task.result()
+            if self.generation == self._parent:
+                told = self.lessons.taught, self._parent, self.clock()
+                number = kept(self.store, self.settings, lesson, *told)
+                if number is not None and lesson.strategy is not None:
+                    self._swap(lesson.strategy, number)
+        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
+            self._trouble = error
+        self._woken.set()
+
+    def _swap(self, strategy: Strategy, number: int) -> None:
+        self.strategy, self.generation = strategy, number
+        self._rejudge.anew(strategy, None, self.lessons.said)
+        self._send_all(Taught(number, pack(self.settings.crawl.strategy, strategy)))
+
+    # -- the rest ----------------------------------------------------------------------------
+
+    def _shard(self, url: Url) -> int:
+        return shard_of(host(url), self.shards)
+
+    def _send(self, shard: int, message: ToShard) -> None:
+        if shard not in self._ended or isinstance(message, Gather | Gathered):
+            self.runner.send(shard, message)
+
+    def _send_all(self, message: ToShard) -> None:
+        for shard in range(self.shards):
+            self._send(shard, message)
+
+    def _report(self, reason: str, began: float) -> Report:
+        counts = self.store.counts()
+        now = self.progress()
+        progress = replace(
+            now,
+            visits=counts.visits,
+            pages=counts.pages,
+            relevant=counts.relevant,
+            failures=sum(counts.failures.values()),
+            busy=0,
+            foreign=Tally.of(counts, 0.0).foreign(wanted_of(self.settings)),
+        )
+        failures = [state.hopeless for state in self.states.values() if state.hopeless]
+        shards = [text for ended in self._ended.values() for text in ended.warnings]
+        warnings = dict.fromkeys(
+            (*self.store.warnings, *self.lessons.warnings, *self._rejudge.warnings, *shards)
+        )
+        waiting = sum(state.waiting for state in self.states.values())
+        return Report(
+            progress,
+            reason,
+            self.clock() - began,
+            now.next_at,
+            "; ".join(failures) if not counts.pages else "",
+            tuple(warnings),
+            exhausted.beside(self.coverage.estimate(waiting), self.store),
+        )
+
+
+def _trouble(ended: Ended) -> BaseException:
+    """What broke there, as it would have broken here."""
+    kind = getattr(errors, ended.error, None)
+    if isinstance(kind, type) and issubclass(kind, HoneyguideError):
+        return kind(ended.message)
+    return RuntimeError(f"shard {ended.shard} broke:\n{ended.trouble}")

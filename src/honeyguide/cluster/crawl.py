@@ -1,0 +1,177 @@
+"""A crawl with shards, from its beginning to its report."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from honeyguide import __version__
+from honeyguide.cluster.coordinator import Coordinator
+from honeyguide.cluster.processes import Processes
+from honeyguide.cluster.runner import Runner
+from honeyguide.cluster.shard import Plan
+from honeyguide.cluster.split import prepare
+from honeyguide.config import Settings
+from honeyguide.crawl import status, topics
+from honeyguide.crawl.build import enough_of, lessons_of
+from honeyguide.crawl.chosen import fence_of, seeds_of, strategy_of
+from honeyguide.crawl.exhausted import recall
+from honeyguide.crawl.glimpse import EVERY_S, Teller
+from honeyguide.crawl.languages import languages_of
+from honeyguide.crawl.live import live
+from honeyguide.crawl.process import stoppable
+from honeyguide.crawl.progress import Observer, Report
+from honeyguide.crawl.rejudge import overrule
+from honeyguide.crawl.run import lost
+from honeyguide.errors import ConfigError
+from honeyguide.fetch.http import user_agent
+from honeyguide.store.generations import pack
+from honeyguide.store.shards import folder_of
+from honeyguide.store.store import Store
+
+_LOOK_S = 0.25
+
+Told = Callable[[str], None]
+
+
+def crawl_here(
+    folder: Path,
+    settings: Settings,
+    shards: int | None = None,
+    observer: Observer | None = None,
+    told: Told = lambda _: None,
+    *,
+    without_lost: bool = False,
+) -> Report:
+    """Crawl with so many shards, in processes of this machine; Ctrl-C stops cleanly.
+
+    None: as many as the collection has. ``told`` hears of what takes long before it begins.
+    ``without_lost``: shards whose folders are gone begin anew.
+    """
+    wish = Wish(shards, told, without_lost)
+    return asyncio.run(_crawl(folder, settings, wish, Processes(), observer))
+
+
+def unite(
+    folder: Path,
+    settings: Settings,
+    told: Told = lambda _: None,
+    *,
+    without_lost: bool = False,
+) -> None:
+    """Put a collection's shards together, so that it is crawled in one process again."""
+    with Store.open(folder, "crawl", settings.store) as store:
+        prepare(store, 1, told, without_lost=without_lost)
+
+
+class Wish(NamedTuple):
+    """How many shards there shall be."""
+
+    shards: int | None
+    """None: as many as there are."""
+    told: Told
+    without_lost: bool = False
+
+
+async def _crawl(
+    folder: Path, settings: Settings, wish: Wish, runner: Runner, observer: Observer | None
+) -> Report:
+    began = time.time()
+    async with opened(folder, settings, wish, runner) as (coordinator, plans):
+        store = coordinator.store
+        status.begin(store, store.counts().visits, began)
+        with stoppable(coordinator.stop):
+            teller, ended = Teller(folder, pages=settings.crawl.pages), "it broke off"
+            watching = asyncio.create_task(_observe(coordinator, observer, teller))
+            try:
+                await runner.start(plans, coordinator.hear)
+                report = await coordinator.run()
+                ended = report.reason
+            finally:
+                watching.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watching
+                await runner.aclose()
+                teller.tell(coordinator, ended)
+        if report.failed:
+            return report
+        overrule(store, settings)
+        missing = tuple(lost(store, seeds_of(settings), began))
+        return replace(report, warnings=report.warnings + missing)
+
+
+@asynccontextmanager
+async def opened(
+    folder: Path, settings: Settings, wish: Wish, runner: Runner
+) -> AsyncIterator[tuple[Coordinator, Sequence[Plan]]]:
+    """A coordinator over that collection, and what its shards are to do.
+
+    Mistakes in the settings are found before anything is opened or fetched.
+    """
+    user_agent(settings.fetch.contact, __version__)
+    if settings.search.engine:
+        raise ConfigError(
+            "a crawl that asks a search engine has one shard: leave --shards out, or take "
+            "[search] out of topic.toml"
+        )
+    fence_of(settings)
+    made = strategy_of(settings)
+    async with AsyncExitStack() as closing:
+        store = closing.enter_context(Store.open(folder, "crawl", settings.store))
+        store.hold_to(settings.topic.threshold)
+        store.follow(topics.names(settings))
+        shards = store.shards if wish.shards is None else wish.shards
+        prepare(store, shards, wish.told, without_lost=wish.without_lost)
+        strategy, generation, _, warning = live(store, settings, made, time.time())
+        files = topics.files(folder, settings)
+        lessons = lessons_of(store, settings, strategy, given=files, warning=warning)
+        closing.push_async_callback(lessons.aclose)
+        coverage = recall(store)
+        coordinator: Coordinator
+        enough = enough_of(
+            settings, store, coverage, lambda: coordinator.progress().waiting, time.time
+        )
+        coordinator = Coordinator(
+            store=store,
+            settings=settings,
+            strategy=strategy,
+            generation=generation,
+            lessons=lessons,
+            coverage=coverage,
+            enough=enough,
+            languages=languages_of(settings),
+            runner=runner,
+            shards=shards,
+        )
+        packed = pack(settings.crawl.strategy, strategy)
+        plans = [
+            Plan(
+                shard,
+                shards,
+                str(folder_of(folder, shard)),
+                str(folder / "warc"),
+                settings,
+                generation,
+                packed,
+            )
+            for shard in range(shards)
+        ]
+        yield coordinator, plans
+
+
+async def _observe(coordinator: Coordinator, observer: Observer | None, teller: Teller) -> None:
+    """Somebody here looks often, those outside seldom."""
+    turn = 0
+    while True:
+        if turn % round(EVERY_S / _LOOK_S) == 0:
+            teller.tell(coordinator)
+        if observer is not None:
+            observer(coordinator.progress())
+        turn += 1
+        await asyncio.sleep(_LOOK_S)

@@ -1,0 +1,63 @@
+"""A process that runs one shard: ``python -m honeyguide.cluster.worker FD``.
+
+It talks through the socket that it was started with, and ends when that closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+
+import msgspec
+
+from honeyguide.cluster import messages
+from honeyguide.cluster.frames import Frames, framed
+from honeyguide.cluster.messages import Message
+from honeyguide.cluster.shard import Plan, Shard
+from honeyguide.crawl.process import seldom_tidied
+
+_PLAN = msgspec.msgpack.Decoder(Plan)
+
+
+class _Wire(Frames):
+    """The first frame is the plan, all others are messages."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.plan: asyncio.Future[Plan] = asyncio.get_running_loop().create_future()
+        self.shard: Shard | None = None
+
+    def arrived(self, to: int, data: bytes) -> None:  # noqa: ARG002 - all of it is for us
+        if self.shard is None:
+            self.plan.set_result(_PLAN.decode(data))
+            self.shard = Shard(self.plan.result(), self._say)
+        else:
+            self.shard.receive(messages.decode(data))
+
+    def _say(self, message: Message) -> None:
+        self.send(framed(messages.addressee(message), message))
+
+
+async def _run(fd: int) -> None:
+    loop = asyncio.get_running_loop()
+    _, wire = await loop.create_connection(_Wire, sock=socket.socket(fileno=fd))
+    gone = asyncio.ensure_future(wire.closed)
+    await asyncio.wait((gone, wire.plan), return_when=asyncio.FIRST_COMPLETED)
+    if wire.shard is None:
+        return
+    shard = wire.shard
+    gone.add_done_callback(lambda _: shard.leave())
+    with seldom_tidied():
+        await shard.run()
+    wire.close()
+    await gone
+
+
+if __name__ == "__main__":
+    # Ctrl-C is for the coordinator, which asks us to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    asyncio.run(_run(int(sys.argv[1])))
