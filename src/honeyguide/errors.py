@@ -23,7 +23,9 @@ user's mistake is a message with a fix; our own failing is an exception.
         CollectionCorrupt  the database or a WARC file is damaged
         DiskFull           no room left; nothing lost
       SearchError          a search engine that brought no results; kind, detail, wait
-      ClusterError         shards, or the machines that they run on, cannot be reached
+      ClusterError         shards, their machines, or the storage they share
+        Unreached          the storage did not answer: perhaps it was done, perhaps not
+        Fenced             another process owns this shard now; this one never again
 """
 
 from __future__ import annotations
@@ -119,6 +121,14 @@ class DiskFull(StoreError):
 
 class ClusterError(HoneyguideError):
     exit_code = 10
+
+
+class Unreached(ClusterError):
+    pass
+
+
+class Fenced(ClusterError):
+    pass
 
 
 SearchFailure = Literal["down", "slow", "limited", "refused", "garbage", "spent"]

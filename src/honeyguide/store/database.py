@@ -181,6 +181,35 @@ class Database:
             with self.transaction():
                 yield
 
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Nobody writes meanwhile, here or in another process: for who reads the files."""
+        with self.guard:
+            self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        finally:
+            with self.guard:
+                self.connection.execute("ROLLBACK")
+
+    def keep_log(self) -> None:
+        """From now on the write-ahead log is emptied by :meth:`checkpoint` alone."""
+        with self.guard:
+            self.connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
+
+    def checkpoint(self) -> tuple[int, int]:
+        """Bring the log into the database as far as readers allow, waiting for nobody.
+
+        Says how many frames the log has, and how many of them the database has now.
+        """
+        with self.guard:
+            log, done = self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        return int(log), int(done)
+
+    @property
+    def path(self) -> Path:
+        return self._path
+
     def run(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> None:
         with self.guard:
             self.connection.execute(sql, values)
