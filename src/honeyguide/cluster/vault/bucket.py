@@ -1,0 +1,149 @@
+"""A vault in a bucket: Amazon's S3, or another storage that speaks like it.
+
+The only file that knows obstore. Credentials are found by it where Amazon's own tools look for
+them (AWS_ACCESS_KEY_ID and so on, or the machine's role); they pass through no hand of ours.
+The storage must refuse to replace an object when asked to (``If-None-Match: *``), as S3, MinIO,
+R2 and Ceph do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import wraps
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, ParamSpec, TypeVar
+
+from honeyguide.cluster.vault.place import LARGEST, checked
+from honeyguide.errors import ClusterError, ConfigError, Unreached
+
+try:
+    import obstore
+    from obstore import exceptions as said
+    from obstore.store import S3Store
+except ImportError as error:
+    raise ConfigError(
+        "a vault in a bucket needs an extra: pip install 'honeyguide[cluster]'"
+    ) from error
+
+_AT_ONCE = 64_000_000
+"""Files up to this size are sent in one request, from memory."""
+_ABSENT = (FileNotFoundError, said.NotFoundError)
+_RETRIES: Any = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _told(work: Callable[P, R]) -> Callable[P, R]:
+    """What the storage says, in our words."""
+
+    @wraps(work)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return work(*args, **kwargs)
+        except (said.PermissionDeniedError, said.UnauthenticatedError) as error:
+            raise ClusterError(
+                "the bucket of the vault does not let us in: check AWS_ACCESS_KEY_ID and the "
+                "rights to get, put, list and delete"
+            ) from error
+        except said.NotSupportedError as error:
+            raise ClusterError(f"this storage cannot hold a vault: {error}") from error
+        except said.BaseError as error:
+            raise Unreached(f"the bucket of the vault did not answer: {_short(error)}") from error
+
+    return wrapped
+
+
+class Bucket:
+    """Objects are objects. Creation is exclusive by the storage's own word."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        try:
+            self._store = S3Store.from_url(
+                url,
+                retry_config=_RETRIES,
+                copy_if_not_exists="multipart",
+            )
+        except (said.BaseError, ValueError) as error:
+            raise ConfigError(f"{url} cannot be used as a vault: {_short(error)}") from error
+        _told(self._look)()
+
+    def __repr__(self) -> str:
+        return f"Bucket({self.url!r})"
+
+    def _look(self) -> None:
+        try:
+            for _ in obstore.list(self._store, chunk_size=1):
+                return
+        except said.BaseError as error:
+            if "NoSuchBucket" in str(error):
+                raise ConfigError(f"there is no bucket for {self.url}; make it first") from error
+            raise
+
+    @_told
+    def create(self, name: str, data: bytes) -> bool:
+        return self._put(checked(name), data)
+
+    def _put(self, name: str, data: bytes) -> bool:
+        try:
+            obstore.put(self._store, name, data, mode="create", use_multipart=False)
+        except (said.AlreadyExistsError, said.PreconditionError):
+            return False
+        return True
+
+    @_told
+    def read(self, name: str) -> bytes | None:
+        found = self._found(checked(name))
+        if found is None:
+            return None
+        if found.meta["size"] > LARGEST:
+            raise ClusterError(f"{name} in the vault is larger than anything we put there")
+        return bytes(found.bytes())
+
+    @_told
+    def names(self, prefix: str) -> list[str]:
+        listed = obstore.list(self._store, checked(prefix, folder=True), chunk_size=1000)
+        names = [each["path"] for some in listed for each in some]
+        return sorted(name for name in names if "/." not in name)
+
+    @_told
+    def delete(self, name: str) -> None:
+        try:
+            obstore.delete(self._store, checked(name))
+        except _ABSENT:
+            return
+
+    @_told
+    def upload(self, name: str, path: Path) -> bool:
+        """A large file is sent in pieces to a name of its own first: only a copy within the
+        storage can be both large and exclusive."""
+        if path.stat().st_size <= _AT_ONCE:
+            return self._put(checked(name), path.read_bytes())
+        folder, _, last = checked(name).rpartition("/")
+        temporary = f"{folder}/.{last}-{token_hex(8)}"
+        try:
+            obstore.put(self._store, temporary, path)
+            obstore.copy(self._store, temporary, name, overwrite=False)
+        except (said.AlreadyExistsError, said.PreconditionError):
+            return False
+        finally:
+            obstore.delete(self._store, temporary)
+        return True
+
+    def chunks(self, name: str) -> Iterator[bytes] | None:
+        found = self._found(checked(name))
+        return None if found is None else (bytes(piece) for piece in found.stream())
+
+    @_told
+    def _found(self, name: str) -> Any:
+        try:
+            return obstore.get(self._store, name)
+        except _ABSENT:
+            return None
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
