@@ -6,3 +6,9 @@ that changed from one save to the next (:mod:`.pages`). From it any machine make
 as it was at the last save (:mod:`.rebuild`). :mod:`.keeper` is what a shard uses; :mod:`.place`
 says what a storage must be able to do.
 """
+
+from honeyguide.cluster.vault.keeper import Keeper, Saved
+from honeyguide.cluster.vault.place import Vault, vault
+from honeyguide.cluster.vault.rebuild import Restored, rebuild
+
+__all__ = ["Keeper", "Restored", "Saved", "Vault", "rebuild", "vault"]
