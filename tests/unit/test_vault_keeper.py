@@ -294,6 +294,28 @@ def test_saving_is_refused_within_a_transaction(vault: Shaky, tmp_path: Path) ->
         owner.save(database)
 
 
+def test_the_database_is_used_while_what_was_taken_is_sent(vault: Shaky, tmp_path: Path) -> None:
+    owner = Keeper.claim(vault, 0, "first")
+    with opened(tmp_path / "a") as database:
+        put(database, "a", 50_000)
+        taken = owner.take(database)
+        told = dump(database)
+        put(database, "b", 50_000)
+        owner.send(taken)
+        rebuild(vault, 0, tmp_path / "b")
+        assert saved(tmp_path / "b") == told
+        first = owner.take(database)
+        put(database, "a", 10)
+        second = owner.take(database)
+        for old in (first, taken):  # it would overwrite newer pages with older ones
+            with pytest.raises(ClusterError, match="taken last"):
+                owner.send(old)
+        assert owner.send(second).pages >= len(first.numbers)
+        told = dump(database)
+    rebuild(vault, 0, tmp_path / "b")
+    assert saved(tmp_path / "b") == told
+
+
 def test_a_page_count_beyond_reason_is_no_segment() -> None:
     with pytest.raises(ValueError, match="claims"):
         list(pages.unpacked(b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 8, 4096, 10))

@@ -42,12 +42,14 @@ class Saved:
 
 
 class Keeper:
-    """One claim to one shard. For one thread at a time."""
+    """One claim to one shard. For one thread at a time, but for :meth:`may_act` and its like,
+    and for :meth:`take` and :meth:`send`, of which each may have a thread of its own."""
 
     def __init__(self, vault: Vault, owner: Owner) -> None:
         self._vault = vault
         self._owner = owner
         self._pages: Pages | None = None
+        self._taken: Taken | None = None
         self._known: Stamp | None = None
         self._behind = owner.base != 0
         """Whether the log holds a database that is not restored yet."""
@@ -96,13 +98,25 @@ class Keeper:
 
     def save(self, database: Database) -> Saved:
         """Send what was committed since the last time."""
-        pages = self._watched(database)
-        with closing(pages.take(whole=self._swollen())) as taken:
+        return self.send(self.take(database))
+
+    def take(self, database: Database) -> Taken:
+        """The first half of :meth:`save`: copies what changed, quickly, and asks nobody. The
+        database may be used again while :meth:`send` runs in another thread."""
+        self._taken = self._watched(database).take(whole=self._swollen())
+        return self._taken
+
+    def send(self, taken: Taken) -> Saved:
+        """The second half. If it fails, the next :meth:`take` takes all of it again."""
+        with closing(taken):
+            if taken is not self._taken or self._pages is None:
+                raise ClusterError("only what was taken last can be sent, and only once")
+            self._taken = None
             if not taken.numbers:
                 self.renew()
                 return Saved()
             done = self._send(taken)
-        pages.saved()
+        self._pages.saved()
         return done
 
     def farewell(self, database: Database | None = None) -> None:
