@@ -7,7 +7,7 @@ import pytest
 
 from honeyguide.cluster.vault import Keeper, keeper, pages, rebuild
 from honeyguide.cluster.vault.entry import unpack
-from honeyguide.errors import ClusterError, Fenced, Unreached
+from honeyguide.errors import ClusterError, ConfigError, Fenced, Unreached
 from tests.unit.vaults import Clock, Shaky, dump, opened, put, saved
 
 
@@ -314,6 +314,55 @@ def test_the_database_is_used_while_what_was_taken_is_sent(vault: Shaky, tmp_pat
         told = dump(database)
     rebuild(vault, 0, tmp_path / "b")
     assert saved(tmp_path / "b") == told
+
+
+def test_what_is_taken_while_something_is_sent_is_not_forgotten(
+    vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner = Keeper.claim(vault, 0, "first")
+    with opened(tmp_path / "a") as database:
+        owner.save(database)
+        put(database, "a", 50_000)
+        real = vault.create
+
+        def create(name: str, data: bytes) -> bool:
+            put(database, "b", 50_000)
+            meanwhile.append(owner.take(database))
+            return real(name, data)
+
+        meanwhile: list[pages.Taken] = []
+        monkeypatch.setattr(vault, "create", create)
+        owner.save(database)
+        monkeypatch.setattr(vault, "create", real)
+        vault.lose_before = 3
+        with pytest.raises(Unreached):
+            owner.send(meanwhile[0])
+        put(database, "c", 1)
+        owner.save(database)
+        told = dump(database)
+    rebuild(vault, 0, tmp_path / "b")
+    assert saved(tmp_path / "b") == told
+
+
+def test_many_small_saves_are_gathered(
+    vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "_MOST", 5)
+    owner = Keeper.claim(vault, 0, "first")
+    with opened(tmp_path / "a") as database:
+        wholes = []
+        for number in range(14):
+            put(database, "x", number)
+            wholes.append(owner.save(database).whole)
+    assert wholes.count(True) == 2
+    assert wholes[0]
+    assert len(vault.names("shard-0000/log/")) < 10
+
+
+@pytest.mark.parametrize("lease_s", [0, -1, float("nan"), float("inf")])
+def test_a_lease_is_a_time(vault: Shaky, lease_s: float) -> None:
+    with pytest.raises(ConfigError, match="lease"):
+        Keeper.claim(vault, 0, "first", lease_s)
 
 
 def test_a_page_count_beyond_reason_is_no_segment() -> None:

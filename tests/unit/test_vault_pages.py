@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import struct
+import sys
 from contextlib import closing
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import apsw
 import pytest
@@ -65,6 +67,34 @@ def test_another_process_that_writes_and_empties_the_log_is_noticed(
                     other.connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
             owner.save(database)
             assert restored(vault, tmp_path / "b") == dump(database)
+
+
+HOLD = """
+import fcntl, sys
+file = open(sys.argv[1], "r+b")
+fcntl.lockf(file, fcntl.LOCK_EX, 1, 121)  # SQLite's lock for who empties the log
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_another_process_that_is_emptying_the_log_right_now(vault: Shaky, tmp_path: Path) -> None:
+    owner = Keeper.claim(vault, 0, "first")
+    with opened(tmp_path / "a") as database:
+        owner.save(database)
+        index = tmp_path / "a" / "collection.db-shm"
+        command = [sys.executable, "-c", HOLD, index]
+        with Popen(command, stdin=PIPE, stdout=PIPE) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"held\n"
+            for key in "ab":
+                put(database, key, 3000)
+                assert database.checkpoint() == (-1, -1)
+                assert not owner.save(database).whole
+                assert restored(vault, tmp_path / "b") == dump(database)
+        put(database, "c", 3000)
+        assert not owner.save(database).whole
+        assert restored(vault, tmp_path / "b") == dump(database)
 
 
 def test_what_was_rolled_back_is_not_saved(vault: Shaky, tmp_path: Path) -> None:

@@ -200,10 +200,14 @@ class Database:
     def checkpoint(self) -> tuple[int, int]:
         """Bring the log into the database as far as readers allow, waiting for nobody.
 
-        Says how many frames the log has, and how many of them the database has now.
+        Says how many frames the log has, and how many of them the database has now; (-1, -1):
+        another process is at it.
         """
         with self.guard:
-            log, done = self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            try:
+                log, done = self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.BusyError:
+                return -1, -1
         return int(log), int(done)
 
     @property

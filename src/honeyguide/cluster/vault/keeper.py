@@ -22,13 +22,15 @@ from honeyguide.cluster.vault.place import Vault
 from honeyguide.cluster.vault.rebuild import Restored, rebuild
 from honeyguide.cluster.vault.steps import perform
 from honeyguide.cluster.vault.tidy import Tidy
-from honeyguide.errors import ClusterError
+from honeyguide.errors import ClusterError, ConfigError
 from honeyguide.store.database import Database
 
 _GROWTH = 3.0
 """The log is written anew when what came after the whole copy is so many times larger than it."""
 _SMALL = 4_000_000
 """Bytes below which nothing is worth writing anew."""
+_MOST = 1000
+"""Entries after the whole copy: each is one request more for who restores it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,15 @@ class Keeper:
         self._tidy = Tidy(vault, owner.shard, owner.number)
         self._base_bytes = 0
         self._later_bytes = 0
+        self._base_entries = 0
 
     @classmethod
     def claim(
         cls, vault: Vault, shard: int, by: str, lease_s: float = 30.0, clock: Clock = steady
     ) -> Self:
         """Become the shard's owner; whoever was it is fenced from now on."""
+        if not 0 < lease_s < float("inf"):
+            raise ConfigError(f"a lease is a number of seconds above 0, not {lease_s}")
         owner = Owner(shard, by, lease_s, clock)
         perform(vault, owner.claiming())
         return cls(vault, owner)
@@ -116,7 +121,7 @@ class Keeper:
                 self.renew()
                 return Saved()
             done = self._send(taken)
-        self._pages.saved()
+        self._pages.saved(taken)
         return done
 
     def farewell(self, database: Database | None = None) -> None:
@@ -146,7 +151,8 @@ class Keeper:
         return self._pages
 
     def _swollen(self) -> bool:
-        return self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
+        large = self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
+        return large or self._owner.number - self._owner.base > _MOST + self._base_entries
 
     def _send(self, taken: Taken) -> Saved:
         owner = self._owner
@@ -167,7 +173,7 @@ class Keeper:
             perform(self._vault, steps)
             size, entries = size + len(body), entries + 1
         if taken.whole:
-            self._base_bytes, self._later_bytes = size, 0
+            self._base_bytes, self._later_bytes, self._base_entries = size, 0, entries
             self._tidy.before(first)
         else:
             self._later_bytes += size

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import randbelow
 from tempfile import SpooledTemporaryFile
 from typing import IO, NamedTuple
 
@@ -25,8 +26,8 @@ from honeyguide.store.files import open_plain
 PART = 32_000_000
 """Bytes of pages in one entry, before they are compressed."""
 _RUN = 256
-_UNTOUCHED = 315_532_800_000_000_000
-"""A time in 1980: who writes to the file afterwards changes it for certain, whatever the clock."""
+_LONG_AGO = 315_532_800_000_000_000
+"""1980: who writes to a file of that date changes the date for certain, whatever the clock."""
 
 
 class Stamp(NamedTuple):
@@ -39,7 +40,8 @@ class Stamp(NamedTuple):
 
 def stamp(path: Path) -> Stamp:
     """Set the mark that shows whether anything was written to the file since."""
-    os.utime(path, ns=(_UNTOUCHED, _UNTOUCHED), follow_symlinks=False)
+    date = _LONG_AGO + randbelow(10**15)  # a new one, so that others too see that it changed
+    os.utime(path, ns=(date, date), follow_symlinks=False)
     return _stamped(path)
 
 
@@ -106,6 +108,7 @@ class Pages:
         self._owed: set[int] = set()
         self._all = False
         """Whether the whole is owed."""
+        self._last: Taken | None = None
         database.keep_log()
 
     def take(self, *, whole: bool = False) -> Taken:
@@ -113,7 +116,7 @@ class Pages:
         if self.database.in_transaction:
             raise ClusterError("a database is saved between transactions, not within one")
         with self.database.still(), self.database.guard:
-            taken = self._take(whole)
+            taken = self._last = self._take(whole)
         frames, done = self.database.checkpoint()
         position = self._position
         self._clean = (
@@ -123,9 +126,11 @@ class Pages:
         )
         return taken
 
-    def saved(self) -> None:
-        self._owed.clear()
-        self._all = False
+    def saved(self, taken: Taken) -> None:
+        """It is in the vault. If more was taken meanwhile, that holds all of this as well."""
+        if taken is self._last:
+            self._owed.clear()
+            self._all = False
 
     def _take(self, whole: bool) -> Taken:
         now = wal.index(self._index)
