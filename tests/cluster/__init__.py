@@ -1,0 +1,1 @@
+"""A crawl over several machines, tried on machines that are namespaces of this one."""
