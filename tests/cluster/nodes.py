@@ -12,7 +12,7 @@ from tests.cluster.machines import Machine
 
 PORT = 6379
 STORE_MB = 80  # of memory for Ray's objects; it takes no less than 75
-HEALTH = {  # a node that has said nothing for some three seconds is dead
+HEALTH = {  # a node that does not answer for some seconds is dead; by default, for some 65
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 500,
     "health_check_timeout_ms": 1000,
@@ -25,9 +25,17 @@ def address(head: Machine) -> str:
 
 
 def environment(machine: Machine) -> dict[str, str]:
-    """What every process of Ray is told: nothing calls out, and where it lives."""
+    """What every process of Ray is told: where it lives, and not to call out.
+
+    The machines' network leads nowhere. Yet Ray would try: even with its statistics off, a head
+    reports that they are off, and asks the metadata services of three clouds which one it is
+    in, unless a launcher's file says so.
+    """
+    (machine.folder / "ray_bootstrap_config.yaml").write_text("provider: {type: local}\n")
     return {
+        "HOME": str(machine.temporary),
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_USAGE_STATS_REPORT_URL": "http://127.0.0.1:9/",  # nobody listens there
         "RAY_TMPDIR": str(machine.temporary),
         "RAY_DEDUP_LOGS": "0",
         "PYTHONPATH": str(Path.cwd()),
