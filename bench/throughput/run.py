@@ -44,8 +44,8 @@ def sh(*words: str, **more: object) -> None:
     subprocess.run(words, check=True, **more)  # type: ignore[call-overload]
 
 
-def install(folder: Path) -> tuple[Path, Path]:
-    """Documentation and peers; (the web's root, the peers' Python)."""
+def manuals(folder: Path) -> Path:
+    """Documentation, a folder a manual, and nginx; the web's root."""
     if shutil.which("nginx") is None or shutil.which("wget") is None:
         sh("apt-get", "update", "-qq")
         env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
@@ -64,6 +64,12 @@ def install(folder: Path) -> tuple[Path, Path]:
                     raise SystemExit(f"{package} has no {path}")
                 copy(source, web / f"127.0.0.{number}")
         (web / ".done").touch()
+    return web
+
+
+def install(folder: Path) -> tuple[Path, Path]:
+    """Documentation and peers; (the web's root, the peers' Python)."""
+    web = manuals(folder)
     peers = folder / "peers"
     if not (peers / "bin" / "scrapy").exists():
         sh(sys.executable, "-m", "venv", str(peers))

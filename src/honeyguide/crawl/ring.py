@@ -278,7 +278,8 @@ class Ring:
             self._rerank()
         self._batch.visits.append(visit)
         self._rejudge.visited(visit)
-        if len(self._batch) >= _GROUP:
+        if len(self._batch) >= min(_GROUP, max(1, self.breath.limit // 2)):
+            # While half of what may be under way is written, the other half goes on.
             self._commit()
         else:
             self.commit_soon()
