@@ -88,6 +88,9 @@ class Ring:
         self._parent = self.generation
         """The generation that is being taught."""
         self._listened = 0.0
+        self._reason = ""
+        self._sleeps: float | None = None
+        """Until when the loop sleeps, if nobody wakes it; None: it does not."""
         self._trouble: BaseException | None = None
 
     def stop(self) -> None:
@@ -160,7 +163,7 @@ class Ring:
         while True:
             if self._trouble is not None:
                 return "something broke"
-            if reason := self.enough.reason(self.tally.visits):
+            if reason := self._stops():
                 return reason
             self._woken.clear()
             now = self.clock()
@@ -172,20 +175,34 @@ class Ring:
             if not self._tasks and self._batch:
                 self._commit()
                 continue
-            wake = self.frontier.wake_at()
-            if self.searches is not None:
-                wake = self.searches.soonest(wake, now)
+            wake = self._wake(now)
             if not self._tasks and (why := self._over(wake, now)) and not self.enough.waits(why):
                 return why
-            full = self._busy() >= self.breath.limit or not self.enough.room(
-                self.tally.visits + len(self._tasks)
-            )
-            pause = _NAP_S if wake is None or full else min(_NAP_S, wake - now)
+            pause = self._pause(now, wake)
+            self._sleeps = now + pause
             try:
                 async with asyncio.timeout(max(pause, 0.001)):
                     await self._woken.wait()
             except TimeoutError:
                 pass
+            self._sleeps = None
+
+    def _stops(self) -> str:
+        """Why nothing more may begin; said once, it stays said."""
+        self._reason = self._reason or self.enough.reason(self.tally.visits)
+        return self._reason
+
+    def _wake(self, now: float) -> float | None:
+        """When something may next be begun."""
+        wake = self.frontier.wake_at()
+        return wake if self.searches is None else self.searches.soonest(wake, now)
+
+    def _pause(self, now: float, wake: float | None) -> float:
+        """How long nothing can be begun, unless something ends."""
+        full = self._busy() >= self.breath.limit or not self.enough.room(
+            self.tally.visits + len(self._tasks)
+        )
+        return _NAP_S if wake is None or full else min(_NAP_S, wake - now)
 
     def _over(self, wake: float | None, now: float) -> str:
         """Why nothing is left to do, for now or for good; '' if there is."""
@@ -222,23 +239,42 @@ class Ring:
                 candidate = candidate._replace(link=self.ledger.told((candidate.link,))[0])
             task = asyncio.create_task(self._visit(candidate))
             self._tasks[task] = candidate
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._left)
 
     def _busy(self) -> int:
         return len(self._tasks) + len(self._batch)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Of a visit, or of a question to a search engine."""
+        """Of a question to a search engine, or of a visit that did not come to its end."""
         self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._trouble = self._trouble or error
         self._woken.set()
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        if task in self._tasks:
+            self._ended(task)
 
     async def _visit(self, candidate: Candidate) -> None:
         step = await self.turn.fetch(candidate, self.generation)
         if isinstance(step, Arrived):
             step = self.turn.read(candidate, step, self.strategy, self.generation)
         self._apply(candidate, step)
+        self._follow()
+
+    def _follow(self) -> None:
+        """A visit is at its end, and others may begin in its place. The loop is woken only where
+        it has something to decide, or would sleep too long."""
+        task = asyncio.current_task()
+        assert task is not None
+        del self._tasks[task]
+        if self._trouble is None and self.searches is None and self._sleeps is not None:
+            now = self.clock()
+            if not self._stops():
+                self._start(now)
+                if self._tasks and now + self._pause(now, self._wake(now)) >= self._sleeps:
+                    return
+        self._woken.set()
 
     def _apply(self, candidate: Candidate, step: Step) -> None:
         """Take a step in: links to the frontier, the visit to the store, all or nothing.

@@ -44,6 +44,8 @@ class Drive:
         """When the timer rings, which may be too early …"""
         self._due = 0.0
         """… and when curl wants to be called; 0: never."""
+        self._beginning = False
+        """A transfer is being handed to curl, which is called as soon as it has it."""
 
     def start(self, curl: Any) -> asyncio.Future[None]:
         """Begin a transfer. The future raises pycurl.error, or whatever it is cancelled with.
@@ -53,8 +55,15 @@ class Drive:
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
             self._loop.add_reader(self._selector.fileno(), self._ready)
-        self._multi.add_handle(curl)
+        self._beginning = True
+        try:
+            self._multi.add_handle(curl)
+        finally:
+            self._beginning = False
         future = self._under_way[curl] = self._loop.create_future()
+        # Curl wants to be called at once. From here it may be, which saves a turn of the loop.
+        self._act(pycurl.SOCKET_TIMEOUT, 0)
+        self._settle()
         return future
 
     def stop(self, curl: Any) -> None:
@@ -92,7 +101,7 @@ class Drive:
     def _postpone(self, milliseconds: int) -> None:
         """Curl says when it wants to be called at the latest; mostly it is called before."""
         assert self._loop is not None
-        if milliseconds < 0 or self.closed:
+        if milliseconds < 0 or self.closed or self._beginning:
             self._due = 0.0
             return
         now = self._loop.time()
