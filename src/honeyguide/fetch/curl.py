@@ -67,6 +67,7 @@ class Wire:
     def __init__(self, options: Options) -> None:
         self._options = options._replace(authorities=options.authorities or bundle())
         self._drive = Drive(CONNECTIONS)
+        self._silence = Silence(options.read_s)
         self._idle: list[Transfer] = []
 
     async def get(self, url: str, lines: list[str], resolve: list[str], admit: Admit) -> Arrived:
@@ -87,21 +88,22 @@ class Wire:
 
     async def _arrival(self, url: str, transfer: Transfer) -> None:
         future = self._drive.start(transfer.curl)
-        silence = Silence(self._options.read_s, future, transfer.heard)
+        self._silence.watch(future, transfer.heard)
         try:
             await future
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if not silence.broke or (task is not None and task.cancelling()):
+            if not self._silence.leave(future) or (task is not None and task.cancelling()):
                 raise
             detail = f"nothing came for {self._options.read_s:g} s"
             raise FetchTimeout(url, detail) from None
         finally:
             self._drive.stop(transfer.curl)
-            silence.stop()
+            self._silence.leave(future)
 
     async def aclose(self) -> None:
         self._drive.close()
+        self._silence.stop()
         while self._idle:
             self._idle.pop().curl.close()
 

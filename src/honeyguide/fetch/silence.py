@@ -6,33 +6,43 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+Heard = Callable[[float], float]
+"""When something last came to a transfer, in the event loop's time, which it is told."""
+
 
 class Silence:
-    """A timer on a transfer that is set anew only when it rings: most never see it.
+    """One timer for all transfers under way, set anew only when it rings: most never see it."""
 
-    ``heard`` says when something last came, in the event loop's time.
-    """
-
-    __slots__ = ("_future", "_heard", "_limit", "_loop", "_timer", "broke")
-
-    def __init__(
-        self, limit: float, future: asyncio.Future[Any], heard: Callable[[float], float]
-    ) -> None:
-        self.broke = False
-        """Whether it was too long, and the future cancelled therefore."""
+    def __init__(self, limit: float) -> None:
         self._limit = limit
-        self._future = future
-        self._heard = heard
-        self._loop = future.get_loop()
-        self._timer = self._loop.call_later(limit, self._ring)
+        self._heard: dict[asyncio.Future[Any], Heard] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch(self, future: asyncio.Future[Any], heard: Heard) -> None:
+        """Cancel this future when nothing comes for too long."""
+        self._heard[future] = heard
+        if self._timer is None:
+            self._timer = future.get_loop().call_later(self._limit, self._ring)
+
+    def leave(self, future: asyncio.Future[Any]) -> bool:
+        """No longer watched. Whether it was too long, and the future cancelled therefore."""
+        return self._heard.pop(future, None) is None
 
     def stop(self) -> None:
-        self._timer.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _ring(self) -> None:
-        now = self._loop.time()
-        left = self._heard(now) + self._limit - now
-        if left > 0:
-            self._timer = self._loop.call_later(left, self._ring)
-        else:
-            self.broke = self._future.cancel()
+        """Whoever came after the timer was set has at least as long: it never rings too late."""
+        self._timer = None
+        soonest, loop = self._limit, asyncio.get_running_loop()
+        now = loop.time()
+        for future, heard in list(self._heard.items()):
+            left = heard(now) + self._limit - now
+            if left > 0:
+                soonest = min(soonest, left)
+            elif future.cancel():
+                del self._heard[future]
+        if self._heard:
+            self._timer = loop.call_later(soonest, self._ring)
