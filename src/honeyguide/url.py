@@ -64,8 +64,12 @@ def authority(url: str) -> str:
     return url[start : url.index("/", start)]
 
 
+@lru_cache(maxsize=128)
 def host(url: str) -> str:
-    """The host's name, without port: what politeness is kept for."""
+    """The host's name, without port: what politeness is kept for.
+
+    Remembered for a moment: on its way round the ring an address is asked for it eight times.
+    """
     name = authority(url)
     if "@" in name:
         name = name.rpartition("@")[2]
