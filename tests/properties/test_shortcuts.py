@@ -7,6 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from honeyguide.parse.bounds import _tamed, bounded
 from honeyguide.parse.directives import Directives
 from honeyguide.parse.markup import _with_end_tags
 from honeyguide.parse.resolve import Resolver, unreadable
@@ -71,3 +72,26 @@ def test_words_begin_with_their_stem_unless_its_end_says_otherwise(
     word = "".join((beginning, *endings))
     stem = stems_of("en")[word]
     assert word.startswith(stem[:-2] if stem.endswith(_ENDS["en"]) else stem)
+
+
+_PIECES = (
+    "<b", "<B ", "<i", "<code", "<em a=1>", "<body", "<BODY ", "<html", "<p>", "</p>", " a=1",
+    "\u00a0", ">", "<", "/", '"', "'", " x", "<s", "<strong", "\n", "ü", "\u0130", "word ", "<sm",
+    "<col>", "\ud800",
+)  # fmt: skip
+
+
+@given(
+    st.lists(st.sampled_from(_PIECES), min_size=1, max_size=40),
+    st.integers(0, 4000),
+    st.integers(500, 5000),
+)
+def test_a_glance_at_tags_lets_none_pass_that_would_be_tamed(
+    pieces: list[str], different: int, times: int
+) -> None:
+    html = "".join(f"<b a{n}>" for n in range(different)) + "".join(pieces) * times
+    tags = html.count("<")
+    if len(html) > 48_000 or (len(html) > 24_000 and tags * tags > 8_000_000):
+        assert bounded(html) == _tamed(html)
+    else:
+        assert bounded(html) == html

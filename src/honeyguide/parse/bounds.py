@@ -11,6 +11,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import numpy as np
+from numpy.typing import NDArray
+
 TAGS = 150_000
 """Most tags of a page that are parsed: a second's work, and far more than the text we keep."""
 
@@ -50,19 +53,86 @@ _TIDY = re.compile(
 ).match
 """A start tag about whose end there can be no doubt."""
 
+_OF_BODY, _OF_FORMATTING = 1, 2
+
+
+def _beginnings() -> NDArray[np.uint8]:
+    """For every two bytes, which of the dangerous tags may begin so, if any."""
+    table = bytearray(1 << 16)
+    # Beyond ASCII is more whitespace, which an expression takes for the end of a name.
+    ends = [chr(byte) for byte in range(256) if byte >= 0x80 or chr(byte).isspace()] + ["/"]
+    for kind, names in (_OF_BODY, "bo ht"), (_OF_FORMATTING, "b bi co em fo i no s sm st tt u"):
+        for name in names.split():
+            for first in (name[0], name[0].upper()):
+                for second in (name[1], name[1].upper()) if name[1:] else ends:
+                    table[ord(first) << 8 | ord(second)] = kind
+    return np.frombuffer(table, np.uint8)
+
+
+_BEGINNINGS = _beginnings()
+
 
 def bounded(html: str) -> str:
     """The text, unless a parser would suffer from it: then as much of it as it can take."""
     if len(html) <= _HARMLESS:
         return html
-    tags = html.count("<")
-    if tags > TAGS:
-        html, tags = html[: _end(html)], TAGS
+    data = html.encode("utf-8", "surrogatepass")
+    letters = np.frombuffer(data, np.uint8)
+    opens = letters == ord("<")
+    tags = int(np.count_nonzero(opens))
     # Of n tags, half may stay open and half open them all again.
     many = tags * tags > 4 * _GROWTH
     if not many and len(html) <= 2 * _HARMLESS:
         return html
-    # Looking for bodies alone is much quicker, and only few pages have so many tags.
+    return html if tags <= TAGS and _harmless(data, letters, opens, tags, many) else _tamed(html)
+
+
+def _harmless(
+    data: bytes, letters: NDArray[np.uint8], opens: NDArray[np.bool_], tags: int, many: bool
+) -> bool:
+    """Whether few tags begin like dangerous ones: a quarter of the work of looking at each.
+
+    True only where nothing is to be tamed; where it is not sure, the tags must be read.
+    """
+    places = np.flatnonzero(opens[:-2])
+    kinds = _BEGINNINGS[letters[places + 1].astype(np.uint16) << 8 | letters[places + 2]]
+    bodies = places[kinds == _OF_BODY].tolist()
+    if len(bodies) > _BODIES or not all(_tidy_body(data, place) for place in bodies):
+        return False
+    if not many:
+        return True
+    suspects = places[kinds == _OF_FORMATTING]
+    if (_BARE + len(suspects)) * tags <= _GROWTH:
+        return True
+    ends = np.flatnonzero(letters == ord(">"))
+    if not len(suspects) or not len(ends) or suspects[-1] > ends[-1]:
+        return False
+    sizes = ends[ends.searchsorted(suspects)] + 1 - suspects
+    if sizes.max() > _LONGEST:
+        return False
+    spans = zip(suspects.tolist(), (suspects + sizes).tolist(), strict=True)
+    different = {data[start:stop] for start, stop in spans}
+    # Three of those that are the same may be opened again.
+    few = (_BARE + 3 * len(different)) * tags <= _GROWTH
+    return few and all(_TIDY(_text(tag)) for tag in different)
+
+
+def _tidy_body(data: bytes, place: int) -> bool:
+    tag = _text(data[place : place + _LONGEST])
+    return _BODY_TAG.match(tag) is None or _TIDY(tag) is not None
+
+
+def _text(tag: bytes) -> str:
+    return tag.decode("utf-8", "replace")
+
+
+def _tamed(html: str) -> str:
+    """The text with its tags looked at one by one."""
+    tags = html.count("<")
+    if tags > TAGS:
+        html, tags = html[: _end(html)], TAGS
+    many = tags * tags > 4 * _GROWTH
+    # Looking for bodies alone is much quicker.
     laden = Counter((_LADEN if many else _LADEN_BODY)(html))
     if not _few_bodies(laden):
         html = _with_few_bodies(html)
