@@ -73,7 +73,6 @@ class Allotment:
         self.asked = False
         self.why = ""
         """Why the crawl is over; '': it is not."""
-        self.idle = ""
         self.wants = False
         self.allotted = self.turn = 0
         self._hungry = hungry
@@ -95,9 +94,8 @@ class Allotment:
         return False
 
     def reason(self, _visits: int) -> str:
-        self.idle = ""
         return self.why or ("you asked for it" if self.asked else "")
 
-    def waits(self, why: str) -> bool:
-        self.idle = why
+    def waits(self, _why: str) -> bool:
+        """Others may still have something for us."""
         return True

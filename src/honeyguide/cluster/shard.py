@@ -271,7 +271,6 @@ class Shard:
             return
         now, tally = ring.progress(), ring.tally
         wake = frontier.wake_at()
-        still = limit.idle and not now.busy and frontier.settled and not ring.unwritten
         self._send(
             State(
                 self._plan.shard,
@@ -290,7 +289,7 @@ class Shard:
                 ring.store.newest(),
                 frontier.post.written,
                 frontier.post.taken,
-                limit.idle if still else "",
+                ring.idle() if frontier.settled else "",
                 self._round,
                 now.now,
                 wake if wake is not None and wake < inf else None,

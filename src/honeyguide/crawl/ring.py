@@ -112,10 +112,10 @@ class Ring:
         """Visited pages that nobody could judge yet."""
         return self._rejudge.waiting
 
-    @property
-    def unwritten(self) -> bool:
-        """Whether something is finished that is not in the journal."""
-        return bool(self._batch)
+    def idle(self) -> str:
+        """Why there is nothing to do, now or for long; '' if there is."""
+        now = self.clock()
+        return "" if self._tasks or self._batch else self._over(self._wake(now), now)
 
     def under_way(self) -> list[Candidate]:
         """What is being fetched or read now, the oldest first."""
