@@ -95,3 +95,13 @@ def test_a_page_is_read_so_far_and_no_further() -> None:
     assert text.startswith("Title")
     assert len(text) == SHOWN
     assert text.count("Head") == 40
+
+
+def test_a_long_text_gets_the_same_vector_alone_and_among_others() -> None:
+    long = " ".join(f"finch{n % 90} plumage{n % 7} the nest" for n in range(200))
+    lexicon, rows = fit([long, "nest soup", "plumage3 finch1"])
+    alone, among = lexicon.rows((long,)), lexicon.rows((long, "soup"))
+    assert len(long) > 1_000
+    for one, other in (rows.row(), alone.row()), (alone.row(), among.row()):
+        assert np.array_equal(one[0], other[0])
+        assert np.array_equal(one[1], other[1])

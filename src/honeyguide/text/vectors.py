@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,10 @@ BREAK = "\x1f"
 UNKNOWN, BETWEEN = -1, -2
 """Places of a word that the lexicon does not have, and of a break."""
 _MEMO = 50_000
+_REMEMBERED = 256
+"""Texts whose stems are remembered, some 40 KB each."""
+_LONG = 1_000
+"""Characters of a text that is worth remembering."""
 _LARGEST = 500_000
 """Terms of a lexicon: the web invents words without end."""
 
@@ -79,12 +83,20 @@ class Lexicon:
         return tuple(self.terms.split(" ")) if self.terms else ()
 
     @cached_property
+    def _of_stem(self) -> dict[str, int]:
+        return {term: place for place, term in enumerate(self.names)}
+
+    @cached_property
     def _places(self) -> Places:
-        return Places({term: place for place, term in enumerate(self.names)}, self.language)
+        return Places(self._of_stem, self.language)
 
     def rows(self, texts: Sequence[str]) -> Rows:
         """A vector of length 1 for each text; all zeros where no word is known."""
-        numbers, places, counts = count(texts, self._places, self.language)
+        if len(texts) == 1 and len(texts[0]) > _LONG:
+            places, counts = _placed(texts[0], self._of_stem, self.language)
+            numbers = np.zeros(len(places), dtype=np.int64)
+        else:
+            numbers, places, counts = count(texts, self._places, self.language)
         return _weighed(numbers, places, counts, self.rarity, len(texts))
 
     def telling(self, places: Ints, shares: Floats) -> tuple[Reason, ...]:
@@ -126,17 +138,40 @@ class Growing(Places):
 def fit(texts: Sequence[str], language: str = "en") -> tuple[Lexicon, Rows]:
     """The lexicon of these texts, and their vectors."""
     stems: dict[str, int] = {}
-    growing = Growing(stems, language)
-    # A text at a time: a joined million pages would not fit.
-    found = [count((text,), growing, language) for text in texts]
-    lengths = [len(places) for _, places, _ in found]
-    numbers = np.repeat(np.arange(len(texts)), lengths)
-    places = _joined([places for _, places, _ in found])
-    counts = _joined([counts for _, _, counts in found])
+    found = []
+    for text in texts:
+        said, _ = stemmed(text, language)
+        for stem in said:
+            if stem not in stems and len(stems) < _LARGEST:
+                stems[stem] = len(stems)
+        found.append(_placed(text, stems, language))
+    numbers = np.repeat(np.arange(len(texts)), [len(places) for places, _ in found])
+    places = _joined([places for places, _ in found])
+    counts = _joined([counts for _, counts in found])
     within = np.bincount(places, minlength=len(stems))
     rarity = np.log(len(texts) / np.maximum(within, 1))
     rows = _weighed(numbers, places, counts, rarity, len(texts))
     return Lexicon(" ".join(stems), rarity, language), rows
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def stemmed(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
+    """The stems of one text in the order of their appearance, and how often each occurs.
+
+    Remembered: a page is judged when it comes, and read again in every lesson that it is part of.
+    """
+    stems: dict[str, int] = {}
+    _, _, counts = count((text,), Growing(stems, language), language)
+    return tuple(stems), counts
+
+
+def _placed(text: str, places: dict[str, int], language: str) -> tuple[Ints, Ints]:
+    """Places of a text's terms in rising order, and how often each occurs."""
+    stems, counts = stemmed(text, language)
+    found = np.array([places.get(stem, UNKNOWN) for stem in stems], dtype=np.int64)
+    known = np.flatnonzero(found >= 0)
+    order = known[np.argsort(found[known])]
+    return found[order], counts[order]
 
 
 def count(texts: Sequence[str], places: Places, language: str) -> tuple[Ints, Ints, Ints]:
