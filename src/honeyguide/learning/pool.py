@@ -2,15 +2,17 @@
 
 The caps are ours (Iliou et al. 2017 have none): with each lesson a strategy may believe as many
 more of its own verdicts as people gave examples, never more than ten times as many, and they are
-thinned until neither kind of page outnumbers the other more than three times.
+thinned until neither kind of page outnumbers the other more than three times. Strategies that say
+how many they believe get the surest ones (surest.py); the others the newest.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from honeyguide.learning.surest import PAGES, surest
 from honeyguide.types import Example, Page, Url
 from honeyguide.url import domain, host
 
@@ -43,12 +45,17 @@ class Pool:
         self._visits: dict[Url, Example] = {}
         self._learned = 0
         """Of its own verdicts, those in the last lesson."""
+        self._seen = 0
+        """Pages that went by."""
+        self._believed: dict[Url, Example] = {}
+        """Of its own verdicts, those that were chosen as the surest."""
 
     def add(self, example: Example) -> None:
         url = example.page.url
         if example.by in ("seed", "user"):
             self._labelled[url] = small(example, self._links)
             self._judged.pop(url, None)
+            self._believed.pop(url, None)
         elif example.by == "judge":
             if url not in self._labelled:
                 self._judged.pop(url, None)  # the newest last
@@ -56,6 +63,7 @@ class Pool:
                 if len(self._judged) > _JUDGED:
                     del self._judged[next(iter(self._judged))]
         else:
+            self._seen += 1
             self._visits.pop(url, None)
             self._visits[url] = small(example, self._links)
             if len(self._visits) > self._most:
@@ -78,8 +86,24 @@ class Pool:
         bad = len(labelled) - good
         return list(_balanced(chosen, good, bad))
 
+    def surest(
+        self, labelled: list[Example], score: Callable[[Page], float], good: int
+    ) -> list[Example]:
+        """The strategy's own of which it is surest now: ``good`` good ones in fourteen pages."""
+        most = _TIMES * (len(labelled) or _BASIS)
+        believed = list(self._believed.values())
+        allowed = good * (self._seen // PAGES)
+        judged = list(self._judged.values())
+        chosen = surest(judged, believed, labelled, score, allowed, most)
+        goods = sum(e.target >= 0.5 for e in labelled)
+        return list(_balanced(chosen, goods, len(labelled) - goods))
+
     def learned(self, judged: int) -> None:
         self._learned = judged
+
+    def believe(self, judged: Iterable[Example]) -> None:
+        """These stay, until a person speaks."""
+        self._believed = {e.page.url: e for e in judged}
 
 
 def _spread(judged: list[Example], room: int) -> list[Example]:

@@ -59,7 +59,12 @@ class School:
     def lesson(self, strategy: Strategy) -> Lesson:
         """The next generation of this strategy, tried at the gate."""
         labelled = self._pool.labelled()
-        judged = self._pool.judged(labelled)
+        believes: int = getattr(strategy, "believes", 0)
+        judged = (
+            self._pool.surest(labelled, lambda page: strategy.judge(page).score, believes)
+            if believes
+            else self._pool.judged(labelled)
+        )
         own = {example.page.url for example in judged}
         assumed = [e for e in self._assumed(labelled) if e.page.url not in own]
         again = len({e.target >= 0.5 for e in (*labelled, *judged, *assumed)}) < 2
@@ -77,6 +82,7 @@ class School:
         if trial.passed:
             self._pass(learned, double, {example.page.url for example in labelled})
             self._pool.learned(len(judged))
+            self._pool.believe(judged if believes else ())
             return Lesson(learned, True, f"{note}; {trial}", trial, again)
         return Lesson(learned, False, f"{HELD_BACK}: {note}; {trial}", trial, again)
 

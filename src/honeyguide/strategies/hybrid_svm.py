@@ -51,6 +51,10 @@ class HybridSvm:
     fewest_links: int = 20
     """The link classifier takes over from the page classifier, which reads the words of links
     until then, once it has so many links of either kind to learn from (ours; the paper had 58)."""
+    believes: int = 1
+    """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
+    times as many bad ones (ours; learning/surest.py). 0: whatever is clear, as in the paper, the
+    newest first and within the caps against drift."""
     use_url_terms: bool = False
     """Read the words of the address as well."""
     page_words: Lexicon | None = None
