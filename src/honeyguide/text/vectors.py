@@ -8,6 +8,7 @@ times as long for a page's links.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -160,9 +161,32 @@ def stemmed(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
 
     Remembered: a page is judged when it comes, and read again in every lesson that it is part of.
     """
-    stems: dict[str, int] = {}
-    _, _, counts = count((text,), Growing(stems, language), language)
-    return tuple(stems), counts
+    tongue = language_of(language)
+    said = tongue.word(BREAK).findall(tongue.ready(text.replace(BREAK, " ")))
+    counts = Counter(map(_stems_of(language).__getitem__, said))
+    counts.pop("", None)
+    return tuple(counts), np.fromiter(counts.values(), np.int64, len(counts))
+
+
+class _Stems(dict[str, str]):
+    """Word → its stem, '' for a stop word. Fills itself; forgets when it is full."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._stems, self._stops = language_of(language).stems, language_of(language).stops
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MEMO:
+            self.clear()
+        stem = "" if word in self._stops else self._stems[word]
+        if len(word) <= LONGEST:
+            self[word] = stem
+        return stem
+
+
+@lru_cache(maxsize=8)
+def _stems_of(language: str) -> _Stems:
+    return _Stems(language)
 
 
 def _placed(text: str, places: dict[str, int], language: str) -> tuple[Ints, Ints]:
