@@ -66,6 +66,17 @@ def test_it_learns_from_visits_which_words_pay() -> None:
     assert learned.rank([Link(START)]) == [1.0], "a seed"
 
 
+def test_links_without_a_learned_word_go_by_their_page() -> None:
+    learned = AdaptiveLinks(fewest_links=2, keywords=("article",)).learn(crawl())
+    unheard = [link("unheard")._replace(parent=parent) for parent in (0.0, 1.0)]
+    low, high = learned.rank(unheard)
+    assert high - low == pytest.approx(0.1), "the page counts a tenth"
+    article = link("article")._replace(parent=0.0)
+    assert learned.rank([article])[0] > high, "what was learned counts more"
+    paper = replace(learned, page_weight=0.0)
+    assert len(set(paper.rank(unheard))) == 1
+
+
 def test_no_more_bad_links_than_good_ones() -> None:
     learned = AdaptiveLinks(fewest_links=2, keywords=("article",)).learn(crawl(good=8, bad=400))
     high, undecided = learned.rank([link("article"), link("unheard")])

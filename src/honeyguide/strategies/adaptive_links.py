@@ -52,6 +52,9 @@ class AdaptiveLinks:
     fewest_links: int = 20
     """Links to relevant pages before links are learned from (ours: the public code waits for 500
     pages, of whatever kind)."""
+    page_weight: float = 0.1
+    """What the page that a link stands on still counts when links were learned from (ours; 0: as in
+    the paper). Most links of a short crawl have no word that was learned, and would be equals."""
     once: bool = False
     """Learn from links only once, as the static crawler that the paper compares itself with (FFC,
     Barbosa & Freire 2005)."""
@@ -84,14 +87,9 @@ class AdaptiveLinks:
             return [link.parent for link in links]
         rows = self.link_words.rows(links)
         each = [machine.scores(rows) for machine in self.link_machines]
-        scores = (
-            each[0]
-            if self.classes == "binary"  # one machine, and its chance is the score
-            else [self._score(chances)[1] for chances in zip(*each, strict=True)]
-        )
         return [
-            1.0 if link.source is None else round(score, _DIGITS)
-            for link, score in zip(links, scores, strict=True)
+            1.0 if link.source is None else round(self._score(chances, link.parent)[1], _DIGITS)
+            for link, chances in zip(links, zip(*each, strict=True), strict=True)
         ]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
@@ -101,7 +99,7 @@ class AdaptiveLinks:
             return (Reason(f"on a page with verdict {link.parent:.2f}", link.parent),)
         rows = self.link_words.rows((link,))
         chances = [machine.scores(rows)[0] for machine in self.link_machines]
-        best, score = self._score(chances)
+        best, score = self._score(chances, link.parent)
         level = self.link_levels[best]
         where = "nowhere" if level == _NOWHERE else f"to a relevant page {_FAR[level]}"
         _, places = rows.row()
@@ -176,13 +174,18 @@ class AdaptiveLinks:
     def _some(self, places: list[int], most: int, dice: random.Random) -> list[int]:
         return places if len(places) <= most else dice.sample(places, most)
 
-    def _score(self, chances: Sequence[float]) -> tuple[int, float]:
-        """Which class it is, and the score: the nearer level first, within a level the surer."""
+    def _score(self, chances: Sequence[float], parent: float) -> tuple[int, float]:
+        """Which class it is, and the score: the nearer level first, within a level the surer, and
+        of equals the one on the better page."""
         best = max(range(len(chances)), key=chances.__getitem__)
         if self.classes == "binary":
-            return best, chances[best]
+            return best, self._joined(chances[best], parent)
         levels = [place for place, level in enumerate(self.link_levels) if level != _NOWHERE]
         near = best if best in levels else max(levels, key=chances.__getitem__)
         # What leads nowhere stands among the last, by its best chance.
         level = self.link_levels[near] if near == best else _LEVELS - 1
-        return best, (_LEVELS - 1 - level + min(chances[near], 0.99)) / _LEVELS
+        chance = min(self._joined(chances[near], parent), 0.99)
+        return best, (_LEVELS - 1 - level + chance) / _LEVELS
+
+    def _joined(self, chance: float, parent: float) -> float:
+        return (1 - self.page_weight) * chance + self.page_weight * parent
