@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish bench-search
+.PHONY: help demo test browser check fix docs lock clean bench-frontier bench-throughput bench-crash bench-harvest bench-ring bench-papers bench-house bench-stop bench-asking bench-prior bench-adaptation bench-watch bench-revisit bench-languages bench-language bench-categories bench-turkish bench-search bench-shards
 .DEFAULT_GOAL := help
 
 help: ## what can be made here
@@ -106,6 +106,9 @@ bench-language: $(READY) ## the language gate beside none: make bench-language F
 bench-search: $(READY) ## a search engine beside links alone: make bench-search FOLDER=…
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-search FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/search.py "$(FOLDER)"
+
+bench-shards: $(READY) ## shards against one process, on many hosts behind nginx (installs it; minutes)
+	@$(BIN)/python -m bench.shards.run --write
 
 bench-categories: $(READY) ## nets and a linear model on labelled texts: make bench-categories FILE=….jsonl.gz
 	@test -n "$(FILE)" || { echo "where are the labelled texts? make bench-categories FILE=….jsonl.gz"; exit 2; }
