@@ -191,6 +191,19 @@ class StoreSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    save_s: float = 5.0
+    """How often a shard saves what it did to the vault: so much is lost with a machine."""
+    lease_s: float = 30.0
+    """How long a shard goes on that does not reach the vault; whoever takes its place waits a little
+    longer."""
+    warc_mb: int = 64
+    """Start a new WARC file at this size …"""
+    warc_s: float = 300.0
+    """… or after so long: files are brought to the vault when they are closed."""
+
+
+@dataclass(frozen=True, slots=True)
 class LearnSettings:
     teacher: Literal["none", "interactive", "automatic", "both"] = "both"
     """Whose word a strategy that learns believes: people's labels, its own verdicts, or both."""
@@ -235,6 +248,7 @@ class Settings:
     fetch: FetchSettings = field(default_factory=FetchSettings)
     politeness: PolitenessSettings = field(default_factory=PolitenessSettings)
     store: StoreSettings = field(default_factory=StoreSettings)
+    cluster: ClusterSettings = field(default_factory=ClusterSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
     stop: StopSettings = field(default_factory=StopSettings)
     language: LanguageSettings = field(default_factory=LanguageSettings)

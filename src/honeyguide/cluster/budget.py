@@ -14,13 +14,13 @@ _CHUNK = 256
 
 
 class Budget:
-    def __init__(self, visits: int | None, made: dict[int, int]) -> None:
-        """``visits``: of this run, all shards together; None: no limit. ``made``: those of each
-        shard before it."""
+    def __init__(self, visits: int | None, states: dict[int, State]) -> None:
+        """``visits``: of this run, all shards together; None: no limit. ``states``: how shards
+        stand at its beginning; they may have gone on without us, and then have something left."""
         self._total = visits
-        self._before = sum(made.values())
-        self._given = dict(made)
-        self._turn = 0
+        self._before = sum(state.visits for state in states.values())
+        self._given = {n: max(state.visits, state.allotted) for n, state in states.items()}
+        self._turn = max((state.turn for state in states.values()), default=0)
         self._recalled: dict[int, int] = {}
         """Shards that were asked to give something back, and in which turn."""
 
@@ -28,6 +28,10 @@ class Budget:
     def left(self) -> int:
         """Visits that no shard was given."""
         return 0 if self._total is None else self._total + self._before - sum(self._given.values())
+
+    def anew(self, shard: int) -> None:
+        """It was reopened, and does not know what it was asked."""
+        self._recalled.pop(shard, None)
 
     def heard(self, state: State) -> None:
         """What a shard gave back, if this answers when it was asked to."""
@@ -53,7 +57,7 @@ class Budget:
                 if more > 0 and (state.hungry or more >= _CHUNK // 8):
                     self._given[n] += more
                     told[n] = self._given[n]
-        if not self.left and any(state.hungry for state in states.values()):
+        if self.left <= 0 and any(state.hungry for state in states.values()):
             for n, state in states.items():
                 unused = self._given[n] > state.made and not state.hungry
                 if unused and n not in self._recalled and n not in told:

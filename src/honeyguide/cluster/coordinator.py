@@ -19,10 +19,12 @@ from honeyguide import errors
 from honeyguide.cluster.budget import Budget
 from honeyguide.cluster.ending import Ending
 from honeyguide.cluster.messages import (
+    Allot,
     Bundle,
     Ended,
     Gather,
     Gathered,
+    Kept,
     Probe,
     Said,
     Sow,
@@ -66,7 +68,7 @@ _LOST_S = 60.0
 _MOST = 4_000
 """Visits of one parcel."""
 _GRACE_S = 30.0
-"""How long shards may take to stop."""
+"""How long the last lesson may take."""
 
 
 @dataclass
@@ -83,6 +85,8 @@ class Coordinator:
     shards: int
     clock: Callable[[], float] = time.time
     states: dict[int, State] = field(default_factory=dict)
+    kept: dict[int, Kept] = field(default_factory=dict)
+    """On a cluster: how shards stand with the vault."""
 
     def __post_init__(self) -> None:
         self._tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
@@ -96,11 +100,19 @@ class Coordinator:
         self._came: dict[int, float] = {}
         """When their last answer came."""
         self._budget: Budget | None = None
+        self._settled: tuple[int, dict[int, State]] = 0, {}
+        """When the budget was made: visits that were not gathered, and how shards stood."""
         self._ending = Ending(self.shards)
         self._ended: dict[int, Ended] = {}
         self._learning: asyncio.Task[Lesson] | None = None
         self._parent = self.generation
         self._listened = 0.0
+        self._sown: list[Url] = []
+        self._reason = ""
+        """Why it is over."""
+        self._reopened: dict[int, State | None] = {}
+        """Shards that another machine took over, and how they stood before."""
+        self._told: list[str] = []
         self._trouble: BaseException | None = None
 
     # -- what others call --------------------------------------------------------------------
@@ -141,7 +153,7 @@ class Coordinator:
         while self._trouble is None:
             await self._look()
             now = self.clock()
-            if self._budget is None and not self._begin():
+            if self._budget is None and not self._begin() and not self.enough.asked:
                 continue
             if reason := self.enough.reason(self.progress().visits):
                 return reason
@@ -172,9 +184,15 @@ class Coordinator:
     def _take(self, message: ToCoordinator | Lost) -> None:
         match message:
             case State():
+                self._compare(message)
                 self.states[message.shard] = message
                 if self._budget is not None:
                     self._budget.heard(message)
+            case Kept():
+                before = self.kept.get(message.shard)
+                self.kept[message.shard] = message
+                if before is not None and before.epoch != message.epoch:
+                    self._anew(message, before)
             case Bundle():
                 self._bundle(message)
             case Ended():
@@ -186,6 +204,40 @@ class Coordinator:
                 self._trouble = self._trouble or ClusterError(lost)
                 self._ended[message.shard] = Ended(message.shard)
 
+    def _anew(self, now: Kept, before: Kept) -> None:
+        """A shard has another owner, which knows what was saved and was told nothing yet."""
+        shard = now.shard
+        self._reopened[shard] = self.states.pop(shard, None)
+        self._told.append(
+            f"shard {shard} was lost on {before.machine} and reopened on {now.machine}; what it had "
+            f"not saved, of at most {now.window:g} s and one save, is done again"
+        )
+        if now.lost > before.lost:
+            self._told.append(
+                f"the WARC records of {now.lost - before.lost} visits of shard {shard} were lost "
+                f"with {before.machine}"
+            )
+        self._asked.pop(shard, None)
+        self._ended.pop(shard, None)
+        if self._budget is not None:
+            self._budget.anew(shard)
+        self._send(shard, Taught(self.generation, self._packed()))
+        labels = self.lessons.all_said()
+        if ours := {url: value for url, value in labels.items() if self._shard(url) == shard}:
+            self._send(shard, Said(ours))
+        if sown := [url for url in self._sown if self._shard(url) == shard]:
+            self._send(shard, Sow(sown))
+        self._send(shard, Probe(self._ending.round))
+        if self._reason:
+            self._send(shard, Stop(self._reason))
+
+    def _compare(self, state: State) -> None:
+        """The first word of a shard that was reopened: how much it does again."""
+        before = self._reopened.pop(state.shard, None)
+        if before is not None and before.visits > state.visits:
+            again = before.visits - state.visits
+            self._told.append(f"shard {state.shard} makes {again} visits again")
+
     def _begin(self) -> bool:
         """Whether all shards are there, and what they did before is gathered."""
         if len(self.states) < self.shards:
@@ -193,9 +245,17 @@ class Coordinator:
         if any(self._gathered[n] < state.committed for n, state in self.states.items()):
             return False
         limit = self.settings.crawl.pages
-        left = max(0, limit - self.store.counts().visits) if limit else None
-        self._budget = Budget(left, {n: state.visits for n, state in self.states.items()})
-        self._settled = self.store.counts().visits, self.states.copy()
+        if limit and any(state.allotted < 0 for state in self.states.values()):
+            # They went on while we were away, and had no limit before.
+            self._send_all(Allot(0))
+            return False
+        unsaved = sum(state.unsaved for state in self.states.values())
+        left = max(0, limit - self.store.counts().visits - unsaved) if limit else None
+        self._budget = Budget(left, self.states)
+        self._settled = unsaved, self.states.copy()
+        for n, state in self.states.items():
+            if state.generation != self.generation:
+                self._send(n, Taught(self.generation, self._packed()))
         return True
 
     def _offset(self) -> tuple[int, int, int, int]:
@@ -203,7 +263,7 @@ class Coordinator:
         told = self._tally
         known = self.states.values() if self._budget is None else self._settled[1].values()
         return (
-            told.visits - sum(state.visits for state in known),
+            told.visits + self._settled[0] - sum(state.visits for state in known),
             told.pages - sum(state.pages for state in known),
             told.relevant - sum(state.relevant for state in known),
             told.failures - sum(state.failures for state in known),
@@ -227,10 +287,16 @@ class Coordinator:
 
     async def _finish(self, reason: str) -> None:
         """All shards stop; what they did is gathered to the last visit."""
-        self._send_all(Stop(reason))
-        late = self.clock() + _GRACE_S
+        self._reason = reason or "something broke"
+        self._send_all(Stop(self._reason))
+        late = self.clock() + self.runner.grace_s
         while self.clock() < late and (len(self._ended) < self.shards or self._behind()):
             await self._look()
+        if missing := sorted(set(range(self.shards)) - self._ended.keys()):
+            self._trouble = self._trouble or ClusterError(
+                f"not every shard has stopped in time: {missing}. Nothing that was saved is lost: "
+                "run the same command again"
+            )
         if self._trouble is not None:
             return
         if self._rejudge.waiting:
@@ -309,6 +375,7 @@ class Coordinator:
     def _listen(self) -> None:
         """Labels, and a generation chosen by hand."""
         for url in self.lessons.listen():
+            self._sown.append(url)
             self._send(self._shard(url), Sow([url]))
         if fresh := self.lessons.fresh():
             self._rejudge.heed(fresh)
@@ -343,7 +410,10 @@ class Coordinator:
     def _swap(self, strategy: Strategy, number: int) -> None:
         self.strategy, self.generation = strategy, number
         self._rejudge.anew(strategy, None, self.lessons.said)
-        self._send_all(Taught(number, pack(self.settings.crawl.strategy, strategy)))
+        self._send_all(Taught(number, self._packed()))
+
+    def _packed(self) -> bytes:
+        return pack(self.settings.crawl.strategy, self.strategy)
 
     # -- the rest ----------------------------------------------------------------------------
 
@@ -373,7 +443,7 @@ class Coordinator:
         failures = [state.hopeless for state in self.states.values() if state.hopeless]
         shards = [text for ended in self._ended.values() for text in ended.warnings]
         warnings = dict.fromkeys(
-            (*self.store.warnings, *self.lessons.warnings, *self._rejudge.warnings, *shards)
+            (*self.store.warnings, *self.lessons.warnings, *self._rejudge.warnings, *shards, *self._told)
         )
         waiting = sum(state.waiting for state in self.states.values())
         return Report(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import __version__
+from honeyguide.cluster.away import Cluster, bring_home, is_away, refuse, send_away
 from honeyguide.cluster.coordinator import Coordinator
 from honeyguide.cluster.processes import Processes
 from honeyguide.cluster.runner import Runner
@@ -55,7 +56,7 @@ def crawl_here(
     ``without_lost``: shards whose folders are gone begin anew.
     """
     wish = Wish(shards, told, without_lost)
-    return asyncio.run(_crawl(folder, settings, wish, Processes(), observer))
+    return asyncio.run(crawl_with(folder, settings, wish, Processes(), observer))
 
 
 def unite(
@@ -67,21 +68,25 @@ def unite(
 ) -> None:
     """Put a collection's shards together, so that it is crawled in one process again."""
     with Store.open(folder, "crawl", settings.store) as store:
+        refuse(store)
         prepare(store, 1, told, without_lost=without_lost)
 
 
 class Wish(NamedTuple):
-    """How many shards there shall be."""
+    """How many shards there shall be, and where."""
 
     shards: int | None
     """None: as many as there are."""
     told: Told
     without_lost: bool = False
+    cluster: Cluster | None = None
+    """None: on this machine."""
 
 
-async def _crawl(
+async def crawl_with(
     folder: Path, settings: Settings, wish: Wish, runner: Runner, observer: Observer | None
 ) -> Report:
+    """Crawl with shards wherever that runner starts them."""
     began = time.time()
     async with opened(folder, settings, wish, runner) as (coordinator, plans):
         store = coordinator.store
@@ -99,6 +104,10 @@ async def _crawl(
                     await watching
                 await runner.aclose()
                 teller.tell(coordinator, ended)
+        if wish.cluster is not None:
+            # All of them took leave, or we would not be here.
+            told = tuple(bring_home(store, wish.told))
+            report = replace(report, warnings=report.warnings + told)
         if report.failed:
             return report
         overrule(store, settings)
@@ -127,10 +136,22 @@ async def opened(
         store.hold_to(settings.topic.threshold)
         store.follow(topics.names(settings))
         shards = store.shards if wish.shards is None else wish.shards
-        prepare(store, shards, wish.told, without_lost=wish.without_lost)
+        if wish.cluster is None:
+            refuse(store)
+        elif is_away(store) and shards != store.shards:
+            raise ConfigError(
+                f"{folder} has {store.shards} shards on a cluster: that many they stay until they "
+                "are home (Ctrl-C, or honeyguide cluster recall)"
+            )
+        elif shards < 2:
+            raise ConfigError("a crawl on a cluster has 2 shards or more: say --shards")
+        if not is_away(store):
+            prepare(store, shards, wish.told, without_lost=wish.without_lost)
+        if wish.cluster is not None:
+            send_away(store, wish.cluster, wish.told)
         strategy, generation, _, warning = live(store, settings, made, time.time())
-        files = topics.files(folder, settings)
-        lessons = lessons_of(store, settings, strategy, given=files, warning=warning)
+        given = topics.files(folder, settings)
+        lessons = lessons_of(store, settings, strategy, given=given, warning=warning)
         closing.push_async_callback(lessons.aclose)
         coverage = recall(store)
         coordinator: Coordinator
@@ -149,6 +170,7 @@ async def opened(
             runner=runner,
             shards=shards,
         )
+        files = tuple(sorted(path.name for path in (folder / "warc").glob("*.warc.gz")))
         packed = pack(settings.crawl.strategy, strategy)
         plans = [
             Plan(
@@ -159,6 +181,7 @@ async def opened(
                 settings,
                 generation,
                 packed,
+                files,
             )
             for shard in range(shards)
         ]

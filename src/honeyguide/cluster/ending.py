@@ -28,5 +28,6 @@ class Ending:
         if self._before == now:
             return True
         self._before = now
-        self.round += 1
+        # Shards may know a higher one, from a coordinator that is no more.
+        self.round = max(self.round, *(state.round for state in states.values())) + 1
         return False

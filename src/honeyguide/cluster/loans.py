@@ -27,18 +27,23 @@ class Loans:
         own: LinkFrontier,
         longest_s: float,
         send: Callable[[Borrow | Lent | Returned], None],
+        note: Callable[[list[str]], None] | None = None,
+        lend: Callable[[Lent], None] | None = None,
     ) -> None:
-        """``longest_s``: no request takes longer."""
+        """``longest_s``: no request takes longer. On a cluster, ``note`` writes down which hosts are
+        lent, for who comes after us, and ``lend`` says so once that is safe."""
         self._here = here
         self._own = own
         self._lost_s = 2 * longest_s + _UNUSED_S
         self._send = send
+        self._note = note or (lambda _: None)
+        self._tell = lend or send
         self._asked: dict[str, float] = {}
         self._have: dict[str, tuple[int, float]] = {}
         """Hosts that we may ask, whose they are, and since when."""
         self._used: dict[str, int] = {}
-        self._wanted: dict[str, list[int]] = {}
-        """Hosts of ours that others wait for."""
+        self._wanted: dict[str, dict[int, float]] = {}
+        """Hosts of ours that others wait for, and their tickets."""
         self._lent: dict[str, tuple[int, float]] = {}
 
     # -- who borrows -------------------------------------------------------------------------
@@ -50,34 +55,44 @@ class Loans:
             return 0.0
         if now - self._asked.get(host, float("-inf")) > _PATIENCE_S:
             self._asked[host] = now
-            self._send(Borrow(self._here, owner, host))
+            self._send(Borrow(self._here, owner, host, now))
         return now + _ASK_S
 
     def got(self, message: Lent, now: float) -> None:
-        self._asked.pop(message.host, None)
-        self._have[message.host] = message.by, now
+        if self._asked.get(message.host) != message.ticket:
+            # It answers what we, or one before us, asked long ago: who knows whose it is by now.
+            if not any(message.host in known for known in (self._asked, self._have, self._used)):
+                self._send(Returned(self._here, message.by, message.host, 0.0))
+            return
+        del self._asked[message.host]
+        self._have[message.host] = message.by, message.ticket
 
     def give_back(self, host: str, rest: float) -> None:
         owner = self._used.pop(host, None)
         if owner is not None:
             self._send(Returned(self._here, owner, host, rest))
 
+    def recall(self, hosts: list[str], now: float) -> None:
+        """Hosts that one before us had lent: they are left alone until whoever has them is done."""
+        for host in hosts:
+            self._own.park(host, now + self._lost_s)
+
     # -- who lends ---------------------------------------------------------------------------
 
     def asked(self, message: Borrow, now: float) -> None:
         lent = self._lent.get(message.host)
         if lent is not None and lent[0] == message.by:
-            self._send(Lent(self._here, message.by, message.host))  # it did not arrive
+            self._lent[message.host] = message.by, now
+            self._tell(Lent(self._here, message.by, message.host, message.ticket))  # it was lost
             return
-        waiting = self._wanted.setdefault(message.host, [])
-        if message.by not in waiting:
-            waiting.append(message.by)
+        self._wanted.setdefault(message.host, {})[message.by] = message.ticket
         self._lend(message.host, now)
 
     def returned(self, message: Returned, now: float) -> None:
         lent = self._lent.get(message.host)
         if lent is not None and lent[0] == message.by:
             del self._lent[message.host]
+            self._note(list(self._lent))
             self._own.release(message.host, now, message.rest)
 
     def tick(self, now: float) -> None:
@@ -96,8 +111,10 @@ class Loans:
     def _lend(self, host: str, now: float) -> None:
         if host in self._lent or self._own.take(host, now):
             return
-        to = self._wanted[host].pop(0)
+        to = next(iter(self._wanted[host]))
+        ticket = self._wanted[host].pop(to)
         if not self._wanted[host]:
             del self._wanted[host]
         self._lent[host] = to, now
-        self._send(Lent(self._here, to, host))
+        self._note(list(self._lent))
+        self._tell(Lent(self._here, to, host, ticket))

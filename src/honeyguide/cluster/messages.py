@@ -45,6 +45,8 @@ class Borrow(_Message, frozen=True):
     by: int
     to: int
     host: str
+    ticket: float = 0.0
+    """When it was asked for: an answer to an older question counts no more."""
 
 
 class Lent(_Message, frozen=True):
@@ -53,6 +55,7 @@ class Lent(_Message, frozen=True):
     by: int
     to: int
     host: str
+    ticket: float = 0.0
 
 
 class Returned(_Message, frozen=True):
@@ -162,6 +165,25 @@ class State(_Message, frozen=True):
     last_failure: str = ""
     hopeless: str = ""
     """Nothing but failures was seen: the last ones."""
+    unsaved: int = 0
+    """On a cluster: visits in its journal that are not in the vault."""
+
+
+class Kept(_Message, frozen=True):
+    """On a cluster: how a shard stands with its vault."""
+
+    shard: int
+    epoch: int
+    """How many owners it has had, this one included."""
+    machine: str
+    window: float
+    """So many seconds of work are lost with a machine."""
+    saved_at: float
+    """Seconds since 1970; 0: not yet."""
+    lost: int
+    """Visits whose records in WARC files were lost with machines."""
+    under_way: int
+    """Letters that are not where they belong."""
 
 
 class Bundle(_Message, frozen=True):
@@ -190,7 +212,7 @@ ToShard = (
     Letter | Heard | Borrow | Lent | Returned | Allot | Taught | Said | Sow | Gather | Gathered
     | Probe | Stop | Leave
 )  # fmt: skip
-ToCoordinator = State | Bundle | Ended
+ToCoordinator = State | Kept | Bundle | Ended
 Message = ToShard | ToCoordinator
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -34,8 +34,15 @@ class _Way:
 
 class Post:
     def __init__(
-        self, here: int, shards: int, letters: Letters, send: Callable[[Letter | Heard], None]
+        self,
+        here: int,
+        shards: int,
+        letters: Letters,
+        send: Callable[[Letter | Heard], None],
+        window: int = WINDOW,
+        again_s: float = AGAIN_S,
     ) -> None:
+        self._window, self._again_s = window, again_s
         self._here = here
         self._letters = letters
         self._send = send
@@ -56,6 +63,11 @@ class Post:
     def settled(self) -> bool:
         """Every letter is where it belongs, and those that came are committed."""
         return not self._fresh and all(way.heard == way.written for way in self._ways.values())
+
+    @property
+    def under_way(self) -> int:
+        """Letters that are not where they belong."""
+        return sum(way.written - way.heard for way in self._ways.values())
 
     @property
     def full(self) -> bool:
@@ -110,9 +122,9 @@ class Post:
     def go(self, now: float) -> None:
         """Send what the windows allow; and again what was not heard for long."""
         for shard, way in self._ways.items():
-            if way.sent > way.heard and now - way.since > AGAIN_S:
+            if way.sent > way.heard and now - way.since > self._again_s:
                 way.sent = way.heard
-            room = WINDOW - (way.sent - way.heard)
+            room = self._window - (way.sent - way.heard)
             if way.sent == way.written or room <= 0:
                 continue
             if way.sent == way.heard:

@@ -39,6 +39,8 @@ class _Wire(Frames):
 class Processes:
     """Implements :class:`honeyguide.cluster.runner.Runner`."""
 
+    grace_s = 30.0
+
     def __init__(self) -> None:
         self._wires: list[_Wire] = []
         self._processes: list[asyncio.subprocess.Process] = []

@@ -68,14 +68,18 @@ class Pupil:
 class Allotment:
     """How many visits this shard may make, and when the whole crawl is over."""
 
-    def __init__(self, hungry: Callable[[], None]) -> None:
-        """``hungry`` is called when more could be done than is allowed."""
+    def __init__(
+        self, hungry: Callable[[], None], free: Callable[[], bool] = lambda: True
+    ) -> None:
+        """``hungry`` is called when more could be done than is allowed; ``free`` is asked before
+        anything is: on a cluster, a shard may have another owner by now."""
         self.asked = False
         self.why = ""
         """Why the crawl is over; '': it is not."""
         self.wants = False
         self.allotted = self.turn = 0
         self._hungry = hungry
+        self._free = free
 
     def allot(self, visits: int, turn: int, used: int) -> None:
         """-1: as many as you like. What is used cannot be taken away."""
@@ -86,6 +90,8 @@ class Allotment:
         self.wants = False
 
     def room(self, visits: int) -> bool:
+        if not self._free():
+            return False
         if self.allotted < 0 or visits < self.allotted:
             return True
         if not self.wants:

@@ -23,6 +23,9 @@ Hear = Callable[[ToCoordinator | Lost], None]
 class Runner(Protocol):
     """Starts shards, and carries what they and the coordinator say; among themselves as well."""
 
+    grace_s: float
+    """How long shards may take to stop."""
+
     async def start(self, plans: Sequence[Plan], hear: Hear) -> None:
         """Start them all; ``hear`` is called with what they tell from now on."""
 

@@ -7,11 +7,13 @@ to send messages, and hands it those that came.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from math import ceil, inf
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import msgspec
 from honeyguide import registry
 from honeyguide.cluster import messages
 from honeyguide.cluster.border import BorderFrontier
+from honeyguide.cluster.keeping import Keeping
 from honeyguide.cluster.loans import Loans
 from honeyguide.cluster.messages import (
     Allot,
@@ -60,6 +63,8 @@ _TICK_S = 0.25
 """How often it says how it stands."""
 _PATIENCE_S = 20.0
 """How long it waits for its own folder."""
+_WINDOW = 128
+"""Letters to one shard that are under way on a cluster, where each waits for two saves."""
 
 Send = Callable[[Message], None]
 
@@ -76,12 +81,21 @@ class Plan(msgspec.Struct, frozen=True):
     settings: Settings
     generation: int
     strategy: bytes
+    files: tuple[str, ...] = ()
+    """WARC files that the collection has: on a cluster they lie elsewhere."""
 
 
 class Shard:
     """Give it messages with :meth:`receive` while it :meth:`run` s."""
 
-    def __init__(self, plan: Plan, send: Send, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        send: Send,
+        clock: Callable[[], float] = time.time,
+        keeping: Keeping | None = None,
+    ) -> None:
+        """``keeping``: its life with the vault, on a cluster."""
         self._plan = plan
         self._send = send
         self._clock = clock
@@ -89,7 +103,14 @@ class Shard:
         settings = plan.settings
         together = ceil(settings.crawl.concurrency / plan.shards)
         self._settings = replace(settings, crawl=replace(settings.crawl, concurrency=together))
+        self._keeping = keeping
         self._enough = Allotment(self._say_soon)
+        shelf = Shelf(Path(plan.warc), plan.shard + 1)
+        if keeping is not None:
+            self._enough = Allotment(self._say_soon, lambda: keeping.may_start)
+            shelf = keeping.shelf(Path(plan.warc))
+            files = replace(settings.store, warc_mb=settings.cluster.warc_mb)
+            self._settings = replace(self._settings, store=files)
         self._round = 0
         self._said = False
         self._left = asyncio.Event()
@@ -101,7 +122,7 @@ class Shard:
             self._border,
             self._pupil,
             self._enough,
-            Shelf(Path(plan.warc), plan.shard + 1),
+            shelf,
             self._partition.owns,
         )
         self._ring: Ring | None = None
@@ -122,11 +143,14 @@ class Shard:
                     self.receive(message)
                 ticking = asyncio.create_task(self._tick())
                 try:
-                    report = await ring.run()
+                    keeping = self._keeping
+                    report = await (keeping.beside(ring) if keeping else ring.run())
                     self._over = True
                     self._say()
                     self._send(Ended(self._plan.shard, warnings=report.warnings))
                     await self._left.wait()
+                    if keeping is not None:
+                        await keeping.farewell()
                 finally:
                     ticking.cancel()
         except HoneyguideError as error:
@@ -229,14 +253,27 @@ class Shard:
 
     def _border(self, own: LinkFrontier, store: Store) -> BorderFrontier:
         here = self._plan.shard
-        post = Post(here, self._plan.shards, store.letters, self._send)
-        loans = Loans(here, own, self._settings.fetch.total_s, self._send)
+        keeping, longest = self._keeping, self._settings.fetch.total_s
+        if keeping is None:
+            post = Post(here, self._plan.shards, store.letters, self._send)
+            loans = Loans(here, own, longest, self._send)
+        else:
+            keeping.begin(store)
+            cluster = self._settings.cluster
+            told = here, self._plan.shards, store.letters, keeping.hold
+            post = Post(*told, window=_WINDOW, again_s=max(1.0, 4 * cluster.save_s))
+            longest = max(longest, cluster.lease_s)
+            note = partial(_note_lent, store)
+            loans = Loans(here, own, longest, self._send, note, keeping.hold)
+            loans.recall(_lent(store), self._clock())
         self._frontier = BorderFrontier(own, self._partition, post, loans, self._clock)
         return self._frontier
 
     def _pack(self, wish: Gather, store: Store) -> None:
-        found = store.parcel(wish.after, wish.most)
-        here = self._plan.shard
+        here, most = self._plan.shard, wish.most
+        if self._keeping is not None:
+            most = min(most, self._keeping.newest - wish.after)
+        found = store.parcel(wish.after, most) if most > 0 else None
         if found is None:
             self._send(Bundle(here, wish.after + 1, wish.after, b""))
         else:
@@ -253,6 +290,8 @@ class Shard:
                 self._frontier.post.go(now)
                 self._frontier.loans.tick(now)
             self._say()
+            if self._keeping is not None and self._ring is not None and self._keeping.late:
+                self._ring.drop()
             await asyncio.sleep(_TICK_S)
 
     def _say_soon(self) -> None:
@@ -271,6 +310,11 @@ class Shard:
             return
         now, tally = ring.progress(), ring.tally
         wake = frontier.wake_at()
+        still = frontier.settled
+        committed = newest = ring.store.newest()
+        if self._keeping is not None:
+            still, committed = still and self._keeping.clean, self._keeping.newest
+            self._send(self._keeping.kept(frontier.post.under_way))
         self._send(
             State(
                 self._plan.shard,
@@ -286,14 +330,23 @@ class Shard:
                 limit.turn,
                 self._made(ring),
                 limit.wants,
-                ring.store.newest(),
+                committed,
                 frontier.post.written,
                 frontier.post.taken,
-                ring.idle() if frontier.settled else "",
+                ring.idle() if still else "",
                 self._round,
                 now.now,
                 wake if wake is not None and wake < inf else None,
                 tally.last_failure(),
                 tally.trouble(),
+                newest - committed,
             )
         )
+
+
+def _note_lent(store: Store, hosts: list[str]) -> None:
+    store.set_meta("lent", json.dumps(hosts))
+
+
+def _lent(store: Store) -> list[str]:
+    return [str(host) for host in json.loads(store.meta("lent") or "[]")]

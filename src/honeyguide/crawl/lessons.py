@@ -126,6 +126,10 @@ class Lessons:
         """What people said of these pages, with the topic or since."""
         return {url: self._known[url][0] for url in urls if url in self._known}
 
+    def all_said(self) -> dict[Url, float]:
+        """What people said of any page."""
+        return {url: value for url, (value, _) in self._known.items()}
+
     def fresh(self) -> dict[Url, float]:
         """What was heard since this was last asked."""
         fresh, self._fresh = self._fresh, {}

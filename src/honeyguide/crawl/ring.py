@@ -322,6 +322,18 @@ class Ring:
         self.lessons.visited(visit)
         self._learn()
 
+    def drop(self) -> None:
+        """Break off what is under way, at once: it waits again."""
+        for task, candidate in list(self._tasks.items()):
+            if task.cancel():
+                del self._tasks[task]
+                task.add_done_callback(partial(self._dropped, candidate))
+
+    def _dropped(self, candidate: Candidate, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            now, rest = self.clock(), self.manners.rest(host(candidate.link.url), 0.0)
+            self.frontier.defer(candidate, now, rest, now)
+
     def commit_soon(self) -> None:
         """Write what is finished, together with what else is by then."""
         if self._timer is None:

@@ -28,7 +28,9 @@ from honeyguide.url import fingerprint
 
 _NAME = re.compile(r"honeyguide-[0-9]{14}-[0-9]{5,}\.warc\.gz").fullmatch
 _DIGITS = 8
-"""Of the number of a shard's file."""
+"""Of the number of a shard's file …"""
+_OWNED = 12
+"""… and of a shard's file on a cluster."""
 
 
 def place(folder: Path, name: object) -> Path:
@@ -65,27 +67,32 @@ class Shelf(NamedTuple):
 
     folder: Path
     series: int = 0
+    epoch: int = 0
+    """On a cluster: which of the shard's owners writes, so that no two give the same name."""
+    kept: frozenset[str] | None = None
+    """On a cluster: files that are safe elsewhere. None: all of them lie in the folder."""
 
 
 class Archive:
     """Writes during a crawl; otherwise it only says where files are.
 
-    Shards of one collection write into the same folder, each its own ``series`` of files, and
-    nobody touches those of another; a crawl without shards writes series 0.
+    Shards of one collection write into the same folder, each its own series of files, and nobody
+    touches those of another; a crawl without shards writes series 0.
     """
 
     def __init__(
         self,
         db: Database,
-        folder: Path,
         settings: StoreSettings,
         clock: Callable[[], float],
-        series: int = 0,
+        shelf: Shelf,
     ) -> None:
         self.warnings: list[str] = []
-        self._series = series
+        self.lost = 0
+        """Visits whose records were never brought to safety."""
+        self._series, self._epoch, self._kept = shelf.series, shelf.epoch, shelf.kept
         self._db = db
-        self._folder = folder
+        self._folder = shelf.folder
         self._settings = settings
         self._clock = clock
         self._short: dict[int, int] = {}
@@ -99,6 +106,9 @@ class Archive:
 
     def recover(self) -> None:
         """Cut off what no transaction knows; say what is missing; go on with the last file."""
+        if self._kept is not None:
+            self._recall(self._kept)
+            return
         for number, name, length in self._db.all("SELECT id, name, length FROM warcs ORDER BY id"):
             path = place(self._folder, name)
             if not (isinstance(length, int) and length >= 0):
@@ -116,6 +126,27 @@ class Archive:
             self._file = None
         self._length = self._committed
 
+    def _recall(self, kept: frozenset[str]) -> None:
+        """Earlier files lie elsewhere, or were lost with a machine; a new one is begun."""
+        for number, name, length in self._db.all("SELECT id, name, length FROM warcs"):
+            place(self._folder, name)
+            if _series(name) == self._series and length and name not in kept:
+                self._short[number] = 0
+                row = self._db.one("SELECT count(*) FROM visits WHERE warc = ?", (number,))
+                self.lost += int(row[0]) if row else 0
+
+    def roll(self) -> None:
+        """Close the file, if anything is in it: the next transaction begins another."""
+        if self._committed:
+            self._close_file()
+            self._file, self._name, self._committed, self._length = None, "", 0, 0
+
+    def closed(self) -> list[Path]:
+        """Files in the folder that nothing is added to any more."""
+        with self._db.guard:
+            found = sorted(self._folder.glob("*.warc.gz")) if self._folder.is_dir() else []
+        return [path for path in found if path.name != self._name]
+
     def begin(self) -> None:
         """Before a transaction: see that there is a file with room.
 
@@ -131,6 +162,8 @@ class Archive:
             number = int(row[0]) if row else 1
             stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d%H%M%S")
             series = f"{self._series:03d}" if self._series else ""
+            if self._epoch:
+                series += f"{self._epoch:04d}"
             while True:
                 name = f"honeyguide-{stamp}-{series}{number:05d}.warc.gz"
                 if not (self._folder / name).exists():
@@ -261,9 +294,10 @@ class Archive:
 
 
 def _series(name: str) -> int:
-    """Which of the shards wrote it: their files have eight digits, the first three being this."""
+    """Which of the shards wrote it: their files have eight digits, or twelve and more where owners
+    are counted as well, the first three being this."""
     number = name.removesuffix(".warc.gz").rpartition("-")[2]
-    return int(number[:3]) if len(number) == _DIGITS else 0
+    return int(number[:3]) if len(number) == _DIGITS or len(number) >= _OWNED else 0
 
 
 def _cut(path: Path, length: int | None) -> int:

@@ -65,7 +65,7 @@ class Store:
         self._tally = Tally(db)
         self._copies = Copies(db, Sketcher(), near=words)
         self._shelf = shelf.folder
-        self._archive = Archive(db, shelf.folder, settings, clock, shelf.series)
+        self._archive = Archive(db, settings, clock, shelf)
         self.people = Labels(db)
         self._robots = RobotsTable(db, codec)
         self._generations = Generations(db)
@@ -124,6 +124,21 @@ class Store:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    @property
+    def database(self) -> Database:
+        """For who copies it as a whole."""
+        return self._db
+
+    @property
+    def changes_made(self) -> int:
+        """Grows with everything that is written through this store."""
+        return int(self._db.connection.total_changes())
+
+    @property
+    def shelf(self) -> Archive:
+        """Its WARC files, for who brings them to safety."""
+        return self._archive
 
     @property
     def warnings(self) -> list[str]:

@@ -101,6 +101,10 @@ class Keeper:
         self._tidy.know(restored.seen)
         return restored
 
+    def begin_anew(self) -> None:
+        """Whatever was saved before is not wanted: what is saved next stands for itself."""
+        self._pages, self._behind, self._known = None, False, None
+
     def save(self, database: Database) -> Saved:
         """Send what was committed since the last time."""
         return self.send(self.take(database))

@@ -1,0 +1,190 @@
+"""A shard's life with its vault: on a cluster, done is what is saved.
+
+A machine may be lost, and its shard reopened elsewhere as it was saved last. Nobody may have been
+told more than that: letters would be numbered twice, visits as well, and links that others count as
+heard would be gone. So whatever follows from a transaction is held back here until a save has
+brought that transaction to the vault.
+
+Nothing may be fetched, either, by who is no owner any more: a visit starts only while the lease
+lasts for a good while yet, and what is under way is broken off before it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from honeyguide.cluster.messages import Kept, Message
+from honeyguide.cluster.vault import Keeper
+from honeyguide.config import ClusterSettings
+from honeyguide.crawl.progress import Report
+from honeyguide.crawl.ring import Ring
+from honeyguide.errors import Unreached
+from honeyguide.store.archive import Shelf
+from honeyguide.store.store import Store
+
+_MARGIN_S = 2.0
+"""What is under way is broken off so long before the lease ends; a visit starts twice as early …"""
+_MARGIN = 1 / 6
+"""… or, where the lease is short, with so much of it left."""
+_RENEWED = 6
+"""Times in a lease that an owner looks whether it still is one."""
+_AGAIN_S = 0.5
+"""When to ask a vault again that did not answer."""
+
+
+class Keeping:
+    """One owner's claim to one shard, while it lives."""
+
+    def __init__(
+        self,
+        shard: int,
+        keeper: Keeper,
+        settings: ClusterSettings,
+        kept: frozenset[str],
+        send: Callable[[Message], None],
+    ) -> None:
+        """``kept``: WARC files of earlier owners that are safe."""
+        self._shard = shard
+        self._keeper = keeper
+        self._settings = settings
+        self._kept = kept
+        self._send = send
+        self._held: deque[Message] = deque()
+        self._store: Store | None = None
+        self._stopped = asyncio.Event()
+        self._margin = min(_MARGIN_S, settings.lease_s * _MARGIN)
+        self.newest = 0
+        """The last visit that is saved …"""
+        self._changes = -1
+        """… and how much was written by then …"""
+        self.saved_at = 0.0
+        """… and when that was, in seconds since 1970."""
+        self._due = self._rolled = 0.0
+        self.gone = False
+        """Whether it took leave."""
+
+    # -- what the shard asks -----------------------------------------------------------------
+
+    @property
+    def may_start(self) -> bool:
+        """Whether a visit may begin."""
+        return self._keeper.left() > 2 * self._margin
+
+    @property
+    def late(self) -> bool:
+        """Whether nothing may be under way any more."""
+        return self._keeper.left() <= self._margin
+
+    @property
+    def clean(self) -> bool:
+        """Whether all that is written is saved."""
+        return self._store is not None and self._store.changes_made == self._changes
+
+    def shelf(self, folder: Path) -> Shelf:
+        return Shelf(folder, self._shard + 1, self._keeper.epoch, self._kept)
+
+    def begin(self, store: Store) -> None:
+        self._store = store
+        self._rolled = time.monotonic()
+
+    def hold(self, message: Message) -> None:
+        """Say it when everything that is committed by now is saved."""
+        self._held.append(message)
+
+    def kept(self, under_way: int) -> Kept:
+        """How it stands with the vault; ``under_way``: letters that nobody heard."""
+        lost = self._store.shelf.lost if self._store is not None else 0
+        where, window = socket.gethostname(), self._settings.save_s
+        return Kept(
+            self._shard, self._keeper.epoch, where, window, self.saved_at, lost, under_way
+        )
+
+    # -- beside the ring ---------------------------------------------------------------------
+
+    async def beside(self, ring: Ring) -> Report:
+        """Turn the ring to its end, saving all the while; raises Fenced when it is another's."""
+        turning = asyncio.create_task(ring.run())
+        saving = asyncio.create_task(self._saving())
+        try:
+            await asyncio.wait((turning, saving), return_when=asyncio.FIRST_COMPLETED)
+            self._stopped.set()
+            await saving  # it may have raised, and then the ring stops where it is
+            await self.finish()
+            return turning.result()
+        finally:
+            for task in (turning, saving):
+                task.cancel()
+            await asyncio.gather(turning, saving, return_exceptions=True)
+
+    async def finish(self) -> None:
+        """Everything that is done is saved, WARC files too."""
+        assert self._store is not None
+        self._store.shelf.roll()
+        while True:
+            try:
+                await self._save()
+                await self._upload()
+                return
+            except Unreached:
+                await asyncio.sleep(_AGAIN_S)
+
+    async def farewell(self) -> None:
+        """The next owner need not wait; whatever was written last is saved."""
+        await self.finish()
+        await asyncio.to_thread(self._keeper.farewell)
+        self.gone = True
+
+    async def _saving(self) -> None:
+        while not self._stopped.is_set():
+            now = time.monotonic()
+            try:
+                if now >= self._due:
+                    await self._save()
+                    self._due = now + self._settings.save_s
+                    self._roll(now)
+                    await self._upload()
+                else:
+                    await asyncio.to_thread(self._keeper.renew)
+            except Unreached:
+                # Go on for as long as the lease lasts: perhaps it answers again.
+                await self._nap(_AGAIN_S)
+                continue
+            left = self._due - time.monotonic()
+            await self._nap(min(left, self._settings.lease_s / _RENEWED))
+
+    async def _nap(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(max(0.01, seconds)):
+                await self._stopped.wait()
+        except TimeoutError:
+            pass
+
+    async def _save(self) -> None:
+        """Taken here, between two transactions; sent while the ring turns on."""
+        assert self._store is not None
+        store = self._store
+        taken = self._keeper.take(store.database)
+        held, newest, changes, now = len(self._held), store.newest(), store.changes_made, time.time()
+        # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.
+        loop = asyncio.get_running_loop()
+        await asyncio.shield(loop.run_in_executor(None, self._keeper.send, taken))
+        self.newest, self._changes, self.saved_at = newest, changes, now
+        for _ in range(held):
+            self._send(self._held.popleft())
+
+    def _roll(self, now: float) -> None:
+        assert self._store is not None
+        if now - self._rolled >= self._settings.warc_s:
+            self._rolled = now
+            self._store.shelf.roll()
+
+    async def _upload(self) -> None:
+        assert self._store is not None
+        for path in self._store.shelf.closed():
+            await asyncio.to_thread(self._keeper.upload_warc, path)
+            path.unlink()
