@@ -195,8 +195,8 @@ class ClusterSettings:
     save_s: float = 5.0
     """How often a shard saves what it did to the vault: so much is lost with a machine."""
     lease_s: float = 30.0
-    """How long a shard goes on that does not reach the vault; whoever takes its place waits a little
-    longer."""
+    """How long a shard goes on that does not reach the vault; whoever takes its place waits a
+    little longer."""
     warc_mb: int = 64
     """Start a new WARC file at this size …"""
     warc_s: float = 300.0

@@ -53,6 +53,11 @@ def check(settings: Settings, where: str) -> None:
     for key in ("connect_s", "read_s", "total_s", "html_mb", "document_mb", "inflate_ratio"):
         if getattr(settings.fetch, key) <= 0:
             raise ConfigError(f"{where}: fetch.{key} must be more than 0")
+    cluster = settings.cluster
+    if not 0 < cluster.save_s <= cluster.lease_s / 2:
+        raise ConfigError(
+            f"{where}: cluster.save_s must be more than 0 and at most half of cluster.lease_s"
+        )
 
 
 def _check_languages(settings: Settings, where: str) -> None:

@@ -152,9 +152,9 @@ def test_nothing_is_lost(site: Site, tmp_path: Path, seed: int) -> None:
 
 
 async def _story(folder, place, wish, tmp_path, dice):  # type: ignore[no-untyped-def]
-    from honeyguide.store.store import Store
-    from honeyguide.cluster.split import prepare
     from honeyguide.cluster.away import room
+    from honeyguide.cluster.split import prepare
+    from honeyguide.store.store import Store
 
     settings = Collection(folder).settings
     with Store.open(folder, "crawl", settings.store) as store:

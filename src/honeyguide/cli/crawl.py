@@ -53,6 +53,22 @@ def crawl(
             help="Crawl in so many processes; kept for later runs. 1: in one.",
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Crawl on the machines of a Ray cluster, say 192.0.2.10:6379.",
+        ),
+    ] = None,
+    vault: Annotated[
+        str | None,
+        typer.Option(
+            "--vault",
+            metavar="PLACE",
+            help="Storage that these machines share: a folder, or s3://bucket/prefix; remembered.",
+        ),
+    ] = None,
     without_lost: Annotated[
         bool,
         typer.Option(
@@ -76,11 +92,13 @@ def crawl(
     `honeyguide crawl birds --pages 0 --until-coverage 0.9 --min-precision 0.02`
 
     `honeyguide crawl birds --shards 4`
+
+    `honeyguide crawl birds --cluster 192.0.2.10:6379 --vault /mnt/shared/crawls`
     """
     from honeyguide.cli.display import Display
     from honeyguide.crawl.collection import Collection
     from honeyguide.crawl.exhausted import until
-    from honeyguide.errors import FetchError
+    from honeyguide.errors import ConfigError, FetchError
 
     if studio:
         from honeyguide.cli.serve import show
@@ -95,7 +113,12 @@ def crawl(
     collection.settings = replace(collection.settings, stop=rules)
     budget = collection.settings.crawl.pages if pages is None else pages
     with Display(collection.name, budget, quiet=quiet or as_json) as display:
-        if shards is not None or collection.shards > 1:
+        if cluster is not None:
+            settings = collection.limited(pages, hours)
+            report = _on_cluster(collection, settings, cluster, vault or "", shards, display)
+        elif vault is not None:
+            raise ConfigError("--vault is for a crawl on a cluster: say --cluster ADDRESS as well")
+        elif shards is not None or collection.shards > 1:
             settings = collection.limited(pages, hours)
             report = _with_shards(collection, settings, shards, display, without_lost)
         else:
@@ -145,6 +168,21 @@ def _with_shards(
         unite(folder, settings, say, without_lost=without_lost)
     limits = settings.crawl
     return collection.crawl(pages=limits.pages, hours=limits.hours, observer=observer)
+
+
+def _on_cluster(
+    collection: Collection,
+    settings: Settings,
+    address: str,
+    vault: str,
+    shards: int | None,
+    observer: Observer,
+) -> Report:
+    from honeyguide.cluster.away import Cluster
+    from honeyguide.cluster.crawl import crawl_on
+
+    where = Cluster(address, vault)
+    return crawl_on(collection.folder, settings, where, shards, observer, say)
 
 
 def hint(name: str, budget: int, report: Report) -> str:

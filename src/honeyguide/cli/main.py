@@ -26,7 +26,7 @@ COMMANDS = {
     "serve": "serve", "watch": "watch", "changes": "changes", "diff": "changes",
     "history": "changes", "strategies": "strategies", "generations": "generations",
     "settings": "settings", "demo": "demo", "lab": "lab", "ontology": "ontology",
-    "queries": "queries", "version": "version",
+    "queries": "queries", "cluster": "cluster", "version": "version",
 }  # fmt: skip
 """Each command, and the file in this folder that has it: as a function, or as an ``app``."""
 

@@ -209,8 +209,8 @@ class Coordinator:
         shard = now.shard
         self._reopened[shard] = self.states.pop(shard, None)
         self._told.append(
-            f"shard {shard} was lost on {before.machine} and reopened on {now.machine}; what it had "
-            f"not saved, of at most {now.window:g} s and one save, is done again"
+            f"shard {shard} was lost on {before.machine} and reopened on {now.machine}; what it "
+            f"had not saved, of at most {now.window:g} s and one save, is done again"
         )
         if now.lost > before.lost:
             self._told.append(
@@ -443,7 +443,13 @@ class Coordinator:
         failures = [state.hopeless for state in self.states.values() if state.hopeless]
         shards = [text for ended in self._ended.values() for text in ended.warnings]
         warnings = dict.fromkeys(
-            (*self.store.warnings, *self.lessons.warnings, *self._rejudge.warnings, *shards, *self._told)
+            (
+                *self.store.warnings,
+                *self.lessons.warnings,
+                *self._rejudge.warnings,
+                *shards,
+                *self._told,
+            )
         )
         waiting = sum(state.waiting for state in self.states.values())
         return Report(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import __version__
-from honeyguide.cluster.away import Cluster, bring_home, is_away, refuse, send_away
+from honeyguide.cluster.away import Cluster, bring_home, is_away, known, refuse, room, send_away
 from honeyguide.cluster.coordinator import Coordinator
 from honeyguide.cluster.processes import Processes
 from honeyguide.cluster.runner import Runner
@@ -33,7 +33,7 @@ from honeyguide.crawl.run import lost
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 from honeyguide.store.generations import pack
-from honeyguide.store.shards import folder_of
+from honeyguide.store.shards import MARK, folder_of
 from honeyguide.store.store import Store
 
 _LOOK_S = 0.25
@@ -57,6 +57,45 @@ def crawl_here(
     """
     wish = Wish(shards, told, without_lost)
     return asyncio.run(crawl_with(folder, settings, wish, Processes(), observer))
+
+
+def crawl_on(
+    folder: Path,
+    settings: Settings,
+    cluster: Cluster,
+    shards: int | None = None,
+    observer: Observer | None = None,
+    told: Told = lambda _: None,
+) -> Report:
+    """Crawl with so many shards on the machines of a cluster; Ctrl-C stops cleanly, and brings
+    everything home.
+
+    None: as many as the collection has, or two for each machine.
+    """
+    from honeyguide.cluster.on_ray import OnRay, connect, machines
+
+    with Store.open(folder, "crawl", settings.store) as store:
+        cluster = Cluster(cluster.address, cluster.vault or known(store).vault)
+        if not cluster.vault:
+            raise ConfigError("a crawl on a cluster needs storage that its machines share: --vault")
+        ray = connect(cluster.address)
+        try:
+            if shards is None and store.shards == 1:
+                shards = max(2, 2 * machines(ray))
+            if not is_away(store):
+                _refuse_few(store.shards if shards is None else shards)
+                prepare(store, store.shards if shards is None else shards, told)
+            mark = store.meta(MARK) or ""
+            place = room(store, cluster.vault)
+        except BaseException:
+            ray.shutdown()
+            raise
+    try:
+        runner = OnRay(ray, place, mark, told)
+        wish = Wish(shards, told, cluster=cluster)
+        return asyncio.run(crawl_with(folder, settings, wish, runner, observer))
+    finally:
+        ray.shutdown()
 
 
 def unite(
@@ -143,8 +182,8 @@ async def opened(
                 f"{folder} has {store.shards} shards on a cluster: that many they stay until they "
                 "are home (Ctrl-C, or honeyguide cluster recall)"
             )
-        elif shards < 2:
-            raise ConfigError("a crawl on a cluster has 2 shards or more: say --shards")
+        else:
+            _refuse_few(shards)
         if not is_away(store):
             prepare(store, shards, wish.told, without_lost=wish.without_lost)
         if wish.cluster is not None:
@@ -186,6 +225,11 @@ async def opened(
             for shard in range(shards)
         ]
         yield coordinator, plans
+
+
+def _refuse_few(shards: int) -> None:
+    if shards < 2:
+        raise ConfigError("a crawl on a cluster has 2 shards or more: say --shards")
 
 
 async def _observe(coordinator: Coordinator, observer: Observer | None, teller: Teller) -> None:

@@ -11,7 +11,6 @@ import shutil
 import socket
 import tempfile
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -76,7 +75,9 @@ class News:
             self._queue = [each for each in self._queue if each[0] > after]
             if not self._queue:
                 self._changed.wait(wait_s)
-            return (self._life, self._number), [messages.encode(message) for _, message in self._queue]
+            return (self._life, self._number), [
+                messages.encode(message) for _, message in self._queue
+            ]
 
 
 class Host:
@@ -92,8 +93,8 @@ class Host:
         """``place``: of the vault. ``carry``: to another shard. ``scratch``: where shards of this
         machine lie, in its temporary folder if not said."""
         self.news = News()
-        self.ended = False
-        """Whether it told its end."""
+        self.over = False
+        """Whether nothing more comes of it."""
         self.gone = False
         """Whether it took leave, and everything is in the vault."""
         self._plan = plan
@@ -136,6 +137,7 @@ class Host:
         except Exception:  # noqa: BLE001 - whoever reads it there has no other way to know
             self._say(Ended(self._plan.shard, traceback.format_exc()))
         finally:
+            self.over = True
             shutil.rmtree(folder, ignore_errors=True)
 
     async def _claimed(self, folder: Path) -> tuple[Keeper, list[str]]:
@@ -165,7 +167,6 @@ class Host:
     def _say(self, message: Message) -> None:
         to = messages.addressee(message)
         if to == COORDINATOR:
-            self.ended = self.ended or isinstance(message, Ended)
             self.news.put(message)
         else:
             self._carry(to, messages.encode(message))
@@ -187,7 +188,7 @@ def status(news: News) -> dict[str, object]:
         told |= {
             "machine": kept.machine,
             "epoch": kept.epoch,
-            "saved_s": round(time.time() - kept.saved_at, 1) if kept.saved_at else None,
+            "saved_at": kept.saved_at or None,
             "window_s": kept.window,
             "lost_records": kept.lost,
             "letters": kept.under_way,

@@ -100,9 +100,7 @@ class Keeping:
         """How it stands with the vault; ``under_way``: letters that nobody heard."""
         lost = self._store.shelf.lost if self._store is not None else 0
         where, window = socket.gethostname(), self._settings.save_s
-        return Kept(
-            self._shard, self._keeper.epoch, where, window, self.saved_at, lost, under_way
-        )
+        return Kept(self._shard, self._keeper.epoch, where, window, self.saved_at, lost, under_way)
 
     # -- beside the ring ---------------------------------------------------------------------
 
@@ -169,7 +167,12 @@ class Keeping:
         assert self._store is not None
         store = self._store
         taken = self._keeper.take(store.database)
-        held, newest, changes, now = len(self._held), store.newest(), store.changes_made, time.time()
+        held, newest, changes, now = (
+            len(self._held),
+            store.newest(),
+            store.changes_made,
+            time.time(),
+        )
         # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.
         loop = asyncio.get_running_loop()
         await asyncio.shield(loop.run_in_executor(None, self._keeper.send, taken))

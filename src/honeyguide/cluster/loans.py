@@ -30,8 +30,8 @@ class Loans:
         note: Callable[[list[str]], None] | None = None,
         lend: Callable[[Lent], None] | None = None,
     ) -> None:
-        """``longest_s``: no request takes longer. On a cluster, ``note`` writes down which hosts are
-        lent, for who comes after us, and ``lend`` says so once that is safe."""
+        """``longest_s``: no request takes longer. On a cluster, ``note`` writes down which hosts
+        are lent, for who comes after us, and ``lend`` says so once that is safe."""
         self._here = here
         self._own = own
         self._lost_s = 2 * longest_s + _UNUSED_S
@@ -58,7 +58,7 @@ class Loans:
             self._send(Borrow(self._here, owner, host, now))
         return now + _ASK_S
 
-    def got(self, message: Lent, now: float) -> None:
+    def got(self, message: Lent) -> None:
         if self._asked.get(message.host) != message.ticket:
             # It answers what we, or one before us, asked long ago: who knows whose it is by now.
             if not any(message.host in known for known in (self._asked, self._have, self._used)):

@@ -68,9 +68,7 @@ class Pupil:
 class Allotment:
     """How many visits this shard may make, and when the whole crawl is over."""
 
-    def __init__(
-        self, hungry: Callable[[], None], free: Callable[[], bool] = lambda: True
-    ) -> None:
+    def __init__(self, hungry: Callable[[], None], free: Callable[[], bool] = lambda: True) -> None:
         """``hungry`` is called when more could be done than is allowed; ``free`` is asked before
         anything is: on a cluster, a shard may have another owner by now."""
         self.asked = False

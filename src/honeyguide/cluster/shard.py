@@ -191,7 +191,7 @@ class Shard:
             case Borrow():
                 frontier.loans.asked(message, now)
             case Lent():
-                frontier.loans.got(message, now)
+                frontier.loans.got(message)
             case Returned():
                 frontier.loans.returned(message, now)
             case Allot():
