@@ -69,6 +69,14 @@ class Crawl:
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
 
+    def moved(self, machine: str) -> bool:
+        """Whether what lived there has another owner, which has saved since."""
+        return all(
+            not any(head.by == machine for head in heads)
+            or (heads[-1].by != machine and heads[-1].kind == "segment")
+            for heads in self.heads().values()
+        )
+
     def asked(self) -> list[web.Asked]:
         return web.read(self.log)
 

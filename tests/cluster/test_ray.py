@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,20 +47,19 @@ def test_a_crawl_outlives_machines_and_its_command(tmp_path: Path) -> None:
 
         command = crawl.start()
         c.kill()
-        until(lambda: _machines(crawl, [a.address, b.address]), 60, "c's shard stays lost")
+        until(lambda: crawl.moved("c"), 60, "c's shard stays lost")
         b.cut()
-        until(lambda: _machines(crawl, [a.address]), 60, "b's shard stays lost")
+        until(lambda: crawl.moved("b"), 60, "b's shard stays lost")
         b.reconnect()
-
-        assert command.wait(120) == 0, crawl.said.read_text()
+        assert command.wait(180) == 0, crawl.said.read_text()
         log, said = crawl.asked(), crawl.said.read_text()
         crawl.close()
 
     wanted = web.Small(HOSTS, PAGES).urls()
-    visits = Counter(row.url for row in journal(crawl.folder))
+    visits = _visits(crawl)
     assert set(visits) == wanted, "a page was not visited"
     assert max(visits.values()) == 1, "a visit came twice"
-    assert crawl.report()["visits"] == len(wanted)
+    assert crawl.report()["pages"] == len(wanted)
     assert web.offences(log, REST_S) == []
     heads = crawl.heads()
     assert sorted(heads) == [0, 1, 2]
@@ -73,13 +71,9 @@ def test_a_crawl_outlives_machines_and_its_command(tmp_path: Path) -> None:
     assert again < 0.2 * len(wanted), "more was done again than the window allows"
     done = honeyguide("crawl", crawl.folder, "--shards", 1, "-q")
     assert done.returncode == 0, done.stderr
-    assert Counter(row.url for row in journal(crawl.folder)) == visits
+    assert _visits(crawl) == visits
 
 
-def _machines(crawl: Crawl, addresses: list[str]) -> bool:
-    """Whether every host was asked within the last seconds, or is done, by these machines."""
-    now = time.time()
-    lately = [asked for asked in crawl.asked() if asked.began > now - 3]
-    hosts = {asked.host for asked in lately if asked.by in addresses}
-    others = {asked.by for asked in lately} - set(addresses)
-    return len(hosts) == HOSTS and not others
+def _visits(crawl: Crawl) -> Counter[str]:
+    """Pages that came; a machine that is cut off may have failed at others before it stopped."""
+    return Counter(row.url for row in journal(crawl.folder) if row.status == 200)

@@ -15,6 +15,9 @@ from typing import NamedTuple
 from honeyguide.cluster.host import warc_files
 from honeyguide.cluster.split import leftover, opened_shard
 from honeyguide.cluster.vault import Keeper, Vault, rebuild, vault
+from honeyguide.cluster.vault.entry import unpack
+from honeyguide.cluster.vault.log import number_of
+from honeyguide.cluster.vault.log import place as log_place
 from honeyguide.errors import ClusterError, ConfigError
 from honeyguide.store.shards import MARK, count, folder_of
 from honeyguide.store.store import Store
@@ -148,10 +151,6 @@ def _fetch_files(place: Vault, shard: int, folder: Path) -> None:
 
 def ends(place: Vault, shards: int) -> list[dict[str, object]]:
     """What the vault alone says of each shard: its last owner, and when it wrote last."""
-    from honeyguide.cluster.vault.entry import unpack
-    from honeyguide.cluster.vault.log import number_of
-    from honeyguide.cluster.vault.log import place as log_place
-
     told: list[dict[str, object]] = []
     for shard in range(shards):
         names = place.names(log_place(shard))

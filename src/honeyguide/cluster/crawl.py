@@ -187,6 +187,7 @@ async def opened(
         if not is_away(store):
             prepare(store, shards, wish.told, without_lost=wish.without_lost)
         if wish.cluster is not None:
+            store.shelf.warnings.clear()  # files may still be in the vault: looked for at the end
             send_away(store, wish.cluster, wish.told)
         strategy, generation, _, warning = live(store, settings, made, time.time())
         given = topics.files(folder, settings)
