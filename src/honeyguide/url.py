@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from ipaddress import ip_address
+from pathlib import Path
 
 from ada_url import join_url, normalize_url
-from publicsuffixlist import PublicSuffixList
-from xxhash import xxh3_64_intdigest
+from publicsuffixlist import PSLFILE, PublicSuffixList
+from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from honeyguide.types import Url
 
@@ -29,6 +30,11 @@ _TRACKING = re.compile(
 def _suffixes() -> PublicSuffixList:
     """Read when first asked: it takes as long as a hundred pages."""
     return PublicSuffixList()
+
+
+def suffixes() -> str:
+    """Which list of public suffixes is used here: registrable domains depend on it."""
+    return xxh3_64_hexdigest(Path(PSLFILE).read_bytes())
 
 
 def canonical(text: str, base: Url | None = None) -> Url | None:

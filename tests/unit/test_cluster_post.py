@@ -44,8 +44,9 @@ class _End:
     def hear(self, message: Letter | Heard, now: float) -> None:
         if isinstance(message, Heard):
             self.post.heard(message.by, message.number, now)
-        elif self.post.take(message.by, message.number):
+        elif self.post.expects(message.by, message.number):
             self._fresh.append(message.data)
+            self.post.took(message.by, message.number)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.errors import StoreError
 from honeyguide.store.archive import Shelf
 from honeyguide.store.counts import Counts
 from honeyguide.store.store import Store
@@ -83,16 +82,17 @@ def test_rows_texts_and_counts_are_those_of_one_journal(
         store.close()
 
 
-def test_a_parcel_out_of_turn_is_refused_and_changes_nothing(stores: list[Store]) -> None:
+def test_of_a_parcel_that_tells_more_than_before_the_rest_is_taken(stores: list[Store]) -> None:
     whole, one, _ = stores
     _write(one, [good(n) for n in range(4)])
-    some, more = one.parcel(0, 2), one.parcel(1, 2)
+    some, more = one.parcel(0, 2), one.parcel(0, 3)
     assert some is not None
     assert more is not None
     whole.take(0, some)
-    with pytest.raises(StoreError, match="are known"):
-        whole.take(0, more)
-    assert len(list(whole.visits())) == 2
+    whole.take(0, more)
+    assert whole.gathered(0) == 3
+    assert [row.url for row in whole.visits()] == [row.url for row in one.visits()][:3]
+    assert all(whole.text(row.id)[1] for row in whole.visits())
     assert one.parcel(4, 10) is None
     for store in stores:
         store.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
@@ -12,8 +13,10 @@ import typer
 from honeyguide.cli.options import Json, Name
 from honeyguide.cli.status import coverage, elsewhere
 from honeyguide.cli.words import count, plain, quoted, say
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
+    from honeyguide.cli.display import Display
     from honeyguide.config import Settings
     from honeyguide.crawl.collection import Collection
     from honeyguide.crawl.progress import Observer, Report
@@ -98,7 +101,7 @@ def crawl(
     from honeyguide.cli.display import Display
     from honeyguide.crawl.collection import Collection
     from honeyguide.crawl.exhausted import until
-    from honeyguide.errors import ConfigError, FetchError
+    from honeyguide.errors import FetchError
 
     if studio:
         from honeyguide.cli.serve import show
@@ -155,7 +158,7 @@ def _with_shards(
     collection: Collection,
     settings: Settings,
     shards: int | None,
-    observer: Observer,
+    display: Display,
     without_lost: bool,
 ) -> Report:
     """In as many processes as are asked for, or as there were before."""
@@ -163,11 +166,24 @@ def _with_shards(
 
     folder = collection.folder
     if shards != 1:
-        return crawl_here(folder, settings, shards, observer, say, without_lost=without_lost)
+        _check_number(shards)
+        told = display, display.note
+        return crawl_here(folder, settings, shards, *told, without_lost=without_lost)
     if collection.shards > 1:
-        unite(folder, settings, say, without_lost=without_lost)
+        unite(folder, settings, display.note, without_lost=without_lost)
     limits = settings.crawl
-    return collection.crawl(pages=limits.pages, hours=limits.hours, observer=observer)
+    return collection.crawl(pages=limits.pages, hours=limits.hours, observer=display)
+
+
+def _check_number(shards: int | None) -> None:
+    """Each shard is a process: many more than cores only take memory and time."""
+    cores = os.cpu_count() or 1
+    most = max(16, 4 * cores)
+    if shards is not None and shards > most:
+        raise ConfigError(
+            f"{shards} shards are {shards} processes, and this machine has {count(cores, 'core')}: "
+            f"at most {most} make sense here"
+        )
 
 
 def _on_cluster(

@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from honeyguide.cli.words import console, count, hour, plain
+from honeyguide.cli.words import console, count, hour, plain, say
 from honeyguide.crawl.progress import Progress
 
 _EVERY_S = 10.0
@@ -54,6 +54,13 @@ class Display:
     ) -> None:
         if self._live is not None:
             self._live.stop()
+
+    def note(self, text: str) -> None:
+        """Something that is said once, beside the lines that change."""
+        if self._live is not None:
+            self._console.print(plain(text))
+        else:
+            say(plain(text))
 
     def __call__(self, progress: Progress) -> None:
         if self._first is None:
@@ -135,6 +142,8 @@ def doing(progress: Progress, now: float) -> Iterator[str]:
         answers = count(progress.busy, "answer")
         yield f"stopping: waiting a few seconds for {answers} (Ctrl-C again to stop now)"
         yield f"stopping: {answers} to come (Ctrl-C again: now)"
+    elif progress.doing:
+        yield plain(progress.doing)
     elif progress.now is not None:
         yield plain(progress.now)
     elif progress.next_at is not None and progress.next_at - now < 1e9:

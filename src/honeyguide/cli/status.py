@@ -92,7 +92,8 @@ def lines(found: Status) -> Iterator[str]:
         yield searched(found.searched)
     if found.estimate:
         yield coverage(found.estimate)
-    yield f"strategy {plain(found.strategy)}, generation {found.generation or 0}"
+    parted = f" · {found.shards} shards" if found.shards > 1 else ""
+    yield f"strategy {plain(found.strategy)}, generation {found.generation or 0}{parted}"
     if found.first and found.last:
         rate = "" if found.rate is None else f" · {found.rate:.1f} visits/s in the last run"
         yield f"from {when(found.first)} to {when(found.last)}{rate}"

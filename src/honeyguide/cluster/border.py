@@ -51,7 +51,8 @@ class BorderFrontier:
 
     @property
     def settled(self) -> bool:
-        return not self._out and self.post.settled
+        """Nothing is under way between us and others."""
+        return not self._out and self.post.settled and self.loans.settled
 
     def push(self, candidates: Iterable[Candidate]) -> int:
         near = []
@@ -77,6 +78,7 @@ class BorderFrontier:
         ]
 
     def pop(self, now: float) -> Candidate | None:
+        self.loans.lend(now)
         return None if self.post.full else self.own.pop(now)
 
     def finish(self, candidate: Candidate, now: float, rest: float) -> None:

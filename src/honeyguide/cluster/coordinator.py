@@ -38,7 +38,7 @@ from honeyguide.cluster.partition import shard_of
 from honeyguide.cluster.runner import Lost, Runner
 from honeyguide.cluster.sums import summed
 from honeyguide.config import Settings
-from honeyguide.crawl import exhausted
+from honeyguide.crawl import exhausted, status
 from honeyguide.crawl.languages import Languages, wanted_of
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Enough, Quota
@@ -97,6 +97,8 @@ class Coordinator:
         self._gathered = {n: self.store.gathered(n) for n in range(self.shards)}
         self._asked: dict[int, float] = {}
         """Shards that were asked for visits and did not answer yet, and since when."""
+        self._spoke = dict.fromkeys(range(self.shards), time.monotonic())
+        """When each shard last said how it stands."""
         self._came: dict[int, float] = {}
         """When their last answer came."""
         self._budget: Budget | None = None
@@ -126,7 +128,11 @@ class Coordinator:
         self._woken.set()
 
     def progress(self) -> Progress:
-        return summed(self.states.values(), self._offset(), self.generation, self.enough.asked)
+        found = self.states.values()
+        now = summed(found, self._offset(), self.generation, self.enough.asked)
+        if self._reason:
+            return replace(now, doing="finishing: the shards' visits are gathered")
+        return now if self._budget else replace(now, doing=f"starting {self.shards} shards")
 
     def under_way(self) -> list[Candidate]:
         """The newest address of each shard."""
@@ -178,12 +184,16 @@ class Coordinator:
             while self._inbox:
                 self._take(self._inbox.popleft())
             self._gather()
+            for n, at in self._spoke.items():
+                if n not in self._ended and time.monotonic() - at > self.runner.silence_s:
+                    self._take(Lost(n, f"said nothing for {self.runner.silence_s:.0f} s"))
         except HoneyguideError as error:
             self._trouble = self._trouble or error
 
     def _take(self, message: ToCoordinator | Lost) -> None:
         match message:
             case State():
+                self._spoke[message.shard] = time.monotonic()
                 self._compare(message)
                 self.states[message.shard] = message
                 if self._budget is not None:
@@ -199,7 +209,7 @@ class Coordinator:
                 self._ended[message.shard] = message
                 if message.trouble:
                     self._trouble = self._trouble or _trouble(message)
-            case Lost():
+            case Lost() if message.shard not in self._ended:
                 lost = f"{message}. Nothing that was finished is lost: run the same command again"
                 self._trouble = self._trouble or ClusterError(lost)
                 self._ended[message.shard] = Ended(message.shard)
@@ -244,6 +254,7 @@ class Coordinator:
             return False
         if any(self._gathered[n] < state.committed for n, state in self.states.items()):
             return False
+        status.begin(self.store, self.store.counts().visits, self.clock())
         limit = self.settings.crawl.pages
         if limit and any(state.allotted < 0 for state in self.states.values()):
             # They went on while we were away, and had no limit before.

@@ -35,6 +35,7 @@ from honeyguide.fetch.http import user_agent
 from honeyguide.store.generations import pack
 from honeyguide.store.shards import MARK, folder_of
 from honeyguide.store.store import Store
+from honeyguide.url import suffixes
 
 _LOOK_S = 0.25
 
@@ -165,8 +166,8 @@ async def opened(
     user_agent(settings.fetch.contact, __version__)
     if settings.search.engine:
         raise ConfigError(
-            "a crawl that asks a search engine has one shard: leave --shards out, or take "
-            "[search] out of topic.toml"
+            "a crawl that asks a search engine has one shard: say --shards 1, or take [search] "
+            "out of topic.toml"
         )
     fence_of(settings)
     made = strategy_of(settings)
@@ -221,6 +222,8 @@ async def opened(
                 settings,
                 generation,
                 packed,
+                store.meta(MARK) or "",
+                suffixes(),
                 files,
             )
             for shard in range(shards)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from honeyguide.cluster.messages import Borrow, Lent, Returned
+from honeyguide.cluster.messages import Borrow, Later, Lent, Returned
 from honeyguide.frontier.frontier import LinkFrontier
 
 _ASK_S = 0.25
 """When to come again for a host that was asked for."""
 _UNUSED_S = 20.0
 """A host that was lent and not wanted any more goes back."""
+_SOON_S = 5.0
+"""Who wants a host that is not ready by then is told when it will be."""
 _PATIENCE_S = 10.0
 """An owner that did not answer is asked again."""
 
@@ -26,7 +28,7 @@ class Loans:
         here: int,
         own: LinkFrontier,
         longest_s: float,
-        send: Callable[[Borrow | Lent | Returned], None],
+        send: Callable[[Borrow | Lent | Later | Returned], None],
         note: Callable[[list[str]], None] | None = None,
         lend: Callable[[Lent], None] | None = None,
     ) -> None:
@@ -39,6 +41,8 @@ class Loans:
         self._note = note or (lambda _: None)
         self._tell = lend or send
         self._asked: dict[str, float] = {}
+        self._later: dict[str, float] = {}
+        """Hosts that are not to be had before a time."""
         self._have: dict[str, tuple[int, float]] = {}
         """Hosts that we may ask, whose they are, and since when."""
         self._used: dict[str, int] = {}
@@ -46,13 +50,24 @@ class Loans:
         """Hosts of ours that others wait for, and their tickets."""
         self._lent: dict[str, tuple[int, float]] = {}
 
+    @property
+    def settled(self) -> bool:
+        """Nothing is lent or borrowed, and nobody waits for an answer."""
+        return not (self._asked or self._have or self._used or self._wanted or self._lent)
+
     # -- who borrows -------------------------------------------------------------------------
 
     def take(self, host: str, owner: int, now: float) -> float:
         """0 when the host is ours for one request, else when to ask again."""
         if host in self._have:
-            self._used[host] = self._have.pop(host)[0]
-            return 0.0
+            by, since = self._have.pop(host)
+            if now - since <= _UNUSED_S:
+                self._used[host] = by
+                return 0.0
+            self._send(Returned(self._here, by, host, 0.0))  # its owner may have it back by now
+        if (until := self._later.get(host, 0.0)) > now:
+            return until
+        self._later.pop(host, None)
         if now - self._asked.get(host, float("-inf")) > _PATIENCE_S:
             self._asked[host] = now
             self._send(Borrow(self._here, owner, host, now))
@@ -66,6 +81,11 @@ class Loans:
             return
         del self._asked[message.host]
         self._have[message.host] = message.by, message.ticket
+
+    def told(self, message: Later) -> None:
+        if self._asked.get(message.host) == message.ticket:
+            del self._asked[message.host]
+            self._later[message.host] = message.until
 
     def give_back(self, host: str, rest: float) -> None:
         owner = self._used.pop(host, None)
@@ -95,10 +115,14 @@ class Loans:
             self._note(list(self._lent))
             self._own.release(message.host, now, message.rest)
 
-    def tick(self, now: float) -> None:
-        """Lend what is rested by now; take back, and give back, what nobody needs."""
+    def lend(self, now: float) -> None:
+        """Lend what is rested by now: who waits for a host goes before our own links."""
         for host in list(self._wanted):
             self._lend(host, now)
+
+    def tick(self, now: float) -> None:
+        """Lend what is rested by now; take back, and give back, what nobody needs."""
+        self.lend(now)
         for host, (_, since) in list(self._lent.items()):
             if now - since > self._lost_s:
                 del self._lent[host]
@@ -109,7 +133,12 @@ class Loans:
                 self._send(Returned(self._here, owner, host, 0.0))
 
     def _lend(self, host: str, now: float) -> None:
-        if host in self._lent or self._own.take(host, now):
+        if host in self._lent:
+            return
+        if at := self._own.take(host, now):
+            if at - now > _SOON_S:
+                for to, ticket in self._wanted.pop(host).items():
+                    self._send(Later(self._here, to, host, at, ticket))
             return
         to = next(iter(self._wanted[host]))
         ticket = self._wanted[host].pop(to)

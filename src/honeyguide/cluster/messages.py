@@ -58,6 +58,16 @@ class Lent(_Message, frozen=True):
     ticket: float = 0.0
 
 
+class Later(_Message, frozen=True):
+    """Not before that time: it is left alone, or rests for long. Ask again then."""
+
+    by: int
+    to: int
+    host: str
+    until: float
+    ticket: float = 0.0
+
+
 class Returned(_Message, frozen=True):
     """It was asked, or not: let it rest for so long."""
 
@@ -209,8 +219,8 @@ class Ended(_Message, frozen=True):
 
 
 ToShard = (
-    Letter | Heard | Borrow | Lent | Returned | Allot | Taught | Said | Sow | Gather | Gathered
-    | Probe | Stop | Leave
+    Letter | Heard | Borrow | Lent | Later | Returned
+    | Allot | Taught | Said | Sow | Gather | Gathered | Probe | Stop | Leave
 )  # fmt: skip
 ToCoordinator = State | Kept | Bundle | Ended
 Message = ToShard | ToCoordinator
@@ -231,7 +241,7 @@ def decode(data: bytes) -> Message:
 
 def addressee(message: Message) -> int:
     """The shard that a message of a shard is for, or the coordinator."""
-    if isinstance(message, Letter | Heard | Borrow | Lent | Returned):
+    if isinstance(message, Letter | Heard | Borrow | Lent | Later | Returned):
         return message.to
     return COORDINATOR
 

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from math import inf
 from secrets import token_hex
 from typing import Any
 
@@ -176,7 +177,7 @@ class OnRay:
     """Implements :class:`honeyguide.cluster.runner.Runner`."""
 
     def __init__(self, ray: Any, place: str, namespace: str, told: Callable[[str], None]) -> None:
-        self.grace_s = 300.0
+        self.grace_s, self.silence_s = 300.0, inf
         """A machine may be lost at the very end: Ray has to notice, and the next owner to wait."""
         self._ray = ray
         self._place, self._namespace = place, namespace

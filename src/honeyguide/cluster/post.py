@@ -81,18 +81,20 @@ class Post:
         way.written += 1
         self.written += 1
 
-    def take(self, by: int, number: int) -> bool:
+    def expects(self, by: int, number: int) -> bool:
         """Whether this letter is the next from there; one that came before is answered again."""
         known = self._heard.get(by, 0)
         if number <= known:
             if by not in self._fresh:
                 self._send(Heard(self._here, by, known))
             return False
-        if number > known + 1:
-            return False  # the one before it was lost, and both will come again
+        # If the one before it was lost, both will come again.
+        return number == known + 1
+
+    def took(self, by: int, number: int) -> None:
+        """Its links are in the frontier, to be written with the next transaction."""
         self._heard[by] = self._fresh[by] = number
         self.taken += 1
-        return True
 
     def heard(self, by: int, number: int, now: float) -> None:
         way = self._ways[by]

@@ -22,6 +22,7 @@ from honeyguide.cluster.messages import COORDINATOR, Leave, ToCoordinator, ToSha
 from honeyguide.cluster.runner import Hear, Lost
 from honeyguide.cluster.shard import Plan
 
+_PAUSE_S = 0.5
 _GRACE_S = 15.0
 """How long a shard may take to leave."""
 
@@ -39,7 +40,7 @@ class _Wire(Frames):
 class Processes:
     """Implements :class:`honeyguide.cluster.runner.Runner`."""
 
-    grace_s = 30.0
+    grace_s, silence_s = 30.0, 180.0
 
     def __init__(self) -> None:
         self._wires: list[_Wire] = []
@@ -81,8 +82,11 @@ class Processes:
         self._wires[shard].send(framed(shard, message))
 
     async def pause(self) -> None:
-        for wire in self._wires:
-            await wire.drained()
+        """Not for long: one that does not listen must not keep us from hearing the others."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PAUSE_S):
+                for wire in self._wires:
+                    await wire.drained()
 
     async def aclose(self) -> None:
         for task in self._watching:
@@ -90,18 +94,24 @@ class Processes:
         await asyncio.gather(*self._watching, return_exceptions=True)
         for wire in self._wires:
             wire.send(framed(0, Leave()))
-        for process, wire in zip(self._processes, self._wires, strict=True):
-            try:
-                async with asyncio.timeout(_GRACE_S):
-                    await process.wait()
-            except TimeoutError:
-                with contextlib.suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
+        await asyncio.gather(*map(_ended, self._processes))
+        for wire in self._wires:
             wire.close()
 
     async def _watch(self, shard: int, process: asyncio.subprocess.Process) -> None:
         code = await process.wait()
+        await asyncio.sleep(_PAUSE_S)  # what it said last may still be on its way
         why = f"was ended by {signal.Signals(-code).name}" if code < 0 else "ended by itself"
         if self._hear is not None:
             self._hear(Lost(shard, why))
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """It leaves by itself, or is ended."""
+    try:
+        async with asyncio.timeout(_GRACE_S):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -24,7 +24,9 @@ class Runner(Protocol):
     """Starts shards, and carries what they and the coordinator say; among themselves as well."""
 
     grace_s: float
-    """How long shards may take to stop."""
+    """How long shards may take to stop …"""
+    silence_s: float
+    """… and to say nothing before they count as lost."""
 
     async def start(self, plans: Sequence[Plan], hear: Hear) -> None:
         """Start them all; ``hear`` is called with what they tell from now on."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ from honeyguide.cluster.messages import (
     Gather,
     Gathered,
     Heard,
+    Later,
     Leave,
     Lent,
     Letter,
@@ -51,13 +53,17 @@ from honeyguide.config import Settings
 from honeyguide.crawl.build import opened
 from honeyguide.crawl.part import Part
 from honeyguide.crawl.ring import Ring
-from honeyguide.errors import CollectionLocked, HoneyguideError
+from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked, HoneyguideError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.protocols import Strategy
 from honeyguide.store.archive import Shelf
 from honeyguide.store.generations import unpack
+from honeyguide.store.shards import MARK, strange
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link
+from honeyguide.url import suffixes
+
+_log = logging.getLogger(__name__)
 
 _TICK_S = 0.25
 """How often it says how it stands."""
@@ -81,6 +87,10 @@ class Plan(msgspec.Struct, frozen=True):
     settings: Settings
     generation: int
     strategy: bytes
+    mark: str = ""
+    """By which the shard and its collection know each other."""
+    suffixes: str = ""
+    """Which list of public suffixes says what a domain is."""
     files: tuple[str, ...] = ()
     """WARC files that the collection has: on a cluster they lie elsewhere."""
 
@@ -179,10 +189,16 @@ class Shard:
         self._left.set()
 
     def receive(self, message: Message) -> None:
-        ring, frontier, now = self._ring, self._frontier, self._clock()
-        if ring is None or frontier is None:
+        """Take a message in. What breaks here breaks the ring, which says so."""
+        if self._ring is None or self._frontier is None:
             self._early.append(message)
             return
+        try:
+            self._receive(message, self._ring, self._frontier, self._clock())
+        except Exception as error:  # noqa: BLE001 - it ends the run and is told there
+            self._ring.broke(error)
+
+    def _receive(self, message: Message, ring: Ring, frontier: BorderFrontier, now: float) -> None:
         match message:
             case Letter():
                 self._take(message, ring, frontier)
@@ -192,8 +208,13 @@ class Shard:
                 frontier.loans.asked(message, now)
             case Lent():
                 frontier.loans.got(message)
+                ring.wake()
+            case Later():
+                frontier.loans.told(message)
+                ring.wake()
             case Returned():
                 frontier.loans.returned(message, now)
+                ring.wake()
             case Allot():
                 self._enough.allot(message.visits, message.turn, self._made(ring))
                 ring.wake()
@@ -219,12 +240,12 @@ class Shard:
                 self._enough.why = message.reason
                 ring.wake()
             case Leave():
-                self._left.set()
+                self.leave()
             case _:
                 raise AssertionError(f"{message} is not for a shard")
 
     def _take(self, letter: Letter, ring: Ring, frontier: BorderFrontier) -> None:
-        if self._over or not frontier.post.take(letter.by, letter.number):
+        if self._over or not frontier.post.expects(letter.by, letter.number):
             return
         links = [
             (score, link)
@@ -232,6 +253,7 @@ class Shard:
             if self._partition.owns(link.url)
         ]
         frontier.own.push(self._ranked(links, ring))
+        frontier.post.took(letter.by, letter.number)
         ring.commit_soon()
         ring.wake()
 
@@ -248,11 +270,20 @@ class Shard:
                 ring.ledger.found(Link(source, source=source), page[0].parent, page)
         if ring.languages is not None:
             return [Candidate(link, score, score) for score, link in links]
-        scores = ring.rank()([link for _, link in links])
+        try:
+            scores = ring.rank()([link for _, link in links])
+        except Exception:  # noqa: BLE001
+            # As with a page that our own code fails on: one odd link must not end the crawl.
+            _log.exception("links from another shard could not be ranked")
+            scores = [score for score, _ in links]
         return [Candidate(link, s, s) for (_, link), s in zip(links, scores, strict=True)]
 
     def _border(self, own: LinkFrontier, store: Store) -> BorderFrontier:
         here = self._plan.shard
+        if not self._plan.mark or store.meta(MARK) != self._plan.mark:
+            raise CollectionCorrupt(strange(store.folder))
+        if self._plan.suffixes != suffixes():
+            raise ClusterError("this machine has another list of public suffixes: hosts would move")
         keeping, longest = self._keeping, self._settings.fetch.total_s
         if keeping is None:
             post = Post(here, self._plan.shards, store.letters, self._send)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from honeyguide.cluster.messages import unpack
 from honeyguide.cluster.partition import MOST, shard_of
+from honeyguide.cluster.sound import PART, crawled, lost, missing, remove, remove_one
 from honeyguide.config import StoreSettings
 from honeyguide.errors import CollectionCorrupt, ConfigError
 from honeyguide.frontier.carry import Source, Writer, carry
@@ -28,13 +28,13 @@ from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make
 from honeyguide.store.archive import Shelf
 from honeyguide.store.parcel import Parcel
-from honeyguide.store.shards import FOLDER, KEY, MARK, count, folder_of
+from honeyguide.store.shards import FOLDER, KEY, MARK, SUFFIXES, count, folder_of, strange
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate
+from honeyguide.url import suffixes
 
 _AT_ONCE = 2_000
 """Visits in one parcel."""
-_PART = "shards.part"
 
 
 def prepare(
@@ -42,19 +42,22 @@ def prepare(
 ) -> None:
     """Give a collection that is open to crawl so many shards; 1: none. ``told`` hears what takes
     long. ``without_lost``: shards whose folders are gone begin anew, with nothing but seeds."""
-    if not 1 <= shards <= MOST:
-        raise ConfigError(f"a crawl has 1 to {MOST} shards, not {shards}")
     now = count(store)
+    if not 1 <= shards <= MOST or now > MOST:
+        raise ConfigError(f"a crawl has 1 to {MOST} shards, not {max(now, shards)}")
     _tidy(store)
     for shard in range(now) if now > 1 else ():
-        lost = not (folder_of(store.folder, shard) / "collection.db").is_file()
-        if lost and without_lost:
-            told(f"shard {shard} is lost, and begins anew")
-            _begin_anew(store, shard, now)
-        elif lost:
-            raise CollectionCorrupt(_missing(folder_of(store.folder, shard)))
-    if now == shards:
+        if not lost(store, shard):
+            continue
+        if not without_lost:
+            raise CollectionCorrupt(missing(store, shard))
+        told(f"shard {shard} is lost, and begins anew from its seeds")
+        _begin_anew(store, shard, now)
+    moved = now > 1 and store.meta(SUFFIXES) != suffixes()
+    if now == shards and not moved:
         return
+    if moved:
+        told("the list of public suffixes is another one: some hosts move")
     if now > 1:
         told(f"putting {now} shards together")
         join(store)
@@ -64,7 +67,7 @@ def prepare(
 
 
 def split(store: Store, shards: int) -> None:
-    part, whole = store.folder / _PART, store.folder / FOLDER
+    part, whole = store.folder / PART, store.folder / FOLDER
     mark = secrets.token_hex(8)
     with ExitStack() as open_:
         made = []
@@ -87,6 +90,7 @@ def split(store: Store, shards: int) -> None:
     with store.transaction():
         store.set_meta(KEY, str(shards))
         store.set_meta(MARK, mark)
+        store.set_meta(SUFFIXES, suffixes())
         store.begin_gathering(newest)
 
 
@@ -110,7 +114,7 @@ def join(store: Store) -> None:
             store.set_meta("seeds", json.dumps(sorted(seeds)))
             store.set_meta(KEY, "1")
             store.forget_shards()
-    shutil.rmtree(store.folder / FOLDER)
+    remove(store.folder / FOLDER)
 
 
 def leftover(shard: Store, after: int) -> Iterator[Parcel]:
@@ -125,38 +129,42 @@ def opened_shard(store: Store, shard: int) -> Iterator[Store]:
     """A shard's own store, while nobody else has it."""
     place = folder_of(store.folder, shard)
     with _opened(place, store.folder, shard) as found:
-        if found.meta(MARK) != store.meta(MARK):
-            raise CollectionCorrupt(f"{place} belongs to another collection, or to an older one")
+        if not found.meta(MARK) or found.meta(MARK) != store.meta(MARK):
+            raise CollectionCorrupt(strange(place))
         yield found
 
 
 def _begin_anew(store: Store, shard: int, shards: int) -> None:
     """A shard that knows what the collection knows of its hosts, but not which links waited.
 
-    Pages that the collection has are not visited again: they are links that are done.
+    Pages that the collection has are links that are done, but for seeds: their links lead on. It
+    gets its place when it is whole, and after the collection knows of it.
     """
-    place = folder_of(store.folder, shard)
-    place.mkdir(parents=True, exist_ok=True)
+    seeds = set(_listed(store.meta("seeds")))
+    place = store.folder / PART / f"{shard:03d}"
+    place.mkdir(parents=True)
     with _opened(place, store.folder, shard) as made, made.transaction():
         made.set_meta(MARK, store.meta(MARK) or "")
         made.follow(store.followed())
         made.inherit(store, partial(_lives, shard, shards))
         frontier = LinkFrontier(made.log, make("breadth", 1))
         for row in made.visits():
-            frontier.push([Candidate(row.link, row.queued, row.queued)])
+            if row.url not in seeds:
+                frontier.push([Candidate(row.link, row.queued, row.queued)])
         while (done := frontier.pop(float("inf"))) is not None:
             frontier.finish(done, 0.0, 0.0)
         frontier.flush()
         newest = made.newest()
     with store.transaction():
         store.gather_after(shard, newest)
-
-
-def _missing(place: Path) -> str:
-    return (
-        f"{place} is missing: the links that wait there, and what was visited last, are lost with "
-        "it. Put it back, or go on without it: honeyguide crawl NAME --without-lost-shards"
-    )
+    _sync(store.folder / PART)
+    (store.folder / FOLDER).mkdir(exist_ok=True)
+    home = folder_of(store.folder, shard)
+    if home.is_dir():
+        remove_one(home)
+    place.rename(home)
+    _sync(store.folder / FOLDER)
+    (store.folder / PART).rmdir()
 
 
 def _place(shards: int, name: str) -> int:
@@ -174,9 +182,15 @@ def _opened(place: Path, collection: Path, shard: int) -> Store:
 
 def _tidy(store: Store) -> None:
     """What a split or a join left that did not come to its end."""
-    shutil.rmtree(store.folder / _PART, ignore_errors=True)
-    if count(store) == 1 and (store.folder / FOLDER).is_dir():
-        shutil.rmtree(store.folder / FOLDER)
+    remove(store.folder / PART)
+    folder = store.folder / FOLDER
+    if count(store) == 1 and folder.is_dir() and not folder.is_symlink() and crawled(folder):
+        raise CollectionCorrupt(
+            f"{folder} holds a crawl that {store.folder}/collection.db does not know of: it is an "
+            "older one. Put the right one in its place, or move the shards away"
+        )
+    if count(store) == 1:
+        remove(folder)
 
 
 def _deliver(store: Store, made: list[Store]) -> None:
@@ -185,6 +199,8 @@ def _deliver(store: Store, made: list[Store]) -> None:
     frontier = LinkFrontier(store.log, order)
     for shard, each in enumerate(made):
         for to, number, data in each.letters.all():
+            if not 0 <= to < len(made):
+                raise CollectionCorrupt(f"a letter of shard {shard} is for one that is not there")
             if number > made[to].letters.heard().get(shard, 0):
                 frontier.push(Candidate(link, score, score) for score, link in unpack(data))
     frontier.flush()

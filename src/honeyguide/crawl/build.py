@@ -107,8 +107,8 @@ async def opened(
         )
         if store.shards > 1:
             raise StoreError(
-                f"{folder} has {store.shards} shards: crawl it with honeyguide crawl, or put them "
-                "together with honeyguide crawl --shards 1"
+                f"{folder} has {store.shards} shards: crawl it with honeyguide crawl (in Python: "
+                "honeyguide.cluster.crawl.crawl_here), or put them together with --shards 1"
             )
         store.hold_to(settings.topic.threshold)
         store.follow(topics.names(settings))

@@ -32,6 +32,8 @@ class Progress:
     """The newest address under way."""
     next_at: float | None = None
     """When the next host is ready, if links wait."""
+    doing: str = ""
+    """What goes on, where it is not visits."""
     stopping: bool = False
     last_failure: str = ""
     foreign: dict[str, int] = field(default_factory=dict)

@@ -267,7 +267,7 @@ class Ring:
         it has something to decide, or would sleep too long."""
         task = asyncio.current_task()
         assert task is not None
-        del self._tasks[task]
+        self._tasks.pop(task, None)
         if self._trouble is None and self.searches is None and self._sleeps is not None:
             now = self.clock()
             if not self._stops():
@@ -321,6 +321,11 @@ class Ring:
             self.commit_soon()
         self.lessons.visited(visit)
         self._learn()
+
+    def broke(self, error: BaseException) -> None:
+        """Something broke outside that the ring cannot go on with: nothing more is written."""
+        self._trouble = self._trouble or error
+        self._woken.set()
 
     def drop(self) -> None:
         """Break off what is under way, at once: it waits again."""

@@ -57,6 +57,8 @@ class Status(Counts):
     """Visits per second in the last run."""
     strategy: str = ""
     generation: int | None = None
+    shards: int = 1
+    """Processes that it is crawled in."""
     crawler_pid: int | None = None
     """The process that crawls it now."""
     estimate: Estimate | None = None
@@ -88,6 +90,7 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
         rate=_rate(counts, store.meta("run")),
         strategy=settings.crawl.strategy,
         generation=store.live(),
+        shards=store.shards,
         crawler_pid=pid,
         estimate=exhausted.told(store, links or 0, crawled=pid is not None),
         watched=store.watched.counts().get("watched", 0),

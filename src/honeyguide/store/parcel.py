@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from honeyguide.errors import StoreError
 from honeyguide.store.counts import Counted, Tally
 from honeyguide.store.database import Database
 from honeyguide.types import UNASKED
@@ -19,6 +18,10 @@ from honeyguide.types import UNASKED
 _VISITS = "SELECT name FROM pragma_table_info('visits') WHERE name NOT IN ('id', 'host', 'warc')"
 _BELONGINGS = {"texts": "data", "sketches": "keys", "signatures": "data"}
 """Tables with one row a visit, under its number."""
+
+
+_HEAVY = 64_000_000
+"""Bytes of texts in one parcel, unless a single page has more."""
 
 
 class Parcel(NamedTuple):
@@ -43,6 +46,13 @@ def pack(db: Database, after: int, most: int) -> Parcel | None:
     if found is None or found[0] is None:
         return None
     first, last = int(found[0]), int(found[1])
+    heavy = db.one(
+        "SELECT min(visit) FROM (SELECT visit, sum(length(data)) OVER (ORDER BY visit) AS total "
+        "FROM texts WHERE visit BETWEEN ? AND ?) WHERE total > ?",
+        (first, last, _HEAVY),
+    )
+    if heavy is not None and heavy[0] is not None:
+        last = max(first, int(heavy[0]) - 1)
     between = f"BETWEEN {first} AND {last}"
     with _attached(db, None):
         db.run(
@@ -68,7 +78,8 @@ def take(db: Database, tally: Tally, shard: int, parcel: Parcel) -> Taken | None
         if parcel.last <= known:
             return None
         if parcel.first <= known:
-            raise StoreError(f"shard {shard} tells of visits {parcel.first} on: {known} are known")
+            # Asked for twice, and the second answer tells more than the first.
+            parcel = _shortened(db, parcel, known)
         row = db.one("SELECT coalesce(max(id), 0) FROM main.visits")
         base = (int(row[0]) if row else 0) + 1
         shift = base - parcel.first
@@ -83,6 +94,15 @@ def take(db: Database, tally: Tally, shard: int, parcel: Parcel) -> Taken | None
         db.run("INSERT INTO gathered VALUES(?, ?, ?, ?)", (shard, parcel.first, parcel.last, base))
         tally.add(list(_counted(db)))
     return Taken(base, parcel.last + shift)
+
+
+def _shortened(db: Database, parcel: Parcel, known: int) -> Parcel:
+    """Without the visits that are known."""
+    db.run("DELETE FROM parcel.visits WHERE id <= ?", (known,))
+    for table in _BELONGINGS:
+        db.run(f"DELETE FROM parcel.{table} WHERE visit <= ?", (known,))  # noqa: S608
+    row = db.one("SELECT min(id) FROM parcel.visits")
+    return parcel._replace(first=int(row[0]) if row else known + 1)
 
 
 def gathered(db: Database, shard: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 FOLDER = "shards"
 KEY = "shards"
+SUFFIXES = "suffixes"
+"""The list of public suffixes that says what a domain is."""
 MARK = "split"
 """Shards and their collection know each other by it."""
 
@@ -45,6 +48,15 @@ def log_for(store: Store, url: Url) -> Iterator[DiskLog]:
         yield DiskLog(db)
     finally:
         db.close()
+
+
+def strange(folder: Path) -> str:
+    """What is said of a shard that does not fit its collection, and what to do."""
+    return (
+        f"{folder} belongs to another collection, or to an older state of this one. Put the right "
+        f"one in its place; or move it away, and go on without what waited there: "
+        f"honeyguide crawl {shlex.quote(str(folder.parents[1]))} --without-lost-shards"
+    )
 
 
 def count(store: Store) -> int:
@@ -82,7 +94,7 @@ def inherit(db: Database, of: Database, ours: Callable[[str], bool]) -> None:
         ),
     )
     for origin, *rest in of.all("SELECT * FROM robots"):
-        if ours(str(origin).partition("//")[2].partition(":")[0]):
+        if ours(host(f"{origin}/")):
             db.run("INSERT INTO robots VALUES(?, ?, ?, ?)", (origin, *rest))
 
 
