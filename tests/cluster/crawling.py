@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from honeyguide.cluster.away import ends
+from honeyguide.cluster.vault import vault
 from honeyguide.cluster.vault.entry import unpack
 from honeyguide.cluster.vault.log import number_of
 from honeyguide.crawl.create import create
@@ -70,12 +72,10 @@ class Crawl:
         return found
 
     def moved(self, machine: str) -> bool:
-        """Whether what lived there has another owner, which has saved since."""
-        return all(
-            not any(head.by == machine for head in heads)
-            or (heads[-1].by != machine and heads[-1].kind == "segment")
-            for heads in self.heads().values()
-        )
+        """Whether nobody there owns a shard any more, and all owners have saved."""
+        [room] = self.vault.iterdir()
+        found = ends(vault(str(room)), sum(1 for _ in room.glob("shard-*")))
+        return all(end["machine"] != machine and end["kind"] == "segment" for end in found)
 
     def asked(self) -> list[web.Asked]:
         return web.read(self.log)

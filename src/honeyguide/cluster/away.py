@@ -87,7 +87,7 @@ def send_away(store: Store, where: Cluster, told: Told) -> None:
 def bring_home(store: Store, told: Told) -> list[str]:
     """All shards have taken leave: what they are lies here again. Says what is missing."""
     place = vault(room(store, known(store).vault))
-    if not all(end.get("left") for end in ends(place, count(store))):
+    if any(end.get("kind") != "farewell" for end in ends(place, count(store))):
         raise ClusterError(
             f"somebody still has shards of {store.folder}: nothing was brought home. Run the same "
             "command again"
@@ -159,6 +159,6 @@ def ends(place: Vault, shards: int) -> list[dict[str, object]]:
             told.append({})
             continue
         head = unpack(data, names[-1], shard, number_of(names[-1])).head
-        left = head.kind == "farewell"
-        told.append({"machine": head.by, "epoch": head.epoch, "written_at": head.at, "left": left})
+        said = {"machine": head.by, "epoch": head.epoch, "written_at": head.at, "kind": head.kind}
+        told.append(said)
     return told
