@@ -70,7 +70,7 @@ def story(folder: Path, plan: str, seconds: float) -> dict[str, Any]:
         time.sleep(10)
         seen["asked_while_the_command_was_dead_10_s"] = len(crawl.asked()) - before
         command = crawl.start()
-        time.sleep(pause)
+        time.sleep(max(pause, 20))
 
         c.kill()
         seen["machine_killed_until_its_shards_saved_again_s"] = round(

@@ -45,7 +45,9 @@ def test_a_crawl_outlives_machines_and_its_command(tmp_path: Path) -> None:
         assert {row["machine"] for row in told["rows"]} == {"a", "b", "c"}
         assert all(row["answers"] and row["window_s"] == 1.0 for row in told["rows"])
 
+        gathered = len(journal(crawl.folder))
         command = crawl.start()
+        until(lambda: len(journal(crawl.folder)) > gathered, 60, "the command does not come back")
         c.kill()
         until(lambda: crawl.moved("c"), 60, "c's shard stays lost")
         b.cut()
