@@ -2,21 +2,23 @@
 
     python bench/adaptation.py FOLDER
     python bench/adaptation.py FOLDER --strategies hybrid_svm:teacher=none hybrid_svm:teacher=automatic
+    python bench/adaptation.py --seeds 301 302
 
-FOLDER holds recorded webs (docs/how-to/compare.md); they are not part of this project. Interrupted,
-it goes on where it ended. With some strategies only, their tables are printed and no page is
-written.
+FOLDER holds recorded webs (docs/how-to/compare.md); they are not part of this project. Without it,
+only the made webs are crawled. Interrupted, it goes on where it ended. With some strategies or
+some webs only, their tables are printed and no page is written.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import Trial, compare
+from honeyguide.lab.compare import Trial, WebSpec, compare
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.report import report, rule
 
@@ -51,12 +53,25 @@ CRAWLERS = {
     ),
 }
 """The static one first, as its paper has it."""
+SEEDS = (301, 302)
+"""Of the made webs; nothing was chosen or tuned on them."""
+MADE = {
+    "hybrid_svm": ("hybrid_svm:teacher=none", "hybrid_svm:teacher=automatic"),
+    "adaptive_links": (
+        "adaptive_links:teacher=automatic,once=true",
+        "adaptive_links:teacher=automatic",
+        "adaptive_links:teacher=none",
+    ),
+}
+Topics = Sequence[tuple[WebSpec, str, int]]
+"""Web, topic and visits."""
 HEAD = """\
 # What adaptation brings
 
 Made by `python bench/adaptation.py FOLDER` (`make bench-adaptation FOLDER=…`): eight subjects of the
 encyclopedia for schools (300 visits) and the departments' course and student pages (200 visits),
-{draws} draws each, from 3 and from 10 good pages with twice as many others. How it is counted:
+from 3 and from 10 good pages with twice as many others; and the three most frequent topics of made webs
+of 100 hosts (500 visits), from 10 good pages; {draws} draws each. How it is counted:
 [compare](../how-to/compare.md). An interval without 0 is a difference.
 
 - `hybrid_svm` (Iliou et al.): `none` learns from the topic's examples only, `automatic` adds the surest of
@@ -72,35 +87,66 @@ encyclopedia for schools (300 visits) and the departments' course and student pa
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "adaptation")
     parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="of the made webs")
     parser.add_argument("--strategies", nargs="*", default=[])
     parser.add_argument("--workers", type=int, default=0)
     chosen = parser.parse_args()
-    schools, webkb = webs.schools(chosen.folder), webs.webkb(chosen.folder)
-    topics = [(schools, topic, 300) for topic in SUBJECTS]
-    topics += [(webkb, topic, 200) for topic in ("course", "student")]
     out = [HEAD.format(draws=chosen.draws)]
-    for examples in EXAMPLES:
-        for name, known in CRAWLERS.items():
-            variants = [one for one in known if one in chosen.strategies or not chosen.strategies]
-            if len(variants) < 2:
-                continue
-            trials = [
-                Trial(web, topic, variant, draw, budget, examples=examples)
-                for web, topic, budget in topics
-                for draw in range(chosen.draws)
-                for variant in variants
-            ]
-            rows = compare(trials, chosen.results, workers=chosen.workers, done=_tell)
-            found = report(rows, tuple(REFERENCES), variants[0])
-            out.append(f"## `{name}`, {examples} examples\n\n{rule(found.all, found)}\n")
-    if chosen.strategies:
+    if chosen.folder:
+        topics = recorded(chosen.folder)
+        for examples in EXAMPLES:
+            out += _tables(topics, CRAWLERS, examples, chosen, f"{examples} examples")
+    if chosen.seeds:
+        out += _tables(made(chosen.seeds), MADE, 10, chosen, "made webs of many hosts")
+    if chosen.strategies or not chosen.folder or not chosen.seeds:
         sys.stdout.write("\n".join(out[1:]))
         return
     PAGE.write_text("\n".join(out).rstrip() + "\n", "utf-8")
     sys.stdout.write(f"{PAGE}\n")
+
+
+def recorded(folder: Path) -> Topics:
+    """One site each, or the sites of a few departments."""
+    schools, webkb = webs.schools(folder), webs.webkb(folder)
+    return [
+        *((schools, topic, 300) for topic in SUBJECTS),
+        *((webkb, topic, 200) for topic in ("course", "student")),
+    ]
+
+
+def made(seeds: Sequence[int]) -> Topics:
+    """Many sites, as `adaptive_links` was made for; their three most frequent topics each."""
+    return [
+        (web, topic, 500) for web in map(webs.made_hosts, seeds) for topic in webs.frequent(web, 3)
+    ]
+
+
+def _tables(
+    topics: Topics,
+    crawlers: dict[str, tuple[str, ...]],
+    examples: int,
+    chosen: argparse.Namespace,
+    title: str,
+) -> list[str]:
+    """A table for each crawler of which two variants at least are asked for."""
+    out = []
+    for name, known in crawlers.items():
+        variants = [one for one in known if one in chosen.strategies or not chosen.strategies]
+        if len(variants) < 2:
+            continue
+        trials = [
+            Trial(web, topic, variant, draw, budget, examples=examples)
+            for draw in range(chosen.draws)
+            for web, topic, budget in topics
+            for variant in variants
+        ]
+        rows = compare(trials, chosen.results, workers=chosen.workers, done=_tell)
+        found = report(rows, tuple(REFERENCES), variants[0])
+        out.append(f"## `{name}`, {title}\n\n{rule(found.all, found)}\n")
+    return out
 
 
 def _tell(done: int, of: int) -> None:

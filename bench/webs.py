@@ -7,6 +7,7 @@ file in it may have the name of a package.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -49,6 +50,18 @@ def made_small() -> WebSpec:
 
 def made_large() -> WebSpec:
     return WebSpec("made", made="seed=7,pages=100000,hosts=200")
+
+
+def made_hosts(seed: int) -> WebSpec:
+    """A made web of many hosts."""
+    return WebSpec(f"made {seed}", made=f"seed={seed},pages=20000,hosts=100")
+
+
+def frequent(web: WebSpec, most: int) -> list[str]:
+    """The topics of a made web that most of its pages have, the most frequent first."""
+    truth = opened(web).desk.web
+    counts = Counter(label for url in truth.urls() for label in truth.labels(url))
+    return [topic for topic, _ in counts.most_common(most)]
 
 
 def scattered() -> tuple[WebSpec, ...]:

@@ -12,6 +12,7 @@ import pytest
 
 from honeyguide.lab.compare import Result, Trial, WebSpec
 from honeyguide.lab.report import report
+from honeyguide.lab.trials import opened
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -74,3 +75,18 @@ def test_parts_name_parameters_that_exist(house: ModuleType) -> None:
         kind = registry.find(chosen.name)
         made = build(kind, dict(chosen.parameters), "the bench", "strategy.")
         assert type(made) is kind, name
+
+
+def test_the_most_frequent_topics_of_a_made_web(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    webs = import_module("webs")
+    web = WebSpec("made", made="seed=5,pages=600,hosts=20")
+    truth = opened(web).desk.web
+    sizes = {
+        topic: sum(topic in truth.labels(url) for url in truth.urls())
+        for topic in {label for url in truth.urls() for label in truth.labels(url)}
+    }
+    first = webs.frequent(web, 2)
+    assert len(first) == 2
+    assert sizes[first[0]] >= sizes[first[1]] >= max(sizes[t] for t in sizes if t not in first)
+    assert sizes[first[1]] > min(sizes.values())
