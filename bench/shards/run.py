@@ -135,7 +135,7 @@ def crawl(strategy: str, shards: int, log: Path, port: int) -> tuple[Crawl, set[
         if done.returncode:
             raise SystemExit(done.stderr)
         time.sleep(1.5)  # nginx writes its log a moment later
-        told = json.loads(done.stdout).get("messages") or {}
+        told = json.loads(done.stdout).get("exchanged") or {}
     found = list(requests(log, size))
     pages = {
         (one.host, one.path) for one in found if one.status == 200 and "robots" not in one.path

@@ -137,6 +137,8 @@ def crawl(
             "next_at": report.next_at,
             "estimate": asdict(report.estimate),
         }
+        if report.exchanged is not None:
+            facts["exchanged"] = report.exchanged._asdict()
         typer.echo(json.dumps(facts))
     else:
         typer.echo(

@@ -44,6 +44,8 @@ class BorderFrontier:
         self._partition = partition
         self._clock = clock
         self._told: dict[int, int] = {}
+        self.links = 0
+        """Links of this run that others were told of."""
         self._out: defaultdict[int, list[tuple[float, Link]]] = defaultdict(list)
 
     def __len__(self) -> int:
@@ -139,3 +141,4 @@ class BorderFrontier:
             if link.yields is not None:
                 link = link._replace(yields=None)
             self._out[shard].append((candidate.score, link))
+            self.links += 1

@@ -42,7 +42,7 @@ from honeyguide.crawl import exhausted, status
 from honeyguide.crawl.languages import Languages, wanted_of
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Enough, Quota
-from honeyguide.crawl.progress import Progress, Report, Tally
+from honeyguide.crawl.progress import Exchanged, Progress, Report, Tally
 from honeyguide.crawl.rejudge import Rejudge
 from honeyguide.crawl.teaching import kept
 from honeyguide.errors import ClusterError, HoneyguideError
@@ -471,6 +471,11 @@ class Coordinator:
             "; ".join(failures) if not counts.pages else "",
             tuple(warnings),
             exhausted.beside(self.coverage.estimate(waiting), self.store),
+            Exchanged(
+                sum(state.letters for state in self.states.values()),
+                sum(state.letter_bytes for state in self.states.values()),
+                sum(state.letter_links for state in self.states.values()),
+            ),
         )
 
 

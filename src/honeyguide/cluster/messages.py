@@ -175,6 +175,10 @@ class State(_Message, frozen=True):
     last_failure: str = ""
     hopeless: str = ""
     """Nothing but failures was seen: the last ones."""
+    letter_bytes: int = 0
+    """Of the letters that it wrote in this run …"""
+    letter_links: int = 0
+    """… and links in them."""
     unsaved: int = 0
     """On a cluster: visits in its journal that are not in the vault."""
 

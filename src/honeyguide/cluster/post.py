@@ -56,8 +56,8 @@ class Post:
         self._fresh: dict[int, int] = {}
         """Of each shard the last letter that is taken in and not committed."""
         self._answers: dict[int, int] = {}
-        self.written = self.taken = 0
-        """Letters of this run: to others, and from others."""
+        self.written = self.taken = self.bytes = 0
+        """Letters of this run: to others, and from others; and bytes of the first."""
 
     @property
     def settled(self) -> bool:
@@ -80,6 +80,7 @@ class Post:
         self._letters.put(shard, way.written + 1, data)
         way.written += 1
         self.written += 1
+        self.bytes += len(data)
 
     def expects(self, by: int, number: int) -> bool:
         """Whether this letter is the next from there; one that came before is answered again."""

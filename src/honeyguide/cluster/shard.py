@@ -370,6 +370,8 @@ class Shard:
                 wake if wake is not None and wake < inf else None,
                 tally.last_failure(),
                 tally.trouble(),
+                frontier.post.bytes,
+                frontier.links,
                 newest - committed,
             )
         )

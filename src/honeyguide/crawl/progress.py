@@ -6,7 +6,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Self
+from typing import NamedTuple, Self
 
 from honeyguide.config import Settings
 from honeyguide.learning.coverage import Estimate
@@ -53,6 +53,14 @@ class Progress:
 Observer = Callable[[Progress], None]
 
 
+class Exchanged(NamedTuple):
+    """What the shards of a crawl told each other."""
+
+    letters: int
+    bytes: int
+    links: int
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """How a run ended."""
@@ -67,6 +75,8 @@ class Report:
     warnings: tuple[str, ...] = ()
     estimate: Estimate = field(default_factory=Estimate)
     """How much of the topic is found."""
+    exchanged: Exchanged | None = None
+    """None: there was one ring only."""
 
 
 @dataclass
