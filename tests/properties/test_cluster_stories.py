@@ -40,7 +40,7 @@ def clock() -> float:
 class Stage:
     """Implements :class:`honeyguide.cluster.runner.Runner`, and tells a story meanwhile."""
 
-    grace_s = 30.0
+    grace_s, silence_s = 30.0, 1e9
 
     def __init__(self, place: str, scratch: Path, dice: random.Random, accidents: int) -> None:
         self.place, self.scratch, self.dice, self.accidents = place, scratch, dice, accidents

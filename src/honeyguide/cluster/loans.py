@@ -127,6 +127,9 @@ class Loans:
             if now - since > self._lost_s:
                 del self._lent[host]
                 self._own.release(host, now, 0.0)
+        for host, at in list(self._asked.items()):
+            if now - at > self._lost_s:
+                del self._asked[host]  # nobody answered, and nobody here asked again
         for host, (owner, since) in list(self._have.items()):
             if now - since > _UNUSED_S:
                 del self._have[host]
