@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from honeyguide.text.language import LONGEST, Language, language_of
+from honeyguide.text.pieces import BEGINS, outline
 from honeyguide.text.scripts import first, unspaced
 
 _GAP = 2
@@ -69,14 +70,21 @@ class Terms:
 
     def count(self, text: str) -> tuple[Count, int]:
         """What stands in a text, and its length: how many pieces its blanks make."""
+        text = self._ready(text)
+        if self._starts:
+            shape = outline(text)
+            length = -(-shape.count(BEGINS) // self._tongue.per_word)
+
+            def begun(last: int, at: int) -> tuple[int, int]:
+                # The outline has a blank more than the text, in front of it.
+                return shape.count(BEGINS, last + 1, at + 2), shape.rfind(b" ", last + 1, at + 1)
+
+            places = self._search(text, begun)
+            return self._tell((at + n / _PIECE, stem) for at, n, stem in places), length
         # Splitting at blanks is three times faster than looking for letters; the few pieces that
         # hold a term are looked at closely.
-        pieces = self._ready(text).split()
+        pieces = text.split()
         length = -(-len(pieces) // self._tongue.per_word)
-        if self._starts:
-            text = " ".join(pieces)
-            places = self._search(text, " ")
-            return self._tell((at + n / _PIECE, stem) for at, n, stem in places), length
         holds = self._holds
         held = [(at, stems) for at, piece in enumerate(pieces) if (stems := holds[piece])]
         hits = [(at + n / _PIECE, stem) for at, stems in held for n, stem in stems]
@@ -85,9 +93,13 @@ class Terms:
     def _ready(self, text: str) -> str:
         return self._tongue.ready(text, self._known.lone)
 
-    def _search(self, text: str, mark: str) -> Iterator[tuple[int, int, str]]:
-        """Stems of terms in the parts that a mark makes: the part, the words before it in that
-        part, and the stem. For a few terms this is four times faster than going by words."""
+    def _search(
+        self, text: str, begun: Callable[[int, int], tuple[int, int]]
+    ) -> Iterator[tuple[int, int, str]]:
+        """Stems of terms in the parts of a text: the part, the words before it in that part, and
+        the stem. ``begun``: how many parts begin between two places, and where the last does.
+
+        For a few terms this is four times faster than going by words."""
         known, word_at, words_in = self._known, self._word_at, self._words_in
         found: list[tuple[int, str]] = []
         for start in self._starts:
@@ -99,9 +111,9 @@ class Terms:
                 at = text.find(start, at + 1)
         part = before = last = 0
         for at, stem in sorted(found):
-            if marks := text.count(mark, last, at):
-                part, before = part + marks, 0
-                last = text.rfind(mark, last, at)
+            more, begins = begun(last, at)
+            if more:
+                part, before, last = part + more, 0, begins
             before += len(words_in(text, last, at))
             last = at
             yield part, before, stem
@@ -114,7 +126,11 @@ class Terms:
         joined = self._ready(joined)
         if self._starts:
             parts: dict[int, list[tuple[int, str]]] = {}
-            for part, at, stem in self._search(joined, _BREAK):
+
+            def begun(last: int, at: int) -> tuple[int, int]:
+                return joined.count(_BREAK, last, at), joined.rfind(_BREAK, last, at)
+
+            for part, at, stem in self._search(joined, begun):
                 parts.setdefault(part, []).append((at, stem))
             return [self._tell(parts[n]) if n in parts else None for n in range(len(texts))]
         known = self._known
