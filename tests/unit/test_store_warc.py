@@ -65,6 +65,16 @@ def test_digests_are_those_of_the_standard_library() -> None:
         assert warc.digest(data[:2], data[2:]) == f"sha1:{wanted}"
 
 
+def test_what_came_compressed_is_not_compressed_again() -> None:
+    body = "".join(f"{n * n % 9973} words " for n in range(3000)).encode()
+    plain = replace(answer("https://example.org/"), body=body, payload=body)
+    packed = replace(plain, payload=gzip.compress(body, 5))
+    record = warc.response(packed, "sha1:x", "<urn:x>")
+    assert packed.payload in record, "as it came, in a gzip member of its own"
+    assert gzip.decompress(record).endswith(packed.payload + b"\r\n\r\n")
+    assert len(warc.response(plain, "sha1:x", "<urn:x>")) < len(body) / 2
+
+
 def test_a_payload_seen_before_is_referred_to(tmp_path: Path) -> None:
     same = answer("https://other.example.org/", good(1).response.payload)  # type: ignore[union-attr]
     visits = [
