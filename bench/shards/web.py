@@ -18,7 +18,8 @@ from pathlib import Path
 from bench.throughput.run import manuals
 
 ABROAD, NAVIGATION, NEAR = 0.3, 0.5, 10
-_HREF = re.compile(r'(<a\b[^>]*?\bhref\s*=\s*)(?:"[^"]*"|\'[^\']*\')', re.I)
+_HREF = re.compile(r"""(\bhref\s*=\s*)(?:"[^"]*"|'[^']*'|[^\s>]+)""", re.I)
+_LINK = re.compile(r"<(?:link|base|frame|iframe)\b[^>]*>", re.I)
 _PARAGRAPH = re.compile(r"<p\b.*?</p>", re.I | re.S)
 
 
@@ -69,7 +70,7 @@ def make(folder: Path, pages: int, hosts: int, port: int, seed: int = 1) -> Path
                 f'{match[1]}"{"" if goal_host == host else f"http://{goal_host}:{port}"}{address}"'
             )
 
-        text = _HREF.sub(link, text)
+        text = _HREF.sub(link, _LINK.sub("", text))
         rest = "".join(
             f"<a href='http://{h}:{port}/{f'p{p}.html' if p else ''}'>on</a> " for h, p in every
         )
