@@ -15,14 +15,17 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.away import Cluster
+from honeyguide.cluster.away import Cluster, room
 from honeyguide.cluster.crawl import Wish, crawl_with
 from honeyguide.cluster.host import NOTHING, Host
 from honeyguide.cluster.messages import ToCoordinator, ToShard, decode, encode
 from honeyguide.cluster.runner import Hear
 from honeyguide.cluster.shard import Plan
+from honeyguide.cluster.split import prepare
 from honeyguide.cluster.vault.log import steady
 from honeyguide.crawl.collection import Collection
+from honeyguide.crawl.progress import Report
+from honeyguide.store.store import Store
 from tests.end_to_end.crawling import collection, honeyguide, journal
 from tests.end_to_end.politeness_probe import assert_one_at_a_time
 from tests.site.server import Site
@@ -151,14 +154,13 @@ def test_nothing_is_lost(site: Site, tmp_path: Path, seed: int) -> None:
     assert Collection(folder).status().visits == len(web.urls)
 
 
-async def _story(folder, place, wish, tmp_path, dice):  # type: ignore[no-untyped-def]
-    from honeyguide.cluster.away import room
-    from honeyguide.cluster.split import prepare
-    from honeyguide.store.store import Store
-
+async def _story(
+    folder: Path, place: Path, wish: Wish, scratch: Path, dice: random.Random
+) -> tuple[Report, Stage]:
     settings = Collection(folder).settings
     with Store.open(folder, "crawl", settings.store) as store:
         prepare(store, SHARDS, lambda _: None)
         where = room(store, str(place))
-    stage = Stage(where, tmp_path / "machines", dice, accidents=8)
-    return await crawl_with(folder, settings, wish, stage, None), stage
+    stage = Stage(where, scratch / "machines", dice, accidents=8)
+    async with asyncio.timeout(60):  # where something was lost, it may never end
+        return await crawl_with(folder, settings, wish, stage, None), stage
