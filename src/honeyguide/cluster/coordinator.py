@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import cast
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field, replace
 
 from honeyguide import errors
 from honeyguide.cluster.budget import Budget
 from honeyguide.cluster.ending import Ending
+from honeyguide.cluster.gathering import Gathering
+from honeyguide.cluster.learner import Learner
 from honeyguide.cluster.messages import (
     Allot,
     Bundle,
@@ -26,15 +27,11 @@ from honeyguide.cluster.messages import (
     Gathered,
     Kept,
     Probe,
-    Said,
-    Sow,
     State,
     Stop,
-    Taught,
     ToCoordinator,
     ToShard,
 )
-from honeyguide.cluster.partition import shard_of
 from honeyguide.cluster.runner import Lost, Runner
 from honeyguide.cluster.sums import summed
 from honeyguide.config import Settings
@@ -44,43 +41,28 @@ from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Enough, Quota
 from honeyguide.crawl.progress import Exchanged, Progress, Report, Tally
 from honeyguide.crawl.rejudge import Rejudge
-from honeyguide.crawl.teaching import kept
 from honeyguide.errors import ClusterError, HoneyguideError
 from honeyguide.learning.coverage import Coverage
-from honeyguide.learning.school import Lesson
 from honeyguide.protocols import Strategy
-from honeyguide.store.generations import pack
-from honeyguide.store.parcel import Parcel
 from honeyguide.store.store import Store
-from honeyguide.types import Candidate, Failure, FailureKind, Link, Url, Verdict, Visit
-from honeyguide.url import host
+from honeyguide.types import Candidate, Link
 
 _LOOK_S = 0.1
 """It looks up at least this often."""
 _LISTEN_S = 1.0
 """How often people's labels are looked for."""
-_GATHER = 256
-"""So many visits are gathered at once …"""
-_GATHER_S = 0.5
-"""… or after so long."""
-_LOST_S = 60.0
-"""An answer that does not come for so long was lost on the way."""
-_MOST = 4_000
-"""Visits of one parcel."""
-_GRACE_S = 30.0
-"""How long the last lesson may take."""
 
 
 @dataclass
 class Coordinator:
     store: Store
     settings: Settings
-    strategy: Strategy
-    generation: int
-    lessons: Lessons
+    strategy: InitVar[Strategy]
+    generation: InitVar[int]
+    lessons: InitVar[Lessons]
     coverage: Coverage
     enough: Enough
-    languages: Languages | None
+    languages: InitVar[Languages | None]
     runner: Runner
     shards: int
     clock: Callable[[], float] = time.time
@@ -88,28 +70,35 @@ class Coordinator:
     kept: dict[int, Kept] = field(default_factory=dict)
     """On a cluster: how shards stand with the vault."""
 
-    def __post_init__(self) -> None:
+    def __post_init__(
+        self, strategy: Strategy, generation: int, lessons: Lessons, languages: Languages | None
+    ) -> None:
         self._tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
-        told = self.store, self.settings, self._tally, self.coverage, Quota(0), None
-        self._rejudge = Rejudge(*told, self.languages)
+        counted = self.store, self.settings, self._tally, self.coverage, Quota(0), None
+        rejudge = Rejudge(*counted, languages)
+        self._learner = Learner(
+            self.store,
+            self.settings,
+            strategy,
+            generation,
+            lessons,
+            rejudge,
+            self.shards,
+            self._send,
+            self._broke,
+            self.clock,
+        )
+        self._gathering = Gathering(self.store, self.shards, self._send, self.clock)
         self._inbox: deque[ToCoordinator | Lost] = deque()
         self._woken = asyncio.Event()
-        self._gathered = {n: self.store.gathered(n) for n in range(self.shards)}
-        self._asked: dict[int, float] = {}
-        """Shards that were asked for visits and did not answer yet, and since when."""
         self._spoke = dict.fromkeys(range(self.shards), time.monotonic())
         """When each shard last said how it stands."""
-        self._came: dict[int, float] = {}
-        """When their last answer came."""
         self._budget: Budget | None = None
         self._settled: tuple[int, dict[int, State]] = 0, {}
         """When the budget was made: visits that were not gathered, and how shards stood."""
         self._ending = Ending(self.shards)
         self._ended: dict[int, Ended] = {}
-        self._learning: asyncio.Task[Lesson] | None = None
-        self._parent = self.generation
         self._listened = 0.0
-        self._sown: list[Url] = []
         self._reason = ""
         """Why it is over."""
         self._reopened: dict[int, State | None] = {}
@@ -129,7 +118,7 @@ class Coordinator:
 
     def progress(self) -> Progress:
         found = self.states.values()
-        now = summed(found, self._offset(), self.generation, self.enough.asked)
+        now = summed(found, self._offset(), self._learner.generation, self.enough.asked)
         if self._reason:
             return replace(now, doing="finishing: the shards' visits are gathered")
         return now if self._budget else replace(now, doing=f"starting {self.shards} shards")
@@ -148,9 +137,7 @@ class Coordinator:
             reason = await self._turn()
             await self._finish(reason)
         finally:
-            if self._learning is not None:
-                self._learning.cancel()
-                await asyncio.gather(self._learning, return_exceptions=True)
+            await self._learner.aclose()
         if self._trouble is not None:
             raise self._trouble
         return self._report(reason, began)
@@ -165,7 +152,7 @@ class Coordinator:
                 return reason
             if now - self._listened >= _LISTEN_S:
                 self._listened = now
-                self._listen()
+                self._learner.listen()
             self._allot()
             if reason := self._over():
                 return reason
@@ -183,7 +170,8 @@ class Coordinator:
         try:
             while self._inbox:
                 self._take(self._inbox.popleft())
-            self._gather()
+            hurry = bool(self._ended) or self._budget is None
+            self._gathering.ask(self.states, hurry=hurry)
             for n, at in self._spoke.items():
                 if n not in self._ended and time.monotonic() - at > self.runner.silence_s:
                     self._take(Lost(n, f"said nothing for {self.runner.silence_s:.0f} s"))
@@ -227,16 +215,11 @@ class Coordinator:
                 f"the WARC records of {now.lost - before.lost} visits of shard {shard} were lost "
                 f"with {before.machine}"
             )
-        self._asked.pop(shard, None)
+        self._gathering.forget(shard)
         self._ended.pop(shard, None)
         if self._budget is not None:
             self._budget.anew(shard)
-        self._send(shard, Taught(self.generation, self._packed()))
-        labels = self.lessons.all_said()
-        if ours := {url: value for url, value in labels.items() if self._shard(url) == shard}:
-            self._send(shard, Said(ours))
-        if sown := [url for url in self._sown if self._shard(url) == shard]:
-            self._send(shard, Sow(sown))
+        self._learner.again(shard)
         self._send(shard, Probe(self._ending.round))
         if self._reason:
             self._send(shard, Stop(self._reason))
@@ -252,7 +235,7 @@ class Coordinator:
         """Whether all shards are there, and what they did before is gathered."""
         if len(self.states) < self.shards:
             return False
-        if any(self._gathered[n] < state.committed for n, state in self.states.items()):
+        if any(map(self._gathering.behind, self.states.values())):
             return False
         status.begin(self.store, self.store.counts().visits, self.clock())
         limit = self.settings.crawl.pages
@@ -265,8 +248,8 @@ class Coordinator:
         self._budget = Budget(left, self.states)
         self._settled = unsaved, self.states.copy()
         for n, state in self.states.items():
-            if state.generation != self.generation:
-                self._send(n, Taught(self.generation, self._packed()))
+            if state.generation != self._learner.generation:
+                self._send(n, self._learner.taught())
         return True
 
     def _offset(self) -> tuple[int, int, int, int]:
@@ -310,69 +293,25 @@ class Coordinator:
             )
         if self._trouble is not None:
             return
-        if self._rejudge.waiting:
-            # What is known of the topic by now must do, or nothing would have been judged.
-            self.lessons.expect_no_more()
-            self._learn()
-        if self._learning is not None:
-            await asyncio.wait((self._learning,), timeout=_GRACE_S)
+        await self._learner.finish()
         self._note()
 
     def _behind(self) -> bool:
         return any(
-            self._gathered[n] < state.committed
+            self._gathering.behind(state)
             for n, state in self.states.items()
             if not (n in self._ended and self._ended[n].trouble)
         ) and not isinstance(self._trouble, ClusterError)
 
     # -- visits in ---------------------------------------------------------------------------
 
-    def _gather(self) -> None:
-        now, hurry = self.clock(), bool(self._ended) or self._budget is None
-        for n, state in self.states.items():
-            new = state.committed - self._gathered[n]
-            due = hurry or new >= _GATHER or now - self._came.get(n, 0.0) >= _GATHER_S
-            if new > 0 and due and now - self._asked.get(n, 0.0) >= _LOST_S:
-                self._asked[n] = now
-                self._send(n, Gather(self._gathered[n], _MOST))
-
     def _bundle(self, bundle: Bundle) -> None:
-        self._asked.pop(bundle.shard, None)
-        self._came[bundle.shard] = self.clock()
-        if not bundle.data:
-            return
-        parcel = Parcel(bundle.first, bundle.last, bundle.data)
-        taken = self.store.take(bundle.shard, parcel)
-        self._gathered[bundle.shard] = max(self._gathered[bundle.shard], bundle.last)
-        self._send(bundle.shard, Gathered(bundle.last))
-        if taken is None:
-            return
-        for seen in self.store.finds(since=taken.first - 1):
-            self.coverage.count(*seen)
-        self._note()
-        if self.lessons.learns:
-            urls = []
-            for visit in self._visits(taken.first - 1):
-                self._rejudge.visited(visit)
-                self.lessons.visited(visit)
-                urls.append(visit.link.url)
-            self._rejudge.heed(self.lessons.said(urls))
-            self._learn()
-
-    def _visits(self, since: int) -> Iterable[Visit]:
-        """The visits that were just gathered, as far as anybody learns from them."""
-        for row in self.store.visits(since=since):
-            verdict = None if row.verdict is None else Verdict(row.verdict, row.why)
-            if verdict is not None and row.ungated is not None:
-                verdict = verdict._replace(ungated=row.ungated)
-            visit = row.followed(verdict)
-            if row.failure is not None:
-                kind = cast("FailureKind", row.failure)
-                failure = Failure(kind, row.detail, final=bool(row.final))
-                visit = replace(visit, failure=failure)
-            elif row.has_page:
-                visit = replace(visit, page=self.lessons.page(row))
-            yield visit
+        taken = self._gathering.take(bundle)
+        if taken is not None:
+            for seen in self.store.finds(since=taken.first - 1):
+                self.coverage.count(*seen)
+            self._note()
+            self._learner.gathered(taken.first - 1)
 
     def _note(self) -> None:
         """What people see of a crawl that runs."""
@@ -381,55 +320,11 @@ class Coordinator:
             self.store.set_meta("waiting", str(waiting))
             exhausted.keep(self.store, self.coverage)
 
-    # -- generation out ----------------------------------------------------------------------
-
-    def _listen(self) -> None:
-        """Labels, and a generation chosen by hand."""
-        for url in self.lessons.listen():
-            self._sown.append(url)
-            self._send(self._shard(url), Sow([url]))
-        if fresh := self.lessons.fresh():
-            self._rejudge.heed(fresh)
-            for n in {self._shard(url) for url in fresh}:
-                labels = {url: value for url, value in fresh.items() if self._shard(url) == n}
-                self._send(n, Said(labels))
-        if chosen := self.lessons.chosen(self.generation):
-            self._swap(*chosen)
-        self._learn()
-
-    def _learn(self) -> None:
-        if self._learning is None and self.lessons.due():
-            self._parent = self.generation
-            self._learning = asyncio.create_task(self.lessons.learn(self.strategy))
-            self._learning.add_done_callback(self._learned)
-
-    def _learned(self, task: asyncio.Task[Lesson]) -> None:
-        self._learning = None
-        if task.cancelled() or self._trouble is not None:
-            return
-        try:
-            lesson = task.result()
-            if self.generation == self._parent:
-                told = self.lessons.taught, self._parent, self.clock()
-                number = kept(self.store, self.settings, lesson, *told)
-                if number is not None and lesson.strategy is not None:
-                    self._swap(lesson.strategy, number)
-        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
-            self._trouble = error
-        self._woken.set()
-
-    def _swap(self, strategy: Strategy, number: int) -> None:
-        self.strategy, self.generation = strategy, number
-        self._rejudge.anew(strategy, None, self.lessons.said)
-        self._send_all(Taught(number, self._packed()))
-
-    def _packed(self) -> bytes:
-        return pack(self.settings.crawl.strategy, self.strategy)
-
     # -- the rest ----------------------------------------------------------------------------
 
-    def _shard(self, url: Url) -> int:
-        return shard_of(host(url), self.shards)
+    def _broke(self, error: BaseException) -> None:
+        self._trouble = self._trouble or error
+        self._woken.set()
 
     def _send(self, shard: int, message: ToShard) -> None:
         if shard not in self._ended or isinstance(message, Gather | Gathered):
@@ -456,8 +351,7 @@ class Coordinator:
         warnings = dict.fromkeys(
             (
                 *self.store.warnings,
-                *self.lessons.warnings,
-                *self._rejudge.warnings,
+                *self._learner.warnings,
                 *shards,
                 *self._told,
             )
