@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+from abc import ABC, abstractmethod
 
 from honeyguide.cluster import messages
 from honeyguide.cluster.messages import Message
@@ -21,7 +22,7 @@ def framed(to: int, message: Message) -> bytes:
     return frame(to, messages.encode(message))
 
 
-class Frames(asyncio.Protocol):
+class Frames(asyncio.Protocol, ABC):
     """One end of a socket. Whatever arrives is handed on, a frame at a time."""
 
     def __init__(self) -> None:
@@ -31,8 +32,9 @@ class Frames(asyncio.Protocol):
         self._room.set()
         self.closed = asyncio.get_running_loop().create_future()
 
+    @abstractmethod
     def arrived(self, to: int, data: bytes) -> None:
-        raise NotImplementedError
+        """What came, and for whom."""
 
     def send(self, frame: bytes) -> None:
         if self._transport is not None and not self._transport.is_closing():
