@@ -279,7 +279,7 @@ def test_an_older_collection_gets_its_columns(folder: Path) -> None:
         store.label([Label(good(1).link.url, 1.0, "ada")])
     tables = (
         "pages", "versions", "bodies", "watched", "watch_facts", "changes", "outbox", "passes",
-        "searches", "search_results", "asked_for",
+        "searches", "search_results", "asked_for", "letters", "heard", "gathered",
     )  # fmt: skip
     change(folder, "; ".join(f"DROP TABLE {name}" for name in tables))
     change(

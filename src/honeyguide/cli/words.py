@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COMMANDS = (
     "new", "crawl", "status", "explain", "export", "label", "ask", "generations", "judge",
     "train", "classify", "watch", "changes", "diff", "history", "settings", "demo", "lab",
-    "ontology", "queries", "serve", "strategies", "version",
+    "ontology", "cluster", "queries", "serve", "strategies", "version",
 )  # fmt: skip
 _HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
 
