@@ -50,6 +50,7 @@ class Stage:
         self.hosts: dict[int, Host] = {}
         self.lives: dict[int, asyncio.Task[None]] = {}
         self.old: list[asyncio.Task[None]] = []
+        self.gone: list[Host] = []
         self.heard: dict[int, tuple[str, int]] = {}
         self.told: list[str] = []
         self.reader = "1"
@@ -109,14 +110,16 @@ class Stage:
             else:
                 self.told.append(f"shard {shard} is cut off")
                 self.old.append(task)
+                self.gone.append(self.hosts[shard])
             self.open(shard)
 
     async def aclose(self) -> None:
         self.story.cancel()
         await asyncio.gather(self.story, return_exceptions=True)
-        for host in self.hosts.values():
+        # One that was told to stop and then cut off waits for a word that it cannot hear.
+        for host in (*self.hosts.values(), *self.gone):
             host.leave()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             await asyncio.gather(*self.lives.values(), *self.old)
         self.polling.cancel()
         await asyncio.gather(self.polling, return_exceptions=True)
@@ -162,5 +165,5 @@ async def _story(
         prepare(store, SHARDS, lambda _: None)
         where = room(store, str(place))
     stage = Stage(where, scratch / "machines", dice, accidents=8)
-    async with asyncio.timeout(60):  # where something was lost, it may never end
+    async with asyncio.timeout(150):  # where something was lost, it may never end
         return await crawl_with(folder, settings, wish, stage, None), stage
