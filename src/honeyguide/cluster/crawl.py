@@ -88,7 +88,7 @@ def crawl_on(
                 prepare(store, store.shards if shards is None else shards, told)
             mark = store.meta(MARK) or ""
             place = room(store, cluster.vault)
-        except BaseException:
+        except BaseException:  # whatever it is, the connection to Ray must not stay open
             ray.shutdown()
             raise
     try:
