@@ -14,14 +14,19 @@ from honeyguide.cli.words import plain, say
 if TYPE_CHECKING:
     from honeyguide.cluster.standing import Standing
 
-app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Crawls on the machines of a cluster: how they stand."
-)
+app = typer.Typer(cls=Group, no_args_is_help=True)
 
 
 @app.callback()
 def cluster() -> None:
-    """Crawls on the machines of a cluster: how they stand."""
+    """Crawls on the machines of a cluster: how they stand.
+
+    Examples:
+
+    `honeyguide cluster status birds`
+
+    `honeyguide cluster recall birds`
+    """
 
 
 @app.command("status", cls=Command)
