@@ -1,6 +1,6 @@
 """Shards against one ring: pages a second, CPU a page, messages; the same pages, politely.
 
-    python -m bench.shards.run [--pages 8000] [--hosts 200] [--rounds 2] [--shards 1 2 4 8]
+    python -m bench.shards.run [--pages 24000] [--hosts 400] [--rounds 2] [--shards 1 2 4 8]
                                [--strategies breadth honeyguide] [--write]
 
 Each crawl runs to the end of the web in a collection of its own; rounds are interleaved. CPU is user +
@@ -151,8 +151,8 @@ def crawl(strategy: str, shards: int, log: Path, port: int) -> tuple[Crawl, set[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pages", type=int, default=8_000)
-    parser.add_argument("--hosts", type=int, default=200)
+    parser.add_argument("--pages", type=int, default=24_000)
+    parser.add_argument("--hosts", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--shards", type=int, nargs="*", default=[1, 2, 4, 8])
     parser.add_argument("--strategies", nargs="*", default=["breadth", "honeyguide"])

@@ -101,7 +101,7 @@ class CrawlSettings:
     depth: int = 0
     """Follow at most so many links away from a seed; 0: no limit."""
     concurrency: int = 32
-    """Most visits under way at once; fewer when the machine is short of breath."""
+    """Most visits under way at once, in each shard; fewer when the machine is short of breath."""
     patience_s: float = 600.0
     """Stop when no host will be ready for so long; a later run goes on."""
     seed: int = 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from honeyguide.cluster.messages import Heard, Letter
-from honeyguide.cluster.post import AGAIN_S, FULL, WINDOW, Post
+from honeyguide.cluster.post import KEPT, AGAIN_S, FULL, WINDOW, Post
 from honeyguide.store.store import Store
 
 
@@ -85,7 +85,7 @@ def test_every_letter_is_heard_once_and_in_order(tmp_path: Path, seed: int) -> N
             ends[1 - n].write(None, now)
     assert [ends[1].told, ends[0].told] == sent
     assert all(end.post.settled for end in ends)
-    assert not list(ends[0].store.letters.all()), "what was heard is not kept"
+    assert len(list(ends[0].store.letters.all())) < KEPT, "what was heard is not kept for long"
     for end in ends:
         end.store.close()
 

@@ -13,15 +13,17 @@ from honeyguide.cluster.loans import Loans
 from honeyguide.cluster.messages import pack
 from honeyguide.cluster.partition import Partition, shard_of
 from honeyguide.cluster.post import Post
+from honeyguide.crawl.inside import LONG
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.protocols import Rank
 from honeyguide.types import Candidate, Link, Url
 from honeyguide.url import fingerprint
 
-_SIGHTINGS = 3
+SIGHTINGS = 3
 """So often a link to another shard's host is told: where it stands again says little more."""
 _REMEMBERED = 200_000
 """Links of which is known how often they were told."""
+_MEMO = 50_000
 _LETTER = 2_000
 """Most links of one letter."""
 _PAUSE_S = 0.1
@@ -37,13 +39,19 @@ class BorderFrontier:
         post: Post,
         loans: Loans,
         clock: Callable[[], float],
+        sightings: int = SIGHTINGS,
     ) -> None:
+        """``sightings``: how often a link to another shard's host is told; once is enough where
+        links are served in the order in which they were found."""
         self.own = own
         self.post = post
         self.loans = loans
         self._partition = partition
         self._clock = clock
+        self._sightings = sightings
         self._told: dict[int, int] = {}
+        self._known: set[Url] = set()
+        """Links that were told often enough, as far as remembered: most links of most pages."""
         self.links = 0
         """Links of this run that others were told of."""
         self._out: defaultdict[int, list[tuple[float, Link]]] = defaultdict(list)
@@ -68,16 +76,14 @@ class BorderFrontier:
         return self.own.push(near)
 
     def wanted(self, urls: Sequence[Url]) -> list[bool]:
-        owns = self._partition.owns
-        near = [url for url in urls if owns(url)]
-        answers = self.own.wanted(near)
+        known, of, here = self._known, self._partition.of, self._partition.here
+        unsure = [url for url in urls if url not in known]
+        near = {url for url in unsure if of(url) == here}
+        answers = self.own.wanted([url for url in unsure if url in near])
         if len(near) == len(urls):
             return answers
-        found = dict(zip(near, answers, strict=True))
-        told = self._told.get
-        return [
-            found[url] if url in found else told(fingerprint(url), 0) < _SIGHTINGS for url in urls
-        ]
+        rest = iter(answers)
+        return [next(rest) if url in near else self._open(url) for url in urls]
 
     def pop(self, now: float) -> Candidate | None:
         self.loans.lend(now)
@@ -130,12 +136,25 @@ class BorderFrontier:
         self.own.flushed()
         self.post.flushed(self._clock())
 
+    def _open(self, url: Url) -> bool:
+        """Whether another shard is to hear of this link of its own."""
+        if url in self._known:
+            return False
+        if self._told.get(fingerprint(url), 0) < self._sightings:
+            return True
+        if len(url) <= LONG:
+            if len(self._known) >= _MEMO:
+                self._known.clear()
+            self._known.add(url)
+        return False
+
     def _tell(self, shard: int, candidate: Candidate) -> None:
         mark = fingerprint(candidate.link.url)
         times = self._told.get(mark, 0)
-        if times < _SIGHTINGS:
+        if times < self._sightings:
             if len(self._told) >= _REMEMBERED:
                 self._told.clear()
+                self._known.clear()
             self._told[mark] = times + 1
             link = candidate.link
             if link.yields is not None:

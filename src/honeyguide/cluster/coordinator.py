@@ -51,6 +51,8 @@ _LOOK_S = 0.1
 """It looks up at least this often."""
 _LISTEN_S = 1.0
 """How often people's labels are looked for."""
+_NOTE_S = 1.0
+"""How often is written down what people see of a crawl that runs."""
 
 
 @dataclass
@@ -98,7 +100,7 @@ class Coordinator:
         """When the budget was made: visits that were not gathered, and how shards stood."""
         self._ending = Ending(self.shards)
         self._ended: dict[int, Ended] = {}
-        self._listened = 0.0
+        self._listened = self._noted = 0.0
         self._reason = ""
         """Why it is over."""
         self._reopened: dict[int, State | None] = {}
@@ -310,11 +312,13 @@ class Coordinator:
         if taken is not None:
             for seen in self.store.finds(since=taken.first - 1):
                 self.coverage.count(*seen)
-            self._note()
+            if self.clock() - self._noted >= _NOTE_S:
+                self._note()
             self._learner.gathered(taken.first - 1)
 
     def _note(self) -> None:
         """What people see of a crawl that runs."""
+        self._noted = self.clock()
         with self.store.transaction():
             waiting = sum(state.waiting for state in self.states.values())
             self.store.set_meta("waiting", str(waiting))

@@ -9,9 +9,9 @@ from honeyguide.cluster.messages import Bundle, Gather, Gathered, State, ToShard
 from honeyguide.store.parcel import Parcel, Taken
 from honeyguide.store.store import Store
 
-_ENOUGH = 256
+_ENOUGH = 512
 """So many visits are gathered at once …"""
-_OFTEN_S = 0.5
+_OFTEN_S = 1.0
 """… or after so long."""
 _LOST_S = 60.0
 """An answer that does not come for so long was lost on the way."""

@@ -19,6 +19,9 @@ AGAIN_S = 15.0
 FULL = 512
 """Letters that wait for one shard before ours slows down."""
 
+KEPT = 64
+"""Letters that were heard and are dropped together: each time costs the transaction a little."""
+
 
 class _Way:
     """What is under way to one shard."""
@@ -109,10 +112,11 @@ class Post:
         """Inside a transaction: what was heard by us, and by others."""
         for shard, number in self._fresh.items():
             self._letters.hear(shard, number)
-        for shard, way in self._ways.items():
-            if way.heard > way.dropped:
-                self._letters.drop(shard, way.heard)
-                way.dropped = way.heard
+        if sum(way.heard - way.dropped for way in self._ways.values()) >= KEPT:
+            for shard, way in self._ways.items():
+                if way.heard > way.dropped:
+                    self._letters.drop(shard, way.heard)
+                    way.dropped = way.heard
         self._answers, self._fresh = self._fresh, {}
 
     def flushed(self, now: float) -> None:

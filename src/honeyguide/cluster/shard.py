@@ -15,14 +15,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
-from math import ceil, inf
+from math import inf
 from pathlib import Path
 
 import msgspec
 
 from honeyguide import registry
 from honeyguide.cluster import messages
-from honeyguide.cluster.border import BorderFrontier
+from honeyguide.cluster.border import SIGHTINGS, BorderFrontier
 from honeyguide.cluster.keeping import Keeping
 from honeyguide.cluster.loans import Loans
 from honeyguide.cluster.messages import (
@@ -111,8 +111,7 @@ class Shard:
         self._clock = clock
         self._partition = Partition(plan.shard, plan.shards)
         settings = plan.settings
-        together = ceil(settings.crawl.concurrency / plan.shards)
-        self._settings = replace(settings, crawl=replace(settings.crawl, concurrency=together))
+        self._settings = settings
         self._keeping = keeping
         self._enough = Allotment(self._say_soon)
         shelf = Shelf(Path(plan.warc), plan.shard + 1)
@@ -297,7 +296,9 @@ class Shard:
             note = partial(_note_lent, store)
             loans = Loans(here, own, longest, self._send, note, keeping.hold)
             loans.recall(_lent(store), self._clock())
-        self._frontier = BorderFrontier(own, self._partition, post, loans, self._clock)
+        # Where links are served as they were found, the first sighting says it all.
+        often = 1 if self._part.strategy.habits.order == "breadth" else SIGHTINGS
+        self._frontier = BorderFrontier(own, self._partition, post, loans, self._clock, often)
         return self._frontier
 
     def _pack(self, wish: Gather, store: Store) -> None:
