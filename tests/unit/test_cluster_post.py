@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from honeyguide.cluster.messages import Heard, Letter
-from honeyguide.cluster.post import KEPT, AGAIN_S, FULL, WINDOW, Post
+from honeyguide.cluster.post import AGAIN_S, FULL, KEPT, WINDOW, Post
 from honeyguide.store.store import Store
 
 
