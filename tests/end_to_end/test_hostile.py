@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from honeyguide.crawl import turn
 from honeyguide.store.visits import VisitRow
 from tests.end_to_end.crawling import collection, honeyguide, journal
 from tests.site.behaviours import CATALOGUE
 from tests.site.exchange import page
+from tests.site.redirects import redirect
 from tests.site.robots import ROBOTS, mount_robots
 from tests.site.server import Site
 
@@ -83,3 +85,21 @@ def test_every_shape_of_robots_txt_has_an_outcome(site: Site, tmp_path: Path) ->
     told = {row.url for row in journal(tmp_path / "bees")}
     missing = [name for name, url in seeds.items() if url not in told]
     assert not missing, f"no outcome for {missing}"
+
+
+def test_two_robots_txt_that_point_at_each_other_keep_nobody(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "_ROBOTS_WAIT_S", 1.0)
+    hosts = site.addresses[:2]
+    for one, other in (hosts, hosts[::-1]):
+        site.route(one, "/robots.txt", redirect(site.url(other, "/robots.txt")))
+    seeds = [site.url(host, "/") for host in hosts]
+    made = collection(
+        tmp_path / "bees", seeds, crawl={"patience_s": 2}, politeness={"loopback_delay_s": 0.1}
+    )
+    report = made.crawl()
+    assert report.reason.startswith("no host is ready"), report.reason
+    assert {row.failure for row in journal(tmp_path / "bees")} == {"robots"}
+    assert {row.url for row in journal(tmp_path / "bees")} == set(seeds)
+    assert {hit.path for hit in site.log} == {"/robots.txt"}

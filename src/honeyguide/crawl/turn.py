@@ -25,6 +25,8 @@ from honeyguide.url import domain, host, origin
 
 _log = logging.getLogger(__name__)
 
+_ROBOTS_WAIT_S = 60.0
+"""A robots.txt that lies with a host which has no turn for us for so long cannot be had."""
 _ROBOTS_BYTES = 512 * 1024
 _BUGS = 10
 """So many pages in a row that our own code fails on end the run."""
@@ -111,6 +113,8 @@ class Turn:
     """Origins whose sitemaps are on their way."""
     _settled: set[Url] = field(default_factory=set)
     """Addresses that are done, or outside the fence: the same links stand on page after page."""
+    _waiting: dict[str, float] = field(default_factory=dict)
+    """Origins whose robots.txt lies with a host that has no turn for us, and since when."""
 
     async def fetch(self, candidate: Candidate, generation: int) -> Step | Arrived:
         link = candidate.link
@@ -243,7 +247,16 @@ class Turn:
         other = host(target)
         if other != name and (at := self.frontier.take(other, self.clock())):
             # robots.txt moved to another host, which is busy or rests: wait for that one.
-            return Step(rest=at - self.clock(), at=at)
+            now = self.clock()
+            if len(self._waiting) >= _MEMO:
+                self._waiting.clear()
+            if now - self._waiting.setdefault(place, now) <= _ROBOTS_WAIT_S:
+                return Step(rest=at - now, at=at)
+            # Two sites whose robots.txt point at each other would wait for each other for ever.
+            del self._waiting[place]
+            robots.learn(place, FetchError(target, f"{other} has no turn for us"), now)
+            return Step(at=now, robots=robots.dump(place))
+        self._waiting.pop(place, None)
         # An endless number of names is an endless number of robots.txt: they use up the quota.
         self.manners.quota.count(domain(name))
         try:
