@@ -107,8 +107,10 @@ def crawl(
         from honeyguide.cli.serve import show
 
         given = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
-                 "--min-precision": precision, "--shards": shards}  # fmt: skip
+                 "--min-precision": precision, "--shards": shards, "--cluster": cluster,
+                 "--vault": vault}  # fmt: skip
         options = [f"{key}={value}" for key, value in given.items() if value is not None]
+        options += ["--without-lost-shards"] if without_lost else []
         show(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
     collection = Collection(name)
