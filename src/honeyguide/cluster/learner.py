@@ -7,7 +7,6 @@ told all of it again.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -17,8 +16,7 @@ from honeyguide.cluster.partition import shard_of
 from honeyguide.config import Settings
 from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.rejudge import Rejudge
-from honeyguide.crawl.teaching import kept
-from honeyguide.learning.school import Lesson
+from honeyguide.crawl.teaching import Course
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import pack
 from honeyguide.store.store import Store
@@ -41,9 +39,11 @@ class Learner:
     send: Callable[[int, ToShard], None]
     broke: Callable[[BaseException], None]
     clock: Callable[[], float]
-    _learning: asyncio.Task[Lesson] | None = None
-    _parent: int = 0
     _sown: list[Url] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        given = self.store, self.settings, self.lessons, self.clock
+        self._course = Course(*given, self._present, self._swap, self.broke)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ class Learner:
                 self.send(n, Said(self._of(n, fresh)))
         if chosen := self.lessons.chosen(self.generation):
             self._swap(*chosen)
-        self._learn()
+        self._course.go_on()
 
     def gathered(self, since: int) -> None:
         """The visits after that number are in the collection: learn from them."""
@@ -72,7 +72,7 @@ class Learner:
             self.lessons.visited(visit)
             urls.append(visit.link.url)
         self.rejudge.heed(self.lessons.said(urls))
-        self._learn()
+        self._course.go_on()
 
     def taught(self) -> Taught:
         return Taught(self.generation, pack(self.settings.crawl.strategy, self.strategy))
@@ -89,34 +89,14 @@ class Learner:
         """What is known of the topic by now must do, or nothing would have been judged."""
         if self.rejudge.waiting:
             self.lessons.expect_no_more()
-            self._learn()
-        if self._learning is not None:
-            await asyncio.wait((self._learning,), timeout=_GRACE_S)
+            self._course.go_on()
+        await self._course.wait(_GRACE_S)
 
     async def aclose(self) -> None:
-        if self._learning is not None:
-            self._learning.cancel()
-            await asyncio.gather(self._learning, return_exceptions=True)
+        await self._course.aclose()
 
-    def _learn(self) -> None:
-        if self._learning is None and self.lessons.due():
-            self._parent = self.generation
-            self._learning = asyncio.create_task(self.lessons.learn(self.strategy))
-            self._learning.add_done_callback(self._learned)
-
-    def _learned(self, task: asyncio.Task[Lesson]) -> None:
-        self._learning = None
-        if task.cancelled():
-            return
-        try:
-            lesson = task.result()
-            if self.generation == self._parent:
-                told = self.lessons.taught, self._parent, self.clock()
-                number = kept(self.store, self.settings, lesson, *told)
-                if number is not None and lesson.strategy is not None:
-                    self._swap(lesson.strategy, number)
-        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
-            self.broke(error)
+    def _present(self) -> tuple[Strategy, int]:
+        return self.strategy, self.generation
 
     def _swap(self, strategy: Strategy, number: int) -> None:
         self.strategy, self.generation = strategy, number

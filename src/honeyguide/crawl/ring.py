@@ -5,7 +5,7 @@
                └──────── rank ←─────── links  teacher → examples → learn → next generation
 
 It closes in two places only, and both are here: links in (:meth:`Ring._apply`, and what a search
-engine found: :meth:`Ring._search`) and generation in (:meth:`Ring._learned`).
+engine found: :meth:`Ring._search`) and generation in (:meth:`Ring._swap`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from honeyguide.crawl.ranking import rank, revise
 from honeyguide.crawl.rejudge import Rejudge
 from honeyguide.crawl.report import progress, report
 from honeyguide.crawl.stages import Outcome
-from honeyguide.crawl.teaching import kept
+from honeyguide.crawl.teaching import Course
 from honeyguide.crawl.turn import Arrived, Step, Turn
 from honeyguide.learning.coverage import Coverage
-from honeyguide.learning.school import Lesson
 from honeyguide.protocols import Frontier, Rank, Strategy
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link
@@ -84,9 +83,8 @@ class Ring:
         self._tasks: dict[asyncio.Task[None], Candidate] = {}
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._learning: asyncio.Task[Lesson] | None = None
-        self._parent = self.generation
-        """The generation that is being taught."""
+        given = self.store, self.settings, self.lessons, self.clock
+        self._course = Course(*given, self._present, self._swap, self.broke)
         self._listened = 0.0
         self._reason = ""
         self._sleeps: float | None = None
@@ -133,9 +131,8 @@ class Ring:
             if self._rejudge.waiting:
                 # What is known of the topic by now must do, or nothing would have been judged.
                 self.lessons.expect_no_more()
-                self._learn()
-            if self._learning is not None:
-                await asyncio.wait((self._learning,), timeout=_GRACE_S)
+                self._course.go_on()
+            await self._course.wait(_GRACE_S)
         finally:
             await self._abandon(watcher)
             self._commit()
@@ -148,10 +145,9 @@ class Ring:
         if self.searches is not None:
             await self.searches.aclose()
         out = dict(self._tasks)
-        lesson = (self._learning,) if self._learning else ()
-        for task in (watcher, *out, *lesson):
+        for task in (watcher, *out):
             task.cancel()
-        await asyncio.gather(watcher, *out, *lesson, return_exceptions=True)
+        await asyncio.gather(watcher, *out, self._course.aclose(), return_exceptions=True)
         now = self.clock()
         for task, candidate in out.items():
             if task.cancelled():
@@ -320,7 +316,7 @@ class Ring:
         else:
             self.commit_soon()
         self.lessons.visited(visit)
-        self._learn()
+        self._course.go_on()
 
     def broke(self, error: BaseException) -> None:
         """Something broke outside that the ring cannot go on with: nothing more is written."""
@@ -374,7 +370,7 @@ class Ring:
         self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
         if chosen := self.lessons.chosen(self.generation):
             self._swap(*chosen)
-        self._learn()
+        self._course.go_on()
 
     def _settle(self, correct: Callable[[], None]) -> None:
         """Correct what was counted; it must be in the journal."""
@@ -382,28 +378,8 @@ class Ring:
         if self._trouble is None:
             correct()
 
-    def _learn(self) -> None:
-        if self._learning is None and self.lessons.due():
-            self._parent = self.generation
-            self._learning = asyncio.create_task(self.lessons.learn(self.strategy))
-            self._learning.add_done_callback(self._learned)
-
-    def _learned(self, task: asyncio.Task[Lesson]) -> None:
-        """A new generation is swapped in whole, unless the gate held it back."""
-        self._learning = None
-        if task.cancelled() or self._trouble is not None:
-            return
-        try:
-            lesson = task.result()
-            if self.generation != self._parent:
-                return  # somebody chose another generation meanwhile
-            told = self.lessons.taught, self._parent, self.clock()
-            number = kept(self.store, self.settings, lesson, *told)
-            if number is not None and lesson.strategy is not None:
-                self._swap(lesson.strategy, number)
-        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
-            self._trouble = error
-            self._woken.set()
+    def _present(self) -> tuple[Strategy, int] | None:
+        return (self.strategy, self.generation) if self._trouble is None else None
 
     def _swap(self, strategy: Strategy, number: int) -> None:
         """From now on it decides, also about what waits and what could not be judged before."""
