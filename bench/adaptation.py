@@ -42,6 +42,7 @@ CRAWLERS = {
         "hybrid_svm:teacher=automatic",
         "hybrid_svm:teacher=automatic,believes=0",
         "hybrid_svm:teacher=labels",
+        "hybrid_svm:teacher=both",
         "hybrid_svm:teacher=labels,gate=true",
         "hybrid_svm:teacher=none,gate=true",
     ),
