@@ -24,6 +24,7 @@ SIGHTINGS = 3
 _REMEMBERED = 200_000
 """Links of which is known how often they were told."""
 _MEMO = 50_000
+"""Addresses of those that were told often enough: found without looking whose they are."""
 _LETTER = 2_000
 """Most links of one letter."""
 _PAUSE_S = 0.1
