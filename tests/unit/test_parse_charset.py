@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from honeyguide.parse.charset import decode
+from honeyguide.parse.charset import decode, is_utf8
 from tests.unit.parsing import page
 
 TURKISH = "Türkiye'de ığdır şehri çok güzeldir, öğrenciler İstanbul'da çalışıyor. " * 3
@@ -65,3 +67,18 @@ def test_no_nul_and_no_surrogate_is_left():
     everything = got.title + got.text + "".join("".join(map(str, link)) for link in got.links)
     assert "\0" not in everything
     everything.encode()
+
+
+@given(st.one_of(st.text().map(str.encode), st.binary()), st.sampled_from(["", "utf-8", "latin1"]))
+@example(b"\xef\xbb\xbf<p>", "")
+@example(b"<b\0ody>", "utf-8")
+@example(TURKISH.encode() + b"\xff", "utf-8")
+@example(TURKISH.encode("utf-16le"), "utf-16le")
+def test_what_is_called_utf8_is_the_text_to_the_last_byte(body: bytes, label: str):
+    text, charset = decode(body, f"text/html; charset={label}" if label else "")
+    assert not is_utf8(text, charset, body) or text.encode() == body
+
+
+def test_plain_utf8_is_called_so():
+    text, charset = decode(TURKISH.encode())
+    assert is_utf8(text, charset, TURKISH.encode())

@@ -163,6 +163,14 @@ def test_a_large_honest_page_is_left_as_it_is():
     assert bounded(html) == html
 
 
+@pytest.mark.parametrize("letter", ["", "é", "ş", "🐦"])
+def test_bytes_that_came_as_utf8_are_bounded_like_the_text(letter: str):
+    honest = f"<html lang=tr><body class=x>{letter}" + "<p>one <i>two</i> " * 3000
+    for html in (honest, formatting(3000) + honest, "<body a=1>" * 3000 + honest):
+        assert bounded(html, html.encode()) == bounded(html)
+        assert page(html.encode()).text == page(html.encode("utf-16")).text
+
+
 def test_a_tame_page_keeps_its_words():
     comments = "<!--[if IE]><html class=old><![endif]-->" * 5
     html = f"{comments}<html lang=tr><body class=x>{formatting(3000)}" + "<p>one <I>two</I> " * 3000

@@ -21,7 +21,7 @@ _DEFUSED = "x-"
 """Goes before the name of a tag, which then means nothing to the parser."""
 
 _WINDOW = 65_536
-_HARMLESS = 24_000
+HARMLESS = 24_000
 """Characters in which formatting tags cannot do harm, nor in twice as many bodies."""
 _GROWTH = 2_000_000
 """Most elements that formatting tags may add: 250 MB."""
@@ -72,17 +72,20 @@ def _beginnings() -> NDArray[np.uint8]:
 _BEGINNINGS = _beginnings()
 
 
-def bounded(html: str) -> str:
-    """The text, unless a parser would suffer from it: then as much of it as it can take."""
-    if len(html) <= _HARMLESS:
+def bounded(html: str, utf8: bytes = b"") -> str:
+    """The text, unless a parser would suffer from it: then as much of it as it can take.
+
+    ``utf8``: the same text in UTF-8, if somebody has it.
+    """
+    if len(html) <= HARMLESS:
         return html
-    data = html.encode("utf-8", "surrogatepass")
+    data = utf8 or html.encode("utf-8", "surrogatepass")
     letters = np.frombuffer(data, np.uint8)
     opens = letters == ord("<")
     tags = int(np.count_nonzero(opens))
     # Of n tags, half may stay open and half open them all again.
     many = tags * tags > 4 * _GROWTH
-    if not many and len(html) <= 2 * _HARMLESS:
+    if not many and len(html) <= 2 * HARMLESS:
         return html
     return html if tags <= TAGS and _harmless(data, letters, opens, tags, many) else _tamed(html)
 

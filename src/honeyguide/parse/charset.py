@@ -44,6 +44,13 @@ def decode(body: bytes, content_type: str = "", host: str = "") -> tuple[str, st
     return text, charset
 
 
+def is_utf8(text: str, charset: str, body: bytes) -> bool:
+    """Whether the body that was decoded to this text is the text in UTF-8, to the last byte."""
+    if charset != "utf-8" or b"\0" in body or body.startswith(_BOMS[0][0]):
+        return False
+    return "\ufffd" not in text
+
+
 def _decoded(body: bytes, content_type: str, host: str) -> tuple[str, str]:
     for mark, charset in _BOMS:
         if body.startswith(mark):

@@ -33,7 +33,7 @@ _DESCRIPTION = 2_000
 
 
 def read_html(source: Source) -> Page:
-    html = bounded(source.text)
+    html = bounded(source.text, source.utf8)
     tree = parse(html, positions=False)
     tree.remove(_SILENT)
     # Looking for the main text is the dearest step, and giants are rarely prose.

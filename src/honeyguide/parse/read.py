@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.charset import decode
+from honeyguide.parse.bounds import HARMLESS
+from honeyguide.parse.charset import decode, is_utf8
 from honeyguide.parse.directives import from_headers
 from honeyguide.parse.feed import read_feed
 from honeyguide.parse.head import language_tag, linked_canonical
@@ -59,6 +60,7 @@ def read(
         raise ParseError(f"{response.url}: no text ({said or 'no media type'})")
     text, charset = decode(body, content_type, host(response.url))
     kind = _kind(text, media_type, link)
+    sent = text
     if kind not in _LISTS:
         text = text[:html_limit]
     elif link.channel in ("sitemap", "feed"):
@@ -78,6 +80,7 @@ def read(
         outlinks,
         words,
         wanted,
+        body if len(text) > HARMLESS and text == sent and is_utf8(text, charset, body) else b"",
     )
     return _READERS[kind](source)
 

@@ -44,7 +44,7 @@ _SHORT_BASE = 2_000
 _FOLDERS_OWN = re.compile(r"(?:https?://|/|[A-Za-z0-9_.~-]+(?:[/?]|\Z))").match
 _TRIED = 20
 """Texts looked at for every address that is wanted: a page may have a million of them."""
-_MEMO = 1_000
+_MEMO = 3_000
 """Addresses remembered for one folder: pages beside each other share most of their links."""
 
 

@@ -42,6 +42,8 @@ class Source:
     """False: only its links are wanted, with their anchors."""
     wanted: Wanted = all_wanted
     """Asked before more than its address is found out about a link."""
+    utf8: bytes = b""
+    """The text in UTF-8, where it came so; empty: nobody has it."""
 
 
 def collapse(text: str) -> str:
