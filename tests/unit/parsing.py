@@ -30,6 +30,7 @@ def page(
     strip_tracking: bool = True,
     outlinks: int = 500,
     html_limit: int = 10_000_000,
+    words: bool = True,
 ) -> Page:
     return read(
         response(body, media_type, *headers, url=url),
@@ -37,4 +38,5 @@ def page(
         strip_tracking=strip_tracking,
         outlinks=outlinks,
         html_limit=html_limit,
+        words=words,
     )

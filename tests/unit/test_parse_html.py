@@ -152,3 +152,22 @@ def test_xhtml_keeps_cdata_and_survives_closed_scripts():
     assert "a < b & c" in got.text
     assert [link.anchor for link in got.links] == ["x"]
     assert got.media_type == "application/xhtml+xml"
+
+
+@pytest.mark.parametrize("words", [True, False])
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "<script>{}</script>",
+        "<style>{}</style>",
+        "<noscript>{}</noscript>",
+        "<template>{}</template>",
+        "<svg><style>{}</style></svg>",
+        "<svg><script>{}</script></svg><script>1</script>",
+    ],
+)
+def test_what_nobody_sees_is_neither_text_nor_link(hidden: str, words: bool):
+    inside = hidden.format("<a href=/unseen>unseen</a>")
+    got = page(f"<p>seen <a href=/one>one</a>{inside}<a href=/two>two</a>", words=words)
+    assert [link.anchor for link in got.links] == ["one", "two"]
+    assert "unseen" not in got.text

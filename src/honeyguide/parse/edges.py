@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from turbohtml import Document, Element, Text
+from turbohtml import Document, Element, Namespace, Text
 
 from honeyguide.parse.head import language_tag
 from honeyguide.parse.links import Edge
@@ -16,6 +16,8 @@ from honeyguide.types import Url
 
 ASIDE = ("area", "base", "frame", "iframe", "link", "meta")
 """Elements besides ``<a>`` that link, or say something about the page."""
+SILENT = ("script", "style", "noscript", "template")
+"""Elements whose words nobody sees, and whose links nobody means."""
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
 _WORDS = 500
 _REL = 100
@@ -34,7 +36,25 @@ class Parts:
 
 
 def sort(tree: Document, wanted: tuple[str, ...]) -> Parts:
+    """The elements of these names, after all that is silent was taken out of the tree."""
+    parts, silent = _sorted(tree, (*wanted, *SILENT))
+    if any(map(_holds, silent)):
+        tree.remove(",".join(SILENT))
+        return _sorted(tree, wanted)[0]
+    for element in silent:
+        element.extract()
+    return parts
+
+
+def _holds(silent: Element) -> bool:
+    """Whether there may be more than words in it."""
+    return silent.tag in ("noscript", "template") or silent.namespace is not Namespace.HTML
+
+
+def _sorted(tree: Document, wanted: tuple[str, ...]) -> tuple[Parts, list[Element]]:
+    """And those that are silent."""
     parts = Parts()
+    silent: list[Element] = []
     for element in tree.iter_elements(wanted):
         match element.tag:
             case "a":
@@ -47,9 +67,11 @@ def sort(tree: Document, wanted: tuple[str, ...]) -> Parts:
                 parts.frames.append(element)
             case "base":
                 parts.base = parts.base or element.attr("href") or ""
+            case "script" | "style" | "noscript" | "template":
+                silent.append(element)
             case _:
                 parts.blocks.append(element)
-    return parts
+    return parts, silent
 
 
 def edges_of(

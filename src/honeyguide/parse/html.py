@@ -19,7 +19,6 @@ from honeyguide.parse.resolve import Resolver
 from honeyguide.parse.source import TEXT_LIMIT, Source, collapse
 from honeyguide.types import Link, Page, Url
 
-_SILENT = "script,style,noscript,template"
 _FLATTENED = ("caption", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr")
 """The renderer forgets the anchors' places inside these: it gets them as plain blocks."""
 _LINKING = ("a", *ASIDE)
@@ -35,10 +34,9 @@ _DESCRIPTION = 2_000
 def read_html(source: Source) -> Page:
     html = bounded(source.text, source.utf8)
     tree = parse(html, positions=False)
-    tree.remove(_SILENT)
+    parts = sort(tree, _WANTED if source.words else _LINKING)
     # Looking for the main text is the dearest step, and giants are rarely prose.
     main = tree.main_text() if source.words and len(html) <= _GIANT else ""
-    parts = sort(tree, _WANTED if source.words else _LINKING)
     description, directives = _asked(parts.metas, source.directives)
     resolver = Resolver(source, parts.base)
     if source.words:
