@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from pathlib import Path
 
@@ -215,3 +216,26 @@ def test_another_threshold_counts_anew(tmp_path: Path) -> None:
         assert counts.relevant == expected
         assert store.curve()[-1] == (counts.visits, expected)
         assert sum(row.relevant for row in store.hosts()) == expected
+
+
+def test_visits_that_wait_for_nothing_leave_the_loop_its_turns(tmp_path: Path) -> None:
+    barred = [f"http://a.test/no/{n}" for n in range(300)]
+    web = FakeWeb({NOBODY: links(*barred)})
+    web.answers["http://a.test/robots.txt"] = (200, {}, "User-agent: *\nDisallow: /no/\n")
+    at_once = [0]
+    """Visits that ended in the same turn of the loop."""
+
+    def watch(ring: Ring) -> None:
+        plain, loop = ring.frontier.finish, asyncio.get_running_loop()
+
+        def counted(*words: object) -> None:
+            if not at_once[-1]:
+                loop.call_soon(at_once.append, 0)
+            at_once[-1] += 1
+            plain(*words)  # type: ignore[arg-type]
+
+        ring.frontier.finish = counted  # type: ignore[method-assign]
+
+    crawl(tmp_path, web, [NOBODY], meanwhile=watch)
+    assert sum(at_once) == len(barred) + 1
+    assert max(at_once) < 50

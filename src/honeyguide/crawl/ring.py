@@ -48,6 +48,9 @@ _GRACE_S = 5.0
 """How long a stopping ring waits for answers that are under way."""
 _NAP_S = 1.0
 """The ring looks up at least this often, to see whether it is enough."""
+_ROW = 16
+"""Visits of one task, one after the other: a task and a turn of the event loop less for each. Then
+it ends, so that visits that need not wait for anything cannot keep the loop to themselves."""
 _LISTEN_S = 1.0
 """How often people's labels are looked for."""
 _IDLE_S = 5.0
@@ -220,22 +223,25 @@ class Ring:
                 task.add_done_callback(self._ended)
 
     def _start(self, now: float) -> None:
-        """Visits leave the frontier while there is room for them.
+        """Visits leave the frontier while there is room for them."""
+        while (candidate := self._next(now)) is not None:
+            task = asyncio.create_task(self._visit(candidate))
+            self._tasks[task] = candidate
+            task.add_done_callback(self._left)
+
+    def _next(self, now: float) -> Candidate | None:
+        """What is to be visited next, if there is room for it.
 
         A visit takes its place until it is committed, so that a crash repeats no more of them
         than were allowed at once.
         """
-        while self._busy() < self.breath.limit:
-            if not self.enough.room(self.tally.visits + len(self._tasks)):
-                return
-            candidate = self.frontier.pop(now)
-            if candidate is None:
-                return
-            if self.ledger is not None:
-                candidate = candidate._replace(link=self.ledger.told((candidate.link,))[0])
-            task = asyncio.create_task(self._visit(candidate))
-            self._tasks[task] = candidate
-            task.add_done_callback(self._left)
+        room = self._busy() < self.breath.limit
+        if not (room and self.enough.room(self.tally.visits + len(self._tasks))):
+            return None
+        candidate = self.frontier.pop(now)
+        if candidate is not None and self.ledger is not None:
+            candidate = candidate._replace(link=self.ledger.told((candidate.link,))[0])
+        return candidate
 
     def _busy(self) -> int:
         return len(self._tasks) + len(self._batch)
@@ -251,26 +257,36 @@ class Ring:
         if task in self._tasks:
             self._ended(task)
 
-    async def _visit(self, candidate: Candidate) -> None:
-        step = await self.turn.fetch(candidate, self.generation)
-        if isinstance(step, Arrived):
-            step = self.turn.read(candidate, step, self.strategy, self.generation)
-        self._apply(candidate, step)
-        self._follow()
+    async def _visit(self, first: Candidate) -> None:
+        """One visit, and in the same task some of those that follow it."""
+        candidate: Candidate | None = first
+        for left in reversed(range(_ROW)):
+            if candidate is None:
+                return
+            step = await self.turn.fetch(candidate, self.generation)
+            if isinstance(step, Arrived):
+                step = self.turn.read(candidate, step, self.strategy, self.generation)
+            self._apply(candidate, step)
+            candidate = self._follow(goes_on=left > 0)
 
-    def _follow(self) -> None:
-        """A visit is at its end, and others may begin in its place. The loop is woken only where
-        it has something to decide, or would sleep too long."""
+    def _follow(self, goes_on: bool) -> Candidate | None:
+        """A visit is at its end, and others may begin in its place, the first of them in its
+        task if that goes on. The loop is woken only where it has something to decide, or would
+        sleep too long."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.pop(task, None)
+        following = None
         if self._trouble is None and self.searches is None and self._sleeps is not None:
             now = self.clock()
             if not self._stops():
+                if goes_on and (following := self._next(now)) is not None:
+                    self._tasks[task] = following
                 self._start(now)
                 if self._tasks and now + self._pause(now, self._wake(now)) >= self._sleeps:
-                    return
+                    return following
         self._woken.set()
+        return following
 
     def _apply(self, candidate: Candidate, step: Step) -> None:
         """Take a step in: links to the frontier, the visit to the store, all or nothing.
