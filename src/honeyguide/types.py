@@ -119,8 +119,7 @@ class Request:
     """Sent besides our own, without cookies; may hold a key, so never logged, archived or shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """One answer, redirects included: the fetcher never follows them."""
 
     url: Url
@@ -216,8 +215,7 @@ class Copy(NamedTuple):
     exact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """Everything known about one attempt."""
 
     link: Link

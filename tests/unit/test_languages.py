@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -363,7 +362,7 @@ FOREIGN = Visit(
 
 def test_verdicts_of_the_gate_are_no_examples_of_the_topic() -> None:
     assert Automatic().teach(FOREIGN) is None
-    off = replace(FOREIGN, verdict=Verdict(0.0, (), (), 0.1))
+    off = FOREIGN._replace(verdict=Verdict(0.0, (), (), 0.1))
     assert Automatic().teach(off), "off the topic in any language"
     assert Automatic().teach(Visit(FOREIGN.link, 0.0, page=FOREIGN.page, verdict=Verdict(0.0)))
     example = Everything().teach(FOREIGN)

@@ -254,5 +254,5 @@ def test_braves_limits(remaining: str, after: str, wait: float | None) -> None:
     headers = (("X-RateLimit-Remaining", remaining), ("X-RateLimit-Reset", after))
     response = Response(Url("http://a/"), 429, headers, b"", b"", b"", b"", "", 0.0, 0.0)
     assert reset(response, 0.0) == wait
-    told = replace(response, headers=(*headers, ("Retry-After", "30")))
+    told = response._replace(headers=(*headers, ("Retry-After", "30")))
     assert reset(told, 0.0) == 30.0

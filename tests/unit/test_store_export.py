@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +19,10 @@ from tests.unit.store_visits import answer, bad, change, good, records, warc_fil
 @pytest.fixture
 def store(tmp_path: Path):
     sly = good(3, text="=HYPERLINK(1)\nsecond line")
-    sly = replace(sly, link=sly.link._replace(anchor="-1+1"))
-    same = replace(good(5, 0.9), response=good(2).response)
-    moved = replace(
-        Visit(good(6).link, 2.0, response=answer(good(6).link.url, b"", 301)),
-        moved=Url("http://x/"),
-    )
+    sly = sly._replace(link=sly.link._replace(anchor="-1+1"))
+    same = good(5, 0.9)._replace(response=good(2).response)
+    gone = answer(good(6).link.url, b"", 301)
+    moved = Visit(good(6).link, 2.0, response=gone, moved=Url("http://x/"))
     with Store.open(tmp_path / "bees", "crawl") as opened:
         with opened.transaction():
             opened.append([good(1), good(2, 0.1), sly, bad(4), same, moved])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def test_a_visit_comes_back_with_everything(store: Store) -> None:
 
 def test_attempts_at_one_address_stand_side_by_side(store: Store) -> None:
     first = bad(1)
-    second = replace(good(2), link=first.link, tries=2)
+    second = good(2)._replace(link=first.link, tries=2)
     append(store, first)
     append(store, second)
     tries = store.visit(first.link.url)

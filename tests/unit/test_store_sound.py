@@ -125,7 +125,7 @@ def test_a_lie_is_not_relevant(folder: Path) -> None:
 def spoken(number: int, tongue: str, **more: Any) -> Visit:
     visit = good(number, **more)
     assert visit.page is not None
-    return replace(visit, page=replace(visit.page, tongue=tongue))
+    return visit._replace(page=replace(visit.page, tongue=tongue))
 
 
 def test_the_journal_keeps_what_was_heard_and_what_the_gate_took(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ import base64
 import gzip
 import hashlib
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,8 +66,8 @@ def test_digests_are_those_of_the_standard_library() -> None:
 
 def test_what_came_compressed_is_not_compressed_again() -> None:
     body = "".join(f"{n * n % 9973} words " for n in range(3000)).encode()
-    plain = replace(answer("https://example.org/"), body=body, payload=body)
-    packed = replace(plain, payload=gzip.compress(body, 5))
+    plain = answer("https://example.org/")._replace(body=body, payload=body)
+    packed = plain._replace(payload=gzip.compress(body, 5))
     record = warc.response(packed, "sha1:x", "<urn:x>")
     assert packed.payload in record, "as it came, in a gzip member of its own"
     assert gzip.decompress(record).endswith(packed.payload + b"\r\n\r\n")
@@ -79,7 +78,7 @@ def test_a_payload_seen_before_is_referred_to(tmp_path: Path) -> None:
     same = answer("https://other.example.org/", good(1).response.payload)  # type: ignore[union-attr]
     visits = [
         good(1),
-        replace(good(1), at=5.0),
+        good(1)._replace(at=5.0),
         Visit(good(2).link, 6.0, response=same),
         Visit(good(3).link, 7.0, response=answer(good(3).link.url, b"", 302)),
         Visit(good(4).link, 8.0, response=answer(good(4).link.url, b"", 302)),
@@ -212,7 +211,7 @@ def test_heads_that_would_confuse_readers_are_written_anew(tmp_path: Path) -> No
     ]
     hostile = (("X\r\nInjected: 1", "a\r\n\r\nWARC/1.1"), ("", ""), ("Ok", "\x00\ud800é"))
     visits = [
-        replace(good(n), response=answer(f"https://e.org/{n}", b"p%d" % n, head=h, headers=hostile))
+        good(n)._replace(response=answer(f"https://e.org/{n}", b"p%d" % n, head=h, headers=hostile))
         for n, h in enumerate(heads)
     ]
     crawl(tmp_path, *visits)

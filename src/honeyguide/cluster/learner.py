@@ -8,7 +8,7 @@ told all of it again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 from honeyguide.cluster.messages import Said, Sow, Taught, ToShard
@@ -114,9 +114,9 @@ class Learner:
             if row.failure is not None:
                 kind = cast("FailureKind", row.failure)
                 failure = Failure(kind, row.detail, final=bool(row.final))
-                visit = replace(visit, failure=failure)
+                visit = visit._replace(failure=failure)
             elif row.has_page:
-                visit = replace(visit, page=self.lessons.page(row))
+                visit = visit._replace(page=self.lessons.page(row))
             yield visit
 
     def _shard(self, url: Url) -> int:

@@ -7,7 +7,6 @@ The ring tells of every visit and asks now and then; everything else about learn
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from honeyguide import registry
 from honeyguide.config import Settings
@@ -243,7 +242,7 @@ class Lessons:
                 page = self.page(row)
                 if page is not None:
                     followed = row.followed(Verdict(row.verdict, ungated=row.ungated))
-                    yield replace(followed, page=page)
+                    yield followed._replace(page=page)
 
 
 _EVERYTHING = Everything()

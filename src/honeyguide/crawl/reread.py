@@ -5,8 +5,6 @@ The journal keeps a page's words but not its links, which only few strategies le
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from honeyguide.errors import FetchError, ParseError, StoreError
 from honeyguide.fetch.decode import decode
 from honeyguide.parse.read import read
@@ -33,4 +31,4 @@ def _from_record(store: Store, row: VisitRow) -> Page | None:
         return None
     coding = bare.header("content-encoding")
     body = decode(row.url, bare.payload, coding, limit=_BYTES, ratio=_RATIO)
-    return read(replace(bare, body=body), row.link)
+    return read(bare._replace(body=body), row.link)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -97,7 +96,7 @@ class DeskFetcher:
             if not request.truncate:
                 raise TooLarge(request.url, f"more than {limit} bytes")
             cut = response.body[:limit]
-            response = replace(response, body=cut, payload=cut)
+            response = response._replace(body=cut, payload=cut)
         return response
 
     async def aclose(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import IntEnum
 from logging import getLogger
 
@@ -221,7 +221,7 @@ class Book:
         """A page that was discovered goes into the journal and, if it is relevant and there is
         room, on the list; what the list then says of it."""
         store, url, page = self.store, visit.link.url, visit.page
-        visit = replace(visit, copy=store.find_copy(url, page.text if page else ""))
+        visit = visit._replace(copy=store.find_copy(url, page.text if page else ""))
         score = visit.verdict.score if visit.verdict else 0.0
         with store.transaction():
             store.append([visit], self.threshold)
