@@ -38,9 +38,10 @@ class Scope:
         for pattern in self.exclude:
             if pattern.search(url):
                 return f"excluded by the pattern {pattern.pattern!r}"
-        if self.include and not any(pattern.search(url) for pattern in self.include):
-            return "matches none of the include patterns"
-        return ""
+        for pattern in self.include:
+            if pattern.search(url):
+                return ""
+        return "matches none of the include patterns" if self.include else ""
 
 
 def make_scope(

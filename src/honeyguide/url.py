@@ -86,8 +86,9 @@ def host(url: str) -> str:
     return plain.rstrip(".") or plain
 
 
+@lru_cache(maxsize=128)
 def origin(url: str) -> str:
-    """Scheme, host and port: what a robots.txt speaks for."""
+    """Scheme, host and port: what a robots.txt speaks for. Remembered like the host."""
     scheme, _, _ = url.partition("//")
     place = authority(url).rpartition("@")[2]
     name, colon, port = place.partition(":")

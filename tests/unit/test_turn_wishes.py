@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from honeyguide.crawl.turn import _Wishes
@@ -21,10 +21,14 @@ class _Asked:
         return [url == _NEW for url in urls]
 
 
+def _inside(urls: Iterable[Url]) -> list[Url]:
+    return [url for url in urls if url != _OUTSIDE]
+
+
 def test_the_frontier_is_asked_once_and_only_of_what_lies_within_the_fence() -> None:
     frontier = _Asked()
     settled: set[Url] = set()
-    wishes = _Wishes(cast("Frontier", frontier), lambda url: url != _OUTSIDE, settled)
+    wishes = _Wishes(cast("Frontier", frontier), _inside, settled)
     assert set(wishes([_NEW, _OUTSIDE, _DONE])) == {_NEW}
     assert set(wishes([_DONE, _NEW])) == {_NEW}
     assert frontier.urls == [_NEW, _DONE]
@@ -33,6 +37,6 @@ def test_the_frontier_is_asked_once_and_only_of_what_lies_within_the_fence() -> 
 
 def test_of_what_is_settled_nobody_is_asked_again() -> None:
     frontier = _Asked()
-    wishes = _Wishes(cast("Frontier", frontier), lambda _: not frontier.urls, {_NEW})
+    wishes = _Wishes(cast("Frontier", frontier), list, {_NEW})
     assert not wishes([_NEW, _NEW])
     assert not frontier.urls

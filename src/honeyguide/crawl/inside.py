@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from honeyguide.scope import Fence
@@ -26,3 +27,8 @@ class Inside:
             if len(url) <= LONG:
                 self._known[url] = inside
         return inside
+
+    def of(self, urls: Iterable[Url]) -> list[Url]:
+        """Those of them that lie within."""
+        known = self._known.get
+        return [url for url in urls if known(url) or (known(url) is None and self(url))]

@@ -56,12 +56,13 @@ class Manners:
             return Permit("unavailable", rules, "robots.txt cannot be had")
         if not rules.allows(url):
             return Permit("forbidden", rules, "robots.txt forbids it")
-        if self.slow(rules):
-            return Permit("unavailable", rules, self.slow(rules), rules.expires)
-        if rules.crawl_delay is not None and now < self.began + rules.crawl_delay:
-            # The run before this one may have asked the host a moment ago.
+        if rules.crawl_delay is not None:
+            if slow := self.slow(rules):
+                return Permit("unavailable", rules, slow, rules.expires)
             until = self.began + rules.crawl_delay
-            return Permit("later", rules, "it rests since the last run", until)
+            if now < until:
+                # The run before this one may have asked the host a moment ago.
+                return Permit("later", rules, "it rests since the last run", until)
         self._open[name] = place
         return Permit("go", rules)
 

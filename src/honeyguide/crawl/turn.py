@@ -7,7 +7,7 @@ A turn may also go to the host's robots.txt, or come to nothing. Whatever it was
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -75,7 +75,10 @@ class _Wishes:
     __slots__ = ("_asked", "_frontier", "_inside", "_settled", "_wanted")
 
     def __init__(
-        self, frontier: Frontier, inside: Callable[[Url], bool], settled: set[Url]
+        self,
+        frontier: Frontier,
+        inside: Callable[[Iterable[Url]], list[Url]],
+        settled: set[Url],
     ) -> None:
         self._frontier = frontier
         self._inside = inside
@@ -87,7 +90,7 @@ class _Wishes:
         if new := set(urls).difference(self._settled).difference(self._asked):
             self._asked |= new
             # In the order of the page: where a site has room for some only, the first have it.
-            inside = [url for url in dict.fromkeys(urls) if url in new and self._inside(url)]
+            inside = self._inside(url for url in dict.fromkeys(urls) if url in new)
             self._settled.update(url for url in new.difference(inside) if len(url) <= LONG)
             wants = self._frontier.wanted(inside)
             self._wanted.update(url for url, wanted in zip(inside, wants, strict=True) if wanted)
@@ -139,7 +142,7 @@ class Turn:
         name, now = host(candidate.link.url), self.clock()
         streak = self.manners.streaks.after(name, response.status)
         try:
-            wishes = _Wishes(self.frontier, self.stages.inside, self._settled)
+            wishes = _Wishes(self.frontier, self.stages.inside.of, self._settled)
             outcome = self.stages.answer(
                 candidate, response, strategy, now, streak, generation, wishes
             )

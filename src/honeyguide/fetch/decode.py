@@ -82,6 +82,8 @@ def _most(limit: int, ratio: float, sent: int) -> int:
 
 
 def _names(url: str, coding: str) -> list[str]:
+    if coding in _CODECS:  # as nearly always
+        return [coding]
     names = [name for part in coding.lower().split(",") if (name := part.strip())]
     if len(names) > _CODINGS:
         raise ProtocolError(url, f"more than {_CODINGS} content codings")

@@ -38,6 +38,11 @@ class Head:
                 return value
         return ""
 
+    def all(self, name: str) -> list[str]:
+        """The values of every header of that name, which is in lower case."""
+        length = len(name)
+        return [value for key, value in self.headers if len(key) == length and key.lower() == name]
+
     def archived(self, length: int) -> bytes:
         """The head as bytes that fit a payload of this length with its transfer coding undone.
 
@@ -61,8 +66,10 @@ class Head:
 
 def read(url: str, received: list[bytes]) -> Head:
     """The last head among the header lines that came in; raises FetchError."""
-    starts = [n for n, line in enumerate(received) if line.startswith(b"HTTP/")]
-    lines = received[starts[-1] :] if starts else received[:]
+    lines, whole = received[:], b"".join(received)
+    if whole.find(b"HTTP/", 1) > 0:  # perhaps others came before it
+        starts = [n for n, line in enumerate(received) if line.startswith(b"HTTP/")]
+        lines = received[starts[-1] :] if starts else lines
     try:
         end = lines.index(b"\r\n")
     except ValueError:
@@ -72,7 +79,7 @@ def read(url: str, received: list[bytes]) -> Head:
     del lines[end:]
     if not lines or (match := _STATUS.match(lines[0])) is None:
         raise ProtocolError(url, "the answer has no status line")
-    if len(lines) > HEADERS + 1 or sum(map(len, received)) > BYTES:
+    if len(lines) > HEADERS + 1 or len(whole) > BYTES:
         raise ProtocolError(url, "the answer's head is too large")
     headers: list[tuple[str, str]] = []
     for line in lines[1:]:

@@ -114,10 +114,8 @@ class CurlFetcher:
             lambda head: self._room(request, head),
         )
         head, payload, kept = arrived.head, arrived.payload, self._archives
-        if self._settings.cookies and not private:
-            cookies = [value for name, value in head.headers if name.lower() == "set-cookie"]
-            if cookies:
-                self._jar.learn(url, cookies, started)
+        if self._settings.cookies and not private and (cookies := head.all("set-cookie")):
+            self._jar.learn(url, cookies, started)
         return Response(
             url=url,
             status=head.status,

@@ -86,6 +86,8 @@ class LinkFrontier:
         if len(some := self._rerank.next(self._rows)):
             self._rescore(some, self._texts.links(some), self._rerank.rank)
         batch = list(candidates)
+        if not batch:
+            return 0
         prints = [fingerprint(candidate.link.url) for candidate in batch]
         new: dict[int, Candidate] = {}
         again: list[tuple[int, float]] = []
