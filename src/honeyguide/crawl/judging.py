@@ -63,6 +63,7 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
 
     Nobody may crawl meanwhile. Interrupted, it leaves whole batches, old or new.
     """
+    from honeyguide.crawl import exhausted
     from honeyguide.crawl.languages import judged, languages_of
     from honeyguide.crawl.rejudge import overrule
 
@@ -93,5 +94,6 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
         finally:
             with store.transaction():
                 store.recount(threshold)
+                exhausted.keep(store, exhausted.recall(store))
             after = overrule(store, settings)
         return Judged(live, pages, before, after)
