@@ -61,6 +61,8 @@ class Yields(NamedTuple):
     """How little the pages that it stands on resemble pages that were read before them."""
     alike: float = 0.0
     """How much its anchor and the key words of its page are the topic's: a cosine."""
+    beside: float = 0.1
+    """What came of the links that stand beside it, the nearest counting most."""
 
 
 class Link(NamedTuple):

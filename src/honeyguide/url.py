@@ -66,8 +66,7 @@ def untracked(url: Url) -> Url:
 
 def authority(url: str) -> str:
     """``user@host:port`` of a canonical address."""
-    start = url.index("//") + 2
-    return url[start : url.index("/", start)]
+    return url.split("/", 3)[2]
 
 
 @lru_cache(maxsize=128)

@@ -213,6 +213,33 @@ def test_labels_reach_all_shards(site: Site, tmp_path: Path) -> None:
     assert {row.warc for row in journal(folder) if row.warc}
 
 
+def test_shards_count_what_came_of_neighbours(site: Site, tmp_path: Path) -> None:
+    """Files that are given as examples lie with the collection, not with its shards."""
+    folder, hosts = tmp_path / "bees", site.addresses[:HOSTS]
+    weave(site, hosts, pages=40)
+    (tmp_path / "good.html").write_text("<title>hives</title><p>" + "honey bee hive comb " * 20)
+    create(
+        folder,
+        seeds=[site.url(hosts[0], "/")],
+        contact="tester@example.org",
+        keywords=["honey", "bee", "hive"],
+        good_files=[str(tmp_path / "good.html")],
+        strategy="honeyguide",
+        pages=150,
+        fetch={"private_addresses": True},
+        politeness={"loopback_delay_s": 0.0},
+    )
+    for pages in (100, 150):
+        done = honeyguide("crawl", folder, "--shards", 2, "-n", pages, "--json")
+        assert done.returncode == 0, done.stderr
+    told = {}
+    for row in journal(folder):
+        if row.link.yields is not None:
+            told.setdefault(_shard(row.url), []).append(row.link.yields.beside)
+    assert set(told) == {0, 1}
+    assert all(len(set(beside)) > 5 for beside in told.values()), "it is known in both"
+
+
 def test_explain_finds_what_waits_in_a_shard(site: Site, tmp_path: Path) -> None:
     folder = tmp_path / "bees"
     wanted = _bees(site, folder)

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.crawl import ledger as module
+from honeyguide.crawl.given import Given
 from honeyguide.crawl.ledger import Ledger
-from honeyguide.types import Copy, Failure, Link, Url, Verdict, Visit, Yields
+from honeyguide.types import Copy, Failure, Link, Page, Url, Verdict, Visit, Yields
 
 HUB = Link(Url("http://a.org/hub"), source=Url("http://a.org/"), parent=0.9)
 
@@ -42,7 +43,7 @@ def test_siblings_of_a_good_page_are_lifted() -> None:
     assert after.siblings > before.siblings
     assert after.group > before.group
     assert after.host > before.host
-    assert ledger.touched() == [children[2].url, children[3].url], "those that still wait"
+    assert set(ledger.touched()) == {children[2].url, children[3].url}, "those that still wait"
     assert ledger.touched() == [], "told once"
 
 
@@ -72,7 +73,25 @@ def test_parents_are_counted_and_averaged() -> None:
     ledger.found(HUB, 0.9, [target])
     ledger.found(other, 0.1, [target])
     found = yields(ledger, target)
-    assert (found.best, found.relevant, round(found.parents, 6)) == (0.9, 1, 0.5)
+    assert (found.best, found.relevant, round(found.parents, 6)) == (0.9, 1, 0.4)
+
+
+def test_judged_pages_tell_of_links_before_any_is_followed() -> None:
+    good, bad = Url("http://a.org/good"), Url("http://a.org/bad")
+    target, known = link("x"), link("good")
+    shown = Page(good, links=(target,)), Page(bad, links=(link("y"),))
+    plain, ledger = Ledger(0.5), Ledger(0.5, given=Given({good: 1.0, bad: 0.0}, shown))
+    for one in (plain, ledger):
+        one.found(HUB, 0.2, [target, known, link("y")])
+    before, told = yields(plain, target), yields(ledger, target)
+    assert told.siblings > before.siblings, "a page that links to a good one"
+    assert told.surprise > before.surprise
+    assert told.beside > before.beside
+    assert told.parents > before.parents, "a good page links to it"
+    assert yields(ledger, link("y")).parents < yields(plain, link("y")).parents
+    followed(ledger, known, 0.0)
+    after = yields(ledger, target)
+    assert (after.beside, after.siblings) >= (told.beside, before.siblings), "people know better"
 
 
 def test_steps_since_the_last_relevant_page() -> None:
@@ -136,7 +155,7 @@ def test_yields_are_chances(steps: list[tuple[int, int, float, bool]]) -> None:
             assert known.relevant >= 0
             assert known.barren >= 0
             assert known.visits == ledger.visits
-            assert abs(known.surprise) <= module._FAR
+            assert abs(known.surprise) <= module.FAR
 
 
 def _promised(ledger: Ledger, one: Link, score: float, came: float) -> None:
@@ -203,3 +222,17 @@ def test_a_thousand_good_visits_buy_no_endless_trust() -> None:
     assert follow(children[1_000], 0.95) > 0.9
     expected = [follow(child, 0.0) for child in children[1_001:1_030]]
     assert expected[-1] < 0.5, "after 1,000 good ones as soon as after ten"
+
+
+def test_a_page_that_is_judged_again_stands_as_it_stood() -> None:
+    ledger = Ledger(0.5)
+    children = [link(str(n)) for n in range(4)]
+    ledger.found(HUB, 0.2, children, Page(HUB.url, links=tuple(children)))
+    followed(ledger, children[1], 1.0)
+    before = yields(ledger, children[0])
+    ledger.found(HUB, 0.9, [children[0], children[2], children[3]])
+    assert yields(ledger, children[0]).beside == before.beside, "counted once"
+    followed(ledger, children[3], 0.0)
+    far, near = yields(ledger, children[0]), yields(ledger, children[2])
+    assert far.beside < before.beside
+    assert far.beside > near.beside, "three places away, not two"

@@ -103,3 +103,12 @@ def test_a_site_cannot_praise_its_own_link_without_end() -> None:
 def test_damaged_generations_are_refused(damage: dict[str, object]) -> None:
     with pytest.raises(ModelError):
         replace(Honeyguide(keywords=("owl",)), **damage)  # type: ignore[arg-type]
+
+
+def test_yields_that_were_kept_before_neighbours_counted_are_read() -> None:
+    old = json.dumps(json.loads(pack_yields(SOUND))[:-1])
+    assert unpack_yields(old) == SOUND
+    assert SOUND.beside == 0.1, "as if nothing were known of its neighbours"
+    near = SOUND._replace(beside=0.7)
+    assert unpack_yields(pack_yields(near)) == near
+    assert unpack_yields(pack_yields(SOUND._replace(beside=1.7))) is None

@@ -161,6 +161,21 @@ def test_a_damaged_generation_is_refused(taught: Honeyguide) -> None:
         replace(taught, sign_names="a owl", sign_weights=None)
 
 
+def test_what_was_learned_before_neighbours_counted_is_kept(taught: Honeyguide) -> None:
+    old = replace(taught, moved=tuple(0.1 for _ in PRIOR[:-1]))
+    assert old.moved[-1] == 0.0
+    with pytest.raises(ModelError):
+        replace(taught, moved=tuple(0.1 for _ in PRIOR[:-2]))
+
+
+def test_links_beside_good_ones_are_lifted(taught: Honeyguide) -> None:
+    link = Link(Url("http://a.org/x"), Url("http://a.org/"), yields=PLAIN)
+    good = link._replace(yields=PLAIN._replace(beside=0.8))
+    assert taught.rank((good,)) > taught.rank((link,))
+    assert any("beside" in reason.what for reason in taught.explain(good))
+    assert not any("beside" in reason.what for reason in taught.explain(link))
+
+
 def test_the_prior_has_a_reason_for_every_sign() -> None:
     assert len(PRIOR) == len(Evidence._fields)
     assert min(PRIOR.anchor, PRIOR.siblings, PRIOR.parents + PRIOR.best) > 0

@@ -17,17 +17,15 @@ from honeyguide.crawl import topics
 from honeyguide.crawl.chosen import fence_of, seeds_of, strategy_of
 from honeyguide.crawl.exhausted import Exhausted, recall
 from honeyguide.crawl.languages import Languages, languages_of, notes
-from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.live import live
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.part import Part, Teaching
 from honeyguide.crawl.ranking import rank
+from honeyguide.crawl.recalled import ledger_of, sources_of
 from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.sources import Sources
 from honeyguide.crawl.stages import Stages
-from honeyguide.crawl.standing import Standing
 from honeyguide.crawl.turn import Turn
 from honeyguide.crawl.tutors import Tutors
 from honeyguide.errors import ConfigError, StoreError
@@ -40,27 +38,17 @@ from honeyguide.learning.apart import Apart, Here
 from honeyguide.learning.coverage import Coverage
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
-from honeyguide.text.profile import Profile
 from honeyguide.types import (
-    UNASKED,
     Candidate,
     Example,
     Link,
     Request,
     Url,
-    Verdict,
 )
 from honeyguide.url import domain
 
 if TYPE_CHECKING:
     from honeyguide.seeds.engine import Engine
-
-_RECALLED = 20_000
-"""Newest visits that a resumed crawl counts again …"""
-_REREAD = 1_000
-"""… and of which it reads the pages, for a strategy that asks about their words."""
-_FRESH = 1_000
-"""Newest visits that still say what a source of links is worth."""
 
 
 @asynccontextmanager
@@ -126,8 +114,11 @@ async def opened(
         own = _frontier(store, settings, strategy, clock(), languages)
         frontier: Frontier = own if part is None else part.border(own, store)
         habits = strategy.habits
-        ledger = _ledger(store, settings, habits.standing) if habits.yields else None
-        sources = None if engine is None else _sources(store, settings)
+        # Files lie with the collection, and its learner reads them; a shard's folder has none.
+        files = topics.files(folder, settings) if part is None else ()
+        given, said = (*examples, *files), topics.best(settings)
+        ledger = ledger_of(store, settings, habits.standing, given, said) if habits.yields else None
+        sources = None if engine is None else sources_of(store, settings)
         if languages is not None:
             languages.recall(store)
         if (fresh or generation) and len(frontier):
@@ -135,7 +126,6 @@ async def opened(
             frontier.rerank(partial(rank, strategy, ledger, languages=languages, sources=sources))
         manners, coverage = _manners(store, settings, clock()), recall(store)
         stages = Stages(settings, fence, store.find_copy, words, languages)
-        given, said = (*examples, *topics.files(folder, settings)), topics.best(settings)
         lessons: Teaching
         if part is not None:
             lessons = part.lessons
@@ -240,36 +230,6 @@ def _frontier(
         site_hosts=settings.scope.hosts_per_domain,
         site_busy=polite.domain_hosts,
     )
-
-
-def _ledger(store: Store, settings: Settings, standing: bool) -> Ledger:
-    """What earlier runs found out about links, as far as the journal tells."""
-    newest = store.counts().visits
-    ledger = Ledger(settings.topic.threshold, _standing(settings) if standing else None)
-    for row in store.visits(since=max(0, newest - _RECALLED)):
-        if row.status is not None or row.failure not in UNASKED:
-            ledger.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
-            if row.has_page:
-                page = store.page_of(row) if standing and row.id > newest - _REREAD else None
-                worth = row.topical if settings.language.predict else row.verdict
-                ledger.found(row.link, worth or 0.0, (), page)
-    return ledger
-
-
-def _sources(store: Store, settings: Settings) -> Sources:
-    """What earlier runs got from links, sitemaps and searches."""
-    sources = Sources(settings.crawl.seed)
-    for row in store.visits(since=max(0, store.counts().visits - _FRESH)):
-        if row.failure is None:
-            sources.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
-    return sources
-
-
-def _standing(settings: Settings) -> Standing:
-    language = settings.topic.spoken
-    stated = [one.topic for one in topics.each(settings)]
-    profiles = [Profile(topic.keywords, topic.description, language) for topic in stated]
-    return Standing(profiles, language)
 
 
 def _manners(store: Store, settings: Settings, now: float) -> Manners:

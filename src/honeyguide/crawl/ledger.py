@@ -18,17 +18,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from honeyguide.crawl.beside import Beside
+from honeyguide.crawl.given import UNNAMED, Given
+from honeyguide.crawl.met import HOPE, Met
+from honeyguide.crawl.observed import FAR, PULL, Observed, correct
 from honeyguide.crawl.standing import Standing
 from honeyguide.types import Link, Page, Url, Visit, Yields
 from honeyguide.url import authority
 
 K = TypeVar("K")
+_Place = tuple[float, float, float]
 _Family = tuple[float, float, int]
+_Host = tuple[float, float, dict[str, _Place], dict[tuple[Url | None, ...], _Family]]
+"""What came of a host's links and how many these were; of its places; and of the pages that its
+links stand on: most links share both with others."""
 
-_PULL = 2.0
-"""What the wider circle counts for, in observations."""
-_FADE = 0.98
-"""What an observation still counts for when the next one comes: the web, and the topic, move."""
+
 _HOPE = 0.1
 """What links are thought to yield before any was followed; worth …"""
 _HOPES = 5.0
@@ -36,10 +41,9 @@ _HOPES = 5.0
 _DOUBTS = 1.0, 0.5, 0.5
 """How far the links of a page, of a place and of a host may be from what is expected of any, in
 log-odds: the variance before anything is known."""
-_SURE = 0.02
-"""Nothing is expected more surely than this, nor less."""
-_FAR = 4.0
-"""Most log-odds that a surprise adds."""
+_WARY = 0.2
+"""One page more than those that a link stands on is thought to, worth so much: many of its kind say
+more than one."""
 _SOURCES = 8
 """Pages that a waiting link is remembered to stand on."""
 _PAGES = 20_000
@@ -56,40 +60,7 @@ _TOUCHED = 30
 """Links that are ranked anew at a time."""
 
 
-class _Yield:
-    """Observations that fade, and by how much they surprised."""
-
-    __slots__ = ("count", "doubt", "good", "lift", "most")
-
-    def __init__(self, good: float = 0.0, count: float = 0.0, doubt: float = 0.0) -> None:
-        self.good = good
-        self.count = count
-        self.lift = 0.0
-        """Log-odds to add to what is expected …"""
-        self.doubt = self.most = doubt
-        """… and its variance, which is never more than at first."""
-
-    def add(self, value: float) -> None:
-        self.good = _FADE * self.good + value
-        self.count = _FADE * self.count + 1
-
-    def mean(self, wider: float) -> float:
-        return (self.good + _PULL * wider) / (self.count + _PULL)
-
-
-def _correct(parts: Sequence[tuple[_Yield, float]], expected: float, value: float) -> None:
-    """Share a surprise out among those who had a part in it, by how little is known of each."""
-    expected = min(max(expected, _SURE), 1 - _SURE)
-    slope = expected * (1 - expected)
-    doubt = 1 / slope + sum(share * share * part.doubt for part, share in parts)
-    for part, share in parts:
-        gain = share * part.doubt / doubt
-        part.lift = min(max(part.lift + gain * (value - expected) / slope, -_FAR), _FAR)
-        # Nothing is for ever: who has been good a thousand times may still disappoint.
-        part.doubt = min(part.most, (1 - gain * share) * part.doubt / _FADE)
-
-
-_NOTHING = _Yield()
+_NOTHING = Observed()
 
 
 @dataclass(slots=True)
@@ -99,39 +70,38 @@ class _Page:
     verdict: float
     barren: int
     children: list[Url] = field(default_factory=list)
-    found: _Yield = field(default_factory=lambda: _Yield(doubt=_DOUBTS[0]))
-
-
-@dataclass(slots=True)
-class _Met:
-    """A waiting link, and where it was met."""
-
-    sources: list[Url] = field(default_factory=list)
-    count: int = 0
-    total: float = 0.0
-    best: float = 0.0
-    relevant: int = 0
-    barren: int = 0
+    found: Observed = field(default_factory=lambda: Observed(doubt=_DOUBTS[0]))
 
 
 class Ledger:
     """Told of every visit and every page's links; ``threshold`` makes a page relevant.
 
     ``standing`` is told of them as well, for strategies that want to know who links to a link.
+    ``given``: pages that people judged. Of a link to one of them is known what comes of it, before
+    it is followed: a page that links to several good ones is a list of such.
     """
 
-    def __init__(self, threshold: float, standing: Standing | None = None) -> None:
+    def __init__(
+        self,
+        threshold: float,
+        standing: Standing | None = None,
+        given: Given | None = None,
+    ) -> None:
         self._threshold = threshold
+        self._given = given or Given()
         self._standing = standing
-        self._all = _Yield(_HOPE * _HOPES, _HOPES)
-        self._hosts: OrderedDict[str, _Yield] = OrderedDict()
-        self._groups: OrderedDict[tuple[str, str], _Yield] = OrderedDict()
+        self._all = Observed(_HOPE * _HOPES, _HOPES)
+        self._hosts: OrderedDict[str, Observed] = OrderedDict()
+        self._groups: OrderedDict[tuple[str, str], Observed] = OrderedDict()
         self._pages: OrderedDict[Url, _Page] = OrderedDict()
-        self._met: OrderedDict[Url, _Met] = OrderedDict()
+        self._met: OrderedDict[Url, Met] = OrderedDict()
+        self._beside = Beside(self._given, self._met)
         self._recent: deque[_Page] = deque()
         """Pages whose children are remembered."""
         self._touched: dict[Url, None] = {}
         """Pages of whose links one was followed since they were last ranked."""
+        self._nearer: dict[Url, None] = {}
+        """Links beside which one was."""
         self.visits = 0
 
     def followed(self, visit: Visit) -> None:
@@ -149,6 +119,7 @@ class Ledger:
         if visit.moved is not None:
             # What comes of it is found where it leads, and counts for the pages that it stood on.
             if met is not None:
+                met.former = (*met.former, link.url)
                 self._met.setdefault(visit.moved, met)
             return
         if link.source is None or link.channel == "example":
@@ -163,11 +134,14 @@ class Ledger:
             place = _kept(self._groups, (host, link.tag_path), _DOUBTS[1])
             parts = [(place, 1.0), (_kept(self._hosts, host, _DOUBTS[2]), 1.0)]
         sources = [url for url in (met.sources if met else (link.source,)) if url in self._pages]
-        parts += [(self._pages[url].found, 1 / len(sources)) for url in sources]
+        if link.url not in self._given:  # or it was counted when it was met
+            parts += [(self._pages[url].found, 1 / len(sources)) for url in sources]
         for part, _ in parts:
             part.add(value)
-        _correct(parts, _chance(visit.score), value)
+        correct(parts, _chance(visit.score), value)
         self._touched.update(dict.fromkeys(sources))
+        nearer = self._beside.followed(link.url, met, value)
+        self._nearer.update(dict.fromkeys(nearer[:_TOUCHED]))
 
     def found(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
@@ -176,6 +150,8 @@ class Ledger:
         it was read just now."""
         if self._standing is not None and read is not None:
             self._standing.found(source.url, read, links)
+        if read is not None and source.channel == "example":
+            self._given.read(read)
         verdict = _chance(verdict)
         good = verdict >= self._threshold
         before = self._pages.get(source.source) if source.source else None
@@ -187,76 +163,85 @@ class Ledger:
         self._recent.append(page)
         if len(self._recent) > _FAMILIES:
             self._recent.popleft().children.clear()
-        for link in links:
-            met = self._met.get(link.url)
+        urls, waiting, here = [link.url for link in links], self._met, (source.url,)
+        told: dict[Url, Met] = {}
+        for url in urls:
+            met = waiting.get(url)
             if met is None:
-                met = self._met[link.url] = _Met(barren=barren)
-                if len(self._met) > _LINKS:
-                    self._met.popitem(last=False)
+                met = waiting[url] = Met(barren)
+                if len(waiting) > _LINKS:
+                    waiting.popitem(last=False)
+            told[url] = met
             if len(met.sources) < _SOURCES:
-                met.sources.append(source.url)
+                met.sources += here
             met.count += 1
             met.total += verdict
-            met.best = max(met.best, verdict)
             met.relevant += good
-            met.barren = min(met.barren, barren)
-            if len(page.children) < _CHILDREN and len(link.url) <= _LONG:
-                page.children.append(link.url)
+            if met.best < verdict:
+                met.best = verdict
+            if met.barren > barren:
+                met.barren = barren
+        page.children += [url for url in urls if len(url) <= _LONG][:_CHILDREN]
+        if urls:
+            every = urls if read is None else [link.url for link in read.links] or urls
+            if read is not None or source.url not in self._beside:
+                # A page that is judged again holds what it held, not only what still waits.
+                self._beside.found(source.url, every, told)
+            if self._given:
+                self._recognise(page, every)
+
+    def _recognise(self, page: _Page, urls: Sequence[Url]) -> None:
+        """Links to pages that people judged tell of the others as if they had been followed."""
+        expected, values = self._all.good / self._all.count, self._given.values
+        for url in urls:
+            if (value := values.get(url)) is not None:
+                page.found.add(value)
+                correct(((page.found, 1.0),), expected, value)
 
     def told(self, links: Sequence[Link]) -> list[Link]:
         """The same links, each with what came of its like."""
-        wider = self._all.good / self._all.count
-        hosts: dict[str, tuple[float, float, float, dict[Url | None, _Family | None]]] = {}
-        """Of each host what came of it, and of the pages that its links stand on: most links stand
-        on pages that others of them stand on."""
-        found = []
+        wider, named = self._all.good / self._all.count, self._given.named
+        hosts: dict[str, _Host] = {}
+        found, new = [], tuple.__new__
         for link in links:
             host = authority(link.url)
             if (known := hosts.get(host)) is None:
-                yielded = self._hosts.get(host, _NOTHING)
-                known = hosts[host] = (yielded.mean(wider), yielded.count, yielded.lift, {})
-            of_host, hosted, lift, families = known
+                known = hosts[host] = self._host(host, wider)
+            of_host, hosted, groups, families = known
+            if (place := groups.get(link.tag_path)) is None:
+                place = groups[link.tag_path] = self._place(host, link.tag_path, of_host)
+            of_group, grouped, lift = place
             met = self._met.get(link.url)
-            siblings, surprise, pages, barren = -1.0, 0.0, 0, 0
-            for source in (link.source,) if met is None else met.sources:
-                if source in families:
-                    family = families[source]
-                else:
-                    family = families[source] = self._family(source, of_host)
-                if family is not None:
-                    mean, more, barren = family
-                    siblings = mean if mean > siblings else siblings
-                    surprise += more
-                    pages += 1
-            if pages:
-                surprise /= pages
-            else:
-                siblings = of_host
+            sources = (link.source,) if met is None else met.sources
+            if (family := families.get(sources)) is None:
+                family = families[sources] = self._family(sources, of_host)
+            siblings, surprise, barren = family
             if met is None:
-                parents = best = link.parent
-                relevant = int(link.parent >= self._threshold)
+                parents, best = (link.parent + _WARY) / 2, link.parent
+                relevant, beside = int(link.parent >= self._threshold), HOPE
             else:
-                parents, best = met.total / met.count, met.best
-                relevant, barren = met.relevant, met.barren
+                worth, judged = named.get(link.url, UNNAMED) if named else UNNAMED
+                parents = (met.total + worth + _WARY) / (met.count + judged + 1)
+                best = met.best
+                relevant, barren, beside = met.relevant, met.barren, met.beside()
             lift += surprise
-            group = self._groups.get((host, link.tag_path))
-            if group is None:
-                grouped, of_group = 0.0, of_host
-            else:
-                grouped, of_group = group.count, group.mean(of_host)
-                lift += group.lift
             # Made as tuples are: a hundred of them after every visit.
             told: tuple[object, ...] = (
                 of_host, hosted, of_group, grouped, siblings, parents, best, relevant, barren,
-                self.visits, lift if -_FAR < lift < _FAR else math.copysign(_FAR, lift),
-                0.0, 1.0, 0.0,
+                self.visits, lift if -FAR < lift < FAR else math.copysign(FAR, lift),
+                0.0, 1.0, 0.0, beside,
             )  # fmt: skip
-            found.append(tuple.__new__(Link, (*link[:-1], tuple.__new__(Yields, told))))
+            found.append(new(Link, (*link[:-1], new(Yields, told))))
         return found if self._standing is None else self._standing.told(found)
 
     def touched(self) -> list[Url]:
         """Waiting links about which more is known since they were last asked for here."""
         found: dict[Url, None] = {}
+        while self._nearer and len(found) < _TOUCHED:
+            url, _ = self._nearer.popitem()
+            if url in self._met:
+                found[url] = None
+        self._nearer.clear()
         while self._touched and len(found) < _TOUCHED:
             # The newest first: what was not reached in time is no longer urgent.
             source, _ = self._touched.popitem()
@@ -265,11 +250,35 @@ class Ledger:
         self._touched.clear()
         return list(found)
 
-    def _family(self, source: Url | None, host: float) -> _Family | None:
-        """Of a page that links stand on: what came of them, how surprising that was, steps since
-        the last relevant page; None if it is not remembered."""
-        page = self._pages.get(source) if source else None
-        return None if page is None else (page.found.mean(host), page.found.lift, page.barren)
+    def _host(self, name: str, wider: float) -> _Host:
+        found = self._hosts.get(name, _NOTHING)
+        return found.mean(wider), found.count, {}, {}
+
+    def _place(self, host: str, tag_path: str, of_host: float) -> _Place:
+        """What came of links there, how many these were, and how surprising they and the host's
+        were."""
+        lift, found = self._hosts.get(host, _NOTHING).lift, self._groups.get((host, tag_path))
+        if found is None:
+            return of_host, 0.0, lift
+        return found.mean(of_host), found.count, lift + found.lift
+
+    def _family(self, sources: tuple[Url | None, ...], of_host: float) -> _Family:
+        """What came of links on these pages at best, how surprising that was, and steps since the
+        last relevant page."""
+        siblings, surprise, pages, barren = -1.0, 0.0, 0, 0
+        pull = PULL * of_host
+        for source in sources:
+            page = self._pages.get(source) if source else None
+            if page is not None:
+                found = page.found
+                # As Observed.mean has it: many are asked for after every visit.
+                mean = (found.good + pull) / (found.count + PULL)
+                if mean > siblings:
+                    siblings = mean
+                surprise += found.lift
+                pages += 1
+                barren = page.barren
+        return (siblings, surprise / pages, barren) if pages else (of_host, 0.0, 0)
 
 
 def _chance(score: Any) -> float:
@@ -277,10 +286,10 @@ def _chance(score: Any) -> float:
     return float(score) if isinstance(score, int | float) and 0 <= score <= 1 else 0.0
 
 
-def _kept(yields: OrderedDict[K, _Yield], key: K, doubt: float) -> _Yield:
+def _kept(yields: OrderedDict[K, Observed], key: K, doubt: float) -> Observed:
     found = yields.get(key)
     if found is None:
-        found = yields[key] = _Yield(doubt=doubt)
+        found = yields[key] = Observed(doubt=doubt)
         if len(yields) > _GROUPS:
             yields.popitem(last=False)
     return found

@@ -15,7 +15,7 @@ Floats = NDArray[np.floating[Any]]
 
 _SELDOM = 2
 """A sign must have been seen so often to be learned from."""
-_STRICT_SIGNS = 1.0
+_STRICT_SIGNS = 0.5
 """How hard it is for a sign to count at all."""
 
 

@@ -132,7 +132,7 @@ def unpack_yields(text: str) -> Yields | None:
     if found is None:
         return None
     chances = (found.host, found.group, found.siblings, found.parents, found.best,
-               found.backing, found.original, found.alike)  # fmt: skip
+               found.backing, found.original, found.alike, found.beside)  # fmt: skip
     counts = (found.hosted, found.grouped, found.relevant, found.barren, found.visits)
     sound = all(0 <= c <= 1 for c in chances) and all(0 <= c < _MANY for c in counts)
     return found if sound else None

@@ -24,13 +24,12 @@ from honeyguide.models import apprentice, critic, logistic, sound
 from honeyguide.models.evidence import FIRM, PRIOR, Evidence, Words, chance, logit, rows_of
 from honeyguide.models.evidence import said as meant
 from honeyguide.models.svm import Linear
-from honeyguide.text.link_signs import Signs, said, signs_of, worths
+from honeyguide.text.link_signs import Signs, fields_of, said, signs_of, worths
 from honeyguide.text.relevance import Relevance
-from honeyguide.text.scripts import address
 from honeyguide.text.stated import stated
 from honeyguide.text.vectors import Lexicon, fit
 from honeyguide.types import UNKNOWN, Concept, Example, Habits, Link, Page, Reason, Verdict
-from honeyguide.url import authority, fingerprint, path
+from honeyguide.url import authority, fingerprint
 
 Floats = NDArray[np.floating[Any]]
 
@@ -77,6 +76,7 @@ class Honeyguide:
         "host",
         "inlinks",
         "surprise",
+        "beside",
         "anchor",
         "around",
         "address",
@@ -106,6 +106,9 @@ class Honeyguide:
         )  # fmt: skip
         if not all(isinstance(n, int | float) and abs(n) < _LARGE for n in numbers):
             raise ModelError(f"{_NAME} is damaged: not all of its numbers are finite")
+        if self.moved and len(self.moved) == len(PRIOR) - 1:
+            # Saved before neighbours counted: nothing was learned of them.
+            object.__setattr__(self, "moved", (*self.moved, 0.0))
         if self.moved and len(self.moved) != len(PRIOR):
             raise ModelError(f"{_NAME} is damaged: its apprentice has other evidence")
         names = self.sign_names.split("\n") if self.sign_names else []
@@ -266,40 +269,32 @@ class Honeyguide:
         if len(memo) + len(new) > _MEMO:
             memo.clear()
             new = dict(zip(keys, links, strict=True))
-        unknown = list(new.values())
-        memo.update(zip(new, self._said_by(unknown, signs_of(unknown, self.language)), strict=True))
+        if new:
+            memo.update(zip(new, self._said_by(list(new.values())), strict=True))
         return [memo[key] for key in keys]
 
-    def _said_by(self, links: Sequence[Link], signs: Sequence[Signs]) -> list[Words]:
-        worth = self._worth.get
-        found = [
-            Words(
-                *worths(sign, worth),
-                float(link.source is not None and authority(link.source) == sign.host),
-                self._signs_say(sign),
-            )
-            for link, sign in zip(links, signs, strict=True)
-        ]
-        topic = self._topic if self.use_words else None
-        if topic is None or not links:
-            return found
+    def _said_by(self, links: Sequence[Link], signs: Sequence[Signs] | None = None) -> list[Words]:
+        fields, count = fields_of(links), len(links)
+        if signs is None:
+            signs = signs_of(links, self.language, fields)
         # Keywords as phrases: their single words say little.
+        topic = self._topic if self.use_words else None
+        stated = topic.of_each(fields) if topic and fields else [0.0] * len(fields)
         weight = _KEYWORD * (self._keyword_share if self.page_machine else 1.0)
-        fields = (
-            topic.of_each([link.anchor for link in links]),
-            topic.of_each([f"{link.before} {link.after}" for link in links]),
-            topic.of_each([address(path(link.url)) for link in links]),
-        )
-        return [
-            Words(
-                words.anchor + weight * anchor,
-                words.around + weight * around,
-                words.address + weight * address,
-                words.inside,
-                words.signs,
+        worth = self._worth.get
+        found = []
+        for at, (link, sign) in enumerate(zip(links, signs, strict=True)):
+            anchor, around, address = worths(sign, worth)
+            found.append(
+                Words(
+                    anchor + weight * stated[at],
+                    around + weight * stated[count + at],
+                    address + weight * stated[2 * count + at],
+                    float(link.source is not None and authority(link.source) == sign.host),
+                    self._signs_say(sign),
+                )
             )
-            for words, anchor, around, address in zip(found, *fields, strict=True)
-        ]
+        return found
 
     def _signs_say(self, sign: Signs) -> float:
         weights = self._sign_weights

@@ -58,13 +58,23 @@ def said(kind: str, what: str) -> str:
     }[kind]
 
 
-def signs_of(links: Sequence[Link], language: str) -> list[Signs]:
-    anchors = _stems([link.anchor for link in links], language)
-    arounds = _stems([f"{link.before} {link.after}" for link in links], language)
-    addresses = _stems([read(path(link.url)) for link in links], language)
+def fields_of(links: Sequence[Link]) -> list[str]:
+    """What the links say: all their anchors, then what stands around each, then the addresses."""
+    arounds = [f"{link.before} {link.after}" for link in links]
+    addresses = [read(path(link.url)) for link in links]
+    return [*[link.anchor for link in links], *arounds, *addresses]
+
+
+def signs_of(
+    links: Sequence[Link], language: str, fields: Sequence[str] | None = None
+) -> list[Signs]:
+    """``fields``: what :func:`fields_of` says of them, for whoever needs it as well."""
+    count, stems = len(links), _stems(fields_of(links) if fields is None else fields, language)
     return [
         Signs(anchor, around, address, authority(link.url), link.tag_path.replace("\n", " "))
-        for link, anchor, around, address in zip(links, anchors, arounds, addresses, strict=True)
+        for link, anchor, around, address in zip(
+            links, stems[:count], stems[count : 2 * count], stems[2 * count :], strict=True
+        )
     ]
 
 

@@ -1,0 +1,64 @@
+"""What earlier runs of a crawl found out about links, as far as the journal tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from honeyguide.config import Settings
+from honeyguide.crawl import topics
+from honeyguide.crawl.given import Given
+from honeyguide.crawl.ledger import Ledger
+from honeyguide.crawl.reread import reread
+from honeyguide.crawl.sources import Sources
+from honeyguide.crawl.standing import Standing
+from honeyguide.store.store import Store
+from honeyguide.text.profile import Profile
+from honeyguide.types import UNASKED, Example, Url, Verdict
+
+_RECALLED = 20_000
+"""Newest visits that a resumed crawl counts again …"""
+_REREAD = 1_000
+"""… and of which it reads the pages, for a strategy that asks about their words."""
+_FRESH = 1_000
+"""Newest visits that still say what a source of links is worth."""
+
+
+def ledger_of(
+    store: Store,
+    settings: Settings,
+    standing: bool,
+    examples: Sequence[Example],
+    said: dict[Url, float],
+) -> Ledger:
+    """What earlier runs found out about links, as far as the journal tells."""
+    newest = store.counts().visits
+    given = Given.of(examples, said)
+    for url in said:
+        for row in store.visit(url)[-1:]:
+            if row.has_page and row.link.channel == "example" and (page := reread(store, row)):
+                given.read(page)
+    ledger = Ledger(settings.topic.threshold, _standing(settings) if standing else None, given)
+    for row in store.visits(since=max(0, newest - _RECALLED)):
+        if row.status is not None or row.failure not in UNASKED:
+            ledger.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
+            if row.has_page:
+                page = store.page_of(row) if standing and row.id > newest - _REREAD else None
+                worth = row.topical if settings.language.predict else row.verdict
+                ledger.found(row.link, worth or 0.0, (), page)
+    return ledger
+
+
+def sources_of(store: Store, settings: Settings) -> Sources:
+    """What earlier runs got from links, sitemaps and searches."""
+    sources = Sources(settings.crawl.seed)
+    for row in store.visits(since=max(0, store.counts().visits - _FRESH)):
+        if row.failure is None:
+            sources.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
+    return sources
+
+
+def _standing(settings: Settings) -> Standing:
+    language = settings.topic.spoken
+    stated = [one.topic for one in topics.each(settings)]
+    profiles = [Profile(topic.keywords, topic.description, language) for topic in stated]
+    return Standing(profiles, language)
