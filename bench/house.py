@@ -1,9 +1,9 @@
 """The honeyguide strategy beside all others, what its parts bring, and how little it needs.
 
-    python bench/house.py FOLDER [--part all|rivals|parts|little] [--draws 5]
+    python bench/house.py FOLDER [--part all|rivals|parts|little] [--draws 5] [--only honeyguide …]
 
 FOLDER holds the recorded webs of bench/webs.py. Writes docs/reference/honeyguide.md; a single part
-is written beside its results. Interrupted, it goes on where it ended.
+is written beside its results, and so are some strategies only. Interrupted, it goes on where it ended.
 """
 
 from __future__ import annotations
@@ -179,11 +179,18 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "honeyguide")
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--only", nargs="*", default=(), help="strategies; all, if none is named")
     chosen = parser.parse_args()
     asked = [p for p in parts(chosen.folder, chosen.draws) if chosen.part in ("all", p.name)]
+    if chosen.only:
+        asked = [
+            part._replace(trials=[t for t in part.trials if t.strategy in chosen.only])
+            for part in asked
+        ]
     every = [trial for part in asked for trial in part.trials]
     results = iter(compare(every, chosen.results, workers=chosen.workers, done=_tell))
-    page = PAGE if chosen.part == "all" else chosen.results / f"{chosen.part}.md"
+    whole = chosen.part == "all" and not chosen.only
+    page = PAGE if whole else chosen.results / f"{chosen.part}.md"
     pictures = page.with_suffix("")
     shutil.rmtree(pictures, ignore_errors=True)
     pictures.mkdir(parents=True)
