@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from honeyguide.types import Url
+from honeyguide.types import Url, Yields
 
-HOPE = 0.1
+HOPE: float = Yields._field_defaults["beside"]
 """What is thought to come of a link while nothing is known of its neighbours; worth one neighbour
 that stands at once beside it."""
 

@@ -260,14 +260,14 @@ class Ring:
     async def _visit(self, first: Candidate) -> None:
         """One visit, and in the same task some of those that follow it."""
         candidate: Candidate | None = first
-        for left in reversed(range(_ROW)):
-            if candidate is None:
-                return
+        row = 0
+        while candidate is not None:
+            row += 1
             step = await self.turn.fetch(candidate, self.generation)
             if isinstance(step, Arrived):
                 step = self.turn.read(candidate, step, self.strategy, self.generation)
             self._apply(candidate, step)
-            candidate = self._follow(goes_on=left > 0)
+            candidate = self._follow(goes_on=row < _ROW)
 
     def _follow(self, goes_on: bool) -> Candidate | None:
         """A visit is at its end, and others may begin in its place, the first of them in its

@@ -8,8 +8,8 @@ do not compress, the rest is squeezed. The *text* holds the new links themselves
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
-from types import TracebackType
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import msgspec
@@ -107,7 +107,7 @@ class Codec:
         parts: list[list[bytes]] = [[] for _ in _COLUMNS]
         counts: list[list[int]] = []
         names: list[str] = []
-        with _damage:
+        with _damage():
             for index in indexes:
                 version, *count, named = _HEAD.unpack_from(index)
                 if version != _VERSION:
@@ -144,12 +144,12 @@ class Codec:
 
     def unpack_text(self, text: bytes) -> list[bytes]:
         """The chunks of a text, still squeezed."""
-        with _damage:
+        with _damage():
             return _chunks(text)
 
     def unpack_chunk(self, chunks: list[bytes], number: int) -> Chunk:
         """A chunk as :meth:`link` and :meth:`links` read it."""
-        with _damage:
+        with _damage():
             return _raws(self._restored(chunks[number]))
 
     def _restored(self, frame: bytes, exactly: int | None = None) -> bytes:
@@ -160,46 +160,43 @@ class Codec:
         return self._restore(frame)
 
     def link(self, chunk: Chunk, at: int) -> Link:
-        with _damage:
+        # No context manager: every link that is visited passes here, and would pay for it.
+        try:
             return _link(chunk[at])
+        except _BROKEN as error:
+            raise _damaged(error) from error
 
     def links(self, chunk: Chunk) -> list[Link]:
-        with _damage:
+        with _damage():
             return list(map(_link, chunk))
 
 
 def size(index: bytes) -> int:
     """How many bytes an index is when unpacked, as it says itself."""
-    with _damage:
+    with _damage():
         head: tuple[int, ...] = _HEAD.unpack_from(index)
     _, *count, named = head
     return 8 * count[0] + sum(width * count[group] for width, group in _WIDTHS) + named
-
-
-class _Damage:
-    """What the libraries say of damaged bytes, in our words; it holds nothing, so one serves all.
-
-    A class and no generator: every link that is visited passes it, and pays for either.
-    """
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if isinstance(error, _BROKEN):
-            raise CollectionCorrupt(f"the frontier's log is damaged: {error}") from error
 
 
 _BROKEN = (
     struct.error, zstandard.ZstdError, msgspec.MsgspecError, ValueError, IndexError, TypeError,
     OverflowError, RecursionError, MemoryError,
 )  # fmt: skip
-_damage = _Damage()
+"""What the libraries say of damaged bytes …"""
+
+
+def _damaged(error: Exception) -> CollectionCorrupt:
+    """… in our words."""
+    return CollectionCorrupt(f"the frontier's log is damaged: {error}")
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    try:
+        yield
+    except _BROKEN as error:
+        raise _damaged(error) from error
 
 
 def _packed(links: Sequence[Link] | Sequence[msgspec.Raw]) -> bytes:

@@ -28,7 +28,8 @@ _READ = *_CHANCES, "relevant", "barren", "surprise"
 """What is read of what came of a link's like; the rest is told to others."""
 _read = itemgetter(*map(Yields._fields.index, _READ))
 _MIDDLING = 0.1
-_NOBODY = math.log(_MIDDLING / (1 - _MIDDLING)) / 3
+_UNTOLD: float = Yields._field_defaults["beside"]
+_NOBODY = math.log(_UNTOLD / (1 - _UNTOLD)) / 3
 """What is thought of links of whose neighbours nothing is known: it counts as 0."""
 
 
@@ -146,7 +147,7 @@ LEFT_OUT = {
 
 def rows_of(links: Sequence[Link], words: Sequence[Words], without: str = "") -> Floats:
     """A row for each link, its columns those of :class:`Evidence`."""
-    # This is done after every visit: filled by columns, since stacking takes longer.
+    # This is done after every visit: filled in place, since stacking takes longer.
     count, chances = len(links), len(_CHANCES)
     known = _table([_read(link.yields or _unknown(link)) for link in links], len(_READ))
     said = _table(words, len(Words._fields))
@@ -156,17 +157,17 @@ def rows_of(links: Sequence[Link], words: Sequence[Words], without: str = "") ->
     np.log(odds, odds)
     odds /= 3
     rows: Floats = np.empty((count, len(Evidence._fields)))
-    rows[:, 0:2] = odds[:, 0:2]
-    np.divide(said[:, :3], 2, rows[:, 2:5])
-    rows[:, 5:7] = odds[:, 2:4]
-    np.log1p([link.inlinks for link in links], rows[:, 7])
-    np.log1p(np.minimum(known[:, chances], _PRAISE), rows[:, 8])
-    rows[:, 9] = odds[:, 4]
-    np.divide(np.minimum(known[:, chances + 1], 4), 2, rows[:, 10])
-    rows[:, 11] = said[:, 3]
-    rows[:, 12] = known[:, chances + 2]
-    rows[:, 13] = 1.0
-    np.subtract(odds[:, 5], _NOBODY, rows[:, 14])
+    rows[:, 0:2] = odds[:, 0:2]  # best, parents
+    np.divide(said[:, :3], 2, rows[:, 2:5])  # anchor, around, address
+    rows[:, 5:7] = odds[:, 2:4]  # group, siblings
+    np.log1p([link.inlinks for link in links], rows[:, 7])  # inlinks
+    np.log1p(np.minimum(known[:, chances], _PRAISE), rows[:, 8])  # relevant
+    rows[:, 9] = odds[:, 4]  # host
+    np.divide(np.minimum(known[:, chances + 1], 4), 2, rows[:, 10])  # barren
+    rows[:, 11] = said[:, 3]  # inside
+    rows[:, 12] = known[:, chances + 2]  # surprise
+    rows[:, 13] = 1.0  # bias
+    np.subtract(odds[:, 5], _NOBODY, rows[:, 14])  # beside
     for name in LEFT_OUT.get(without, ()):
         rows[:, Evidence._fields.index(name)] = 0.0
     return rows

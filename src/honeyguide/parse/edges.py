@@ -67,7 +67,7 @@ def _sorted(tree: Document, wanted: tuple[str, ...]) -> tuple[Parts, list[Elemen
                 parts.frames.append(element)
             case "base":
                 parts.base = parts.base or element.attr("href") or ""
-            case "script" | "style" | "noscript" | "template":
+            case tag if tag in SILENT:
                 silent.append(element)
             case _:
                 parts.blocks.append(element)
