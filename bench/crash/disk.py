@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from bench.crash.trace import Event
+from bench.crash.trace import Event, lasts
 
 SECTOR = 512
 
@@ -54,7 +54,7 @@ class Disk:
             if path.is_dir():
                 disk.folders.add(name)
                 disk.safe[name] = None
-            elif not name.endswith("-shm"):
+            elif lasts(name):
                 disk.files[name] = disk.safe[name] = File(bytearray(path.read_bytes()))
         return disk
 
@@ -92,7 +92,7 @@ class Disk:
             if file is None:
                 path.mkdir(parents=True, exist_ok=True)
                 continue
-            if name.endswith("-shm") or not path.parent.is_dir():
+            if not lasts(name) or not path.parent.is_dir():
                 continue
             data = bytearray(file.safe)
             for number, event in file.pending:
@@ -111,7 +111,7 @@ class Disk:
             for _, event in file.pending:
                 _apply(data, event)
             real = folder / name
-            if not name.endswith("-shm") and (not real.is_file() or real.read_bytes() != data):
+            if lasts(name) and (not real.is_file() or real.read_bytes() != data):
                 return name
         # A reader may make an empty file for the log of writes; it means nothing.
         names = {
@@ -119,7 +119,7 @@ class Disk:
             for path in folder.rglob("*")
             if path.is_file() and path.stat().st_size
         }
-        return next((n for n in sorted(names - set(self.files)) if not n.endswith("-shm")), "")
+        return next(filter(lasts, sorted(names - set(self.files))), "")
 
     def _names(self, loss: Loss, dice: random.Random) -> dict[str, File | None]:
         names: dict[str, File | None] = {"": None, **self.safe}

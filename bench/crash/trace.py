@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from honeyguide.crawl.glimpse import NAME as LIVE
+
 Kind = Literal["create", "write", "truncate", "sync", "unlink", "mkdir"]
 
 _QUIET = ("openat", "open", "mmap", "lseek", "write")
@@ -22,6 +24,9 @@ _BY_NAME = ("openat", "open", "unlink", "unlinkat", "mkdir", "mkdirat")
 _BY_NUMBER = ("write", "pwrite64", "fsync", "fdatasync", "ftruncate", "mmap", "lseek")
 _LINE = re.compile(r"(\d+) +(\d+\.\d+) (\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+)(.*)")
 _FILE = re.compile(r"\d+<([^>]*)>")
+_UNTRUSTED = ("-shm", LIVE, f"{LIVE}.part")
+"""Ends of names that nobody trusts after a crash: SQLite's shared memory, and what a crawl tells of
+itself to those who look. They are never synced, and whatever is left of them does no harm."""
 _STRING = re.compile(r'"((?:\\x[0-9a-f]{2})*)"(\.\.\.)?')
 
 
@@ -37,6 +42,11 @@ class Event:
     offset: int = 0
     """Of a write; of a truncation, the new length."""
     data: bytes = b""
+
+
+def lasts(path: str) -> bool:
+    """Whether what lies there is part of the promise."""
+    return not path.endswith(_UNTRUSTED)
 
 
 def command(output: Path) -> list[str]:
@@ -75,7 +85,7 @@ def events(recording: Path, folder: Path) -> Iterator[Event]:
                     continue  # killed within the call; Disk.differs tells if it happened
                 raise SystemExit(f"a line of strace's that we cannot read: {line[:200]}")
             _, at, name, words, result, _ = parts.groups()
-            if result.startswith("-"):
+            if result.startswith("-") or not all(map(lasts, _paths(name, words))):
                 continue
             event = _event(float(at), name, words, int(result, 0), root, line)
             if event is not None:
@@ -109,8 +119,6 @@ def _event(at: float, name: str, words: str, result: int, root: str, line: str) 
         raise SystemExit(f"a call that the simulated disk does not know: {line[:200]}")
     if name in ("fsync", "fdatasync"):
         return Event(at, "sync", path)
-    if path.endswith("-shm"):
-        return None  # SQLite's shared memory: never trusted after a crash
     if name == "mmap":
         if "MAP_SHARED" in words and "PROT_WRITE" in words:
             raise SystemExit(f"a file is written through memory: {line[:200]}")
@@ -123,6 +131,14 @@ def _event(at: float, name: str, words: str, result: int, root: str, line: str) 
             raise SystemExit("strace cut the data of a write short")
         return Event(at, "write", path, int(words.rsplit(", ", 1)[1]), _bytes(found[1])[:result])
     raise SystemExit(f"a call that the simulated disk does not know: {line[:200]}")
+
+
+def _paths(name: str, words: str) -> list[str]:
+    """The files that a call is about: the one that it has open, or those that it names."""
+    found = (
+        _FILE.findall(words)[:1] if name in _BY_NUMBER else [f for f, _ in _STRING.findall(words)]
+    )
+    return [_bytes(path).decode("utf-8", "replace") for path in found]
 
 
 def _bytes(escaped: str) -> bytes:
