@@ -43,6 +43,8 @@ CRAWLERS = {
         "hybrid_svm:teacher=automatic,believes=0",
         "hybrid_svm:teacher=labels",
         "hybrid_svm:teacher=both",
+        "hybrid_svm:teacher=labels,one_in=1",
+        "hybrid_svm:teacher=both,one_in=1",
         "hybrid_svm:teacher=labels,gate=true",
         "hybrid_svm:teacher=none,gate=true",
     ),
@@ -77,7 +79,7 @@ of 100 hosts (500 visits), from 10 good pages; {draws} draws each. How it is cou
 
 - `hybrid_svm` (Iliou et al.): `none` learns from the topic's examples only, `automatic` adds the surest of
   its own clear verdicts (≥ .8, ≤ .2) every 14 pages, with `believes=0` any of them within the caps, `labels` what a person says, truthfully, of one visited page in
-  five, 50 times at most. `gate=true` drops the order of links at or below the threshold, as the paper
+  five, 50 times at most; with `one_in=1` of each page, as in the paper, and again 50 times, which is the first 50 pages. `gate=true` drops the order of links at or below the threshold, as the paper
   drops the links themselves.
 - `adaptive_links` (Barbosa & Freire): `once=true` learns from links once, as the static crawler that
   the paper compares itself with; `automatic` learns anew as it goes on, `both` from labels too; `none` never

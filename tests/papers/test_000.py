@@ -56,13 +56,43 @@ def test_defaults_are_the_papers() -> None:
 
 
 def test_equation_1(learned: HybridSvm) -> None:
-    free = replace(learned, gate=False)
+    free = replace(learned, alone=True)
     link = Link(Url("http://e.org/x"), START, anchor="finch", after="of the feather")
     assert learned.link_words is not None
     assert learned.link_machine is not None
     h = learned.link_machine.scores(learned.link_words.rows(("finch of the feather",)))[0]
     for p in (0.0, 0.3, 1.0):
         assert free.rank([link._replace(parent=p)]) == [pytest.approx(0.1 * p + 0.9 * h)]
+
+
+def test_both_classifiers_read_links(learned: HybridSvm) -> None:
+    link = Link(Url("http://e.org/x"), START, anchor="finch", after="of the feather", parent=0.0)
+    said = []
+    for words, machine in (
+        (learned.link_words, learned.link_machine),
+        (learned.page_words, learned.page_machine),
+    ):
+        assert words is not None
+        assert machine is not None
+        said += machine.scores(words.rows(("finch of the feather",)))
+    assert said[0] != pytest.approx(said[1])
+    assert learned.rank([link]) == [pytest.approx(0.9 * sum(said) / 2)], "ours: the mean"
+    assert replace(learned, alone=True).rank([link]) == [pytest.approx(0.9 * said[0])]
+
+
+def test_words_that_only_pages_taught_count_in_links(learned: HybridSvm) -> None:
+    assert learned.page_words is not None
+    assert learned.link_words is not None
+    new = set(learned.page_words.names) - set(learned.link_words.names)
+    word = next(word for word in ("common1", "common2", "common3") if word in new)
+    told = {r.what for r in learned.explain(Link(START, START, anchor=f"finch {word}"))}
+    assert {"“finch”", f"“{word}”"} <= told
+    as_paper = {
+        r.what
+        for r in replace(learned, alone=True).explain(Link(START, START, anchor=f"finch {word}"))
+    }
+    assert "“finch”" in as_paper
+    assert f"“{word}”" not in as_paper
 
 
 def test_only_more_than_t_is_followed(learned: HybridSvm) -> None:

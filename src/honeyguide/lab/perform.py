@@ -67,7 +67,7 @@ def _people(
     if not chosen.people:
         return None
     if chosen.asks == "passing":
-        return Person(truth, chosen.answers)
+        return Person(truth, chosen.answers, chosen.one_in)
     dice = random.Random(trial.draw) if chosen.asks == "random" else None
     return Interview(folder, settings, truth, chosen.answers, examples, dice)
 

@@ -2,7 +2,7 @@
 
 ``teacher`` is ``none`` (static: it learns from the topic's examples and never again),
 ``automatic``, or ``labels``: a person who answers truthfully for one visited page in five, fifty
-times at most (``answers``). ``asks`` says which pages: ``passing`` (one in five as they come by),
+times at most (``one_in``, ``answers``). ``asks`` says which pages: ``passing`` (as they come by),
 or one after every five, ``chosen`` as ``honeyguide ask`` does or at ``random`` from the same
 pages. ``every`` is the pages between two generations. ``gate`` names the languages that pages
 must be in (``tr``, ``tr+az``), and ``predict=false`` lets them be heard only after the download.
@@ -58,6 +58,8 @@ class Variant:
     every: int = 14
     asks: str = "passing"
     answers: int = 50
+    one_in: int = ONE_IN
+    """Of the pages that come by, one in so many is spoken of."""
     gate: tuple[str, ...] = ()
     predict: bool = True
     parameters: tuple[tuple[str, Any], ...] = ()
@@ -97,6 +99,8 @@ def variant(text: str) -> Variant:
             made = replace(made, predict=bool(_typed(value)))
         elif key == "answers":
             made = replace(made, answers=int(value))
+        elif key == "one_in":
+            made = replace(made, one_in=_count(text, key, value))
         else:
             parameters[key] = _typed(value)
     made = replace(made, enquiry=_enquiry(text, parameters))
@@ -129,14 +133,15 @@ def queries(keywords: Sequence[str]) -> list[str]:
 class Person(Mapping[Url, tuple[float, Any]]):
     """Somebody who knows the truth, and has a limited mind to tell it."""
 
-    def __init__(self, relevant: frozenset[str], answers: int) -> None:
+    def __init__(self, relevant: frozenset[str], answers: int, one_in: int = ONE_IN) -> None:
         self._relevant = relevant
         self._left = answers
+        self._one_in = one_in
         self._said: dict[Url, tuple[float, Any]] = {}
 
     def __getitem__(self, url: Url) -> tuple[float, Any]:
         if url not in self._said:
-            if not self._left or fingerprint(url) // 7 % ONE_IN:
+            if not self._left or fingerprint(url) // 7 % self._one_in:
                 raise KeyError(url)
             self._left -= 1
             self._said[url] = (float(without_scheme(url) in self._relevant), "user")
@@ -147,6 +152,12 @@ class Person(Mapping[Url, tuple[float, Any]]):
 
     def __len__(self) -> int:
         return len(self._said)
+
+
+def _count(text: str, key: str, value: str) -> int:
+    if not value.isdecimal() or not int(value):
+        raise ConfigError(f"{text!r}: {key} is a number from 1 on")
+    return int(value)
 
 
 def _typed(text: str) -> Any:

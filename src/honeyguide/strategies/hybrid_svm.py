@@ -7,6 +7,7 @@ experiments. Where we depart is told in docs/strategies/hybrid_svm.md.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self
@@ -17,7 +18,7 @@ from honeyguide.models.examples import settled
 from honeyguide.models.svm import Linear, Rbf, learn
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.scripts import address
-from honeyguide.text.vectors import Lexicon, fit, page_text
+from honeyguide.text.vectors import Floats, Ints, Lexicon, Rows, fit, page_text
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import path
 
@@ -27,6 +28,8 @@ _ORIGINAL = 2.0
 """Weight of an example given with the topic: later ones may be wrong, and must not drown it."""
 _CONTEXT = 1_000
 """Characters of a link's context that are read."""
+_TOLD = 5
+"""Words that a reason names."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +52,11 @@ class HybridSvm:
     """True, as in the paper: links at or below the threshold lose their score, and are followed in
     the order of their discovery when no other is left. With few labels that is all of them."""
     fewest_links: int = 20
-    """The link classifier takes over from the page classifier, which reads the words of links
-    until then, once it has so many links of either kind to learn from (ours; the paper had 58)."""
+    """The link classifier comes to the page classifier, which reads the words of links alone until
+    then, once it has so many links of either kind to learn from (ours; the paper had 58)."""
+    alone: bool = False
+    """True, as in the paper: the link classifier, once there, reads links alone. Else both read
+    them, and the mean counts (ours): a page has seen many more words than a link."""
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
     times as many bad ones (ours; learning/surest.py). 0: whatever is clear, as in the paper, the
@@ -137,30 +143,34 @@ class HybridSvm:
     def _local(self, links: Sequence[Link]) -> list[float]:
         """What the words of each link say."""
         texts = [self._context(link) for link in links]
-        words, machine = self._reader()
-        if words is not None and machine is not None:
-            return machine.scores(words.rows(texts))
+        if readers := self._readers():
+            said = [machine.scores(words.rows(texts)) for words, machine in readers]
+            return [sum(scores) / len(scores) for scores in zip(*said, strict=True)]
         topic = self._topic()
         return topic.of_each(texts) if topic else [0.0] * len(links)
 
     def _telling(self, link: Link) -> tuple[Reason, ...]:
         """Words of the link and what they counted: log-odds, or what the score loses without."""
-        words, machine = self._reader()
-        if words is None or machine is None:
-            return ()
-        rows = words.rows((self._context(link),))
-        values, places = rows.row()
-        if isinstance(machine, Linear):
-            return words.telling(places, values * machine.weights[places])
-        without = machine.scores(rows.without_each())
-        shares = machine.scores(rows)[0] - np.array(without)
-        return words.telling(places[: len(without)], shares)
+        readers = self._readers()
+        counted: defaultdict[str, float] = defaultdict(float)
+        for words, machine in readers:
+            rows = words.rows((self._context(link),))
+            places, shares = _shares(machine, rows)
+            for place, share in zip(places.tolist(), shares.tolist(), strict=True):
+                counted[words.names[place]] += share / len(readers)
+        found = sorted(counted.items(), key=lambda one: -abs(one[1]))[:_TOLD]
+        return tuple(
+            Reason(f"“{word}”", told) for word, share in found if (told := round(share, 4))
+        )
 
-    def _reader(self) -> tuple[Lexicon | None, Linear | Rbf | None]:
-        """Who reads links: until a link was learned from, the page classifier."""
-        if self.link_machine is not None:
-            return self.link_words, self.link_machine
-        return self.page_words, self.page_machine
+    def _readers(self) -> list[tuple[Lexicon, Linear | Rbf]]:
+        """Who reads links: the page classifier, and the link classifier once there is one."""
+        readers = []
+        if self.link_words is not None and self.link_machine is not None:
+            readers.append((self.link_words, self.link_machine))
+        if self.page_words is not None and self.page_machine is not None:
+            readers.append((self.page_words, self.page_machine))
+        return readers[:1] if self.alone else readers
 
     def _context(self, link: Link) -> str:
         where = address(path(link.url)) if self.use_url_terms else ""
@@ -170,6 +180,15 @@ class HybridSvm:
         if self.keywords or self.description:
             return relevance(self.keywords, self.description, self.language)
         return None
+
+
+def _shares(machine: Linear | Rbf, rows: Rows) -> tuple[Ints, Floats]:
+    """The places of a text's words and what each counts."""
+    values, places = rows.row()
+    if isinstance(machine, Linear):
+        return places, values * machine.weights[places]
+    without = np.array(machine.scores(rows.without_each()))
+    return places[: len(without)], machine.scores(rows)[0] - without
 
 
 def _weight(example: Example) -> float:

@@ -137,7 +137,7 @@ def _sources(spec: WebSpec, test: Sequence[Seen]) -> dict[Url, Page]:
 
 def _staged(drawn: Drawn, kernel: str, alone: bool) -> list[Outcome]:
     """What the machine knows after each stage, alone or told by people."""
-    machine = HybridSvm(kernel="linear" if kernel == "linear" else "rbf")
+    machine = HybridSvm(kernel="linear" if kernel == "linear" else "rbf", alone=True)
     examples: list[Example] = []
     stages = []
     for number, stage in enumerate(drawn.stages):
