@@ -71,6 +71,10 @@ bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FO
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-papers FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/papers.py "$(FOLDER)"
 
+bench-biology: $(READY) ## the network over an ontology beside keywords: make bench-biology FOLDER=… (a quarter of an hour)
+	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-biology FOLDER=…"; exit 2; }
+	@$(BIN)/python bench/biology.py "$(FOLDER)"
+
 bench-house: $(READY) ## our strategy: rivals, parts, little to start from: make bench-house FOLDER=… (long)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-house FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/house.py "$(FOLDER)"

@@ -91,10 +91,12 @@ def carry_out(
     jobs: Sequence[Any],
     folder: Path,
     *,
+    perform: Callable[[Any], Outcome] | None = None,
     workers: int = 0,
     done: Callable[[int, int], None] = lambda _n, _of: None,
 ) -> list[Outcome]:
-    """Do every job that has no outcome yet; all outcomes, in the order of the jobs.
+    """Do every job that has no outcome yet; all outcomes, in the order of the jobs. ``perform``:
+    what is done, where it is no paper's own study.
 
     Each is a line of ``<paper>.jsonl``, so that an interrupted study goes on where it ended.
     """
@@ -105,7 +107,7 @@ def carry_out(
     before = len(jobs) - len(missing)
     done(before, len(jobs))
     with path.open("a", encoding="utf-8") as file:
-        made = spread(study(paper).perform, missing, workers or os.cpu_count() or 1)
+        made = spread(perform or study(paper).perform, missing, workers or os.cpu_count() or 1)
         for number, outcome in enumerate(made):
             key = _key(missing[number])
             file.write(json.dumps([key, outcome], separators=(",", ":")) + "\n")

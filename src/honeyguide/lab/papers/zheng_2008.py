@@ -100,22 +100,27 @@ def jobs(folder: Path | None, draws: int) -> list[Job]:
 
 def perform(job: Job) -> Outcome:
     topic = next(t for t in (*SCHOOLS, *DEMO) if t.name == job.topic)
-    good = min(topic.good, len(relevant(job.web, topic.labels)) // 2)
+    return crawls(job.web, topic, job.draw, tuple(CRAWLERS))
+
+
+def crawls(web: WebSpec, topic: Topic, draw: int, crawlers: Sequence[str]) -> Outcome:
+    """What each of these crawlers finds, told the same pages and begun at the same seed."""
+    good = min(topic.good, len(relevant(web, topic.labels)) // 2)
     bad = round(good * topic.bad / topic.good)
-    known = given(Draw(job.web, topic.labels, job.draw, 1, good, bad))
-    goal = known.relevant & opened(job.web).graph.reachable(known.seeds)
-    found = {name: _found(job, topic, known, name) for name in CRAWLERS}
+    known = given(Draw(web, topic.labels, draw, 1, good, bad))
+    goal = known.relevant & opened(web).graph.reachable(known.seeds)
+    found = {name: _found(web, topic, draw, known, name) for name in crawlers}
     taught = sum(e.target >= 0.5 for e in known.examples)
     return {
         "topic": topic.name,
-        "draw": job.draw,
+        "draw": draw,
         "taught": [taught, len(known.examples) - taught],
         "reach": [len(goal), len(goal - known.known)],
         "found": found,
     }
 
 
-def _found(job: Job, topic: Topic, known: Given, name: str) -> list[list[int]]:
+def _found(web: WebSpec, topic: Topic, draw: int, known: Given, name: str) -> list[list[int]]:
     """Relevant pages found at every 50 visits: all of them, and those not trained on."""
     stated: dict[str, Any] = {
         "keywords": [topic.concept],
@@ -129,13 +134,13 @@ def _found(job: Job, topic: Topic, known: Given, name: str) -> list[list[int]]:
         base or "breadth",
         known.seeds,
         topic.budget,
-        job.draw,
+        draw,
         topic=stated,
         parameters=parameters,
         order="strategy" if base else "best",
     )
     made = strategy_of(chosen) if base else _YARDSTICKS[name](topic, known)
-    visits = crawled(job.web, chosen, strategy=made.learn(known.examples) if base else made)
+    visits = crawled(web, chosen, strategy=made.learn(known.examples) if base else made)
     counts = []
     for wanted in (known.relevant, known.relevant - known.known):
         curve = harvest((visit.page and visit.key in wanted for visit in visits), len(wanted))
