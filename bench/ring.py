@@ -266,9 +266,10 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
 def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -> Strategy:
     """A strategy that was given the pages as people's labels, and some of them as visits."""
     topic = topics()[TOPIC]
+    stated: dict[str, Any] = {}
     if "model" in parameters:
         folder = category_model(parameters["model"], taught)
-        parameters = {"model": str(folder), "categories": [TOPIC]}
+        stated, parameters = {"model": str(folder), "categories": [TOPIC]}, {}
     settings = parse(
         {
             "topic": {
@@ -276,6 +277,7 @@ def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -
                 "keywords": list(topic.keywords),
                 "ontology": str(DEMO_ONTOLOGY),
                 "concept": "backup",
+                **stated,
             },
             "crawl": {"strategy": name},
             "strategy": parameters,

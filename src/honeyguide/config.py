@@ -208,7 +208,8 @@ class LearnSettings:
     teacher: Literal["none", "interactive", "automatic", "both"] = "both"
     """Whose word a strategy that learns believes: people's labels, its own verdicts, or both."""
     every: int = 14
-    """Pages between two generations, unless the strategy learns whenever its examples grew."""
+    """Pages between two generations, unless the strategy learns whenever its examples grew; 0: only
+    people's labels bring a new one."""
     eager: bool = True
     """Learn from people's labels at once, not only when the next generation is due."""
     budget: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING
 
-from honeyguide import tongues
+from honeyguide import ranges, tongues
 from honeyguide.errors import ConfigError
 from honeyguide.search_settings import leads_away
 from honeyguide.several import MOST
@@ -29,8 +29,8 @@ def check(settings: Settings, where: str) -> None:
             continue
         for item in fields(group):
             value = getattr(group, item.name)
-            if type(value) in (int, float) and not (0 <= value < 1e12):
-                raise ConfigError(f"{where}: {table.name}.{item.name} must not be {value}")
+            if type(value) in (int, float):
+                ranges.check(f"{where}: {table.name}.{item.name}", value)
     _check_languages(settings, where)
     _check_topics(settings, where)
     _check_search(settings, where)
@@ -43,8 +43,7 @@ def check(settings: Settings, where: str) -> None:
         raise ConfigError(f"{where}: politeness.max_delay_s is less than politeness.delay_s")
     if settings.crawl.concurrency < 1:
         raise ConfigError(f"{where}: crawl.concurrency must be at least 1")
-    if not 0 < settings.topic.threshold <= 1:
-        raise ConfigError(f"{where}: topic.threshold must lie between 0 and 1")
+    ranges.check(f"{where}: topic.threshold", settings.topic.threshold, 0, 1, above=True)
     for key in ("precision", "coverage"):
         if getattr(settings.stop, key) > 1:
             raise ConfigError(f"{where}: stop.{key} is a share and must not be more than 1")
@@ -111,8 +110,7 @@ def _check_topics(settings: Settings, where: str) -> None:
         if name.casefold() in seen:
             raise ConfigError(f"{where}: two topics have the name {name!r}")
         seen.add(name.casefold())
-        if not 0 <= topic.distance < 1e12:
-            raise ConfigError(f"{where}: {key}.distance must not be {topic.distance}")
+        ranges.check(f"{where}: {key}.distance", topic.distance)
         stated = (topic.keywords, topic.description, topic.good, topic.good_files, topic.ontology)
         if not any((*stated, topic.model)):
             raise ConfigError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from types import UnionType
@@ -17,11 +18,17 @@ def build(cls: type[Any], raw: dict[str, Any], where: str, prefix: str) -> Any:
     values: dict[str, Any] = {}
     for key, value in raw.items():
         if key not in known:
-            near = get_close_matches(key, known, 1)
-            hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
-            raise ConfigError(f"{where}: unknown setting {prefix}{key}; {hint}")
+            raise unknown(key, known, where, prefix)
         values[key] = _value(hints[key], value, where, f"{prefix}{key}")
     return cls(**values)
+
+
+def unknown(key: str, known: Sequence[str], where: str, prefix: str) -> ConfigError:
+    """What to say of a key that nobody knows: the nearest right one, or all of them."""
+    near = get_close_matches(key, known, 1)
+    listed = f"known: {', '.join(known)}" if known else "there is none to set"
+    hint = f"did you mean {prefix}{near[0]}?" if near else listed
+    return ConfigError(f"{where}: unknown setting {prefix}{key}; {hint}")
 
 
 def _value(hint: Any, value: Any, where: str, key: str) -> Any:

@@ -275,6 +275,8 @@ class Habits(NamedTuple):
     """It wants to know what came of similar links, and ranks anew those that are touched by it."""
     standing: bool = False
     """It wants to know, besides, who links to a link, and among which words."""
+    learned: tuple[str, ...] = ()
+    """Fields of plain numbers and words that a lesson fills: no parameters for topic.toml."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,16 @@ def test_how_often_a_person_speaks_is_said_in_the_name() -> None:
 
 @pytest.mark.parametrize("value", ["0", "-1", "often", "0.5"])
 def test_one_in_no_page_is_refused(value: str) -> None:
-    with pytest.raises(ConfigError, match="one_in is a number from 1 on"):
+    with pytest.raises(ConfigError, match="one_in is a whole number from 1 on"):
         variant(f"hybrid_svm:teacher=labels,one_in={value}")
+
+
+@pytest.mark.parametrize("said", ["every=-1", "every=often", "answers=-1", "answers=x"])
+def test_counts_of_a_variant_are_counts(said: str) -> None:
+    key = said.partition("=")[0]
+    with pytest.raises(ConfigError, match=f"{key} is a whole number from 0 on"):
+        variant(f"hybrid_svm:teacher=labels,{said}")
+    assert variant("hybrid_svm:every=0,answers=0").every == 0
 
 
 def test_one_in_five_or_each_of_the_first() -> None:

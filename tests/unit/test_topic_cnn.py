@@ -44,9 +44,9 @@ def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def strategy(model: Path, *categories: str, **more: object) -> TopicCnn:
-    raw = {"model": str(model), "categories": list(categories), **more}
-    topic = {"seeds": ["http://e.org/"]}
-    made = strategy_of(parse({"topic": topic, "crawl": {"strategy": "topic_cnn"}, "strategy": raw}))
+    topic = {"seeds": ["http://e.org/"], "model": str(model), "categories": list(categories)}
+    raw = {"topic": topic, "crawl": {"strategy": "topic_cnn"}, "strategy": more}
+    made = strategy_of(parse(raw))
     assert isinstance(made, TopicCnn)
     return made
 
@@ -96,7 +96,7 @@ def test_what_is_missing_is_told(tmp_path: Path) -> None:
         strategy(tmp_path, "birds")
     with pytest.raises(ConfigError, match=r"add topic\.model"):
         TopicCnn(categories=("birds",))
-    with pytest.raises(ConfigError, match="between 0 and 1"):
+    with pytest.raises(ConfigError, match="above 0 and below 1"):
         TopicCnn(threshold=1.0)
 
 
@@ -163,7 +163,7 @@ def test_a_generation_whose_topic_is_not_the_models_is_refused(
 @pytest.mark.parametrize("weight", [float("nan"), float("inf"), float("-inf")])
 def test_weights_are_finite(model: Path, weight: float) -> None:
     for name in ("parent_weight", "link_weight"):
-        with pytest.raises(ConfigError, match="finite"):
+        with pytest.raises(ConfigError, match="at least 0 and at most 1"):
             replace(strategy(model, "birds"), **{name: weight})  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from honeyguide import registry
 from honeyguide.config import Settings, build
-from honeyguide.crawl import topics
+from honeyguide.crawl import parameters, topics
 from honeyguide.crawl.start import has
 from honeyguide.errors import ConfigError
 from honeyguide.protocols import Strategy
@@ -17,7 +17,6 @@ from honeyguide.text.tokens import check_language
 from honeyguide.types import Url
 from honeyguide.url import canonical
 
-_LARGE = 1e12
 _SHARED = ("keywords", "description", "model", "categories")
 """What a strategy takes from the topic by naming a field so."""
 
@@ -79,7 +78,7 @@ def _strategy_of(settings: Settings) -> Strategy:
             f"topic.model: the strategy {settings.crawl.strategy!r} cannot use one; "
             'write strategy = "topic_cnn" under [crawl]'
         )
-    if settings.topic.categories and not (settings.topic.model or "model" in settings.strategy):
+    if settings.topic.categories and not settings.topic.model:
         raise ConfigError("topic.categories are those of a model: add topic.model, or --model")
     if "language" in names:
         given["language"] = settings.topic.spoken
@@ -87,11 +86,9 @@ def _strategy_of(settings: Settings) -> Strategy:
         from honeyguide.text.ontology.load import concepts_of
 
         given["concepts"] = concepts_of(settings.topic)
+    parameters.check_names(cls, settings.strategy)
     made = build(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
-    for key in settings.strategy:
-        value = getattr(made, key)
-        if type(value) in (int, float) and not 0 <= value < _LARGE:
-            raise ConfigError(f"topic.toml: strategy.{key} must not be {value}")
+    parameters.check_numbers(made, settings.strategy)
     needs = made.habits.needs
     if needs and not any(has(topic, need) for need in needs):
         raise ConfigError(

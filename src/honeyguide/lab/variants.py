@@ -4,9 +4,9 @@
 ``automatic``, or ``labels``: a person who answers truthfully for one visited page in five, fifty
 times at most (``one_in``, ``answers``). ``asks`` says which pages: ``passing`` (as they come by),
 or one after every five, ``chosen`` as ``honeyguide ask`` does or at ``random`` from the same
-pages. ``every`` is the pages between two generations. ``gate`` names the languages that pages
-must be in (``tr``, ``tr+az``), and ``predict=false`` lets them be heard only after the download.
-The rest are the strategy's own parameters.
+pages. ``every`` is the pages between two generations (0: labels alone bring one). ``gate`` names
+the languages that pages must be in (``tr``, ``tr+az``), and ``predict=false`` lets them be heard
+only after the download. The rest are the strategy's own parameters.
 
 ``engine=lab`` puts a search engine at the crawler's side, and then these are read as well:
 ``reach`` (the share of the web that the engine knows), ``thinks`` (simulated seconds until it
@@ -92,13 +92,13 @@ def variant(text: str) -> Variant:
                 raise ConfigError(f"{text!r}: asks is one of {', '.join(_ASKS)}")
             made = replace(made, asks=value)
         elif key == "every":
-            made = replace(made, every=int(value))
+            made = replace(made, every=_count(text, key, value, 0))
         elif key == "gate":
             made = replace(made, gate=tuple(value.split("+")))
         elif key == "predict":
             made = replace(made, predict=bool(_typed(value)))
         elif key == "answers":
-            made = replace(made, answers=int(value))
+            made = replace(made, answers=_count(text, key, value, 0))
         elif key == "one_in":
             made = replace(made, one_in=_count(text, key, value))
         else:
@@ -154,9 +154,9 @@ class Person(Mapping[Url, tuple[float, Any]]):
         return len(self._said)
 
 
-def _count(text: str, key: str, value: str) -> int:
-    if not value.isdecimal() or not int(value):
-        raise ConfigError(f"{text!r}: {key} is a number from 1 on")
+def _count(text: str, key: str, value: str, least: int = 1) -> int:
+    if not value.isdecimal() or int(value) < least:
+        raise ConfigError(f"{text!r}: {key} is a whole number from {least} on, not {value!r}")
     return int(value)
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.errors import ModelError
+
 Array = NDArray[np.float64]
 
 _WINDOW, _GAIN = 100, 0.01
@@ -71,7 +73,19 @@ class Lesson:
 
 
 def train(inputs: Array, targets: Array, lesson: Lesson) -> Network:
-    """A network for these rows and targets; the same input gives the same network."""
+    """A network for these rows and targets; the same input gives the same network. A ModelError if
+    its weights grow beyond all numbers."""
+    with np.errstate(all="ignore"):  # told below, in words
+        network = _trained(inputs, targets, lesson)
+    if not all(np.isfinite(part).all() for part in (network.inner, network.outer, network.rmse)):
+        raise ModelError(
+            "the network's weights grew beyond all numbers: a smaller strategy.rate "
+            f"(now {lesson.rate:g}) or strategy.momentum (now {lesson.momentum:g}) may help"
+        )
+    return network
+
+
+def _trained(inputs: Array, targets: Array, lesson: Lesson) -> Network:
     dice = np.random.default_rng(lesson.seed)
     largest = inputs.max(axis=0, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
@@ -86,6 +100,9 @@ def train(inputs: Array, targets: Array, lesson: Lesson) -> Network:
     for _ in range(_epochs(lesson, len(learned))):
         _epoch(inner, outer, push, rows, targets, dice.permutation(learned), lesson)
         errors.append(_rmse(inner, outer, rows[learned], targets[learned]))
+        if not math.isfinite(errors[-1]):
+            held = learned[:0]  # what was best before it went astray is nothing to keep
+            break
         if len(held):
             error = _rmse(inner, outer, rows[held], targets[held])
             since = 0 if error < best else since + 1

@@ -263,7 +263,7 @@ def _instance(
             if not _fits(value, hints[key]):
                 raise TypeError(f"{key} cannot be a {type(value).__name__}")
         return cls(**values)
-    except (TypeError, ValueError, NameError, AttributeError, OverflowError) as error:
+    except (TypeError, ValueError, NameError, AttributeError, OverflowError, ConfigError) as error:
         raise ModelError(f"{where} cannot be made again: {error}") from error
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from honeyguide.models.examples import settled
 from honeyguide.models.svm import Linear, Rbf, learn
+from honeyguide.ranges import within
 from honeyguide.text.link_words import Field, LinkWords, choose
 from honeyguide.text.relevance import relevance
 from honeyguide.text.vectors import Lexicon, fit, page_text
@@ -35,7 +36,10 @@ class AdaptiveLinks:
     """Rank a link by what links with such words led to so far."""
 
     habits: ClassVar[Habits] = Habits(
-        learns=True, visits=True, needs=("keywords", "description", "good")
+        learns=True,
+        visits=True,
+        needs=("keywords", "description", "good"),
+        learned=("link_levels",),
     )
 
     keywords: tuple[str, ...] = ()
@@ -69,6 +73,10 @@ class AdaptiveLinks:
     link_machines: tuple[Linear, ...] = ()
     link_levels: tuple[int, ...] = ()
     """Learned, not set: one machine a class, and the level each stands for."""
+
+    def __post_init__(self) -> None:
+        within(self, "page_weight", 0, 1)
+        within(self, "most", 1)
 
     def judge(self, page: Page) -> Verdict:
         if self.page_words is not None and self.page_machine is not None:

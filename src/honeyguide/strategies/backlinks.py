@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from honeyguide.ranges import within
 from honeyguide.text.relevance import relevance
 from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
 
@@ -33,6 +34,9 @@ class Backlinks:
     """What a link from an irrelevant page is worth."""
     praise: float = 0.08
     """What a fully relevant page adds to it."""
+
+    def __post_init__(self) -> None:
+        within(self, "vote praise", 0, 1)
 
     def judge(self, page: Page) -> Verdict:
         if not self.keywords and not self.description:

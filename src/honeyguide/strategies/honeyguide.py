@@ -24,6 +24,7 @@ from honeyguide.models import apprentice, critic, logistic, sound
 from honeyguide.models.evidence import FIRM, PRIOR, Evidence, Words, chance, logit, rows_of
 from honeyguide.models.evidence import said as meant
 from honeyguide.models.svm import Linear
+from honeyguide.ranges import within
 from honeyguide.text.link_signs import Signs, fields_of, said, signs_of, worths
 from honeyguide.text.relevance import Relevance
 from honeyguide.text.stated import stated
@@ -54,7 +55,16 @@ _MEMO = 50_000
 class Honeyguide:
     """Learn what the topic is and which links lead to it, from anything you can say about it."""
 
-    habits: ClassVar[Habits] = Habits(learns=True, visits=True, grows=True, yields=True)
+    habits: ClassVar[Habits] = Habits(
+        learns=True,
+        visits=True,
+        grows=True,
+        yields=True,
+        learned=(
+            "page_slope", "page_shift", "page_hint", "page_good", "page_basis", "moved",
+            "sign_names",
+        ),
+    )  # fmt: skip
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -101,8 +111,10 @@ class Honeyguide:
 
     def __post_init__(self) -> None:
         """A saved generation may come from a stranger."""
+        within(self, "explore", 0, _LARGE)
+        within(self, "few", 1, _LARGE)
         numbers: tuple[Any, ...] = (
-            *self.moved, self.page_slope, self.page_shift, self.page_hint, self.explore,
+            *self.moved, self.page_slope, self.page_shift, self.page_hint,
         )  # fmt: skip
         if not all(isinstance(n, int | float) and abs(n) < _LARGE for n in numbers):
             raise ModelError(f"{_NAME} is damaged: not all of its numbers are finite")
@@ -126,8 +138,8 @@ class Honeyguide:
                 raise ModelError(f"{_NAME} is damaged: its critic is none")
             sound.numbers(_NAME, self.page_words.rarity, np.array([self.page_machine.offset]))
             sound.equal(_NAME, len(self.page_words), len(self.page_machine.weights))
-        if not 1 <= self.few < _LARGE or not 0 <= self.page_good < _LARGE:
-            raise ModelError("strategy.few must be at least 1")
+        if not 0 <= self.page_good < _LARGE:
+            raise ModelError(f"{_NAME} is damaged: it counts its good pages wrongly")
         stated: tuple[Any, ...] = (self.keywords, self.concepts)
         kinds = ((self.keywords, str), (self.concepts, Concept))
         if not all(isinstance(part, tuple) for part in stated) or not all(

@@ -14,8 +14,10 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from honeyguide.errors import ConfigError
 from honeyguide.models.examples import settled
 from honeyguide.models.svm import Linear, Rbf, learn
+from honeyguide.ranges import within
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.scripts import address
 from honeyguide.text.vectors import Floats, Ints, Lexicon, Rows, fit, page_text
@@ -68,6 +70,12 @@ class HybridSvm:
     link_words: Lexicon | None = None
     link_machine: Linear | Rbf | None = None
     """Learned, not set: the page classifier and the link classifier."""
+
+    def __post_init__(self) -> None:
+        within(self, "page_weight link_weight threshold", 0, 1)
+        within(self, "fewest_links believes")
+        if not self.page_weight and not self.link_weight:
+            raise ConfigError("strategy.page_weight and strategy.link_weight cannot both be 0")
 
     def judge(self, page: Page) -> Verdict:
         if self.page_words is None or self.page_machine is None:

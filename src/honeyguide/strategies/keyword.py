@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from honeyguide.ranges import within
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.scripts import address
 from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
@@ -30,6 +31,9 @@ class Keyword:
     around_weight: float = 0.35
     url_weight: float = 0.4
     parent_weight: float = 0.3
+
+    def __post_init__(self) -> None:
+        within(self, "anchor_weight around_weight url_weight parent_weight", 0, 1)
 
     def judge(self, page: Page) -> Verdict:
         return self._topic().judge(page)

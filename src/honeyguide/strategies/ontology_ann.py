@@ -21,6 +21,7 @@ from honeyguide.models.chi2 import strongest
 from honeyguide.models.examples import both_kinds, chosen
 from honeyguide.models.focus import inheritance, inherited
 from honeyguide.models.neural import Array, Lesson, Network, train
+from honeyguide.ranges import within
 from honeyguide.text.ontology.lexicon import (
     Counts,
     Lexicon,
@@ -38,7 +39,9 @@ _CONTEXT = 1_000
 class OntologyAnn:
     """Raw counts into a 4-1 sigmoid network; with ``house``, gentler counts and training."""
 
-    habits: ClassVar[Habits] = Habits(learns=True, needs=("ontology", "keywords"))
+    habits: ClassVar[Habits] = Habits(
+        learns=True, needs=("ontology", "keywords"), learned=("terms",)
+    )
 
     concepts: tuple[Concept, ...] = ()
     language: str = "en"
@@ -68,6 +71,15 @@ class OntologyAnn:
     """Learned: the stems that are counted where ``inputs`` are terms."""
     network: Network | None = None
     """Learned."""
+
+    def __post_init__(self) -> None:
+        within(self, "hidden", 1, 1000)
+        within(self, "rate", 0, 10, above=True)
+        # From 1 on, each step is larger than the one before it, and weights grow without end.
+        within(self, "momentum", 0, 1, below=True)
+        within(self, "goal decay link_weight", 0, 1)
+        within(self, "epochs", 1)
+        within(self, "theta")
 
     def judge(self, page: Page) -> Verdict:
         if self.network is None:

@@ -14,6 +14,7 @@ from typing import ClassVar, Self
 from honeyguide.models.examples import both_kinds, chosen
 from honeyguide.models.focus import inheritance, inherited
 from honeyguide.models.threshold import best_f1
+from honeyguide.ranges import within
 from honeyguide.text.ontology.lexicon import Lexicon, lexicon
 from honeyguide.types import Concept, Example, Habits, Link, Page, Reason, Verdict
 
@@ -36,6 +37,10 @@ class OntologyWeights:
     """Whole names and synonyms count besides single words; not in the papers."""
     hard_focus: bool = False
     """Links of irrelevant pages get 0 and not the little that their page has."""
+
+    def __post_init__(self) -> None:
+        within(self, "decay", 0, 1)
+        within(self, "theta per_words")
 
     def judge(self, page: Page) -> Verdict:
         words = self._words()

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -25,6 +24,7 @@ from honeyguide.models import categories as folder
 from honeyguide.models.categories import Categories
 from honeyguide.models.examples import chosen
 from honeyguide.models.pupil import Pupil, taught
+from honeyguide.ranges import within
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.segments import Reading
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
@@ -44,7 +44,7 @@ _BAD, _GOOD = "not relevant", "relevant"
 class TopicCnn:
     """Judge pages by the categories of a trained model, links by their words and their page."""
 
-    habits: ClassVar[Habits] = Habits(learns=True, grows=True)
+    habits: ClassVar[Habits] = Habits(learns=True, grows=True, learned=("checksum",))
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -91,10 +91,9 @@ class TopicCnn:
             raise ModelError("a saved generation is damaged: its network knows other categories")
         if self.pupil is not None:
             Reading.of(self.pupil.settings)
-        if not 0 < self.threshold < 1:
-            raise ConfigError(f"strategy.threshold must lie between 0 and 1, not {self.threshold}")
-        if not (isfinite(self.parent_weight) and isfinite(self.link_weight)):
-            raise ConfigError("strategy.parent_weight and strategy.link_weight must be finite")
+        within(self, "threshold", 0, 1, above=True, below=True)
+        within(self, "parent_weight link_weight", 0, 1)
+        within(self, "fewest most epochs", 1)
 
     def judge(self, page: Page) -> Verdict:
         model, topic = self._model(), self._topic()
@@ -143,12 +142,10 @@ class TopicCnn:
             if segments := reading.segments(example.page).tokens:
                 documents.append([token for segment in segments for token in segment])
                 labels.append(int(example.target >= 0.5))
-        if min(labels.count(0), labels.count(1)) < max(1, self.fewest):
+        if min(labels.count(0), labels.count(1)) < self.fewest:
             return self
         settings, kinds = asdict(reading), (_BAD, _GOOD)
-        pupil = taught(
-            documents, labels, kinds, settings, epochs=max(1, self.epochs), seed=self.seed
-        )
+        pupil = taught(documents, labels, kinds, settings, epochs=self.epochs, seed=self.seed)
         return replace(self, pupil=pupil)
 
     def _model(self) -> Categories | None:

@@ -22,6 +22,7 @@ from honeyguide.models.haste import Haste, haste
 from honeyguide.models.promise import Promise, promise
 from honeyguide.models.regressors import Floats, Model, clipped, contributions
 from honeyguide.models.screening import admitted, admitted_fast, ranked, scorer, table, tally
+from honeyguide.ranges import within
 from honeyguide.text.keywords import least_support, odds, vocabulary
 from honeyguide.text.relevance import relevance
 from honeyguide.text.scripts import address
@@ -123,13 +124,11 @@ class UserUtility:
         for name in self.learners or ("",):
             if name not in FITS:
                 raise ConfigError(f"strategy.learners: {name!r} is none of {', '.join(FITS)}")
-        if not 0 < self.share <= 1 or not 0 <= self.temperature <= 100:
-            raise ConfigError("strategy.share must lie in 0..1, strategy.temperature in 0..100")
-        if not 0 <= self.haste <= 10 or not 0 <= self.blanks <= 100 or self.features < 1:
-            raise ConfigError(
-                "strategy.haste must lie in 0..10, strategy.blanks in 0..100, "
-                "strategy.features be at least 1"
-            )
+        within(self, "share", 0, 1, above=True)
+        within(self, "threshold", 0, 1)
+        within(self, "temperature blanks", 0, 100)
+        within(self, "haste", 0, 10)
+        within(self, "features", 1)
 
     @property
     def note(self) -> str:
