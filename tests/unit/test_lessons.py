@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from honeyguide.cli.status import lines
 from honeyguide.config import parse
 from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.examples import examples_of, judged
 from honeyguide.crawl.judging import judge
+from honeyguide.crawl.lost import lost
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.start import choices, suited
+from honeyguide.crawl.status import status
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
@@ -92,6 +96,33 @@ def test_files_are_examples_too(tmp_path: Path) -> None:
     (tmp_path / "good" / "x.html").write_bytes(b"\x00\x01\x02" * 400)
     with pytest.raises(ConfigError, match="no text"):
         examples_of(tmp_path, parse({"topic": {"good_files": ["good/x.html"]}}))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [("", "is empty"), (" \n\t", "is empty"), ("<p> <br>", "holds no words")]
+)
+def test_an_empty_file_is_no_example(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "blank.html").write_text(text)
+    with pytest.raises(ConfigError, match=rf"good_files: .*blank\.html {told}"):
+        examples_of(tmp_path, parse({"topic": {"good_files": ["blank.html"]}}))
+
+
+def test_an_example_that_cannot_be_had_is_named(tmp_path: Path) -> None:
+    bad = [address(n) for n in range(300, 305)]
+    topic = {"keywords": [], "good": [address(40), address(299)], "bad": [address(41), *bad]}
+    crawl(tmp_path, birds(), [address(0)], **{**LEARNING, "topic": topic})
+    settings = parse({"topic": {"seeds": [address(0)], **topic}})
+    with Store.open(tmp_path, "read") as store:
+        good, *rest = lost(store, settings)
+        later = list(lost(store, settings, since=time.time()))
+        told = list(lines(status(store, settings, 0)))
+    assert good.startswith(f"the good example {address(299)} brought no page (status: ")
+    assert "404" in good
+    assert "topic.good_files" in good
+    assert [text for text in rest if text.startswith("the bad example ")] == rest[:3]
+    assert rest[3:] == ["so did 2 more of the bad examples"]
+    assert later == [], "each run tells of its own"
+    assert told[-5:] == [good, *rest]
 
 
 def test_labels_of_earlier_runs_and_of_pages_never_seen(tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ def lines(found: Status) -> Iterator[str]:
         codes = {str(code): number for code, number in (found.statuses or {}).items()}
         kinds = {kind: n for kind, n in sorted(found.failures.items()) if kind != "status"}
         yield "failures: " + ", ".join(f"{plain(what)} ×{n}" for what, n in (codes | kinds).items())
+    yield from map(plain, found.lost)
 
 
 def elsewhere(foreign: dict[str, int], most: int = 8) -> str:

@@ -21,15 +21,15 @@ from honeyguide.cluster.split import prepare
 from honeyguide.config import Settings
 from honeyguide.crawl import status, topics
 from honeyguide.crawl.build import enough_of, lessons_of
-from honeyguide.crawl.chosen import fence_of, seeds_of, strategy_of
+from honeyguide.crawl.chosen import fence_of, strategy_of
 from honeyguide.crawl.exhausted import recall
 from honeyguide.crawl.glimpse import EVERY_S, Teller
 from honeyguide.crawl.languages import languages_of
 from honeyguide.crawl.live import live
+from honeyguide.crawl.lost import lost
 from honeyguide.crawl.process import stoppable
 from honeyguide.crawl.progress import Observer, Report
 from honeyguide.crawl.rejudge import overrule
-from honeyguide.crawl.run import lost
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 from honeyguide.store.generations import pack
@@ -151,7 +151,7 @@ async def crawl_with(
         if report.failed:
             return report
         overrule(store, settings)
-        missing = tuple(lost(store, seeds_of(settings), began))
+        missing = tuple(lost(store, settings, began))
         return replace(report, warnings=report.warnings + missing)
 
 

@@ -100,6 +100,10 @@ def _read(path: Path, key: str) -> Page:
     url = Url(f"file://localhost{path.resolve().as_posix()}")
     answer = Response(url, 200, (("Content-Type", kind),), body, body, b"", b"", "", 0.0, 0.0)
     try:
-        return read(answer, Link(url))
+        page = read(answer, Link(url))
     except ParseError as error:
         raise ConfigError(f"{key}: {path} holds no text that can be read: {error}") from error
+    if not any(text.strip() for text in (page.title, page.text, *page.headings)):
+        what = "holds no words" if body.strip() else "is empty"
+        raise ConfigError(f"{key}: {path} {what}: nothing can be learned from it; leave it out")
+    return page

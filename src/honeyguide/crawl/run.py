@@ -1,11 +1,10 @@
-"""One run of a collection's crawl: signals, an observer, and which seeds were lost."""
+"""One run of a collection's crawl: signals, an observer, and what was lost."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -13,19 +12,15 @@ from pathlib import Path
 from honeyguide.config import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl.build import opened
-from honeyguide.crawl.chosen import seeds_of
 from honeyguide.crawl.glimpse import EVERY_S, Teller
+from honeyguide.crawl.lost import lost
 from honeyguide.crawl.process import seldom_tidied, stoppable
 from honeyguide.crawl.progress import Observer, Report
 from honeyguide.crawl.rejudge import overrule
 from honeyguide.crawl.ring import Ring
-from honeyguide.store.store import Store
-from honeyguide.types import Url
 
 _LOOK_S = 0.25
 """How often an observer is told."""
-_NAMED = 3
-"""Failed seeds that a report names one by one."""
 
 
 async def run(folder: Path, settings: Settings, observer: Observer | None) -> Report:
@@ -48,24 +43,8 @@ async def run(folder: Path, settings: Settings, observer: Observer | None) -> Re
             return report
         # Labels that came in the last moments, or that a strategy which learns nothing never heard.
         overrule(ring.store, settings)
-        missing = tuple(lost(ring.store, seeds_of(settings), began))
+        missing = tuple(lost(ring.store, settings, began))
         return replace(report, warnings=report.warnings + missing)
-
-
-def lost(store: Store, seeds: Iterable[Url], since: float) -> Iterator[str]:
-    """Which seeds were tried in this run and brought no page, and why."""
-    more = 0
-    for count, row in enumerate(
-        rows[-1]
-        for seed in seeds
-        if (rows := store.visit(seed)) and rows[-1].failure and rows[-1].at >= since
-    ):
-        if count < _NAMED:
-            yield f"the seed {row.url} brought no page: {row.failure}: {row.detail}"
-        else:
-            more += 1
-    if more:
-        yield f"so did {more} more of the seeds"
 
 
 async def _observe(ring: Ring, observer: Observer | None, teller: Teller) -> None:

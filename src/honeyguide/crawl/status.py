@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from honeyguide.config import Settings
 from honeyguide.crawl import exhausted
 from honeyguide.crawl.languages import wanted_of
+from honeyguide.crawl.lost import lost
 from honeyguide.crawl.progress import others
+from honeyguide.errors import ConfigError
 from honeyguide.learning.coverage import Estimate
 from honeyguide.store.counts import Counts, HostRow
 from honeyguide.store.lock import holder
@@ -71,6 +73,8 @@ class Status(Counts):
     """Pages in languages that are not wanted, by language."""
     searched: Searched | None = None
     """None: no engine was ever asked."""
+    lost: tuple[str, ...] = ()
+    """The topic's own seeds and examples that brought no page, in sentences."""
     per_host: tuple[HostRow, ...] = ()
     """The hosts visited most."""
 
@@ -97,8 +101,16 @@ def status(store: Store, settings: Settings, hosts: int) -> Status:
         changes=len(store.changes),
         foreign=others(counts.tongues, wanted_of(settings)),
         searched=_searched(store, settings, time.time()),
+        lost=_lost(store, settings),
         per_host=tuple(store.hosts(limit=hosts)),
     )
+
+
+def _lost(store: Store, settings: Settings) -> tuple[str, ...]:
+    try:
+        return tuple(lost(store, settings))
+    except ConfigError:
+        return ()  # the topic has no seeds (yet): told when it is crawled
 
 
 def begin(store: Store, visits: int, now: float) -> None:
