@@ -62,6 +62,7 @@ def test_mistakes_name_the_line_of_the_file(text: str, message: str, tmp_path: P
     with pytest.raises(ConfigError) as caught:
         read(made(tmp_path, text))
     assert f"labels.csv, {message}" in str(caught.value)
+    assert "None of its labels were kept" in str(caught.value)
 
 
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cli.new import NO_WORDS
+from honeyguide.cli.new import NO_WORDS, ONLY_BAD
 from honeyguide.cli.options import demo_topics, strategies
 from honeyguide.config import Settings, load, parse
 from honeyguide.crawl.keys import tables
@@ -32,6 +32,28 @@ def test_without_words_it_says_what_that_means(told: Told) -> None:
     assert (settings.topic.keywords, settings.crawl.strategy) == ((), "breadth")
     assert NO_WORDS not in told("new", "b", *BASE, "--strategy", "breadth").err
     assert NO_WORDS not in told("new", "c", *BASE, "-k", "bee").err
+
+
+def test_bad_examples_alone_lack_good_ones(told: Told) -> None:
+    said = told("new", "a", *BASE, "-b", "http://e.org/shop").err
+    assert ONLY_BAD in said
+    assert NO_WORDS not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--ontology", "cell"], "Add --concept NAME"),
+        (["--concept", "cell"], "Add --ontology FILE"),
+    ],
+)
+def test_an_ontology_and_its_concept_come_together(
+    told: Told, words: list[str], message: str
+) -> None:
+    said = told("new", "a", *BASE, *words)
+    assert (said.code, message in said.err) == (2, True), said.err
+    assert not Path("a").exists()
+    assert told("new", "a", *BASE, "--ontology", "cell", "--concept", "tissue").code == 0
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from honeyguide.config import parse
 from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.examples import examples_of, judged
 from honeyguide.crawl.judging import judge
+from honeyguide.crawl.labels import label
 from honeyguide.crawl.lost import lost
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.start import choices, suited
@@ -123,6 +124,28 @@ def test_an_example_that_cannot_be_had_is_named(tmp_path: Path) -> None:
     assert rest[3:] == ["so did 2 more of the bad examples"]
     assert later == [], "each run tells of its own"
     assert told[-5:] == [good, *rest]
+
+
+@pytest.mark.parametrize(
+    ("topic", "wanted"),
+    [
+        ({"bad": [address(41)]}, "add keywords or good pages"),
+        ({"good": [address(40)]}, "add keywords or bad pages"),
+        ({}, "add keywords or good and bad pages"),
+    ],
+)
+def test_what_the_topic_lacks_is_named(tmp_path: Path, topic: dict[str, Any], wanted: str) -> None:
+    settings = {"crawl": {"strategy": "hybrid_svm", "pages": 3}, "learn": {"teacher": "none"}}
+    report = crawl(tmp_path, birds(), [address(0)], **settings, topic={"keywords": [], **topic})
+    assert any(wanted in warning for warning in report.warnings), report.warnings
+
+
+def test_a_bad_page_never_fetched_is_counted_apart(tmp_path: Path) -> None:
+    crawl(tmp_path, birds(), [address(0)], **{**LEARNING, "topic": {"keywords": ["finch"]}})
+    settings = parse({"topic": {"seeds": [address(0)]}})
+    pairs = [(address(300), 0.0), (address(301), 1.0), (address(0), 0.0)]
+    done = label(tmp_path, settings, pairs, "ada", None)
+    assert (done.kept, done.unfetched, done.unseen_bad) == (3, 2, 1)
 
 
 def test_labels_of_earlier_runs_and_of_pages_never_seen(tmp_path: Path) -> None:

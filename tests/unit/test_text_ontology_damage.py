@@ -37,6 +37,11 @@ def written(tmp_path: Path) -> Written:
         ("x.bin", "Body;A01\nHead\n", "line 2"),
         ("x.csv", "a,is-a,b\na,b,c,d\n", "line 2"),
         ("x.csv", "a,is-a,b\n\na,likes,b\n", r"line 3: 'likes' is none of"),
+        ("x.csv", "child,relation,parent\na,is-a,b\nc,d\n", "line 3: the head .* three columns"),
+        ("x.csv", "a,is-a,b\nc,is-a\n", "line 2: .*nothing comes after 'is-a'"),
+        ("x.json", '[["a", "is_a"]]', "edge 1: .*nothing comes after"),
+        ("x.owl", "<rdf", "x.owl"),
+        ("x.owl", "this is a letter", "no ontology"),
         ("x.json", '{"edges": [\n["a", "b"],\n[', "line 3"),
         ("x.json", '[["a", 7]]', "edge 1"),
         ("x.json", '{"a": 1}', "list of edges"),
@@ -50,7 +55,7 @@ def written(tmp_path: Path) -> Written:
     ],
 )
 def test_damage_is_told_with_its_line(written: Written, name: str, text: str, line: str) -> None:
-    if name.endswith(".ttl"):
+    if name.endswith((".ttl", ".owl")):
         pytest.importorskip("pyoxigraph")
     with pytest.raises(ConfigError, match=line):
         load(written(name, text))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from honeyguide.cli.options import Command, Group, Json, Name
-from honeyguide.cli.words import plain, say
+from honeyguide.cli.words import count, plain, say
 
 if TYPE_CHECKING:
     from honeyguide.cluster.standing import Standing
@@ -91,6 +91,6 @@ def _table(found: Standing) -> None:
         table.add_row(*shown)
     Console().print(table)
     where = f"at {found.address}, vault {found.vault}" if found.away else "at home"
-    typer.echo(f"{found.visits} visits gathered; the shards are {where}.")
+    typer.echo(f"{count(found.visits, 'visit')} gathered; the shards are {where}.")
     if found.lost:
-        typer.echo(f"The WARC records of {found.lost} visits were lost with machines.")
+        typer.echo(f"The WARC records of {count(found.lost, 'visit')} were lost with machines.")

@@ -96,13 +96,14 @@ class Display:
         found, harvest = f"{progress.relevant} relevant", f"{progress.harvest:.0%}"
         links, sites = count(progress.waiting, "link"), count(progress.sites, "site")
         visits, failed = progress.visits, f"{progress.failures} failed"
+        noun = "visit" if (self._budget or visits) == 1 else "visits"
         n = sum(progress.foreign.values())
         long, short = ((f"{n} in other languages",), (f"{n} foreign",)) if n else ((), ())
         if progress.asked:
             long = (*long, count(progress.asked, "question asked", "questions asked"))
             short = (*short, f"{progress.asked} asked")
         forms = (
-            (f"{visits}{of} visits", found, f"harvest {harvest}", f"{rate:.1f}/s",
+            (f"{visits}{of} {noun}", found, f"harvest {harvest}", f"{rate:.1f}/s",
              f"{links} waiting, {sites}", failed, *long),
             (f"{visits}{per}", found, f"harvest {harvest}", f"{rate:.1f}/s",
              f"{progress.waiting} wait", failed, *short),

@@ -78,11 +78,19 @@ def label(
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
     if done.overruled:
-        say(f"{done.overruled} of them overrule topic.good or topic.bad; the label counts.")
+        verb = "overrules" if done.overruled == 1 else "overrule"
+        say(f"{done.overruled} of them {verb} topic.good or topic.bad; the label counts.")
     contradicted(opposed)
     if done.unfetched:
         pages = "is for a page that was" if done.unfetched == 1 else "are for pages that were"
         say(f"{done.unfetched} of them {pages} not fetched (yet).")
+    if done.unseen_bad and collection.learns:
+        one = done.unseen_bad == 1
+        ones, them = ("A bad page teaches", "it") if one else ("Bad pages teach", "them")
+        say(
+            f"{ones} nothing until the crawl happens to fetch {them}: only good ones are visited "
+            "for their label. An address under topic.bad in topic.toml is fetched to learn from."
+        )
 
 
 def contradicted(opposed: Sequence[Opposed]) -> None:

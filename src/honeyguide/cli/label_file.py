@@ -42,7 +42,9 @@ def read(file: Path, topic: str = "") -> list[Judged]:
                 possible(address)
                 pairs.append((address, value(word)))
     except ConfigError as error:
-        raise ConfigError(f"{file}, {error}") from error
+        raise ConfigError(
+            f"{file}, {error}. None of its labels were kept: mend the line and give the file again"
+        ) from error
     return pairs
 
 

@@ -19,6 +19,10 @@ NO_WORDS = (
     "No keywords: every page will count as relevant and links are followed in order. "
     "Add --keyword, --description, or examples with --good and --bad."
 )
+ONLY_BAD = (
+    "Bad examples alone do not say what you want: every page will count as relevant and links are "
+    "followed in order. Add good ones with --good, or --keyword, or --description."
+)
 
 
 def new(
@@ -185,7 +189,7 @@ def new(
         **tables,
     )
     if collection.settings.crawl.strategy == "breadth" and not strategy:
-        say(NO_WORDS)
+        say(ONLY_BAD if bad or bad_file else NO_WORDS)
     for remark in (*remarks(collection.settings.topic), *_agreed(collection)):
         say(f"Note: {remark}")
     if as_json:

@@ -72,6 +72,7 @@ def create(
         "language": _several(language),
         "words": words.strip(),
     }
+    _check_ontology(topic["ontology"], topic["concept"])
     strategy = strategy or suited(topic)
     chosen: dict[str, dict[str, Any]] = {
         "topic": {key: value for key, value in topic.items() if value},
@@ -102,6 +103,20 @@ def vacant(folder: Path) -> None:
         raise ConfigError(
             f'{folder} is a collection already: open it with honeyguide.Collection("{folder}"), '
             f"or crawl it with: honeyguide crawl {shlex.quote(str(folder))}"
+        )
+
+
+def _check_ontology(ontology: str, concept: str) -> None:
+    """An ontology says nothing of a topic that is nowhere in it, nor does a concept of none."""
+    if ontology and not concept:
+        raise ConfigError(
+            f"which concept of the ontology {ontology} is the topic? Add --concept NAME "
+            "(topic.concept), such as --ontology cell --concept tissue"
+        )
+    if concept and not ontology:
+        raise ConfigError(
+            f"in which ontology is the concept {concept!r}? Add --ontology FILE "
+            "(topic.ontology), or cell or mammal, which are ours: --ontology cell --concept tissue"
         )
 
 

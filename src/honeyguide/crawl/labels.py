@@ -26,6 +26,8 @@ class Labelled(NamedTuple):
     """Of them, for pages that were not fetched (yet)."""
     overruled: int = 0
     """Of them, those that say the opposite of topic.good and topic.bad."""
+    unseen_bad: int = 0
+    """Of those for pages that were not fetched, the bad ones: nothing is fetched for them."""
 
 
 class Opposed(NamedTuple):
@@ -111,5 +113,7 @@ def _keep(
             raise ConfigError(f"{url} is labelled both ways; say which it is")
     with store.transaction():
         store.label(labels.values())
-    missing = sum(not store.visit(url) for url in labels)
-    return Labelled(len(labels), missing, sum(topics.opposed(settings, labels.values())))
+    missing = [label for url, label in labels.items() if not store.visit(url)]
+    opposed = sum(topics.opposed(settings, labels.values()))
+    bad = sum(label.value < 0.5 for label in missing)
+    return Labelled(len(labels), len(missing), opposed, bad)

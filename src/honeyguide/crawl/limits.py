@@ -140,7 +140,8 @@ class Enough:
         if self.asked:
             return "you asked for it"
         if self._pages and visits >= self._pages:
-            return f"the budget of {self._pages} visits is used up (crawl.pages)"
+            noun = "visit" if self._pages == 1 else "visits"
+            return f"the budget of {self._pages} {noun} is used up (crawl.pages)"
         now = self._clock()
         if now >= self._until:
             return "the time is up (crawl.hours)"

@@ -65,10 +65,23 @@ class Rejudge:
     def warnings(self) -> tuple[str, ...]:
         if not self._unknown:
             return ()
+        number = len(self._unknown)
+        pages = "1 visited page is" if number == 1 else f"{number} visited pages are"
         return (
-            f"{len(self._unknown)} visited pages are not judged yet, since too little is known "
-            "of the topic: crawl on, add keywords or bad pages to topic.toml, or label some",
+            f"{pages} not judged yet, since too little is known of the topic: crawl on, add "
+            f"keywords or {self._lacking()} pages to topic.toml, or label some",
         )
+
+    def _lacking(self) -> str:
+        """Which pages nobody named yet."""
+        said = {value >= 0.5 for value in topics.best(self.settings).values()}
+        said |= {label.value >= 0.5 for _, label in self.store.labels()}
+        for one in topics.each(self.settings):
+            said |= {True} if one.topic.good_files else set()
+            said |= {False} if one.topic.bad_files else set()
+        if len(said) == 1:
+            return "bad" if True in said else "good"
+        return "good and bad"
 
     def visited(self, visit: Visit) -> None:
         verdict = visit.verdict

@@ -11,11 +11,11 @@ import csv
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from honeyguide.errors import ConfigError
 from honeyguide.text.ontology.lines import damaged, lines, opened
-from honeyguide.text.ontology.ontology import KINDS, Draft, Kind, Ontology
+from honeyguide.text.ontology.ontology import KINDS, Draft, Ontology
 
 _HEADERS = frozenset({"child", "source", "from", "concept"})
 _MOST = 100_000_000
@@ -23,14 +23,17 @@ _MOST = 100_000_000
 
 
 def read_csv(path: Path) -> Ontology:
-    draft, first = Draft(str(path)), True
+    draft, first, wide = Draft(str(path)), True, 0
     for number, row in _rows(path):
         cells = [cell.strip() for cell in row]
         if not any(cells) or cells[0].startswith("#"):
             continue
         header, first = first and cells[0].lower() in _HEADERS, False
         if header:
+            wide = len(cells)
             continue
+        if wide == 3 and len(cells) == 2:
+            raise damaged(path, number, "the head of the table has three columns, this line two")
         problem = _add(draft, cells)
         if problem:
             raise damaged(path, number, problem)
@@ -75,18 +78,24 @@ def _add(draft: Draft, cells: Iterable[Any]) -> str:
     """Take one edge in; what is wrong with it, or ''."""
     said = list(cells)
     if len(said) == 2:
+        if _relation(said[1]) in (*KINDS, "synonym"):
+            return f"an edge is child, relation, parent, and nothing comes after {said[1]!r}"
         said.insert(1, "is-a")
     if len(said) != 3 or not all(isinstance(s, str) and s.strip() for s in said):
         return "an edge is child, relation, parent"
     child, relation, parent = (s.strip() for s in said)
-    relation = relation.lower().replace("_", "-")
+    relation = _relation(relation)
     if relation == "synonym":
         draft.synonym(_known(draft, child), parent)
     elif relation in KINDS:
-        draft.edge(cast("Kind", relation), _known(draft, child), _known(draft, parent))
+        draft.edge(relation, _known(draft, child), _known(draft, parent))
     else:
         return f"{relation[:40]!r} is none of {', '.join(KINDS)}, synonym"
     return ""
+
+
+def _relation(cell: Any) -> str:
+    return str(cell).strip().lower().replace("_", "-")
 
 
 def _known(draft: Draft, name: str) -> str:

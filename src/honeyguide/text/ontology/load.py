@@ -110,7 +110,7 @@ def _by_content(path: Path, language: str) -> Ontology:
     with opened(path) as file:
         head = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     text = head.decode("utf-8", "replace").lstrip()  # texts know more blanks than bytes do
-    if text.startswith("<") and "<" in text[1:]:
+    if text.startswith("<") and ("<" in text[1:] or _is_xml(text)):
         return rdf.read(path, ".owl" if _is_xml(text) else ".ttl", language)
     if text.startswith(("@prefix", "@base", "PREFIX", "BASE")):
         return rdf.read(path, ".ttl", language)
@@ -124,6 +124,8 @@ def _by_content(path: Path, language: str) -> Ontology:
         raise ConfigError(
             f"topic.ontology: {path} is OWL in functional syntax; save it as RDF/XML or Turtle"
         )
+    if path.name.lower().removesuffix(".gz").endswith((".owl", ".xml")):
+        raise ConfigError(f"topic.ontology: {path} is no ontology: neither RDF/XML nor Turtle")
     first = next(line for line in text.splitlines() if line.strip())
     if ";" in first and first.rpartition(";")[2].strip()[1:3].isdecimal():
         return mesh.read(path)
