@@ -10,6 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
+import typer
+
+from honeyguide.cli.crawls import counted
 from honeyguide.lab.workers import spread
 
 ROOT = Path(__file__).parents[2]
@@ -34,11 +38,11 @@ def double(number: int) -> int:
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
     parents: list[tuple[signal.Signals, Path, subprocess.Popen[bytes]]] = []
     try:
-        for how in (signal.SIGKILL, signal.SIGTERM):
+        for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT):
             folder = tmp_path / how.name
             folder.mkdir()
             words = [sys.executable, "-c", PROGRAM, str(folder), "3"]
-            environment = os.environ | {"PYTHONPATH": str(ROOT)}
+            environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
             parent = subprocess.Popen(words, stdout=subprocess.PIPE, env=environment)
             parents.append((how, folder, parent))
         deadline = time.monotonic() + 60
@@ -78,3 +82,16 @@ def test_workers_take_no_modules_from_the_folder_they_start_in(tmp_path: Path) -
     )
     assert not mark.exists()
     assert done.stdout.split() == ["1", "2", "3"], done.stderr
+
+
+def test_an_interrupted_study_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    def study() -> None:
+        with counted("crawls", Path("results")) as done:
+            done(3, 24)
+            raise KeyboardInterrupt
+
+    with pytest.raises(typer.Exit) as ended:
+        study()
+    assert ended.value.exit_code == 130
+    said = " ".join(capsys.readouterr().err.split())
+    assert "interrupted; 3 of 24 crawls are kept in results" in said

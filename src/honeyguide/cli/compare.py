@@ -101,16 +101,9 @@ def compare(
     `honeyguide lab compare --made seed=7,hosts=300,pages=6000,scattered=0.9 -t borg -n 300
     -s honeyguide -s honeyguide:engine=lab,queries=2`
     """
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
     from honeyguide import registry
+    from honeyguide.cli.crawls import counted
+    from honeyguide.cli.words import say
     from honeyguide.errors import ConfigError
     from honeyguide.lab.compare import Trial, WebSpec
     from honeyguide.lab.compare import compare as run
@@ -159,16 +152,12 @@ def compare(
         for name in names
         for draw in range(draws)
     ]
-    talk = Console(stderr=True, highlight=False)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=talk, transient=True) as bar:
-        task = bar.add_task("crawls", total=len(trials))
-        results = run(trials, out, workers=workers, done=lambda n, _: bar.update(task, completed=n))
+    with counted("crawls", out) as done:
+        results = run(trials, out, workers=workers, done=done)
     found = report(results, tuple(REFERENCES), baseline, count)
     write(results, out, found)
     if as_json:
         typer.echo(json.dumps(found.plain()))
     else:
         typer.echo(rule(found.all, found), nl=False)
-        talk.print(f"Curves and tables per topic: {out}/report.md")
+        say(f"Curves and tables per topic: {out}/report.md")

@@ -50,26 +50,14 @@ def paper(
 
     `honeyguide lab paper 001 recorded-webs --draws 5 --json`
     """
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    from honeyguide.cli.words import console, say
+    from honeyguide.cli.crawls import counted
+    from honeyguide.cli.words import say
     from honeyguide.lab.papers.study import carry_out, markdown, study
 
     chosen = study(number)
     jobs = chosen.jobs(folder, draws)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
-        task = bar.add_task(f"paper {number}", total=len(jobs))
-        outcomes = carry_out(
-            number, jobs, out, workers=workers, done=lambda n, _: bar.update(task, completed=n)
-        )
+    with counted(f"paper {number}", out) as done:
+        outcomes = carry_out(number, jobs, out, workers=workers, done=done)
     tables = chosen.tables(outcomes)
     page = markdown(chosen, tables)
     (out / f"{number}.md").write_text(page, "utf-8")

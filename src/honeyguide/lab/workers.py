@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing.connection import Connection
 from typing import TypeVar
 
 Job = TypeVar("Job")
@@ -26,11 +27,14 @@ def spread(perform: Callable[[Job], Done], jobs: Sequence[Job], workers: int) ->
         yield from map(perform, jobs)
         return
     context = multiprocessing.get_context("spawn")
-    with (
-        _safe_path(),
-        ProcessPoolExecutor(workers, mp_context=context, initializer=_watch) as pool,
-    ):
-        yield from pool.map(partial(_performed, perform), jobs)
+    near, far = context.Pipe(duplex=False)
+    pooled = partial(ProcessPoolExecutor, workers, mp_context=context)
+    with near, far, _safe_path(), pooled(initializer=_watch, initargs=(near,)) as pool:
+        try:
+            yield from pool.map(partial(_performed, perform), jobs)
+        except BaseException:
+            far.close()  # nobody wants what the jobs under way would bring: do not wait for them
+            raise
 
 
 @contextmanager
@@ -52,22 +56,26 @@ def _performed(perform: Callable[[Job], Done], job: Job) -> Done:
     parent = multiprocessing.parent_process()
     if parent is None or not parent.is_alive():
         os._exit(1)  # jobs that were handed out already are nobody's any more
-    return perform(job)
+    try:
+        return perform(job)
+    except KeyboardInterrupt:
+        os._exit(1)  # the pool would go on with the next job
 
 
-def _watch() -> None:
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+def _watch(parent: Connection) -> None:
+    """Ctrl-C reaches every process of a terminal, and the parent alone answers it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
 
 
-def _leave_with_parent() -> None:
-    """A parent that was killed could tell nobody: its workers would wait for jobs for ever."""
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return
-    parent.join()
+def _leave_with(parent: Connection) -> None:
+    """The pipe ends when the parent wants no more, and when it was killed and could tell nobody:
+    its workers would wait for jobs for ever."""
+    parent.poll(None)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)  # nobody is left to read what an interrupted job would say
     if main := threading.main_thread().ident:
-        signal.pthread_kill(main, signal.SIGINT)
+        signal.pthread_kill(main, signal.SIGTERM)
     time.sleep(_GRACE_S)
     os._exit(1)
