@@ -158,26 +158,3 @@ def test_links_inherit_their_page_softly_or_not_at_all() -> None:
     assert OntologyAnn().rank(links) == [0.9, 0.2]
     assert OntologyAnn(hard_focus=True).rank(links) == [0.9, 0.0]
     assert OntologyWeights(hard_focus=True).rank(links) == [0.9, 0.0]
-
-
-@pytest.mark.parametrize("house", [False, True])
-def test_the_network_reads_links_if_asked_for(house: bool) -> None:
-    """Ours: the links of a page are told apart by the concepts around them."""
-    found = Url("http://e.org/start")
-    near = Link(Url("http://e.org/a"), found, anchor="tissue and protein", parent=0.8)
-    far = Link(Url("http://e.org/b"), found, anchor="harbour", parent=0.8)
-    seed = Link(Url("http://e.org/c"), parent=1.0)
-    paper = OntologyAnn(concepts=CELL, house=house).learn(training_pages())
-    assert paper.rank([near, far, seed]) == [0.8, 0.8, 1.0]
-    reads = OntologyAnn(concepts=CELL, house=house, link_weight=0.5)
-    assert reads.rank([near, far]) == [0.8, 0.8], "there is no network yet"
-    reads = reads.learn(training_pages())
-    high, low, first = reads.rank([near, far, seed])
-    assert high > low
-    assert first == 1.0, "nobody's link"
-    reasons = {reason.what: reason.weight for reason in reads.explain(near)}
-    assert reasons["on a page with verdict 0.80"] == 0.4
-    assert reasons["the words of the link"] == pytest.approx(high - 0.4, abs=1e-3)
-    assert any(reason.startswith("tissu") for reason in reasons)
-    assert len(reads.explain(seed)) == 1
-    assert reads.rank([]) == [], "a page without links"

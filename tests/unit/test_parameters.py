@@ -30,7 +30,6 @@ def chosen(name: str, **parameters: Any) -> Strategy:
         ("ontology_ann", "hidden", 1_000_000_000, "at most 1000, not 1e\\+09"),
         ("ontology_ann", "rate", 0.0, "above 0"),
         ("ontology_ann", "decay", 5.0, "at most 1, not 5"),
-        ("ontology_ann", "link_weight", 1.5, "at most 1"),
         ("ontology_weights", "decay", 5.0, "at most 1, not 5"),
         ("hybrid_svm", "threshold", 7.0, "at most 1, not 7"),
         ("hybrid_svm", "page_weight", -5.0, "at least 0 and at most 1, not -5"),

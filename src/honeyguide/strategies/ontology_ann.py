@@ -31,9 +31,6 @@ from honeyguide.text.ontology.lexicon import (
 )
 from honeyguide.types import Concept, Example, Habits, Link, Page, Reason, Verdict
 
-_CONTEXT = 1_000
-"""Characters of a link's context that are read."""
-
 
 @dataclass(frozen=True)
 class OntologyAnn:
@@ -64,9 +61,6 @@ class OntologyAnn:
     """Whole names and synonyms count besides single words; not in the paper."""
     hard_focus: bool = False
     """Links of irrelevant pages get 0 and not the little that their page has."""
-    link_weight: float = 0.0
-    """How much the network's word on anchor and surroundings counts beside the verdict on the page
-    that a link stands on (0..1); not in the paper, where all links of a page are equals."""
     terms: tuple[str, ...] = ()
     """Learned: the stems that are counted where ``inputs`` are terms."""
     network: Network | None = None
@@ -77,7 +71,7 @@ class OntologyAnn:
         within(self, "rate", 0, 10, above=True)
         # From 1 on, each step is larger than the one before it, and weights grow without end.
         within(self, "momentum", 0, 1, below=True)
-        within(self, "goal decay link_weight", 0, 1)
+        within(self, "goal decay", 0, 1)
         within(self, "epochs", 1)
         within(self, "theta")
 
@@ -89,27 +83,18 @@ class OntologyAnn:
         counts = words.count(page)
         row = self._row(counts, len(words))
         score = float(self.network.scores(row[np.newaxis, :])[0])
-        return Verdict(min(1.0, max(0.0, score)), self._telling(counts, row, score))
+        # A word's weight is what the score would lose without it, in every block of the row.
+        found = np.fromiter(counts.found, np.intp, len(counts.found))
+        blocks = np.arange(0, len(row), len(words))
+        lost = score - self.network.without(row, found[:, np.newaxis] + blocks)
+        weights = dict(zip(found.tolist(), lost.tolist(), strict=True))
+        return Verdict(min(1.0, max(0.0, score)), words.reasons(counts, weights))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        worth = inherited(links, self.hard_focus)
-        if not self.link_weight or self.network is None or not links:
-            return worth
-        own = self.network.scores(np.array([self._read(link)[1] for link in links]))
-        return [
-            page if link.source is None else self._joined(page, said)
-            for link, page, said in zip(links, worth, own.tolist(), strict=True)
-        ]
+        return inherited(links, self.hard_focus)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        (parent,) = inheritance(link, self.hard_focus)
-        if not self.link_weight or self.network is None or link.source is None:
-            return (parent,)
-        counts, row = self._read(link)
-        said = float(self.network.scores(row[np.newaxis, :])[0])
-        page = parent._replace(weight=round(self._joined(parent.weight, 0.0), 4))
-        local = Reason("the words of the link", round(self._joined(0.0, said), 4))
-        return (page, local, *self._telling(counts, row, said))
+        return inheritance(link, self.hard_focus)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """A network for these pages, from the beginning; itself if they are of one kind only."""
@@ -133,26 +118,6 @@ class OntologyAnn:
         )
         network = train(rows, np.array([e.target for e in lessons]), lesson)
         return replace(self, terms=terms, network=network)
-
-    def _joined(self, page: float, words: float) -> float:
-        score = (1 - self.link_weight) * page + self.link_weight * words
-        return min(1.0, max(0.0, score))
-
-    def _read(self, link: Link) -> tuple[Counts, Array]:
-        """What stands around a link, counted like a page."""
-        words = self._words(self.terms)
-        counts = words.count_words(f"{link.anchor} {link.before} {link.after}"[:_CONTEXT])
-        return counts, self._row(counts, len(words))
-
-    def _telling(self, counts: Counts, row: Array, score: float) -> tuple[Reason, ...]:
-        """A word's weight is what the score would lose without it, in every block of the row."""
-        if self.network is None:
-            return ()
-        words = self._words(self.terms)
-        found = np.fromiter(counts.found, np.intp, len(counts.found))
-        blocks = np.arange(0, len(row), len(words))
-        lost = score - self.network.without(row, found[:, np.newaxis] + blocks)
-        return words.reasons(counts, dict(zip(found.tolist(), lost.tolist(), strict=True)))
 
     def _strongest(self, lessons: Sequence[Example]) -> tuple[str, ...]:
         most = max(1, len(lexicon(self.concepts, self.language)))

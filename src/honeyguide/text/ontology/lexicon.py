@@ -56,10 +56,8 @@ class Lexicon:
         return len(self.names)
 
     def count(self, page: Page) -> Counts:
-        return self.count_words(f"{page.title[:_SHOWN]}\n{page.text[:_SHOWN]}")
-
-    def count_words(self, text: str) -> Counts:
         known = self._known
+        text = f"{page.title[:_SHOWN]}\n{page.text[:_SHOWN]}"
         said = words(text, self.language)
         found: dict[int, int] = {}
         for number in [number for word in said if (number := known[word]) >= 0]:
