@@ -13,13 +13,13 @@ from honeyguide.cli.status import lines
 from honeyguide.config import parse
 from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.examples import examples_of, judged
-from honeyguide.crawl.judging import judge
+from honeyguide.crawl.judging import judge, judge_of
 from honeyguide.crawl.labels import label
 from honeyguide.crawl.lost import lost
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.start import choices, suited
 from honeyguide.crawl.status import status
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, ModelError
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 from tests.unit.crawling import FakeWeb, crawl, rows
@@ -212,18 +212,52 @@ def test_what_a_topic_lacks() -> None:
     assert lacking["breadth"] == ()
 
 
-def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [0, 1, 2])
+def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(
+    damaged: int, tmp_path: Path
+) -> None:
     web = birds()
     topic = {"keywords": [], "good": [address(40), address(42)], "bad": [address(41), address(43)]}
     settings = {**LEARNING, "topic": topic}
     crawl(tmp_path, web, [address(0)], **settings)
     with apsw.Connection(str(tmp_path / "collection.db")) as db:
-        db.execute("UPDATE generations SET data = x'00112233' WHERE number >= 1")
-    more = LEARNING["crawl"] | {"pages": 45}
+        db.execute("UPDATE generations SET data = x'00112233' WHERE number >= ?", (damaged,))
+    with Store.open(tmp_path, "write") as store, store.transaction():
+        store.label([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
+        live, decides = store.live() or 0, damaged - 1 if damaged else store.next_generation()
+    more = LEARNING["crawl"] | {"pages": 60}
     report = crawl(tmp_path, web, [address(0)], **{**settings, "crawl": more})
-    assert any("could not be read" in warning for warning in report.warnings)
-    assert report.progress.visits == 45
-    assert {row.generation for row in list(rows(tmp_path).values())[-4:]} != {1}
+    (told,) = (warning for warning in report.warnings if "generation" in warning)
+    assert f"generation {live} could not be read: a saved strategy is damaged; " in told
+    assert f"generation {decides}" in told
+    assert "unpack" not in told
+    assert report.progress.visits == 60
+    with Store.open(tmp_path, "read") as store:
+        new = [g for g in store.generations() if g.number > max(live, decides)]
+        assert "18 good and 2 bad examples" in new[0].note, "all labels are learned from again"
+        assert store.live() == report.progress.generation == new[-1].number
+
+
+def test_judging_falls_back_from_a_damaged_generation(tmp_path: Path) -> None:
+    topic = {"keywords": [], "good": [address(40), address(42)], "bad": [address(41), address(43)]}
+    crawl(tmp_path, birds(), [address(0)], **{**LEARNING, "topic": topic})
+    settings = parse({**LEARNING, "topic": topic | {"seeds": [address(0)]}})
+    assert judge(tmp_path, settings).warning == ""
+    with Store.open(tmp_path, "read") as store:
+        live = store.live() or 0
+    with apsw.Connection(str(tmp_path / "collection.db")) as db:
+        db.execute("UPDATE generations SET data = x'' WHERE number = ?", (live,))
+    assert judge_of(tmp_path, settings)[1] == live - 1
+    done = judge(tmp_path, settings)
+    assert done.generation == live - 1
+    assert "nothing but the note is left" in done.warning
+    assert f"generation {live - 1} decides" in done.warning
+    with Store.open(tmp_path, "read") as store:
+        assert store.live() == live - 1, "the list of generations stars it"
+    with apsw.Connection(str(tmp_path / "collection.db")) as db:
+        db.execute("UPDATE generations SET data = x'00'")
+    with pytest.raises(ModelError, match="damaged"):
+        judge(tmp_path, settings)
 
 
 def test_pages_found_early_are_judged_anew(tmp_path: Path) -> None:

@@ -145,3 +145,16 @@ def test_a_blob_must_be_what_its_row_says() -> None:
     assert unpack(data, registry.find, "breadth")
     with pytest.raises(ModelError, match="and not"):
         unpack(data, registry.find, "hybrid_svm")
+
+
+def test_what_was_pruned_and_what_is_damaged(tmp_path: Path) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        for number in range(55):
+            store.save_generation(number, "toy", Toy())
+        store._db.run("UPDATE generations SET data = x'' WHERE number IN (0, 5, 54)")
+        for number in range(5):
+            with pytest.raises(ModelError, match="too long ago" if number else "damaged"):
+                store.use_generation(number)
+        for number in (5, 54):
+            with pytest.raises(ModelError, match="damaged"):
+                store.load_generation(number, find)

@@ -7,7 +7,7 @@ import json
 import typer
 
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, count, quoted, say
+from honeyguide.cli.words import console, count, plain, quoted, say
 
 
 def judge(name: Name, as_json: Json = False) -> None:
@@ -32,6 +32,8 @@ def judge(name: Name, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(done._asdict()))
         return
+    if done.warning:
+        say(f"honeyguide: {plain(done.warning)}")
     typer.echo(
         f"{count(done.pages, 'page')} judged by generation {done.generation}: "
         f"{done.after} relevant, before {done.before}."

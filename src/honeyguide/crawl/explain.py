@@ -7,9 +7,11 @@ from pathlib import Path
 
 from honeyguide import registry
 from honeyguide.config import Settings
+from honeyguide.crawl import topics
 from honeyguide.crawl.chosen import fence_of
 from honeyguide.crawl.evidence import figure, worded
 from honeyguide.crawl.languages import languages_of
+from honeyguide.crawl.live import readable
 from honeyguide.crawl.searched import alike
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
@@ -144,12 +146,14 @@ def _reasons(
     live = store.live()
     if link is None or live is None or link.channel in ("seed", "example"):
         return ()
-    strategy: Strategy
+    strategy: Strategy | None
     try:
         strategy = store.load_generation(live if generation is None else generation, registry.find)
     except ModelError:
         # Of old generations only the note is kept: the present one says what it would say.
-        strategy = store.load_generation(live, registry.find)
+        strategy, _, _ = readable(store, topics.names(settings))
+        if strategy is None:
+            return ()
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(worded(strategy.explain(link), around, settings.topic.spoken))
     source = store.visit(link.source) if link.source else []

@@ -10,7 +10,8 @@ from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
 from honeyguide.crawl.chosen import strategy_of
-from honeyguide.errors import ConfigError
+from honeyguide.crawl.live import decide, readable
+from honeyguide.errors import ConfigError, ModelError
 from honeyguide.protocols import Strategy
 from honeyguide.several import topics_of
 from honeyguide.store.store import Store
@@ -28,6 +29,8 @@ class Judged(NamedTuple):
     """Relevant pages before …"""
     after: int
     """… and now."""
+    warning: str = ""
+    """The live generation is damaged, and which one decides."""
 
 
 def judge_of(folder: Path, settings: Settings) -> tuple[Strategy, int]:
@@ -50,11 +53,9 @@ def judge_of(folder: Path, settings: Settings) -> tuple[Strategy, int]:
 def _live(folder: Path, settings: Settings) -> tuple[Strategy, int]:
     if (folder / "collection.db").exists():
         with Store.open(folder, "read") as store:
-            live = store.live()
-            if live is not None:
-                found: Strategy = store.load_generation(live, registry.find)
-                if topics_of(found) == topics.names(settings):
-                    return found, live
+            found, live, _ = readable(store, topics.names(settings))
+            if found is not None:
+                return found, live
     return strategy_of(settings), 0
 
 
@@ -69,15 +70,7 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
 
     threshold, languages = settings.topic.threshold, languages_of(settings)
     with Store.open(folder, "crawl", settings.store) as store:
-        live = store.live()
-        if live is None:
-            raise ConfigError(f"{folder} has no generation yet; crawl it first")
-        strategy: Strategy = store.load_generation(live, registry.find)
-        if topics_of(strategy) != topics.names(settings):
-            raise ConfigError(
-                f"generation {live} knows other topics than topic.toml; crawl a little first, so "
-                "that there is one that knows these"
-            )
+        strategy, live, warning = _deciding(store, settings)
         counts = store.counts()
         before, of, pages, last = counts.relevant, counts.pages, 0, 0
         try:
@@ -96,4 +89,26 @@ def judge(folder: Path, settings: Settings, told: Told = lambda _done, _of: None
                 store.recount(threshold)
                 exhausted.keep(store, exhausted.recall(store))
             after = overrule(store, settings)
-        return Judged(live, pages, before, after)
+        return Judged(live, pages, before, after, warning)
+
+
+def _deciding(store: Store, settings: Settings) -> tuple[Strategy, int, str]:
+    """The live generation, or the one that decides instead of it if it is damaged."""
+    live = store.live()
+    if live is None:
+        raise ConfigError(f"{store.folder} has no generation yet; crawl it first")
+    names = topics.names(settings)
+    try:
+        found: Strategy = store.load_generation(live, registry.find)
+    except ModelError:
+        earlier, number, warning = readable(store, names)
+        if earlier is None:
+            raise
+        decide(store, number)
+        return earlier, number, warning
+    if topics_of(found) != names:
+        raise ConfigError(
+            f"generation {live} knows other topics than topic.toml; crawl a little first, so "
+            "that there is one that knows these"
+        )
+    return found, live, ""

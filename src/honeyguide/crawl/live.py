@@ -13,6 +13,8 @@ from honeyguide.protocols import Strategy
 from honeyguide.several import topics_of
 from honeyguide.store.store import Store
 
+_LABELS = "Labels are kept, and the crawl learns from all of them anew"
+
 
 def live(
     store: Store, settings: Settings, made: Strategy, now: float
@@ -23,26 +25,52 @@ def live(
     more is replaced by the newest before it that can.
     """
     wish = json.dumps([settings.crawl.strategy, _plain(made)], sort_keys=True, default=asdict)
-    number, warning = store.live(), ""
-    if number is not None and store.meta("strategy") == wish:
-        name = settings.crawl.strategy
-        whole = [g.number for g in store.generations() if g.size and g.name == name]
-        for older in sorted((n for n in whole if n <= number), reverse=True):
-            try:
-                found: Strategy = store.load_generation(older, registry.find)
-                if topics_of(found) == topics_of(made):
-                    return found, older, False, warning
-            except ModelError as error:
-                warning = warning or (
-                    f"generation {older} could not be read ({error}); an earlier one decides. "
-                    "Labels are kept, and will be learned from anew"
-                )
+    warning = ""
+    if store.live() is not None and store.meta("strategy") == wish:
+        found, number, warning = readable(store, topics_of(made), settings.crawl.strategy)
+        if found is not None:
+            if number != store.live():
+                decide(store, number)
+            return found, number, False, warning
     number = store.next_generation()
     with store.transaction():
         store.save_generation(number, settings.crawl.strategy, made, "from topic.toml", now)
         store.set_meta("strategy", wish)
         store.set_meta("taught", "")
+    if warning:
+        warning = f"{warning}; generation {number}, made from topic.toml, decides. {_LABELS}"
     return made, number, True, warning
+
+
+def readable(
+    store: Store, topics: tuple[str, ...], strategy: str = ""
+) -> tuple[Strategy | None, int, str]:
+    """The live generation, or the newest before it that can be read, is one of this strategy (or
+    the live one's own) and knows these topics; its number, and a warning if the live one is
+    damaged. None: there is none.
+    """
+    damaged, live = "", store.live()
+    known = {generation.number: generation.name for generation in store.generations()}
+    strategy = strategy or known.get(live or 0, "")
+    for number in sorted((n for n in known if live is not None and n <= live), reverse=True):
+        if known[number] != strategy:
+            continue
+        try:
+            found: Strategy = store.load_generation(number, registry.find)
+        except ModelError as error:
+            damaged = damaged or f"generation {number} could not be read: {error}"
+            continue
+        if topics_of(found) == topics:
+            told = f"{damaged}; generation {number} decides. {_LABELS}" if damaged else ""
+            return found, number, told
+    return None, 0, damaged
+
+
+def decide(store: Store, number: int) -> None:
+    """This generation decides instead of one that cannot be read; all labels are news to it."""
+    with store.transaction():
+        store.use_generation(number)
+        store.set_meta("taught", "")
 
 
 def _plain(strategy: Strategy) -> dict[str, Any]:

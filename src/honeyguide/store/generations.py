@@ -78,11 +78,7 @@ class Generations:
 
     def use(self, number: int) -> None:
         """This generation decides from now on; a crawl that runs will notice."""
-        row = self._db.one("SELECT length(data) FROM generations WHERE number = ?", (number,))
-        if row is None:
-            raise ModelError(f"there is no generation {number}")
-        if not row[0]:
-            raise ModelError(f"of generation {number} only the note was kept: it is too long ago")
+        self._kept(number)
         with self._db.joined():
             self._db.run("INSERT OR REPLACE INTO meta VALUES('live', ?)", (str(number),))
 
@@ -99,12 +95,19 @@ class Generations:
         return int(row[0]) if row else 0
 
     def load(self, number: int, find: Find) -> Any:
+        data, name = self._kept(number)
+        return unpack(data, find, name)
+
+    def _kept(self, number: int) -> tuple[bytes, str]:
+        """Its bytes and its strategy's name. Raises ModelError if there are none."""
         row = self._db.one("SELECT data, name FROM generations WHERE number = ?", (number,))
         if row is None:
             raise ModelError(f"there is no generation {number}")
-        if not row[0]:
+        if not row[0] and 1 <= number < self.next() - _KEPT and number != self.live():
             raise ModelError(f"of generation {number} only the note was kept: it is too long ago")
-        return unpack(row[0], find, str(row[1]))
+        if not row[0]:
+            raise ModelError(f"nothing but the note is left of generation {number}: it is damaged")
+        return row[0], str(row[1])
 
     def all(self) -> list[Generation]:
         rows = self._db.all(
@@ -146,7 +149,7 @@ def unpack(data: bytes, find: Find, expected: str = "") -> Any:
         name, tree = header["name"], header["strategy"]
         arrays = _arrays(rest[size:])
     except _DAMAGE as error:
-        raise ModelError(f"a saved strategy is damaged: {error}") from error
+        raise ModelError("a saved strategy is damaged") from error
     if not isinstance(name, str):
         raise ModelError("a saved strategy is damaged: it has no name")
     if expected and name != expected:
