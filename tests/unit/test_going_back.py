@@ -11,13 +11,15 @@ import pytest
 from honeyguide import registry
 from honeyguide.config import parse
 from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.generations import use
 from honeyguide.learning.apart import Here
+from honeyguide.learning.gate import Trial
 from honeyguide.learning.school import Lesson
 from honeyguide.store.generations import pack, unpack
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label, Link, Page, Url
 from tests.unit.crawling import crawl
-from tests.unit.test_lessons import FINCH, LEARNING, SOUP, address, birds
+from tests.unit.test_lessons import FINCH, LEARNING, SOUP, address, birds, is_finch
 
 TOPIC = {
     "keywords": [],
@@ -58,6 +60,41 @@ def test_the_lesson_is_dropped(
         assert store.live() == 0
         assert [generation.number for generation in store.generations()] == [0, 1]
     assert [parent.page_words is None for parent in parents[:3]] == [True, False, True]
+
+
+def test_labels_that_were_changed_wait_until_a_person_insists(tmp_path: Path) -> None:
+    """Forty pages are labelled; between two runs somebody else says the contrary of each."""
+    web = birds()
+
+    def go_on(pages: int) -> tuple[int, list[str]]:
+        learn = {"teacher": "interactive"}
+        more = LEARNING["crawl"] | {"pages": pages}
+        crawl(tmp_path, web, [address(0)], topic={"keywords": []}, crawl=more, learn=learn)
+        with Store.open(tmp_path, "read") as store:
+            return store.live() or 0, [g.note for g in store.generations()]
+
+    def say(by: str, right: bool) -> None:
+        with Store.open(tmp_path, "write") as store, store.transaction():
+            store.label(
+                [Label(Url(u), float(is_finch(u) == right), by=by) for u in web.paths()[:40]]
+            )
+
+    go_on(40)
+    say("ada", right=True)
+    live, notes = go_on(42)
+    assert live == 1
+    assert "before 0." in notes[1]
+    assert Trial.told(notes[1]).before > 0.1, "generation 0 knew nothing"  # type: ignore[union-attr]
+    say("bob", right=False)
+    live, notes = go_on(44)
+    assert live == 1
+    assert "most labels were changed" in notes[2]
+    with Store.open(tmp_path, "write") as store:
+        use(store, 2, "hybrid_svm")
+        store.label([Label(Url(web.paths()[41]), 0.0, by="bob")])
+    live, notes = go_on(46)
+    assert live >= 2
+    assert not any("held back" in note for note in notes[3:]), "one is enough to insist"
 
 
 @pytest.mark.parametrize(

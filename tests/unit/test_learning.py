@@ -250,6 +250,50 @@ def test_the_gate_stops_a_bad_batch_and_lets_a_good_one_pass() -> None:
     assert school.lesson(first.strategy).live, "put right, it passes"
 
 
+KINDS = {0.0: "soup", 1.0: "birds"}
+
+
+def relabelled(school: School, wrong: range, of: int = 100) -> None:
+    for n in range(of):
+        target = float(n % 2)
+        school.offer(example(n, 1 - target if n in wrong else target, "user", KINDS[target]))
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_labels_that_were_changed_do_not_speak_for_themselves(resumed: bool) -> None:
+    school = School()
+    relabelled(school, range(0))
+    first = school.lesson(Rote()).strategy
+    assert isinstance(first, Rote)
+    if resumed:
+        school = School()
+        school.remember({example(n).page.url: float(n % 2) for n in range(100)})
+    relabelled(school, range(100))
+    for _ in range(2):
+        inverted = school.lesson(first)
+        assert isinstance(inverted.strategy, Rote)
+        assert not inverted.live
+        assert inverted.note.startswith("held back")
+        assert inverted.note.endswith("most labels were changed (20 of those to try it on)")
+    school.offer(example(100, 0.0, "user", "birds"))
+    insisted = school.lesson(inverted.strategy)
+    assert insisted.live, "somebody let it decide: the new labels are the known ones from now on"
+    assert insisted.trial is not None
+    assert insisted.trial.pages == 20
+
+
+def test_what_was_put_right_is_no_reason_to_hold_back() -> None:
+    school = School()
+    relabelled(school, range(20, 45))
+    first = school.lesson(Rote()).strategy
+    assert first is not None
+    relabelled(school, range(0))
+    right = school.lesson(first)
+    assert right.live
+    assert right.trial is not None
+    assert right.trial.pages == 15, "those about which nobody changed their mind"
+
+
 def test_a_generation_that_was_gone_back_to_stands_trial_itself() -> None:
     """With 40 labels eight are held back, with 80 sixteen; nobody knows their words."""
     school = School()
@@ -271,7 +315,7 @@ def test_a_generation_that_was_gone_back_to_stands_trial_itself() -> None:
     assert back.trial is not None
     assert back.trial.pages == 8, "what the chosen one was taught, not those after it"
     # One of an earlier run: its own doubt is in its double's verdicts, and no label held back.
-    school.remember({example(n).page.url for n in range(40)})
+    school.remember({example(n).page.url: float(n % 2) for n in range(40)})
     other = school.lesson(replace(first.strategy, doubt=0.1))
     assert other.trial is not None
     assert other.trial.before == pytest.approx((0.1**2 + 0.9**2) / 2)
@@ -279,7 +323,7 @@ def test_a_generation_that_was_gone_back_to_stands_trial_itself() -> None:
 
 def test_too_few_labels_prove_nothing() -> None:
     held = [example(n, 1.0, "user") for n in range(10)]
-    trial = tried(Rote(), Rote(doubt=0.0), held, set())
+    trial = tried(Rote(), Rote(doubt=0.0), held, {})
     assert trial.pages == 0, "pages of one kind only"
     assert trial.passed
 

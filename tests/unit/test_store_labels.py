@@ -33,6 +33,22 @@ def test_a_later_label_replaces_and_keeps_the_earlier(tmp_path: Path) -> None:
         assert store.counts().labels == 3
 
 
+def test_what_counted_when_a_label_was_given(tmp_path: Path) -> None:
+    with Store.open(tmp_path, "crawl") as store:
+        store.label([Label(A, 1.0, "ada"), Label(B, 0.0, "ada")])
+        store.label([Label(A, 0.0, "bob"), Label(A, 0.0, "ada")])
+        counted = [
+            {label.url: label.value for label in store.labels_until(number)} for number in range(5)
+        ]
+        assert counted == [
+            {},
+            {A: 1.0},
+            {A: 1.0, B: 0.0},
+            {A: 0.0, B: 0.0},  # of a tie the newest
+            {A: 0.0, B: 0.0},
+        ]
+
+
 @pytest.mark.parametrize("value", [-0.1, 1.1, float("nan")])
 def test_a_label_lies_between_0_and_1(tmp_path: Path, value: float) -> None:
     with Store.open(tmp_path, "crawl") as store:

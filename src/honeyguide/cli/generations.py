@@ -90,4 +90,7 @@ def generations(
             "needed, of both kinds), so it decided without a trial."
         )
     if any(held_back(row.generation) for row in rows):
-        say("held back: it did worse than the one before; let it decide with --use all the same.")
+        say(
+            "held back: it did worse than the one before, or most labels were changed, so that "
+            "nobody can say; let it decide with --use all the same."
+        )

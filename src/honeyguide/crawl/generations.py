@@ -105,14 +105,16 @@ def compare(store: Store, one: int, other: int, threshold: float) -> Comparison:
 def use(store: Store, number: int, strategy: str) -> None:
     """Go back, or forward, to this generation; a crawl that runs takes it up at once."""
     _load(store, number)
-    name = next(g.name for g in store.generations() if g.number == number)
-    if name != strategy:
+    chosen = next(g for g in store.generations() if g.number == number)
+    if chosen.name != strategy:
         raise ConfigError(
-            f"generation {number} is one of the strategy {name!r}, but this topic uses "
+            f"generation {number} is one of the strategy {chosen.name!r}, but this topic uses "
             f"{strategy!r}; set crawl.strategy in topic.toml to go back to it"
         )
     with store.transaction():
         store.use_generation(number)
+        if held_back(chosen):  # who insists on it means what the labels say now
+            store.set_meta("taught", str(max((n for n, _ in store.labels()), default=0)))
 
 
 def _load(store: Store, number: int) -> Strategy:

@@ -225,15 +225,21 @@ class Lessons:
             if page is not None:
                 self._trainer.offer(Example(rows[-1].link, page, value, by))
         self._trainer.expect(len(self._awaited))
-        # Labels that the live generation was learned with are old news, to the gate as well.
         taught = self._store.meta("taught") or ""
         self.taught = decimal(taught) or 0
-        old = {label.url for number, label in self._store.labels() if number <= self.taught}
-        self._trainer.remember(old | set(self._known))
+        self._trainer.remember(self._old())
         self._unvisited = self.listen()
         if taught and self._heard <= self.taught:
             self._drift.forget()
             self._trainer.settle()
+
+    def _old(self) -> dict[Url, float]:
+        """What the live generation was taught, which is old news to the gate."""
+        number = decimal(self._store.meta("taught") or self._store.meta("known") or "")
+        if number is None:
+            return {}  # it was made from the topic, and has learned nothing
+        labels = self._store.labels_until(number) if self._people else []
+        return self.all_said() | {label.url: label.value for label in labels}
 
     def _earlier(self) -> Iterator[Visit]:
         newest = self._store.counts().visits

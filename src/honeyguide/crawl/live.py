@@ -37,6 +37,7 @@ def live(
         store.save_generation(number, settings.crawl.strategy, made, "from topic.toml", now)
         store.set_meta("strategy", wish)
         store.set_meta("taught", "")
+        store.set_meta("known", "")
     if warning:
         warning = f"{warning}; generation {number}, made from topic.toml, decides. {_LABELS}"
     return made, number, True, warning
@@ -67,9 +68,11 @@ def readable(
 
 
 def decide(store: Store, number: int) -> None:
-    """This generation decides instead of one that cannot be read; all labels are news to it."""
+    """This generation decides instead of one that cannot be read, and learns from all labels anew;
+    to the gate they are no news."""
     with store.transaction():
         store.use_generation(number)
+        store.set_meta("known", store.meta("taught") or store.meta("known") or "")
         store.set_meta("taught", "")
 
 

@@ -62,15 +62,15 @@ class Tutors:
         self._people = settings.learn.teacher in ("interactive", "both")
         self._automatic = settings.learn.teacher in ("automatic", "both")
         taught = store.meta("taught") or ""
-        known = decimal(taught)
-        newest = -1 if known is None else known
+        newest = decimal(taught or store.meta("known") or "")
         self._resumed = bool(taught)
-        self._heard: dict[tuple[Url, str], float] = {
+        self._old: dict[tuple[Url, str], float] = {
             (label.url, label.topic or self._first): label.value
-            for number, label in store.labels()
-            if number <= newest
+            for label in store.labels_until(-1 if newest is None else newest)
         }
-        """What was said of pages before, in an earlier run as well: no occasion to learn."""
+        """What was said of pages in an earlier run …"""
+        self._heard = dict(self._old) if taught else {}
+        """… and since: no occasion to learn."""
 
     def offer(self, example: Example) -> None:
         if example.by == "visit":
@@ -78,9 +78,12 @@ class Tutors:
         elif example.by != "judge":  # those are found among the visits, for each topic
             self._told(example)
 
-    def remember(self, known: set[Url]) -> None:
-        for tutor in self._tutors.values():
-            tutor.learner.remember(known)
+    def remember(self, known: dict[Url, float]) -> None:
+        """``known``: pages that something was taught about; what, differs from topic to topic."""
+        for name, tutor in self._tutors.items():
+            said = {u: told[name] for u, told in self._given.items() if u in known and name in told}
+            said |= {url: value for (url, topic), value in self._old.items() if topic == name}
+            tutor.learner.remember(said)
             if self._resumed:
                 tutor.settle()
 

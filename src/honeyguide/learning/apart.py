@@ -44,7 +44,7 @@ _NICE = 5
 class Asked(NamedTuple):
     """What the other process is to learn, and from what."""
 
-    known: set[Url]
+    known: dict[Url, float]
     examples: list[Example]
     module: str
     name: str
@@ -76,7 +76,7 @@ class Apart:
         """What waits for the next lesson; it may be long in coming."""
         self._sent: list[Example] = []
         """Labels only: what a new process must hear again if the old one died."""
-        self._known: set[Url] = set()
+        self._known: dict[Url, float] = {}
         self._process: asyncio.subprocess.Process | None = None
 
     def offer(self, example: Example) -> None:
@@ -86,7 +86,7 @@ class Apart:
         else:
             (self._seen if example.by == "visit" else self._judged).append(example)
 
-    def remember(self, known: set[Url]) -> None:
+    def remember(self, known: dict[Url, float]) -> None:
         self._known |= known
 
     async def lesson(self, strategy: Strategy) -> Lesson:
@@ -152,7 +152,7 @@ class Here:
     def offer(self, example: Example) -> None:
         self._school.offer(small(example, self._links))
 
-    def remember(self, known: set[Url]) -> None:
+    def remember(self, known: dict[Url, float]) -> None:
         self._school.remember(known)
 
     async def lesson(self, strategy: Strategy) -> Lesson:

@@ -4,14 +4,15 @@ Doubles of both judge labelled pages that they have not learned from. A fifth of
 back from them, of good and of bad ones alike, the same ones every time; which ones, nobody can
 foresee who does not know the key. A batch of bad labels would speak for itself, so the pages
 asked are, if there are enough of them, those that were labelled before the present generation was
-learned.
+learned, and about which nobody changed their mind since. If most of them were changed and too few
+are left, nothing is tried, and the new generation waits until a person insists.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -44,12 +45,18 @@ class Trial:
     after: float = 0.0
     chance: float = 0.0
     """Standard error of the difference."""
+    changed: int = 0
+    """Held-back labels that say something else now, if they are too many to try it on the rest."""
 
     @property
     def passed(self) -> bool:
+        if self.changed:
+            return False
         return not self.pages or self.after - self.before <= max(TOLERANCE, self.chance)
 
     def __str__(self) -> str:
+        if self.changed:
+            return f"most labels were changed ({self.changed} of those to try it on)"
         if not self.pages:
             return "untried"
         return f"error {self.after:.3f}, before {self.before:.3f}, on {self.pages} held-back labels"
@@ -94,10 +101,17 @@ class HeldBack:
         return [example for example in labelled if not self._held.get(example.page.url)], held
 
 
-def tried(old: Strategy, new: Strategy, held: Sequence[Example], known: set[Url]) -> Trial:
-    """``known``: pages whose labels the old generation could have learned from."""
+def tried(
+    old: Strategy, new: Strategy, held: Sequence[Example], known: Mapping[Url, float]
+) -> Trial:
+    """``known``: what the old generation could have learned, of which pages."""
     earlier = [example for example in held if example.page.url in known]
-    pages = earlier if _telling(earlier) else held
+    changed = [e for e in earlier if (e.target >= 0.5) != (known[e.page.url] >= 0.5)]
+    pages = [example for example in earlier if example not in changed]
+    if not _telling(pages):
+        if 2 * len(changed) >= max(_TRIAL, len(earlier)):
+            return Trial(0, changed=len(changed))
+        pages = [example for example in held if example not in changed]
     if not _telling(pages):
         return Trial(0)
     before, after = errors(old, pages), errors(new, pages)

@@ -41,10 +41,10 @@ class School:
         self._visits = visits
         self._pool = Pool(visits)
         self._held = HeldBack(key)
-        self._known: set[Url] = set()
-        """Pages whose labels the generations of earlier runs were learned with …"""
-        self._taught: dict[int, set[Url]] = {}
-        """… and those of this run, by generation: people may go back to any."""
+        self._known: dict[Url, float] = {}
+        """What the generations of earlier runs were taught about pages …"""
+        self._taught: dict[int, dict[Url, float]] = {}
+        """… and those of this run, each: people may go back to any, or insist on one."""
         self._double: tuple[int, Strategy | None] = (0, None)
         """The newest generation, and what it would be without the labels that are held back."""
 
@@ -53,7 +53,7 @@ class School:
             self._held.hear(example)
         self._pool.add(example)
 
-    def remember(self, known: set[Url]) -> None:
+    def remember(self, known: dict[Url, float]) -> None:
         self._known |= known
 
     def lesson(self, strategy: Strategy) -> Lesson:
@@ -79,8 +79,9 @@ class School:
         if learned is strategy:
             return Lesson(None, note=f"learned nothing new from {note}", again=again)
         trial, double = self._try(strategy, labelled, (*judged, *assumed))
+        mark = self._note(learned, labelled)
         if trial.passed:
-            self._pass(learned, double, {example.page.url for example in labelled})
+            self._double = mark, double
             self._pool.learned(len(judged))
             self._pool.believe(judged if believes else ())
             return Lesson(learned, True, f"{note}; {trial}", trial, again)
@@ -105,12 +106,14 @@ class School:
         new = old.learn((*learning, *others))
         return tried(old, new, held, known), new
 
-    def _pass(self, learned: Strategy, double: Strategy | None, known: set[Url]) -> None:
+    def _note(self, learned: Strategy, labelled: Sequence[Example]) -> int:
+        """Remember what this generation was taught; its mark."""
         mark = _mark(learned)
-        self._double = mark, double
-        self._taught[mark] = known
+        self._taught.pop(mark, None)  # the newest last
+        self._taught[mark] = {example.page.url: example.target for example in labelled}
         if len(self._taught) > _TAUGHT:
             del self._taught[next(iter(self._taught))]
+        return mark
 
     def _assumed(self, labelled: Sequence[Example]) -> list[Example]:
         """Where people gave only good pages: visited pages unlike them, taken for bad."""

@@ -24,8 +24,8 @@ class Learner(Protocol):
 
     def offer(self, example: Example) -> None: ...
 
-    def remember(self, known: set[Url]) -> None:
-        """Pages whose labels the live generation was learned with, in an earlier run."""
+    def remember(self, known: dict[Url, float]) -> None:
+        """What the live generation was taught about pages in an earlier run."""
 
     async def lesson(self, strategy: Strategy) -> Lesson:
         """The next generation. Raises ModelError."""
@@ -68,7 +68,7 @@ class Trainer:
             self._fresh += 1
         self._labels += example.by in ("seed", "user")
 
-    def remember(self, known: set[Url]) -> None:
+    def remember(self, known: dict[Url, float]) -> None:
         self._learner.remember(known)
 
     def settle(self) -> None:

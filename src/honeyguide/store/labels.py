@@ -117,6 +117,22 @@ class Labels:
         found = [(newest[key], counting(words)) for key, words in pages.items() if words]
         return sorted((one for one in found if one[0] > number), key=lambda one: one[0])
 
+    def until(self, number: int) -> list[Label]:
+        """What counted of each page and topic when that number was given; without what was taken
+        back since."""
+        rows = self._db.all(
+            f"SELECT {_COLUMNS} FROM labels WHERE id <= ? AND replaced != 2 ORDER BY id",  # noqa: S608
+            (number,),
+        )
+        pages: dict[tuple[Url, str], dict[str, Label]] = {}
+        for row in rows:
+            if (said := sound.label(row)) is not None:
+                label = Label(*said)
+                words = pages.setdefault((label.url, label.topic), {})
+                words.pop(label.by, None)  # the newest last
+                words[label.by] = label
+        return [counting(list(words.values())) for words in pages.values()]
+
     def everyone(self, after: int = 0) -> list[tuple[int, Label]]:
         """Everybody's label in force, given after that number."""
         rows = self._db.all(

@@ -336,6 +336,11 @@ class Store:
         followed = ("", *self._visits.topics)
         return [each for each in said if each[1].topic in followed]
 
+    def labels_until(self, number: int) -> list[Label]:
+        """What counted of each page, of topics that are followed, when that label was given."""
+        followed = ("", *self._visits.topics)
+        return [label for label in self.people.until(number) if label.topic in followed]
+
     def label_of(self, url: str) -> Label | None:
         return self.people.of(url)
 
