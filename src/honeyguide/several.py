@@ -103,3 +103,9 @@ def topics_of(strategy: Strategy) -> tuple[str, ...]:
     """The names of its topics; none where there is but one."""
     mixed = cast("object", strategy)
     return mixed.names if isinstance(mixed, Several) else ()
+
+
+def part_for(strategy: Strategy, topic: str) -> Strategy:
+    """Who decides about that topic; '': about the first."""
+    mixed = cast("object", strategy)
+    return mixed.part(topic) if isinstance(mixed, Several) else strategy

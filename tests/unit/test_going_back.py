@@ -66,12 +66,14 @@ def test_labels_that_were_changed_wait_until_a_person_insists(tmp_path: Path) ->
     """Forty pages are labelled; between two runs somebody else says the contrary of each."""
     web = birds()
 
-    def go_on(pages: int) -> tuple[int, list[str]]:
+    def go_on(pages: int) -> tuple[int, list[str], str]:
         learn = {"teacher": "interactive"}
         more = LEARNING["crawl"] | {"pages": pages}
-        crawl(tmp_path, web, [address(0)], topic={"keywords": []}, crawl=more, learn=learn)
+        settings: dict[str, Any] = {"topic": {"keywords": []}, "crawl": more, "learn": learn}
+        report = crawl(tmp_path, web, [address(0)], **settings)
         with Store.open(tmp_path, "read") as store:
-            return store.live() or 0, [g.note for g in store.generations()]
+            notes = [generation.note for generation in store.generations()]
+            return store.live() or 0, notes, " ".join(report.warnings)
 
     def say(by: str, right: bool) -> None:
         with Store.open(tmp_path, "write") as store, store.transaction():
@@ -81,18 +83,20 @@ def test_labels_that_were_changed_wait_until_a_person_insists(tmp_path: Path) ->
 
     go_on(40)
     say("ada", right=True)
-    live, notes = go_on(42)
+    live, notes, told = go_on(42)
+    assert "part" not in told, "what knew nothing does not gainsay anybody"
     assert live == 1
     assert "before 0." in notes[1]
     assert Trial.told(notes[1]).before > 0.1, "generation 0 knew nothing"  # type: ignore[union-attr]
     say("bob", right=False)
-    live, notes = go_on(44)
+    live, notes, told = go_on(44)
+    assert "20 of the last 20 differ" in told
     assert live == 1
     assert "most labels were changed" in notes[2]
     with Store.open(tmp_path, "write") as store:
         use(store, 2, "hybrid_svm")
         store.label([Label(Url(web.paths()[41]), 0.0, by="bob")])
-    live, notes = go_on(46)
+    live, notes, _ = go_on(46)
     assert live >= 2
     assert not any("held back" in note for note in notes[3:]), "one is enough to insist"
 

@@ -19,7 +19,7 @@ from honeyguide.learning.school import School
 from honeyguide.learning.teachers import Everything, teacher
 from honeyguide.learning.trainer import Trainer
 from honeyguide.store.generations import pack, unpack
-from honeyguide.types import Copy, Example, Habits, Link, Page, Url, Verdict, Visit
+from honeyguide.types import Copy, Example, Habits, Label, Link, Page, Url, Verdict, Visit
 
 URL = Url("http://e.org/")
 PAGE = Page(URL, text="words")
@@ -378,13 +378,22 @@ def test_a_school_apart_teaches_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_alarm_when_labels_and_verdicts_part() -> None:
-    drift = Drift(0.5)
+    drift, sure = Drift(0.5), Rote(doubt=0.9)
     for _ in range(10):
-        drift.heard(0.9, 1.0)
+        drift.heard(PAGE, Label(URL, 1.0))
+    drift.judge(sure)
     assert not drift.alarm
     for _ in range(12):
-        drift.heard(0.9, 0.0)
+        drift.heard(PAGE, Label(URL, 0.0))
+    assert not drift.alarm, "nobody has learned from them yet"
+    drift.judge(sure)
     assert "12 of the last 20" in drift.alarm
+    drift.judge(Rote(doubt=0.1))
+    assert "12 of the last 20" in drift.alarm, "it says so though it has learned since"
+    for _ in range(20):
+        drift.heard(PAGE, Label(URL, 1.0))
+    drift.judge(sure)
+    assert not drift.alarm
 
 
 def test_one_site_cannot_teach_what_the_topic_is() -> None:

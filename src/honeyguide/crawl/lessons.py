@@ -73,6 +73,8 @@ class Lessons:
             learner, settings.learn.every, grows=habits.grows, eager=settings.learn.eager
         )
         self._drift = Drift(settings.topic.threshold)
+        self._learned = False
+        """Whether the generation that decides was taught anything."""
         self._refused = -1
         """A generation chosen by hand that could not be read."""
         self.told: list[str] = []
@@ -117,8 +119,11 @@ class Lessons:
             self._heard = max(self._heard, number)
             self._known[label.url] = (label.value, "user")
             self._fresh[label.url] = label.value
-            if not self._hear(label) and label.value >= 0.5:
+            page = self._hear(label)
+            if page is None and label.value >= 0.5:
                 unvisited.append(label.url)
+            elif page is not None and number > self.taught:
+                self._drift.heard(page, label)
         return unvisited
 
     def said(self, urls: Iterable[Url]) -> dict[Url, float]:
@@ -159,9 +164,12 @@ class Lessons:
 
     async def learn(self, strategy: Strategy) -> Lesson:
         self.taught = self._heard
-        lesson = await self._trainer.learn(strategy)
-        if lesson.strategy is not None and lesson.live:
+        if self._learned:
+            self._drift.judge(strategy)
+        else:
             self._drift.forget()
+        lesson = await self._trainer.learn(strategy)
+        self._learned |= lesson.strategy is not None and lesson.live
         return lesson
 
     async def aclose(self) -> None:
@@ -194,20 +202,14 @@ class Lessons:
                 self._awaited.clear()
         self._trainer.expect(len(self._awaited))
 
-    def _hear(self, label: Label) -> bool:
-        """Whether the labelled page is here to learn from."""
+    def _hear(self, label: Label) -> Page | None:
+        """The labelled page, if it is here to learn from."""
         rows = [row for row in self._store.visit(label.url) if row.has_page]
         page = self.page(rows[-1]) if rows else None
-        if page is None:
-            return False
-        row = rows[-1]
-        if row.verdict is not None:
-            first = next(iter(row.scores), "")
-            score = row.scores.get(label.topic or first, row.verdict)
-            # A person who praises a page in another language does not gainsay the strategy.
-            self._drift.heard(score if row.ungated is None else row.ungated, label.value)
-        self._trainer.offer(Example(row.link, page, label.value, "user", row.elapsed or 0.0))
-        return True
+        if page is not None:
+            row = rows[-1]
+            self._trainer.offer(Example(row.link, page, label.value, "user", row.elapsed or 0.0))
+        return page
 
     def page(self, row: VisitRow) -> Page | None:
         """The page of a visit, with as much of it as is learned from."""
@@ -227,10 +229,10 @@ class Lessons:
         self._trainer.expect(len(self._awaited))
         taught = self._store.meta("taught") or ""
         self.taught = decimal(taught) or 0
+        self._learned = bool(taught)
         self._trainer.remember(self._old())
         self._unvisited = self.listen()
         if taught and self._heard <= self.taught:
-            self._drift.forget()
             self._trainer.settle()
 
     def _old(self) -> dict[Url, float]:
