@@ -321,6 +321,31 @@ def test_a_generation_that_was_gone_back_to_stands_trial_itself() -> None:
     assert other.trial.before == pytest.approx((0.1**2 + 0.9**2) / 2)
 
 
+def test_own_verdicts_of_earlier_runs_are_in_the_double_too() -> None:
+    """Ten words of either kind; of two of them it has taught itself the contrary."""
+
+    def school() -> School:
+        made = School()
+        for n in range(100):
+            made.offer(example(n, float(n % 2), "user", f"{KINDS[float(n % 2)]} {n // 10}"))
+        for n in (100, 101):
+            made.offer(example(n, 1 - float(n % 2), "judge", f"{KINDS[float(n % 2)]} 0"))
+        return made
+
+    first = school().lesson(Rote())
+    assert first.live
+    assert first.strategy is not None
+    assert first.trial is not None
+    assert (first.trial.before, first.trial.after) == (0.25, 0.1)
+    resumed = school()
+    resumed.remember({example(n).page.url: float(n % 2) for n in range(100)})
+    resumed.offer(example(102, 1.0, "user"))
+    second = resumed.lesson(first.strategy)
+    assert second.trial is not None
+    assert second.trial.before == 0.1, "as the live one was noted"
+    assert second.live
+
+
 def test_too_few_labels_prove_nothing() -> None:
     held = [example(n, 1.0, "user") for n in range(10)]
     trial = tried(Rote(), Rote(doubt=0.0), held, {})

@@ -101,7 +101,8 @@ class School:
         newest, old = self._double
         if old is None or newest != mark:  # the first, or somebody chose another generation
             earlier = [example for example in learning if example.page.url in known]
-            old = strategy.learn(earlier) if earlier else strategy
+            # Which of its own verdicts it believed is not known any more; most were these.
+            old = strategy.learn((*earlier, *others)) if earlier else strategy
         # From the old double, which knows already what it has learned from.
         new = old.learn((*learning, *others))
         return tried(old, new, held, known), new
