@@ -26,7 +26,7 @@ def generations(
 ) -> None:
     """What the strategy learned: list its generations, compare two, or go back to one.
 
-    A new generation decides only if it is not worse than the one before on labels that were held
+    A new generation decides unless it is clearly worse than the one before on labels that were held
     back; the list says why. `--use` overrules that, also while a crawl is running.
 
     Examples:

@@ -1,4 +1,4 @@
-"""The gate: a new generation goes live only if it is not worse than the one it would replace.
+"""The gate: a new generation does not go live if it is clearly worse than the one it would replace.
 
 Doubles of both judge labelled pages that they have not learned from. A fifth of all labels is held
 back from them, of good and of bad ones alike, the same ones every time; which ones, nobody can
