@@ -173,13 +173,18 @@ def test_a_generation_chosen_by_hand_is_taken_up(tmp_path: Path) -> None:
     with Store.open(tmp_path, "write") as store:
         assert (store.live() or 0) >= 1
         store.use_generation(0)
+        store.label([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
+        made = len(store.generations())
 
     def see(ring: Ring) -> None:
         assert ring.generation == 0
 
-    more = LEARNING["crawl"] | {"pages": 41}
+    more = LEARNING["crawl"] | {"pages": 60}
     settings: dict[str, Any] = {"learn": {"teacher": "none"}, "topic": topic, "crawl": more}
     crawl(tmp_path, web, [address(0)], meanwhile=see, **settings)
+    with Store.open(tmp_path, "read") as store:
+        assert store.live() == 0, "without a teacher it stays"
+        assert len(store.generations()) == made
 
 
 def test_good_and_bad_at_once_is_a_mistake() -> None:

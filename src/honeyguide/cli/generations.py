@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import count, plain, say
+from honeyguide.cli.words import count, plain, quoted, say
 
 
 def generations(
@@ -50,8 +50,9 @@ def generations(
             typer.echo(json.dumps({"live": use}))
         else:
             say(
-                f"Generation {use} decides from now on, and goes on learning from there; set "
-                'learn.teacher = "none" in topic.toml to keep it as it is.'
+                f"Generation {use} decides from now on. A crawl goes on learning from there, from "
+                "all labels, and soon makes a new one; to stay with this one, set "
+                'learn.teacher = "none" in topic.toml and start the crawl again.'
             )
         return
     if compare is not None:
@@ -65,6 +66,11 @@ def generations(
             typer.echo(
                 f"Mean squared error on {count(found.labels, 'label')}: generation {found.one} "
                 f"{one:.3f}, generation {found.other} {other:.3f} (less is better)."
+            )
+            say(
+                "Both may have learned from these labels, the later one from more of them, and do "
+                "better on them than on other pages. Errors on labels that were held back: "
+                f"honeyguide generations {quoted(name)}"
             )
         for moved in found.moved:
             told = "" if moved.label is None else f"  you: {moved.label:g}"
