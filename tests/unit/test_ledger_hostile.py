@@ -11,6 +11,7 @@ from honeyguide.crawl import ledger as module
 from honeyguide.crawl.ledger import Ledger
 from honeyguide.errors import ModelError
 from honeyguide.store.codec import pack_yields, unpack_yields
+from honeyguide.store.generations import pack, unpack
 from honeyguide.strategies.honeyguide import Honeyguide
 from honeyguide.types import Failure, Link, Url, Verdict, Visit, Yields
 
@@ -97,12 +98,19 @@ def test_a_site_cannot_praise_its_own_link_without_end() -> None:
         {"sign_names": "z owl"},
         {"page_slope": float("inf")},
         {"page_machine": 5},
-        {"few": 0},
     ],
 )
 def test_damaged_generations_are_refused(damage: dict[str, object]) -> None:
     with pytest.raises(ModelError):
         replace(Honeyguide(keywords=("owl",)), **damage)  # type: ignore[arg-type]
+
+
+def test_a_generation_with_a_parameter_out_of_its_range_is_refused() -> None:
+    made = Honeyguide(keywords=("owl",))
+    assert unpack(pack("it", made), lambda _: Honeyguide) == made
+    object.__setattr__(made, "few", 0)
+    with pytest.raises(ModelError, match=r"strategy\.few must be at least 1"):
+        unpack(pack("it", made), lambda _: Honeyguide)
 
 
 def test_yields_that_were_kept_before_neighbours_counted_are_read() -> None:

@@ -186,7 +186,7 @@ def test_too_little_in_both_tells_nothing(found: tuple[int, int, int]) -> None:
         ({"queries": [" "]}, r"search\.queries\[0\]"),
         ({"queries": ["q" * 401]}, r"search\.queries\[0\]"),
         ({"key": "secret"}, r"unknown setting search\.key; did you mean"),
-        ({"per_minute": -1}, r"search\.per_minute must not be"),
+        ({"per_minute": -1}, r"search\.per_minute must be at least 0"),
     ],
 )
 def test_mistakes_are_named(search: dict[str, object], message: str) -> None:
