@@ -23,7 +23,7 @@ def report(visits: int, waiting: int, reason: str = "", next_at: float | None = 
         (100, report(40, 5, "you asked for it"), "Go on with: honeyguide crawl birds", "--pages"),
         (0, report(40, 5, "the time is up"), "Go on with: honeyguide crawl birds", "--pages"),
         (100, report(40, 0), "honeyguide export birds", "crawl birds"),
-        (100, report(40, 5, next_at=time.time() + 999), "ready from", "--pages"),
+        (100, report(40, 5, next_at=time.time() + 86_400), "ready from", "--pages"),
         (100, report(40, 5, next_at=float("inf")), "Go on with", "ready from"),
     ],
 )
