@@ -17,9 +17,6 @@ from honeyguide.text.tokens import check_language
 from honeyguide.types import Url
 from honeyguide.url import canonical
 
-_SHARED = ("keywords", "description", "model", "categories")
-"""What a strategy takes from the topic by naming a field so."""
-
 
 def seeds_of(settings: Settings) -> tuple[Url, ...]:
     """The topic's seeds and good examples, in canonical form; a ConfigError names bad ones."""
@@ -72,7 +69,7 @@ def _strategy_of(settings: Settings) -> Strategy:
     check_language(settings.topic.spoken)
     topic = asdict(settings.topic)
     names = {f.name for f in fields(cls)}
-    given: dict[str, Any] = {key: topic[key] for key in _SHARED if key in names}
+    given: dict[str, Any] = {key: topic[key] for key in parameters.SHARED if key in names}
     if settings.topic.model and "model" not in names:
         raise ConfigError(
             f"topic.model: the strategy {settings.crawl.strategy!r} cannot use one; "

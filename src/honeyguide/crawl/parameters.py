@@ -15,10 +15,9 @@ from honeyguide import ranges
 from honeyguide.errors import ConfigError
 from honeyguide.strict import unknown
 
-STATED = {
-    "keywords": "keywords", "description": "description", "language": "words",
-    "concepts": "ontology", "model": "model", "categories": "categories",
-}  # fmt: skip
+SHARED = ("keywords", "description", "model", "categories")
+"""What a strategy takes from the topic by naming a field so."""
+STATED = {name: name for name in SHARED} | {"language": "words", "concepts": "ontology"}
 """Fields that the topic fills, and the key under ``[topic]``."""
 _PLAIN = (bool, int, float, str, dict, tuple)
 

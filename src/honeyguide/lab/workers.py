@@ -32,7 +32,7 @@ def spread(perform: Callable[[Job], Done], jobs: Sequence[Job], workers: int) ->
     with near, far, _safe_path(), pooled(initializer=_watch, initargs=(near,)) as pool:
         try:
             yield from pool.map(partial(_performed, perform), jobs)
-        except BaseException:
+        except BaseException:  # Ctrl-C, and a caller who wants no more, are no Exceptions
             far.close()  # nobody wants what the jobs under way would bring: do not wait for them
             raise
 

@@ -106,12 +106,12 @@ def tried(
 ) -> Trial:
     """``known``: what the old generation could have learned, of which pages."""
     earlier = [example for example in held if example.page.url in known]
-    changed = [e for e in earlier if (e.target >= 0.5) != (known[e.page.url] >= 0.5)]
-    pages = [example for example in earlier if example not in changed]
+    pages = [example for example in earlier if not _changed(example, known)]
     if not _telling(pages):
-        if 2 * len(changed) >= max(_TRIAL, len(earlier)):
-            return Trial(0, changed=len(changed))
-        pages = [example for example in held if example not in changed]
+        changed = len(earlier) - len(pages)
+        if 2 * changed >= max(_TRIAL, len(earlier)):
+            return Trial(0, changed=changed)
+        pages = [example for example in held if not _changed(example, known)]
     if not _telling(pages):
         return Trial(0)
     before, after = errors(old, pages), errors(new, pages)
@@ -123,6 +123,12 @@ def tried(
 def errors(strategy: Strategy, examples: Sequence[Example]) -> list[float]:
     """Brier 1950: the squares of verdict less label."""
     return [(strategy.judge(e.page).score - e.target) ** 2 for e in examples]
+
+
+def _changed(example: Example, known: Mapping[Url, float]) -> bool:
+    """Whether the page was taught as the opposite of what its label says now."""
+    before = known.get(example.page.url, example.target)
+    return (before >= 0.5) != (example.target >= 0.5)
 
 
 def _telling(examples: Sequence[Example]) -> bool:

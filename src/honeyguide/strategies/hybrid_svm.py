@@ -20,7 +20,7 @@ from honeyguide.models.svm import Linear, Rbf, learn
 from honeyguide.ranges import within
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.scripts import address
-from honeyguide.text.vectors import Floats, Ints, Lexicon, Rows, fit, page_text
+from honeyguide.text.vectors import Floats, Ints, Lexicon, Rows, fit, largest, page_text
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import path
 
@@ -30,8 +30,6 @@ _ORIGINAL = 2.0
 """Weight of an example given with the topic: later ones may be wrong, and must not drown it."""
 _CONTEXT = 1_000
 """Characters of a link's context that are read."""
-_TOLD = 5
-"""Words that a reason names."""
 
 
 @dataclass(frozen=True)
@@ -166,10 +164,9 @@ class HybridSvm:
             places, shares = _shares(machine, rows)
             for place, share in zip(places.tolist(), shares.tolist(), strict=True):
                 counted[words.names[place]] += share / len(readers)
-        found = sorted(counted.items(), key=lambda one: -abs(one[1]))[:_TOLD]
-        return tuple(
-            Reason(f"“{word}”", told) for word, share in found if (told := round(share, 4))
-        )
+        said, shares = list(counted), np.array(list(counted.values()))
+        most = largest(np.arange(len(said)), shares)
+        return tuple(Reason(f"“{said[place]}”", share) for place, share in most)
 
     def _readers(self) -> list[tuple[Lexicon, Linear | Rbf]]:
         """Who reads links: the page classifier, and the link classifier once there is one."""
