@@ -43,7 +43,13 @@ TOPICS = tuple(
 """All subjects of biology but *Insects, reptiles and fish*, which is no one concept. Settled, as
 budget, distance and pages, before any of it was crawled; ``house`` was added after a first look."""
 OURS = ("ontology_ann", "ontology_ann, house")
-OTHERS = ("keyword spotting", "keyword (reads links)", "breadth", "ontology_weights")
+OTHERS = (
+    "keyword spotting",
+    "keyword spotting, all pages",
+    "keyword (reads links)",
+    "breadth",
+    "ontology_weights",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +125,11 @@ one seed; half of a subject's pages, 73 at most, and bad ones that they link to 
 Figures are the average harvest rate: the mean of the cumulative harvest rate at every 50 of 500 visits. An interval (95 %, bootstrap over
 subjects and draws) without 0 is a difference.
 
-- `ontology_ann`: the network, as in the paper; a link is worth the verdict on its page. With `house = true` it
+- `ontology_ann`: the network, as in the paper; a link is worth what the pages that it stands on are worth together
+  ([why](../decisions/0020-all-pages-of-a-link.md)). With `house = true` it
   reads the rate of words besides their logarithm, and stops before it knows its pages by heart.
-- *keyword spotting*: the paper's rival; how often the page that a link stands on has the concept's name.
+- *keyword spotting*: the paper's rival; how often the page that a link stands on has the concept's name. *All pages*: the
+  same with the network's order of links, which the paper does not tell.
 - *keyword (reads links)*: ours, `keyword`, with the same word; it reads the words of links, which the network does not.
 - `ontology_weights`: Ehrig & Maedche's sum of concepts by distance.
 

@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 from honeyguide.config import Settings, parse
 from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.ledger import Ledger
+from honeyguide.crawl.parents import Parents
+from honeyguide.crawl.ranking import Telling, revise
 from honeyguide.crawl.ranking import rank as rank_links
-from honeyguide.crawl.ranking import revise
 from honeyguide.errors import ParseError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make
@@ -224,7 +225,7 @@ def cost(
         strategy.rank(one.links)
     each = len(asked)
     judge = clocked(lambda: [strategy.judge(one.page) for one in asked], rounds, each)
-    if strategy.habits.yields:
+    if strategy.habits.yields or strategy.habits.parents == "all":
         several = [_told(strategy, asked) for _ in range(rounds)]
         rank, again = (round(min(times) / each * 1000, 3) for times in zip(*several, strict=True))
     else:
@@ -236,9 +237,10 @@ def cost(
 
 
 def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
-    """Seconds for ranking all links, told what came of their like, and for ranking some of them
+    """Seconds for ranking all links, told what is known of them, and for ranking some of them
     again as visits are made; from a fresh start, since what was ranked before is remembered."""
-    fresh, ledger, ranking, again = replace(strategy), Ledger(0.5), 0.0, 0.0  # type: ignore[type-var]
+    ledger: Telling = Ledger(0.5) if strategy.habits.yields else Parents()
+    fresh, ranking, again = replace(strategy), 0.0, 0.0  # type: ignore[type-var]
     fresh.rank(asked[0].links)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:
         frontier = LinkFrontier(store.log, make("best", 1), now=0.0)

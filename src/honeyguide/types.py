@@ -275,6 +275,9 @@ class Habits(NamedTuple):
     """It wants to know what came of similar links, and ranks anew those that are touched by it."""
     standing: bool = False
     """It wants to know, besides, who links to a link, and among which words."""
+    parents: Literal["one", "all"] = "one"
+    """A link's ``parent``, while it is ranked: the verdict of the page that it was found on, or
+    what all the pages that it stands on are worth together (crawl/parents.py)."""
     learned: tuple[str, ...] = ()
     """Fields of plain numbers and words that a lesson fills: no parameters for topic.toml."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from typing import Literal
 
@@ -14,6 +15,7 @@ from honeyguide.types import Example, Link, Page, Url
 
 SIZES: dict[Field, int] = {"url": 150, "anchor": 150, "around": 100}
 START = Url("http://start.org/")
+PAPER = AdaptiveLinks(fewest_links=2, keywords=("article",), alone=True)
 
 
 def visit(
@@ -45,6 +47,14 @@ def chains(number: int = 8) -> list[Example]:
     return found
 
 
+def mixed() -> list[Example]:
+    """As :func:`crawl`, on good and bad pages alike."""
+    pages = (0.2, 0.5, 0.8)
+    return [
+        replace(e, link=e.link._replace(parent=pages[n % 3])) for n, e in enumerate(crawl(30, 30))
+    ]
+
+
 def link(anchor: str, url: str = "http://new.net/q") -> Link:
     return Link(Url(url), START, anchor=anchor, parent=0.3)
 
@@ -56,7 +66,7 @@ def test_before_it_learned_a_link_is_worth_its_page() -> None:
 
 
 def test_it_learns_from_visits_which_words_pay() -> None:
-    learned = AdaptiveLinks(fewest_links=2, keywords=("article",)).learn(crawl())
+    learned = PAPER.learn(crawl())
     high, low = learned.rank([link("another article"), link("the shop")])
     assert high > 0.6
     assert low < 0.4
@@ -66,19 +76,61 @@ def test_it_learns_from_visits_which_words_pay() -> None:
     assert learned.rank([Link(START)]) == [1.0], "a seed"
 
 
-def test_links_without_a_learned_word_go_by_their_page() -> None:
-    learned = AdaptiveLinks(fewest_links=2, keywords=("article",)).learn(crawl())
-    unheard = [link("unheard")._replace(parent=parent) for parent in (0.0, 1.0)]
-    low, high = learned.rank(unheard)
-    assert high - low == pytest.approx(0.1), "the page counts a tenth"
-    article = link("article")._replace(parent=0.0)
-    assert learned.rank([article])[0] > high, "what was learned counts more"
-    paper = replace(learned, page_weight=0.0)
-    assert len(set(paper.rank(unheard))) == 1
+def test_links_without_a_learned_word_go_by_their_pages() -> None:
+    ours = replace(PAPER, alone=False).learn(mixed())
+    unheard = [link("unheard")._replace(parent=parent) for parent in (0.1, 0.3, 0.9)]
+    low, middle, high = ours.rank(unheard)
+    assert low < middle < high
+    article = link("article")._replace(parent=0.3)
+    assert ours.rank([article])[0] > middle, "what was learned counts besides"
+    assert ours.explain(article)[1].what == "on pages worth 0.30 together"
+    paper = PAPER.learn(mixed())
+    assert len(set(paper.rank(unheard))) == 1, "the words alone"
+    assert not any("together" in reason.what for reason in paper.explain(article))
+
+
+def test_words_count_as_far_as_they_proved_right() -> None:
+    right = replace(PAPER, alone=False).learn(mixed())
+    assert right.words_count > 0.3
+    dice, outcomes = random.Random(5), [e.target for e in mixed()]
+    dice.shuffle(outcomes)
+    chance = [replace(e, target=one) for e, one in zip(mixed(), outcomes, strict=True)]
+    by_chance = replace(PAPER, alone=False).learn(chance)
+    moved = [
+        abs(scores[0] - scores[1])
+        for learned in (right, by_chance)
+        for scores in [learned.rank([link("article"), link("shop")])]
+    ]
+    assert moved[1] < 0.2 * moved[0], "words that told nothing hardly move a link"
+
+
+def test_an_unsure_verdict_teaches_nothing_about_its_link() -> None:
+    unsure = [replace(e, target=0.6 if e.target > 0.5 else 0.4) for e in crawl()]
+    assert PAPER.learn(unsure) is PAPER
+    said = [replace(e, by="user") for e in unsure]
+    assert PAPER.learn(said).link_machines, "a person was sure"
+
+
+def test_its_own_surest_verdicts_teach_the_critic_beside_peoples() -> None:
+    def page(n: int, words: str, target: float, by: Literal["seed", "judge"]) -> Example:
+        url = Url(f"http://e.org/{by}{n}")
+        return Example(Link(url), Page(url, text=f"{words} {words}"), target, by)
+
+    people = [
+        page(n, "finch nest" if n % 2 else "soup salt", float(n % 2), "seed") for n in range(8)
+    ]
+    own = [
+        page(n, "finch plumage" if n % 2 else "soup pepper", float(n % 2), "judge")
+        for n in range(8)
+    ]
+    unheard = Page(Url("http://e.org/new"), text="plumage plumage")
+    assert PAPER.learn([*people, *own]).judge(unheard).score > 0.5
+    assert replace(PAPER, believes=0).learn([*people, *own]).judge(unheard).score == 0
+    assert PAPER.learn(own).page_machine is None, "nobody else said anything"
 
 
 def test_no_more_bad_links_than_good_ones() -> None:
-    learned = AdaptiveLinks(fewest_links=2, keywords=("article",)).learn(crawl(good=8, bad=400))
+    learned = PAPER.learn(crawl(good=8, bad=400))
     high, undecided = learned.rank([link("article"), link("unheard")])
     assert high > 0.6
     assert undecided == pytest.approx(0.5, abs=0.25), "400 against 8 would say 0.02"
@@ -99,7 +151,7 @@ def test_one_class_teaches_nothing() -> None:
 
 
 def test_levels_are_steps_to_a_relevant_page() -> None:
-    learned = AdaptiveLinks(fewest_links=2, keywords=("article",), classes="levels").learn(chains())
+    learned = replace(PAPER, classes="levels").learn(chains())
     assert learned.link_levels == (0, 1, 2, 3)
     test = [link(word) for word in ("article text", "archive year", "index list", "shop cart")]
     first, second, third, last = learned.rank(test)

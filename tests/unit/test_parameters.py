@@ -40,7 +40,7 @@ def chosen(name: str, **parameters: Any) -> Strategy:
         ("honeyguide", "few", 0, "at least 1"),
         ("honeyguide", "explore", float("inf"), "at least 0"),
         ("keyword", "anchor_weight", 3.0, "at most 1"),
-        ("adaptive_links", "page_weight", float("nan"), "not nan"),
+        ("adaptive_links", "believes", -1, "not -1"),
     ],
 )
 def test_a_number_out_of_range_is_refused_with_the_range(

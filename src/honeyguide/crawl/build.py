@@ -21,9 +21,10 @@ from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.live import live
 from honeyguide.crawl.manners import Manners
+from honeyguide.crawl.parents import Parents
 from honeyguide.crawl.part import Part, Teaching
-from honeyguide.crawl.ranking import rank
-from honeyguide.crawl.recalled import ledger_of, sources_of
+from honeyguide.crawl.ranking import Telling, rank
+from honeyguide.crawl.recalled import given_of, ledger_of, sources_of
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.stages import Stages
 from honeyguide.crawl.turn import Turn
@@ -117,7 +118,11 @@ async def opened(
         # Files lie with the collection, and its learner reads them; a shard's folder has none.
         files = topics.files(folder, settings) if part is None else ()
         given, said = (*examples, *files), topics.best(settings)
-        ledger = ledger_of(store, settings, habits.standing, given, said) if habits.yields else None
+        ledger: Telling | None = None
+        if habits.yields:
+            ledger = ledger_of(store, settings, habits.standing, given, said)
+        elif habits.parents == "all":
+            ledger = Parents(given_of(store, given, said))
         sources = None if engine is None else sources_of(store, settings)
         if languages is not None:
             languages.recall(store)

@@ -157,7 +157,8 @@ def _reasons(
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(worded(strategy.explain(link), around, settings.topic.spoken))
     source = store.visit(link.source) if link.source else []
-    if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < link.parent:
+    seed = source and source[-1].channel == "seed" and strategy.habits.parents == "one"
+    if seed and (source[-1].verdict or 0.0) < link.parent:
         told = f"its page is a seed, which counts as at least {link.parent:.2f}"
         reasons.append(Reason(told, 0.0))
     return tuple(reasons)

@@ -29,7 +29,7 @@ class Given:
         self, values: Mapping[Url, float] | None = None, pages: Iterable[Page] = ()
     ) -> None:
         self.values = {
-            name: _chance(value) for url, value in (values or {}).items() for name in _both(url)
+            name: chance(value) for url, value in (values or {}).items() for name in _both(url)
         }
         """What people said of each."""
         self.named: dict[Url, tuple[float, int]] = {}
@@ -71,5 +71,6 @@ def _both(url: str) -> tuple[Url, Url]:
     return Url(bare), Url(f"{bare}/")
 
 
-def _chance(value: Any) -> float:
+def chance(value: Any) -> float:
+    """A verdict may come from a stranger's journal."""
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else 0.0

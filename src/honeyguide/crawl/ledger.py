@@ -16,12 +16,13 @@ import math
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from honeyguide.crawl.beside import Beside
-from honeyguide.crawl.given import UNNAMED, Given
+from honeyguide.crawl.given import UNNAMED, Given, chance
 from honeyguide.crawl.met import HOPE, Met
 from honeyguide.crawl.observed import FAR, PULL, Observed, correct
+from honeyguide.crawl.parents import mean
 from honeyguide.crawl.standing import Standing
 from honeyguide.types import Link, Page, Url, Visit, Yields
 from honeyguide.url import authority
@@ -41,9 +42,6 @@ _HOPES = 5.0
 _DOUBTS = 1.0, 0.5, 0.5
 """How far the links of a page, of a place and of a host may be from what is expected of any, in
 log-odds: the variance before anything is known."""
-_WARY = 0.2
-"""One page more than those that a link stands on is thought to, worth so much: many of its kind say
-more than one."""
 _SOURCES = 8
 """Pages that a waiting link is remembered to stand on."""
 _PAGES = 20_000
@@ -81,6 +79,9 @@ class Ledger:
     it is followed: a page that links to several good ones is a list of such.
     """
 
+    ahead = 20
+    """Of the links in front, about so many are ranked anew after a visit."""
+
     def __init__(
         self,
         threshold: float,
@@ -114,7 +115,7 @@ class Ledger:
         if self._standing is not None:
             self._standing.followed(link.url, visit.moved)
             if visit.verdict is not None:
-                good = _chance(visit.verdict.score) >= self._threshold
+                good = chance(visit.verdict.score) >= self._threshold
                 self._standing.fetched(link.url, good)
         if visit.moved is not None:
             # What comes of it is found where it leads, and counts for the pages that it stood on.
@@ -125,7 +126,7 @@ class Ledger:
         if link.source is None or link.channel == "example":
             return
         good = visit.verdict is not None and visit.copy is None
-        value = _chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
+        value = chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
         host = authority(link.url)
         self._all.add(value)
         parts = []
@@ -138,7 +139,7 @@ class Ledger:
             parts += [(self._pages[url].found, 1 / len(sources)) for url in sources]
         for part, _ in parts:
             part.add(value)
-        correct(parts, _chance(visit.score), value)
+        correct(parts, chance(visit.score), value)
         self._touched.update(dict.fromkeys(sources))
         nearer = self._beside.followed(link.url, met, value)
         self._nearer.update(dict.fromkeys(nearer[:_TOUCHED]))
@@ -152,7 +153,7 @@ class Ledger:
             self._standing.found(source.url, read, links)
         if read is not None and source.channel == "example":
             self._given.read(read)
-        verdict = _chance(verdict)
+        verdict = chance(verdict)
         good = verdict >= self._threshold
         before = self._pages.get(source.source) if source.source else None
         # Whoever chose a seed had a reason, also where it is a mere list.
@@ -217,11 +218,11 @@ class Ledger:
                 family = families[sources] = self._family(sources, of_host)
             siblings, surprise, barren = family
             if met is None:
-                parents, best = (link.parent + _WARY) / 2, link.parent
+                parents, best = mean(link.parent, 1), link.parent
                 relevant, beside = int(link.parent >= self._threshold), HOPE
             else:
                 worth, judged = named.get(link.url, UNNAMED) if named else UNNAMED
-                parents = (met.total + worth + _WARY) / (met.count + judged + 1)
+                parents = mean(met.total + worth, met.count + judged)
                 best = met.best
                 relevant, barren, beside = met.relevant, met.barren, met.beside()
             lift += surprise
@@ -279,11 +280,6 @@ class Ledger:
                 pages += 1
                 barren = page.barren
         return (siblings, surprise / pages, barren) if pages else (of_host, 0.0, 0)
-
-
-def _chance(score: Any) -> float:
-    """A verdict may come from a stranger's journal."""
-    return float(score) if isinstance(score, int | float) and 0 <= score <= 1 else 0.0
 
 
 def _kept(yields: OrderedDict[K, Observed], key: K, doubt: float) -> Observed:

@@ -4,35 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Protocol
 
 from honeyguide.crawl.languages import Languages
-from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.sources import Sources
 from honeyguide.protocols import Frontier, Strategy
-from honeyguide.types import Link
+from honeyguide.types import Link, Page, Url, Visit
 
 SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
-
-_AHEAD = 20
-"""Of the links in front, about so many are ranked anew after a visit."""
 
 _CHOSEN = frozenset({"seed", "example"})
 """Links that a person gave us."""
 
 
+class Telling(Protocol):
+    """Knows more of a link than the page that it was just found on: the ledger, or its parents."""
+
+    ahead: int
+    """Of the links in front, about so many are ranked anew after a visit."""
+
+    def found(
+        self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
+    ) -> None: ...
+    def followed(self, visit: Visit) -> None: ...
+    def told(self, links: Sequence[Link]) -> list[Link]: ...
+    def touched(self) -> list[Url]: ...
+
+
 def rank(
     strategy: Strategy,
-    ledger: Ledger | None,
+    ledger: Telling | None,
     links: Sequence[Link],
     languages: Languages | None = None,
     sources: Sources | None = None,
 ) -> list[float]:
     """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody.
 
-    With a ledger, each link is told what came of its like before. With languages, its score is
-    times the chance that it leads to a wanted one. With sources, it is corrected by how far links
-    that came to us in the same way kept what they promised.
+    With a ledger, each link is told what came of its like before, or what its pages are worth.
+    With languages, its score is times the chance that it leads to a wanted one. With sources, it is
+    corrected by how far links that came to us in the same way kept what they promised.
     """
     if ledger is not None:
         links = ledger.told(links)
@@ -48,14 +59,15 @@ def rank(
 
 def revise(
     strategy: Strategy,
-    ledger: Ledger,
+    ledger: Telling,
     frontier: Frontier,
     languages: Languages | None = None,
     sources: Sources | None = None,
 ) -> None:
     """After a visit: links about which more is known now are ranked by what the ledger says."""
-    again = partial(rank, strategy, ledger, languages=languages, sources=sources)
-    frontier.revise(again, ledger.touched(), _AHEAD)
+    if (urls := ledger.touched()) or ledger.ahead:
+        again = partial(rank, strategy, ledger, languages=languages, sources=sources)
+        frontier.revise(again, urls, ledger.ahead)
 
 
 def is_sitemap(link: Link) -> bool:

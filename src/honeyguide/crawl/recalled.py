@@ -32,11 +32,7 @@ def ledger_of(
 ) -> Ledger:
     """What earlier runs found out about links, as far as the journal tells."""
     newest = store.counts().visits
-    given = Given.of(examples, said)
-    for url in said:
-        for row in store.visit(url)[-1:]:
-            if row.has_page and row.link.channel == "example" and (page := reread(store, row)):
-                given.read(page)
+    given = given_of(store, examples, said)
     ledger = Ledger(settings.topic.threshold, _standing(settings) if standing else None, given)
     for row in store.visits(since=max(0, newest - _RECALLED)):
         if row.status is not None or row.failure not in UNASKED:
@@ -46,6 +42,16 @@ def ledger_of(
                 worth = row.topical if settings.language.predict else row.verdict
                 ledger.found(row.link, worth or 0.0, (), page)
     return ledger
+
+
+def given_of(store: Store, examples: Sequence[Example], said: dict[Url, float]) -> Given:
+    """Pages that people judged with the topic, and the links on those that are here."""
+    given = Given.of(examples, said)
+    for url in said:
+        for row in store.visit(url)[-1:]:
+            if row.has_page and row.link.channel == "example" and (page := reread(store, row)):
+                given.read(page)
+    return given
 
 
 def sources_of(store: Store, settings: Settings) -> Sources:

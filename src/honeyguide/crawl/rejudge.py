@@ -15,9 +15,9 @@ from pathlib import Path
 from honeyguide.config import Settings
 from honeyguide.crawl import exhausted, topics
 from honeyguide.crawl.languages import Languages, judged, worth
-from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.limits import Quota
 from honeyguide.crawl.progress import Tally
+from honeyguide.crawl.ranking import Telling
 from honeyguide.crawl.reread import reread
 from honeyguide.errors import StoreError
 from honeyguide.learning.coverage import Coverage
@@ -46,7 +46,7 @@ class Rejudge:
     tally: Tally
     coverage: Coverage
     quota: Quota
-    ledger: Ledger | None
+    ledger: Telling | None
     languages: Languages | None = None
     _unknown: dict[Url, None] = field(default_factory=dict)
     """Pages of which nothing could be said."""
@@ -174,7 +174,7 @@ def unknown(score: float | None, reasons: object) -> bool:
 
 
 def _tell(
-    ledger: Ledger,
+    ledger: Telling,
     store: Store,
     frontier: Frontier,
     done: Sequence[tuple[VisitRow, Verdict]],

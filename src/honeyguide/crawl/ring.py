@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 from honeyguide.config import Settings
 from honeyguide.crawl.batch import Batch
 from honeyguide.crawl.languages import Languages
-from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.limits import Breath
 from honeyguide.crawl.manners import Manners
 from honeyguide.crawl.part import Limit, Teaching
 from honeyguide.crawl.progress import Progress, Report, Tally, span
-from honeyguide.crawl.ranking import rank, revise
+from honeyguide.crawl.ranking import Telling, rank, revise
 from honeyguide.crawl.rejudge import Rejudge
 from honeyguide.crawl.report import progress, report
 from honeyguide.crawl.stages import Outcome
@@ -69,7 +68,7 @@ class Ring:
     strategy: Strategy
     generation: int
     lessons: Teaching
-    ledger: Ledger | None
+    ledger: Telling | None
     languages: Languages | None
     breath: Breath
     enough: Limit

@@ -10,9 +10,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from honeyguide.config import Settings
-from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.queries import Queries, Withheld
 from honeyguide.crawl.questions import Questions
+from honeyguide.crawl.ranking import Telling
 from honeyguide.crawl.searches import Searches
 from honeyguide.crawl.sources import Sources
 from honeyguide.crawl.suggest import composer_of
@@ -58,7 +58,7 @@ def searches_of(
     sources: Sources,
     frontier: LinkFrontier,
     admits: Callable[[Link], bool],
-    ledger: Ledger | None,
+    ledger: Telling | None,
     clock: Callable[[], float],
     said: Mapping[Url, float],
     examples: Iterable[Example],

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from honeyguide.crawl.inside import LONG
-from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.manners import Manners, Permit
-from honeyguide.crawl.ranking import SITEMAP, is_sitemap, rank
+from honeyguide.crawl.ranking import SITEMAP, Telling, is_sitemap, rank
 from honeyguide.crawl.sources import Sources
 from honeyguide.crawl.stages import Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
@@ -105,7 +104,7 @@ class Turn:
     frontier: Frontier
     """Asked which links are wanted, and for another host when robots.txt moved there."""
     clock: Callable[[], float]
-    ledger: Ledger | None = None
+    ledger: Telling | None = None
     """Told which links stand on a page, where the strategy asks for it."""
     sources: Sources | None = None
     """What links are worth by where they come from, where an engine is asked as well."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ LARGEST = 5_000
 """Most rows for the RBF kernel: its matrix has n² numbers. Beyond, the machine is linear."""
 _FOLDS = 5
 _CHUNK = 256
+_FAILED = "a support vector machine cannot be found: {}"
 _TOLERANCE = 1e-5
 """The paper's 0.001 is as large as all that this flat kernel varies: the solver would stop with
 twice as many support vectors as the smaller class has rows, the others of the larger unread."""
@@ -129,10 +130,32 @@ def learn(
     try:
         return find(rows, size, good, weights)
     except ValueError as error:
-        raise ModelError(f"a support vector machine cannot be found: {error}") from error
+        raise ModelError(_FAILED.format(error)) from error
+
+
+class Tried(NamedTuple):
+    """A linear machine, and how it would have done."""
+
+    machine: Linear
+    outside: Floats
+    """Log-odds of each row from a machine that was taught without it."""
+
+
+def tried(rows: Sparse, size: int, good: NDArray[np.bool_]) -> Tried | None:
+    """As :func:`learn`, and with what machines say of rows that they never saw."""
+    if good.all() or not good.any() or size == 0:
+        return None
+    try:
+        return _tried(rows, size, good, np.ones(len(good)))
+    except ValueError as error:
+        raise ModelError(_FAILED.format(error)) from error
 
 
 def _linear(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> Linear:
+    return _tried(rows, size, good, weights).machine
+
+
+def _tried(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> Tried:
     from sklearn.svm import LinearSVC
 
     matrix = _matrix(rows, size)
@@ -150,7 +173,8 @@ def _linear(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -
         outside[test] = matrix[test] @ direction + bias
     direction, bias = fitted(inside)
     slope, offset = _calibrated(outside, matrix @ direction + bias, good, weights)
-    return Linear(slope * direction, slope * bias + offset)
+    machine = Linear(slope * direction, slope * bias + offset)
+    return Tried(machine, slope * outside + offset)
 
 
 def _rbf(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> Rbf:

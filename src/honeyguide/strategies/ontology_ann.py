@@ -4,9 +4,10 @@ Zheng, Kang & Kim 2008 ("Learnable focused crawling based on ontology"): the wor
 concepts near a topic are counted on a page, and a network with four hidden nodes, trained on
 labelled pages, makes a relevance score of the counts.
 
-The paper does not say how links are ordered: a link inherits the verdict of the best page it
-stands on, and links of irrelevant pages wait at the end (soft focus). Until pages of both kinds
-are known there is no network, and the weighted counts of Ehrig & Maedche 2003 judge.
+The paper does not say how links are ordered: a link is worth what the pages it stands on are worth
+together (crawl/parents.py), and links of irrelevant pages wait at the end (soft focus). Until
+pages of both kinds are known there is no network, and the weighted counts of Ehrig & Maedche 2003
+judge.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class OntologyAnn:
     """Raw counts into a 4-1 sigmoid network; with ``house``, gentler counts and training."""
 
     habits: ClassVar[Habits] = Habits(
-        learns=True, needs=("ontology", "keywords"), learned=("terms",)
+        learns=True, needs=("ontology", "keywords"), learned=("terms",), parents="all"
     )
 
     concepts: tuple[Concept, ...] = ()
@@ -94,7 +95,7 @@ class OntologyAnn:
         return inherited(links, self.hard_focus)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        return inheritance(link, self.hard_focus)
+        return inheritance(link, self.hard_focus, several=True)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """A network for these pages, from the beginning; itself if they are of one kind only."""

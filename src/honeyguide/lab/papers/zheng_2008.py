@@ -22,14 +22,17 @@ from honeyguide.lab.statistics import Estimate, bootstrap
 from honeyguide.lab.trials import WebSpec, opened
 from honeyguide.protocols import Strategy
 from honeyguide.strategies.ontology_weights import OntologyWeights
-from honeyguide.types import Concept
+from honeyguide.types import Concept, Habits
 
 TITLE = "Zheng, Kang & Kim 2008: ontology and neural network"
 ABOUT = """\
 As in the paper: two topics, *mammal* (56 concepts within 4 edges, 980 visits) and *cell* (38
 concepts within 3 edges, 1,150 visits); one seed; the network is trained before the crawl and
-never again; a link is worth the verdict on the page it stands on. Average harvest is the mean of
-the cumulative harvest rate at every 50 visits.
+never again. Average harvest is the mean of the cumulative harvest rate at every 50 visits.
+
+The paper does not say how links are ordered. To our network a link is worth what all the pages that
+it stands on are worth together; to its rivals the verdict on the best of them. *Keyword spotting,
+all pages* has the network's order.
 
 Differs: the web is an encyclopedia of 4,654 articles, not the open web, and truth is its
 subjects: *Mammals* (114 articles); for *cell* there is no such subject, so that general biology,
@@ -148,12 +151,19 @@ def _found(web: WebSpec, topic: Topic, draw: int, known: Given, name: str) -> li
     return counts
 
 
+class _Spotting(OntologyWeights):
+    """With the order of links that our network has: all the pages count that a link stands on."""
+
+    habits = Habits(parents="all")
+
+
 CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     _ANN: ("ontology_ann", {}),
     "ontology_ann, house": ("ontology_ann", {"house": True}),
     "network without ontology": ("ontology_ann", {"inputs": "terms"}),
     "ontology_weights": ("ontology_weights", {}),
     "keyword spotting": ("", {}),
+    "keyword spotting, all pages": ("", {}),
     "keyword (reads links)": ("keyword", {}),
     "breadth": ("breadth", {}),
     "true parent": ("", {}),
@@ -162,6 +172,9 @@ CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
 _YARDSTICKS: Mapping[str, Callable[[Topic, Given], Strategy]] = {
     # A page is worth n/(n + 1) with n occurrences of the topic's name, so one is enough.
     "keyword spotting": lambda topic, _: OntologyWeights((Concept(topic.concept, 0),), theta=1.0),
+    "keyword spotting, all pages": lambda topic, _: _Spotting(
+        (Concept(topic.concept, 0),), theta=1.0
+    ),
     "true parent": lambda _, known: TrueParent(tuple(sorted(known.relevant))),
 }
 

@@ -1,0 +1,86 @@
+"""What the pages that a link stands on are worth together."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from honeyguide.crawl import parents as module
+from honeyguide.crawl.given import Given
+from honeyguide.crawl.parents import Parents
+from honeyguide.types import Link, Page, Url, Verdict, Visit
+
+
+def page(name: str) -> Link:
+    return Link(Url(f"http://a.org/{name}"), source=Url("http://a.org/"))
+
+
+def link(name: str, source: str = "hub", parent: float = 0.9) -> Link:
+    return Link(Url(f"http://b.org/{name}"), source=page(source).url, parent=parent)
+
+
+def worth(parents: Parents, one: Link) -> float:
+    (told,) = parents.told((one,))
+    assert told._replace(parent=one.parent) == one, "nothing else is changed"
+    return told.parent
+
+
+def test_what_many_good_pages_link_to_goes_before_what_one_does() -> None:
+    parents = Parents()
+    for name in ("one", "two", "three"):
+        parents.found(page(name), 0.9, [link("many", name)])
+    parents.found(page("best"), 1.0, [link("once", "best", 1.0)])
+    assert worth(parents, link("many")) == pytest.approx((3 * 0.9 + 0.2) / 4)
+    assert worth(parents, link("once", "best", 1.0)) == pytest.approx((1 + 0.2) / 2)
+    assert worth(parents, link("many")) > worth(parents, link("once", "best", 1.0))
+
+
+def test_a_bad_page_lowers_what_a_good_one_promised() -> None:
+    parents = Parents()
+    parents.found(page("good"), 0.9, [link("x", "good")])
+    before = worth(parents, link("x", "good"))
+    parents.found(page("bad"), 0.0, [link("x", "bad", 0.0), link("x", "bad", 0.0)])
+    assert worth(parents, link("x", "good")) == pytest.approx((0.9 + 0.2) / 3), "counted once"
+    assert worth(parents, link("x", "good")) < before
+
+
+def test_of_a_link_that_it_never_met_the_page_it_was_found_on_is_known() -> None:
+    assert worth(Parents(), link("x", parent=0.6)) == pytest.approx((0.6 + 0.2) / 2)
+
+
+def test_a_seed_stands_on_no_page() -> None:
+    seed = Link(Url("http://a.org/"))
+    assert Parents().told((seed,)) == [seed]
+
+
+def test_what_people_judged_links_like_any_other_page() -> None:
+    good = Page(Url("http://a.org/good"), links=(link("x", "good", 0.0),))
+    parents = Parents(Given({good.url: 1.0}, (good,)))
+    parents.found(page("hub"), 0.3, [link("x")])
+    assert worth(parents, link("x")) == pytest.approx((0.3 + 1.0 + 0.2) / 3)
+
+
+def test_what_was_followed_is_forgotten_and_a_redirect_hands_its_pages_on() -> None:
+    parents = Parents()
+    parents.found(page("hub"), 0.9, [link("old"), link("gone")])
+    parents.followed(Visit(link("old"), 0.0, moved=link("new").url))
+    parents.followed(Visit(link("gone"), 0.0, verdict=Verdict(0.5)))
+    assert worth(parents, link("new", parent=0.0)) == pytest.approx((0.9 + 0.2) / 2)
+    assert worth(parents, link("gone", parent=0.0)) == pytest.approx(0.1)
+
+
+def test_it_remembers_so_many_links_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LINKS", 3)
+    parents = Parents()
+    for n in range(5):
+        parents.found(page("hub"), 0.9, [link(str(n))])
+    assert worth(parents, link("4", parent=0.0)) > 0.5
+    assert worth(parents, link("0", parent=0.0)) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -1.0, 2.0])
+def test_a_verdict_that_is_no_chance_counts_as_none(odd: float) -> None:
+    parents = Parents()
+    parents.found(page("hub"), odd, [link("x")])
+    assert worth(parents, link("x")) == pytest.approx(0.1)
