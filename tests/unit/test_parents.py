@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
 from honeyguide.crawl import parents as module
 from honeyguide.crawl.given import Given
 from honeyguide.crawl.parents import Parents
+from honeyguide.strategies.ontology_ann import OntologyAnn
 from honeyguide.types import Link, Page, Url, Verdict, Visit
+from tests.unit.crawling import FakeWeb, crawl, rows
 
 
 def page(name: str) -> Link:
@@ -84,3 +87,42 @@ def test_a_verdict_that_is_no_chance_counts_as_none(odd: float) -> None:
     parents = Parents()
     parents.found(page("hub"), odd, [link("x")])
     assert worth(parents, link("x")) == pytest.approx(0.1)
+
+
+def test_a_hard_focus_drops_links_of_irrelevant_pages_only() -> None:
+    parents, names = Parents(), ("relevant", "irrelevant")
+    for name, verdict in zip(names, (0.51, 0.49), strict=True):
+        parents.found(page(name), verdict, [link(name, name, verdict)])
+    kept, dropped = OntologyAnn(hard_focus=True).rank(parents.told([link(name) for name in names]))
+    assert kept > 0
+    assert dropped == 0
+
+
+def test_in_a_crawl_what_many_pages_have_in_common_goes_first(tmp_path: Path) -> None:
+    """The surest page has a link of its own; two others have one in common."""
+    hubs = {"surest": (40, "lonely"), "other": (12, "shared"), "third": (12, "shared")}
+    pages = {
+        name: f'<title>{name}</title><p>{"cell " * many}<a href="/{to}">x</a>'
+        for name, (many, to) in hubs.items()
+    }
+    pages |= {name: f"<title>{name}</title>" for name in ("lonely", "shared")}
+    web = FakeWeb({f"http://a.test/{name}": html for name, html in pages.items()})
+    seeds = [f"http://a.test/{name}" for name in hubs]
+
+    def order(strategy: str) -> list[str]:
+        web.asked.clear()
+        crawl(
+            tmp_path / strategy,
+            web,
+            seeds,
+            crawl={"strategy": strategy, "concurrency": 1},
+            topic={"keywords": ["cell"]},
+        )
+        found = [url.rpartition("/")[2] for url in web.paths()]
+        return [name for name in found if name in ("lonely", "shared")]
+
+    assert order("ontology_ann") == ["shared", "lonely"]
+    assert order("ontology_weights") == ["lonely", "shared"]
+    found = rows(tmp_path / "ontology_ann")
+    told = [found[f"http://a.test/{name}"].link.parent for name in ("shared", "lonely")]
+    assert told[0] > told[1], "what it was worth lies in the journal"

@@ -6,18 +6,22 @@ from collections.abc import Sequence
 
 from honeyguide.types import Link, Reason
 
-_RELEVANT = 0.5
+_RELEVANT, _TOGETHER = 0.5, 0.35
+"""From here on a page is relevant; and what a link is worth that stands on such a page alone, where
+all its pages count (crawl/parents.py)."""
 
 
-def inherited(links: Sequence[Link], hard: bool) -> list[float]:
-    """Each link's parent's verdict; with a hard focus, 0 for links of irrelevant pages."""
-    least = _RELEVANT if hard else 0.0
+def inherited(links: Sequence[Link], hard: bool, several: bool = False) -> list[float]:
+    """Each link's parent's verdict; with a hard focus, 0 for links of irrelevant pages.
+
+    ``several``: all the pages count that a link stands on, not the one that it was found on."""
+    least = (_TOGETHER if several else _RELEVANT) if hard else 0.0
     return [min(1.0, link.parent) if link.parent >= least else 0.0 for link in links]
 
 
 def inheritance(link: Link, hard: bool, several: bool = False) -> tuple[Reason, ...]:
-    """Why; ``several``: all the pages that it stands on count, not the one it was found on."""
-    (worth,) = inherited([link], hard)
+    """Why."""
+    (worth,) = inherited([link], hard, several)
     where = standing(link) if several else f"on a page with verdict {link.parent:.2f}"
     return (Reason(where, worth),)
 

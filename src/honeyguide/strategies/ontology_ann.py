@@ -92,7 +92,7 @@ class OntologyAnn:
         return Verdict(min(1.0, max(0.0, score)), words.reasons(counts, weights))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        return inherited(links, self.hard_focus)
+        return inherited(links, self.hard_focus, several=True)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
         return inheritance(link, self.hard_focus, several=True)
