@@ -46,10 +46,11 @@ STRATEGIES = (
     *(f"hybrid_svm:teacher={who}" for who in ("none", "automatic", "labels", "both")),
     *(f"hybrid_svm:teacher={who},one_in=1" for who in ("labels", "both")),
     *(f"adaptive_links:teacher={who}" for who in ("none", "automatic", "both")),
+    "adaptive_links:teacher=automatic,once=true",
     "user_utility:teacher=both",
     "user_utility:teacher=both,warmup=20",
     "ontology_weights:teacher=both",
-    "ontology_ann:teacher=none,house=true",
+    *(f"ontology_ann:teacher={who},house=true" for who in ("none", "automatic", "both")),
     *(f"honeyguide:teacher={who}" for who in ("none", "automatic", "labels", "both")),
     *REFERENCES,
 )

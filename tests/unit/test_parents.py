@@ -57,6 +57,12 @@ def test_a_seed_stands_on_no_page() -> None:
     assert Parents().told((seed,)) == [seed]
 
 
+def test_a_redirect_brings_along_what_was_told_of_it() -> None:
+    (told,) = Parents().told((link("old"),))
+    onward = told._replace(url=link("new").url, source=told.url, channel="redirect")
+    assert Parents().told((onward,)) == [onward], "not drawn towards the poor page twice"
+
+
 def test_what_people_judged_links_like_any_other_page() -> None:
     good = Page(Url("http://a.org/good"), links=(link("x", "good", 0.0),))
     parents = Parents(Given({good.url: 1.0}, (good,)))

@@ -45,7 +45,7 @@ class Parents:
         if read is not None and source.channel == "example":
             self._given.read(read)
         met, verdict = self._met, chance(verdict)
-        for url in {link.url for link in links}:
+        for url in dict.fromkeys(link.url for link in links):
             total, count = met.get(url, _ALONE)
             met[url] = total + verdict, count + 1
         while len(met) > _LINKS:
@@ -61,10 +61,12 @@ class Parents:
         """The same links, each with the worth of all its pages for a parent."""
         met, named, found = self._met, self._given.named, []
         for link in links:
-            if link.source is None:
+            known = met.get(link.url)
+            if link.source is None or (known is None and link.channel == "redirect"):
+                # A seed stands on no page; where a redirect points, it brings what it was told.
                 found.append(link)
                 continue
-            total, count = met.get(link.url) or (link.parent, 1)
+            total, count = known or (link.parent, 1)
             worth, judged = named.get(link.url, UNNAMED) if named else UNNAMED
             parent = mean(total + worth, count + judged)
             found.append(Link(*link[:-3], parent, link.inlinks))
