@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from honeyguide.config import Settings, parse
 from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.ledger import Ledger
-from honeyguide.crawl.parents import Parents
+from honeyguide.crawl.parents import BestParent, Parents
 from honeyguide.crawl.ranking import Telling, revise
 from honeyguide.crawl.ranking import rank as rank_links
 from honeyguide.errors import ParseError
@@ -225,7 +225,7 @@ def cost(
         strategy.rank(one.links)
     each = len(asked)
     judge = clocked(lambda: [strategy.judge(one.page) for one in asked], rounds, each)
-    if strategy.habits.yields or strategy.habits.parents == "all":
+    if strategy.habits.yields or strategy.habits.parents != "first":
         several = [_told(strategy, asked) for _ in range(rounds)]
         rank, again = (round(min(times) / each * 1000, 3) for times in zip(*several, strict=True))
     else:
@@ -239,7 +239,10 @@ def cost(
 def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
     """Seconds for ranking all links, told what is known of them, and for ranking some of them
     again as visits are made; from a fresh start, since what was ranked before is remembered."""
-    ledger: Telling = Ledger(0.5) if strategy.habits.yields else Parents()
+    habits = strategy.habits
+    ledger: Telling = Ledger(0.5)
+    if not habits.yields:
+        ledger = Parents() if habits.parents == "all" else BestParent()
     fresh, ranking, again = replace(strategy), 0.0, 0.0  # type: ignore[type-var]
     fresh.rank(asked[0].links)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:

@@ -84,7 +84,8 @@ class Link(NamedTuple):
     hops: int = 0
     """Redirects that led here since the last real link."""
     parent: float = 1.0
-    """The verdict's score of the page it stood on."""
+    """The verdict's score of the page it stood on; what that means where it stands on several:
+    :attr:`Habits.parents`."""
     inlinks: int = 1
     yields: Yields | None = None
     """Told to strategies that ask for it (:attr:`Habits.yields`), while they rank."""
@@ -275,9 +276,9 @@ class Habits(NamedTuple):
     """It wants to know what came of similar links, and ranks anew those that are touched by it."""
     standing: bool = False
     """It wants to know, besides, who links to a link, and among which words."""
-    parents: Literal["one", "all"] = "one"
-    """A link's ``parent``, while it is ranked: the verdict of the page that it was found on, or
-    what all the pages that it stands on are worth together (crawl/parents.py)."""
+    parents: Literal["first", "best", "all"] = "first"
+    """A link's ``parent``, while it is ranked: the verdict of the page that it was found on, of the
+    best page that it stands on, or what all of these are worth together (crawl/parents.py)."""
     learned: tuple[str, ...] = ()
     """Fields of plain numbers and words that a lesson fills: no parameters for topic.toml."""
 

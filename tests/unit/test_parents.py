@@ -9,7 +9,7 @@ import pytest
 
 from honeyguide.crawl import parents as module
 from honeyguide.crawl.given import Given
-from honeyguide.crawl.parents import Parents
+from honeyguide.crawl.parents import BestParent, Parents
 from honeyguide.strategies.ontology_ann import OntologyAnn
 from honeyguide.types import Link, Page, Url, Verdict, Visit
 from tests.unit.crawling import FakeWeb, crawl, rows
@@ -93,6 +93,27 @@ def test_a_verdict_that_is_no_chance_counts_as_none(odd: float) -> None:
     parents = Parents()
     parents.found(page("hub"), odd, [link("x")])
     assert worth(parents, link("x")) == pytest.approx(0.1)
+
+
+def test_the_best_page_is_remembered_when_links_are_ranked_anew() -> None:
+    best = BestParent()
+    best.found(page("poor"), 0.2, [link("x", "poor", 0.2)])
+    best.found(page("good"), 0.9, [link("x", "good", 0.9)])
+    best.found(page("bad"), 0.1, [link("x", "bad", 0.1)])
+    first, seed = link("x", "poor", 0.2), Link(Url("http://a.org/"))
+    assert best.told((first, seed)) == [first._replace(parent=0.9), seed]
+    assert best.told((link("unheard"),)) == [link("unheard")]
+    best.followed(Visit(first, 0.0, verdict=Verdict(0.5)))
+    assert best.told((first,)) == [first]
+
+
+def test_the_best_page_is_remembered_of_so_many_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LINKS", 3)
+    best = BestParent()
+    for n in range(5):
+        best.found(page("hub"), 0.9, [link(str(n))])
+    told = best.told([link(str(n), parent=0.0) for n in range(5)])
+    assert [one.parent for one in told] == [0.0, 0.0, 0.9, 0.9, 0.9]
 
 
 def test_a_hard_focus_drops_links_of_irrelevant_pages_only() -> None:

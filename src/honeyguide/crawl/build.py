@@ -21,7 +21,7 @@ from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.live import live
 from honeyguide.crawl.manners import Manners
-from honeyguide.crawl.parents import Parents
+from honeyguide.crawl.parents import BestParent, Parents
 from honeyguide.crawl.part import Part, Teaching
 from honeyguide.crawl.ranking import Telling, rank
 from honeyguide.crawl.recalled import given_of, ledger_of, sources_of
@@ -121,6 +121,8 @@ async def opened(
         ledger: Telling | None = None
         if habits.yields:
             ledger = ledger_of(store, settings, habits.standing, given, said)
+        elif habits.parents == "best":
+            ledger = BestParent()
         elif habits.parents == "all":
             ledger = Parents(given_of(store, given, said))
         sources = None if engine is None else sources_of(store, settings)

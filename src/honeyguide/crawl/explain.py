@@ -12,6 +12,7 @@ from honeyguide.crawl.chosen import fence_of
 from honeyguide.crawl.evidence import figure, worded
 from honeyguide.crawl.languages import languages_of
 from honeyguide.crawl.live import readable
+from honeyguide.crawl.parents import Parents
 from honeyguide.crawl.searched import alike
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
@@ -86,6 +87,7 @@ def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanat
             with log_for(store, url) as log:
                 waiting = find(log, url)
         link = visits[-1].link if visits else waiting.link if waiting else None
+        untold = not visits
         generation = visits[-1].generation if visits else None
         label = store.label_of(url)
         return Explanation(
@@ -93,7 +95,10 @@ def explain(folder: Path, settings: Settings, text: str, now: float) -> Explanat
             _answer(store, settings, url, visits, waiting, now),
             visits,
             waiting,
-            (*_reasons(store, link, generation, settings), *_foretold(store, settings, link)),
+            (
+                *_reasons(store, link, generation, settings, untold),
+                *_foretold(store, settings, link),
+            ),
             _way(store, link),
             label.value if label else None,
             _finders(store, url, link),
@@ -141,8 +146,9 @@ def _answer(
 
 
 def _reasons(
-    store: Store, link: Link | None, generation: int | None, settings: Settings
+    store: Store, link: Link | None, generation: int | None, settings: Settings, untold: bool
 ) -> tuple[Reason, ...]:
+    """``untold``: the link waits, and only the page that it was found on is known of it."""
     live = store.live()
     if link is None or live is None or link.channel in ("seed", "example"):
         return ()
@@ -154,10 +160,12 @@ def _reasons(
         strategy, _, _ = readable(store, topics.names(settings))
         if strategy is None:
             return ()
+    if untold and strategy.habits.parents == "all":
+        (link,) = Parents().told((link,))
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(worded(strategy.explain(link), around, settings.topic.spoken))
     source = store.visit(link.source) if link.source else []
-    seed = source and source[-1].channel == "seed" and strategy.habits.parents == "one"
+    seed = source and source[-1].channel == "seed" and strategy.habits.parents != "all"
     if seed and (source[-1].verdict or 0.0) < link.parent:
         told = f"its page is a seed, which counts as at least {link.parent:.2f}"
         reasons.append(Reason(told, 0.0))

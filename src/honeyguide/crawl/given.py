@@ -53,6 +53,10 @@ class Given:
     def __contains__(self, url: Url) -> bool:
         return url in self.values
 
+    def has_read(self, url: Url) -> bool:
+        """Whether its links are counted here."""
+        return url in self._read
+
     def read(self, page: Page) -> None:
         """The links of a judged page; they count once, however often it comes by."""
         value = self.values.get(page.url)

@@ -17,6 +17,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.errors import ModelError
 from honeyguide.models import logistic
 from honeyguide.models.examples import settled
 from honeyguide.models.focus import standing
@@ -90,8 +91,14 @@ class AdaptiveLinks:
     """Learned, not set: what the words of a link count beside its pages."""
 
     def __post_init__(self) -> None:
-        within(self, "believes words_count")
+        within(self, "believes")
+        within(self, "words_count", 0, 100)  # beyond, log-odds would be no numbers
         within(self, "most", 1)
+        known = len(self.link_levels) == len(self.link_machines)
+        if not (known and all(level in range(_LEVELS + 1) for level in self.link_levels)):
+            raise ModelError("a saved generation is damaged: its levels are none")
+        if self.link_levels and min(self.link_levels) == _NOWHERE:
+            raise ModelError("a saved generation is damaged: its links lead nowhere")
 
     def judge(self, page: Page) -> Verdict:
         if self.page_words is not None and self.page_machine is not None:

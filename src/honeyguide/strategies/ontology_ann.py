@@ -62,6 +62,9 @@ class OntologyAnn:
     """Whole names and synonyms count besides single words; not in the paper."""
     hard_focus: bool = False
     """Links of irrelevant pages get 0 and not the little that their page has."""
+    believes: int = 1
+    """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
+    times as many bad ones (ours; learning/surest.py). 0: whatever is clear, the newest first."""
     terms: tuple[str, ...] = ()
     """Learned: the stems that are counted where ``inputs`` are terms."""
     network: Network | None = None
@@ -74,7 +77,7 @@ class OntologyAnn:
         within(self, "momentum", 0, 1, below=True)
         within(self, "goal decay", 0, 1)
         within(self, "epochs", 1)
-        within(self, "theta")
+        within(self, "theta believes")
 
     def judge(self, page: Page) -> Verdict:
         if self.network is None:

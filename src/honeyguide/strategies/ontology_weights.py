@@ -18,12 +18,17 @@ from honeyguide.ranges import within
 from honeyguide.text.ontology.lexicon import Lexicon, lexicon
 from honeyguide.types import Concept, Example, Habits, Link, Page, Reason, Verdict
 
+_ENOUGH = 30
+"""Pages that people named before θ is settled."""
+
 
 @dataclass(frozen=True)
 class OntologyWeights:
     """A page's score s becomes the verdict s / (s + θ); its links inherit it."""
 
-    habits: ClassVar[Habits] = Habits(learns=True, needs=("ontology", "keywords"))
+    habits: ClassVar[Habits] = Habits(
+        learns=True, needs=("ontology", "keywords"), parents="best", learned=("heard",)
+    )
 
     concepts: tuple[Concept, ...] = ()
     language: str = "en"
@@ -37,10 +42,12 @@ class OntologyWeights:
     """Whole names and synonyms count besides single words; not in the papers."""
     hard_focus: bool = False
     """Links of irrelevant pages get 0 and not the little that their page has."""
+    heard: int = 0
+    """Learned: how many pages θ rests on."""
 
     def __post_init__(self) -> None:
         within(self, "decay", 0, 1)
-        within(self, "theta per_words")
+        within(self, "theta per_words heard")
 
     def judge(self, page: Page) -> Verdict:
         words = self._words()
@@ -53,13 +60,16 @@ class OntologyWeights:
         return inheritance(link, self.hard_focus)
 
     def learn(self, examples: Sequence[Example]) -> Self:
-        """θ anew, if there are pages of both kinds."""
-        lessons = chosen(examples, 1000)
-        if not both_kinds(lessons):
+        """θ anew, if people named pages of both kinds: own verdicts say where the line is, and
+        not where it should be. With another θ the links of old pages and of new ones are worth
+        different things, so it stays where it is once it rests on enough pages."""
+        lessons = [example for example in chosen(examples, 1000) if example.by != "judge"]
+        if self.heard >= _ENOUGH or not both_kinds(lessons):
             return self
         words = self._words()
         scores = [words.weigh(words.count(e.page), self.decay, self.per_words) for e in lessons]
-        return replace(self, theta=best_f1(scores, [e.target >= 0.5 for e in lessons], self.theta))
+        theta = best_f1(scores, [e.target >= 0.5 for e in lessons], self.theta)
+        return replace(self, theta=theta, heard=len(lessons))
 
     def _words(self) -> Lexicon:
         return lexicon(self.concepts, self.language, self.phrases)
