@@ -6,10 +6,13 @@ import random
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
 import pytest
 
+from honeyguide.errors import ConfigError, ModelError
 from honeyguide.store.generations import pack, unpack
 from honeyguide.strategies.adaptive_links import AdaptiveLinks
+from honeyguide.strategies.adaptive_links import _worth as worth
 from honeyguide.text.link_words import Field, choose
 from honeyguide.types import Example, Link, Page, Url
 
@@ -102,6 +105,29 @@ def test_words_count_as_far_as_they_proved_right() -> None:
         for scores in [learned.rank([link("article"), link("shop")])]
     ]
     assert moved[1] < 0.2 * moved[0], "words that told nothing hardly move a link"
+
+
+def test_the_worth_of_words_is_what_they_add_to_their_pages() -> None:
+    dice = np.random.default_rng(3)
+    good = np.arange(200) % 2 == 0
+    telling = np.where(good, 2.0, -2.0) + dice.normal(0, 1, 200)
+    blind = [link("x")._replace(parent=0.5) for _ in good]
+    assert worth(telling, blind, good) > 0.5
+    assert worth(dice.normal(0, 2, 200), blind, good) < 0.2
+    assert worth(-telling, blind, good) == 0, "words that are wrong are not believed the other way"
+    said = [
+        one._replace(parent=0.98 if told else 0.02) for one, told in zip(blind, good, strict=True)
+    ]
+    assert worth(telling, said, good) < 0.5 * worth(telling, blind, good), "pages said it already"
+
+
+@pytest.mark.parametrize("levels", [(), (9,), (-1,), (3,), ("0",), (0, 0)])
+def test_a_damaged_generation_is_known_as_such(levels: tuple[int, ...]) -> None:
+    learned = PAPER.learn(crawl())
+    with pytest.raises(ModelError, match="damaged"):
+        replace(learned, link_levels=levels)
+    with pytest.raises(ConfigError, match="words_count"):
+        replace(learned, words_count=1e9)
 
 
 def test_an_unsure_verdict_teaches_nothing_about_its_link() -> None:

@@ -44,6 +44,19 @@ def test_tells_unseen_rows_apart_with_fair_probabilities(kernel: str) -> None:
     assert np.mean((scores - truth) ** 2) < 0.08
 
 
+def test_what_machines_say_of_rows_that_they_never_saw_is_no_boast() -> None:
+    rows, good = two_topics(60, 60)
+    dice = np.random.default_rng(4)
+    for truth, right in ((good, 0.85), (dice.permutation(good), 0.3)):
+        found = svm.tried(rows, 400, truth)
+        assert found is not None
+        own = np.array(found.machine.scores(rows)) >= 0.5
+        assert np.mean(own == truth) > 0.95 or right < 0.5, "its own rows it knows by heart"
+        outside = np.mean((found.outside >= 0) == truth)
+        assert right < outside <= (1.0 if right > 0.5 else 0.7), "of labels by chance it knows none"
+    assert svm.tried(rows, 400, np.ones(120, dtype=bool)) is None
+
+
 @pytest.mark.parametrize(("good", "bad"), [(30, 30), (31, 30), (30, 31), (11, 13), (8, 60)])
 def test_a_flat_kernel_is_calibrated_whatever_the_classes_sizes(good: int, bad: int) -> None:
     # The machine's offset jumps between -1 and 1 with the larger class of each fold.

@@ -54,6 +54,18 @@ def test_own_verdicts_do_not_move_theta() -> None:
     assert strategy.learn(lessons).theta == strategy.theta
 
 
+def test_theta_stays_once_it_rests_on_enough_pages() -> None:
+    """Verdicts of one crawl are on one scale."""
+
+    def lessons(count: int, word: int) -> list[Example]:
+        return [example("cat " * (word if n % 2 else word - 2), n % 2, n) for n in range(count)]
+
+    first = OntologyWeights(concepts=CATS).learn(lessons(10, 8))
+    more = first.learn(lessons(30, 40))
+    assert more.theta != first.theta, "ten pages are few"
+    assert more.learn(lessons(60, 8)) is more
+
+
 def test_people_have_the_last_word() -> None:
     lessons = [example("a", 1, 1), example("a", 0, 1, "judge"), example("b", 0, 2, "judge")]
     assert [(e.by, e.target) for e in chosen(lessons, 10)] == [("user", 1), ("judge", 0)]
