@@ -45,10 +45,12 @@ SCHOOLS = (
 DEMO = ("backup-and-replication",)
 PARTS = 5
 _OURS = "user_utility"
+_PUBLISHED: dict[str, Any] = {"alone": True, "believes": 0}
+"""The rival without what is ours: words of links alone, and a critic that people alone teach."""
 CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     _OURS: ("user_utility", {}),
-    "adaptive_links, url": ("adaptive_links", {"fields": ["url"]}),
-    "adaptive_links": ("adaptive_links", {}),
+    "adaptive_links, url": ("adaptive_links", {"fields": ["url"], **_PUBLISHED}),
+    "adaptive_links": ("adaptive_links", _PUBLISHED),
 }
 """Name → strategy and its parameters."""
 _EVERY = 100
