@@ -132,9 +132,16 @@ def test_a_damaged_generation_is_known_as_such(levels: tuple[int, ...]) -> None:
 
 def test_an_unsure_verdict_teaches_nothing_about_its_link() -> None:
     unsure = [replace(e, target=0.6 if e.target > 0.5 else 0.4) for e in crawl()]
-    assert PAPER.learn(unsure) is PAPER
+    people = [
+        Example(Link(url), Page(url, text=words), float(good), "seed")
+        for n in range(6)
+        for good, words in [(n % 2, "finch nest" if n % 2 else "soup salt")]
+        for url in [Url(f"http://e.org/{n}")]
+    ]
+    assert PAPER.learn([*people, *unsure]).link_machines == ()
     said = [replace(e, by="user") for e in unsure]
-    assert PAPER.learn(said).link_machines, "a person was sure"
+    assert PAPER.learn([*people, *said]).link_machines, "a person was sure"
+    assert PAPER.learn(unsure).link_machines, "keywords are seldom sure"
 
 
 def test_its_own_surest_verdicts_teach_the_critic_beside_peoples() -> None:

@@ -72,3 +72,11 @@ def test_people_have_the_last_word() -> None:
     assert [e.by for e in chosen(lessons, 1)] == ["user"]
     assert [e.target for e in chosen([example("a", 1, 1), example("a", 0, 1)], 5)] == [0]
     assert OntologyAnn(concepts=()).learn([example("a", 1, 1), example("b", 0, 2)]).network is None
+
+
+def test_own_verdicts_alone_make_no_network() -> None:
+    strategy = OntologyAnn(concepts=CATS)
+    own = [example("cat " * 9 if n % 2 else "soup", n % 2, n, "judge") for n in range(20)]
+    assert strategy.learn(own) is strategy
+    people = [example("cat " * 8, 1, 50, "seed"), example("salt", 0, 51, "seed")]
+    assert strategy.learn([*own, *people]).network is not None

@@ -14,6 +14,7 @@ from honeyguide.crawl.languages import languages_of
 from honeyguide.crawl.live import readable
 from honeyguide.crawl.parents import Parents
 from honeyguide.crawl.searched import alike
+from honeyguide.crawl.stages import TRUST
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.lookup import Found, find
@@ -135,7 +136,8 @@ def _answer(
         kind, why = refusal
         return f"It is not fetched: {why} ({'a trap rule' if kind == 'trap' else 'scope'})."
     if waiting is not None:
-        return f"It waits in the frontier with score {waiting.queued:.2f}."
+        score = f"{waiting.queued:.2f}"
+        return f"It waits in the frontier; its score was {score} when it was found."
     robots = Robots()
     for entry in store.robots(now):
         robots.restore(*entry)
@@ -165,9 +167,9 @@ def _reasons(
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(worded(strategy.explain(link), around, settings.topic.spoken))
     source = store.visit(link.source) if link.source else []
-    seed = source and source[-1].channel == "seed" and strategy.habits.parents != "all"
-    if seed and (source[-1].verdict or 0.0) < link.parent:
-        told = f"its page is a seed, which counts as at least {link.parent:.2f}"
+    least = TRUST if strategy.habits.parents == "all" else link.parent
+    if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < least:
+        told = f"its page is a seed, which counts as at least {least:.2f}"
         reasons.append(Reason(told, 0.0))
     return tuple(reasons)
 

@@ -30,7 +30,7 @@ from honeyguide.url import domain
 _MOST = 1_000
 """Pages that are judged anew: an untaught crawl waits for some fifty, not for a whole site."""
 
-_READ = 20
+_READ = 60
 """Of them, those that are read again for their links."""
 
 Said = Callable[[Iterable[Url]], Mapping[Url, float]]

@@ -39,7 +39,7 @@ LISTS = frozenset({"application/x-sitemap", "application/x-feed"})
 _PATIENCE = 3
 """How often a link may find its host's robots.txt out of order."""
 
-_TRUST = 0.7
+TRUST = 0.7
 """What a link on a seed may count on, whatever the verdict on the seed itself."""
 
 _LASTING = frozenset({"sitemap", "feed", "example", "search"})
@@ -197,7 +197,7 @@ class Stages:
         parent = worth(verdict, self.languages)
         if candidate.link.depth == 0:
             # A seed is often a mere list, but somebody chose it: its links deserve a look.
-            parent = max(parent, _TRUST)
+            parent = max(parent, TRUST)
         return Outcome(done, page.links, parent, candidates, read=page)
 
     def _canonical(self, candidate: Candidate, page: Page) -> tuple[Candidate, ...]:

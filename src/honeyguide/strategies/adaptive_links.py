@@ -34,7 +34,7 @@ _LEVELS = 3
 _FAR = ("at once", "in two steps", "in three steps")
 _NOWHERE = _LEVELS
 _UNSURE = 0.2, 0.8
-"""What came of a link is not learned from where the critic's verdict lies between these."""
+"""What came of a link is not learned from where a taught critic's verdict lies between these."""
 _CERTAIN = 0.001
 """No chance counts as less, or as more than 1 less this: log-odds have no end."""
 _DIGITS = 9
@@ -43,7 +43,7 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class AdaptiveLinks:
-    """Rank a link by what links with such words led to so far."""
+    """Rank a link by its pages, and by what links with such words led to so far."""
 
     habits: ClassVar[Habits] = Habits(
         learns=True,
@@ -132,7 +132,9 @@ class AdaptiveLinks:
         best, score = self._score(chances, link.parent)
         level = self.link_levels[best]
         where = "nowhere" if level == _NOWHERE else f"to a relevant page {_FAR[level]}"
-        said = Reason(f"leads {where} with probability {chances[best]:.2f}", round(score, 4))
+        said = Reason(
+            f"by its words it leads {where} with probability {chances[best]:.2f}", round(score, 4)
+        )
         _, places = rows.row()
         shares = self.link_machines[best].weights[places]
         if self.alone:
@@ -146,7 +148,9 @@ class AdaptiveLinks:
         if self.once and self.link_words is not None:
             return taught
         level = self._levels(known)
-        found = [e for e in known.values() if e.link.source is not None and _settled(e, level)]
+        found = [e for e in known.values() if e.link.source is not None]
+        if taught.page_machine is not None:  # keywords are seldom that sure
+            found = [e for e in found if _clear(e, level)]
         classes = [level.get(e.page.url, _NOWHERE) for e in found]
         if sum(one != _NOWHERE for one in classes) < self.fewest_links:
             return taught
@@ -230,7 +234,7 @@ class AdaptiveLinks:
         return 1 / (1 + math.exp(-(_odds(parent) + self.words_count * _odds(chance))))
 
 
-def _settled(example: Example, level: Mapping[Url, int]) -> bool:
+def _clear(example: Example, level: Mapping[Url, int]) -> bool:
     """Whether it is known what came of its link."""
     low, high = _UNSURE
     steps = level.get(example.page.url, 0)

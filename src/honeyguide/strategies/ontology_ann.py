@@ -101,9 +101,9 @@ class OntologyAnn:
         return inheritance(link, self.hard_focus, several=True)
 
     def learn(self, examples: Sequence[Example]) -> Self:
-        """A network for these pages, from the beginning; itself if they are of one kind only."""
+        """A network for these pages, from the beginning; itself until people named both kinds."""
         lessons = chosen(examples, 1000)
-        if not both_kinds(lessons):
+        if not both_kinds([example for example in lessons if example.by != "judge"]):
             return self
         terms = self._strongest(lessons) if self.inputs == "terms" else ()
         words = self._words(terms)
