@@ -56,6 +56,7 @@ CRAWLERS = {
     ),
 }
 """The static one first, as its paper has it."""
+WEBS = ("schools", "webkb")
 SEEDS = (301, 302)
 """Of the made webs; nothing was chosen or tuned on them."""
 MADE = {
@@ -95,16 +96,21 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="of the made webs")
     parser.add_argument("--strategies", nargs="*", default=[])
+    parser.add_argument("--webs", nargs="*", default=WEBS, help="of the recorded ones")
+    parser.add_argument(
+        "--baseline", default="", help="a strategy; else the static one of the paper"
+    )
     parser.add_argument("--workers", type=int, default=0)
     chosen = parser.parse_args()
     out = [HEAD.format(draws=chosen.draws)]
     if chosen.folder:
-        topics = recorded(chosen.folder)
+        topics = [one for one in recorded(chosen.folder) if one[0].name in chosen.webs]
         for examples in EXAMPLES:
             out += _tables(topics, CRAWLERS, examples, chosen, f"{examples} examples")
     if chosen.seeds:
         out += _tables(made(chosen.seeds), MADE, 10, chosen, "made webs of many hosts")
-    if chosen.strategies or not chosen.folder or not chosen.seeds:
+    some = chosen.strategies or chosen.baseline or set(chosen.webs) != set(WEBS)
+    if some or not chosen.folder or not chosen.seeds:
         sys.stdout.write("\n".join(out[1:]))
         return
     PAGE.write_text("\n".join(out).rstrip() + "\n", "utf-8")
@@ -147,7 +153,8 @@ def _tables(
             for variant in variants
         ]
         rows = compare(trials, chosen.results, workers=chosen.workers, done=_tell)
-        found = report(rows, tuple(REFERENCES), variants[0])
+        base = chosen.baseline if chosen.baseline in variants else variants[0]
+        found = report(rows, tuple(REFERENCES), base)
         out.append(f"## `{name}`, {title}\n\n{rule(found.all, found)}\n")
     return out
 
