@@ -218,6 +218,16 @@ def of(pages: dict[str, str]) -> FakeWeb:
     return FakeWeb({f"http://a.test/{name}": html for name, html in pages.items()})
 
 
+def by_network(folder: Path, web: FakeWeb, **topic: list[str]) -> None:
+    crawl(
+        folder,
+        web,
+        ["http://a.test/start"],
+        crawl={"strategy": "ontology_ann", "concurrency": 1},
+        topic={"keywords": ["cell"], **topic},
+    )
+
+
 def test_in_a_crawl_a_worse_page_takes_away_what_a_better_one_promised(tmp_path: Path) -> None:
     """Both stand on a good page, one of them on two bad ones besides."""
     web = of(
@@ -230,13 +240,7 @@ def test_in_a_crawl_a_worse_page_takes_away_what_a_better_one_promised(tmp_path:
             "sure": hub(),
         }
     )
-    crawl(
-        tmp_path,
-        web,
-        ["http://a.test/start"],
-        crawl={"strategy": "ontology_ann", "concurrency": 1},
-        topic={"keywords": ["cell"]},
-    )
+    by_network(tmp_path, web)
     assert visited(web)[-2:] == ["sure", "doubted"]
 
 
@@ -252,17 +256,7 @@ def test_in_a_crawl_what_bad_examples_link_to_waits(tmp_path: Path) -> None:
             "far": hub(),
         }
     )
-    crawl(
-        tmp_path,
-        web,
-        ["http://a.test/start"],
-        crawl={"strategy": "ontology_ann", "concurrency": 1},
-        topic={
-            "keywords": ["cell"],
-            "bad": ["http://a.test/bad"],
-            "good": ["http://a.test/good"],
-        },
-    )
+    by_network(tmp_path, web, bad=["http://a.test/bad"], good=["http://a.test/good"])
     order = visited(web)
     assert order.index("second") < order.index("first")
 
@@ -278,13 +272,7 @@ def test_in_a_crawl_a_canonical_address_waits_behind_what_is_new(tmp_path: Path)
             "new": hub(words=words),
         }
     )
-    crawl(
-        tmp_path,
-        web,
-        ["http://a.test/start"],
-        crawl={"strategy": "ontology_ann", "concurrency": 1},
-        topic={"keywords": ["cell"]},
-    )
+    by_network(tmp_path, web)
     order = visited(web)
     assert order.index("new") < order.index("same")
 

@@ -37,6 +37,8 @@ _UNSURE = 0.2, 0.8
 """What came of a link is not learned from where a taught critic's verdict lies between these."""
 _CERTAIN = 0.001
 """No chance counts as less, or as more than 1 less this: log-odds have no end."""
+_MOST = 100.0
+"""Words never count more often than this beside pages: log-odds would be no numbers."""
 _DIGITS = 9
 """Scores are rounded, so that a link's score never depends on its neighbours' in the batch."""
 
@@ -92,7 +94,7 @@ class AdaptiveLinks:
 
     def __post_init__(self) -> None:
         within(self, "believes")
-        within(self, "words_count", 0, 100)  # beyond, log-odds would be no numbers
+        within(self, "words_count", 0, _MOST)
         within(self, "most", 1)
         known = len(self.link_levels) == len(self.link_machines)
         if not (known and all(level in range(_LEVELS + 1) for level in self.link_levels)):
@@ -251,7 +253,7 @@ def _worth(outside: Floats, links: Sequence[Link], good: NDArray[np.bool_]) -> f
         offsets=np.array([_odds(link.parent) for link in links]),
         penalties=np.array([1.0, 0.0]),
     )
-    return max(0.0, float(found[0]))
+    return min(max(0.0, float(found[0])), _MOST)
 
 
 def _odds(chance: float) -> float:
