@@ -209,13 +209,12 @@ class Stages:
         alone = self.settings.search.alone
         if alone or page.canonical is None or not _same_site(page.canonical, page.url):
             return ()
-        half = candidate.link.parent / 2
         link = candidate.link._replace(
-            url=page.canonical, source=page.url, channel="redirect", parent=half, inlinks=1
+            url=page.canonical, source=page.url, channel="redirect", inlinks=1
         )
         if self.fence.refuses(link) or link.hops >= self.settings.fetch.redirects:
             return ()
-        link = link._replace(hops=link.hops + 1)
+        link = link._replace(hops=link.hops + 1, parent=link.parent / 2)
         return (Candidate(link, candidate.score / 2, candidate.score / 2),)
 
     def sitemaps(self, found: tuple[Url, ...], source: Link, verdict: float) -> list[Link]:
