@@ -56,6 +56,9 @@ CRAWLERS = {
     ),
 }
 """The static one first, as its paper has it."""
+LONG = {"user_utility": ("user_utility:teacher=none", "user_utility:teacher=both")}
+"""Draws links blindly for its first 1,000 visits: these need crawls of twice that."""
+LONG_VISITS, LONG_SUBJECTS = 2_000, 5
 WEBS = ("schools", "webkb")
 SEEDS = (301, 302)
 """Of the made webs; nothing was chosen or tuned on them."""
@@ -107,6 +110,8 @@ def main() -> None:
         topics = [one for one in recorded(chosen.folder) if one[0].name in chosen.webs]
         for examples in EXAMPLES:
             out += _tables(topics, CRAWLERS, examples, chosen, f"{examples} examples")
+        far = [(web, topic, LONG_VISITS) for web, topic, _ in topics if web.name == "schools"]
+        out += _tables(far[:LONG_SUBJECTS], LONG, 10, chosen, f"{LONG_VISITS:,} visits")
     if chosen.seeds:
         out += _tables(made(chosen.seeds), MADE, 10, chosen, "made webs of many hosts")
     some = chosen.strategies or chosen.baseline or set(chosen.webs) != set(WEBS)

@@ -21,7 +21,7 @@ import webs
 
 from honeyguide.lab.compare import Result, Trial, compare
 from honeyguide.lab.references import REFERENCES
-from honeyguide.lab.report import Report, report, rule, write
+from honeyguide.lab.report import Report, lines, report, rule, write
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "harvest.md"
@@ -44,13 +44,16 @@ STRATEGIES = (
     "backlinks",
     "keyword",
     *(f"hybrid_svm:teacher={who}" for who in ("none", "automatic", "labels", "both")),
+    "hybrid_svm:teacher=both,neighbours=false",
     *(f"adaptive_links:teacher={who}" for who in ("none", "automatic", "both")),
     "adaptive_links:teacher=automatic,once=true",
-    "user_utility:teacher=both",
+    "adaptive_links:teacher=both,neighbours=false",
+    *(f"user_utility:teacher={who}" for who in ("none", "both")),
     "link_sorter",
     "topic_cnn:teacher=none",
     "ontology_weights:teacher=both",
     *(f"ontology_ann:teacher={who},house=true" for who in ("none", "automatic", "both")),
+    "ontology_ann:teacher=both,house=true,neighbours=false",
     *(f"honeyguide:teacher={who}" for who in ("none", "both")),
     *REFERENCES,
 )
@@ -120,8 +123,9 @@ def page(
         "are not relevant) to begin with; all others get the keywords that these pages tell. After the",
         "colon: `teacher=none` never learns again, `automatic` learns from its own clear verdicts,",
         "`labels` from a person who answers truthfully for one visited page in five, 50 times at most,",
-        "`both` from both; `once=true` learns from links once. Ontology strategies have no ontology here:",
-        "their concepts are the keywords.",
+        "`both` from both; `once=true` learns from links once; `neighbours=false` does not heed what came",
+        "of the links beside a link. Ontology strategies have no ontology here: their concepts are the",
+        "keywords.",
         "",
         "- **schools**: an encyclopedia of 2007 for schools, 4,654 articles on one host; a topic is a",
         "  subject. The index pages are closed by robots.txt and the line that prints an article's",
@@ -135,6 +139,7 @@ def page(
         f"![]({PAGE.stem}/{found.name}.svg)",
         "",
         rule(found.all, found),
+        *_adapting(measured),
     ]
     for name, table in found.topics.items():
         some = next(row for row in measured if found.name_of(row) == name)
@@ -142,6 +147,31 @@ def page(
         out += [f"{found.reach[name]} relevant pages in reach.", ""]
         out += [f"![]({PAGE.stem}/{name}.svg)", "", rule(table, found)]
     return "\n".join([*out, *_check(checked, draws)])
+
+
+def _adapting(measured: Sequence[Result]) -> list[str]:
+    """Every strategy that learns beside itself that does not."""
+    out = [
+        "## Adapting beside never learning",
+        "",
+        "Difference to the same strategy with `teacher=none`, on the same topics and seeds; without 0 in",
+        "its interval it is beyond chance.",
+        "",
+        "| strategy | area | area of the static one | difference |",
+        "|---|---|---|---|",
+    ]
+    names = list(dict.fromkeys(row.strategy for row in measured))
+    for static in (name for name in names if "teacher=none" in name):
+        family, _, options = static.partition(":teacher=none")
+        rivals = [n for n in names if n != static and n.startswith(f"{family}:") and options in n]
+        some = [row for row in measured if row.strategy in (static, *rivals)]
+        table = {line.strategy: line for line in lines(some, static)}
+        out += [
+            f"| {name} | {table[name].area.mean:.3f} | {table[static].area.mean:.3f} "
+            f"| {table[name].difference} |"
+            for name in rivals
+        ]
+    return [*out, ""]
 
 
 def _check(rows: Sequence[Result], draws: int) -> list[str]:

@@ -276,9 +276,12 @@ class Habits(NamedTuple):
     """It wants to know what came of similar links, and ranks anew those that are touched by it."""
     standing: bool = False
     """It wants to know, besides, who links to a link, and among which words."""
-    parents: Literal["first", "best", "all"] = "first"
+    parents: Literal["first", "best", "all", "each"] = "first"
     """A link's ``parent``, while it is ranked: the verdict of the page that it was found on, of the
-    best page that it stands on, or what all of these are worth together (crawl/parents.py)."""
+    best page that it stands on, or what all of these are worth together. Or it is ranked as it
+    stands on each of them, words and all, and the best counts (crawl/parents.py)."""
+    beside: bool = False
+    """Into ``all`` and ``each`` comes what came of the links beside it, if it may learn."""
     learned: tuple[str, ...] = ()
     """Fields of plain numbers and words that a lesson fills: no parameters for topic.toml."""
 

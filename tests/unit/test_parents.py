@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,22 @@ from honeyguide.config import parse
 from honeyguide.crawl import parents as module
 from honeyguide.crawl.explain import explain
 from honeyguide.crawl.given import Given
-from honeyguide.crawl.parents import BestParent, Parents
+from honeyguide.crawl.parents import BestParent, Parents, Places
+from honeyguide.crawl.ranking import rank
+from honeyguide.crawl.ring import Ring
 from honeyguide.strategies.ontology_ann import OntologyAnn
-from honeyguide.types import Channel, Failure, Link, Page, Url, Verdict, Visit
+from honeyguide.types import (
+    Channel,
+    Example,
+    Failure,
+    Habits,
+    Link,
+    Page,
+    Reason,
+    Url,
+    Verdict,
+    Visit,
+)
 from tests.unit.crawling import FakeWeb, crawl, rows
 
 
@@ -224,6 +238,7 @@ def by_network(folder: Path, web: FakeWeb, **topic: list[str]) -> None:
         web,
         ["http://a.test/start"],
         crawl={"strategy": "ontology_ann", "concurrency": 1},
+        learn={"teacher": "none"},
         topic={"keywords": ["cell"], **topic},
     )
 
@@ -289,4 +304,210 @@ def test_of_a_waiting_link_is_explained_what_its_score_says(tmp_path: Path) -> N
     told = explain(tmp_path, parse(tables), "http://a.test/two", 0.0)
     assert told.waiting is not None
     assert told.reasons[0].weight == pytest.approx(told.waiting.queued, abs=0.01)
-    assert told.reasons[0].what == f"on pages worth {told.waiting.queued:.2f} together"
+    assert told.reasons[0].what == f"where it stands is worth {told.waiting.queued:.2f}"
+
+
+def row_of(*names: str) -> Page:
+    return Page(page("list").url, links=tuple(link(name, "list", 0.4) for name in names))
+
+
+def led_to(name: str, verdict: float, **more: Any) -> Visit:
+    return Visit(link(name, "list", 0.4), 0.0, verdict=Verdict(verdict), **more)
+
+
+def beside(*names: str) -> Parents:
+    """A page that is worth .4, with these links."""
+    parents, read = Parents(beside=True), row_of(*names)
+    parents.found(page("list"), 0.4, read.links, read)
+    return parents
+
+
+NEAREST = math.exp(-1 / 3)
+
+
+def test_what_came_of_a_link_tells_of_those_beside_it_and_most_of_the_nearest() -> None:
+    parents = beside("first", "second", "third")
+    parents.followed(led_to("first", 0.9))
+    near, far = (worth(parents, link(name, "list", 0.4)) for name in ("second", "third"))
+    assert near == pytest.approx((0.4 + NEAREST * 0.9 + 0.2) / (1 + NEAREST + 1))
+    assert near > far > (0.4 + 0.2) / 2
+
+
+def test_a_link_beside_bad_ones_is_worth_less() -> None:
+    parents = beside("first", "second")
+    parents.followed(led_to("first", 0.0))
+    assert worth(parents, link("second", "list", 0.4)) < (0.4 + 0.2) / 2
+
+
+def test_it_makes_no_difference_whether_a_neighbour_was_followed_before_the_page_was_met() -> None:
+    before, after = Parents(beside=True), beside("first", "second")
+    before.followed(led_to("first", 0.9))
+    before.found(page("list"), 0.4, row_of("second").links, row_of("first", "second"))
+    after.followed(led_to("first", 0.9))
+    told = [worth(parents, link("second", "list", 0.4)) for parents in (before, after)]
+    assert told[0] == pytest.approx(told[1]) != pytest.approx((0.4 + 0.2) / 2)
+
+
+def test_a_neighbour_that_led_elsewhere_counts_where_it_led() -> None:
+    parents = beside("old", "second")
+    parents.followed(Visit(link("old"), 0.0, moved=link("new").url))
+    assert worth(parents, link("second", "list", 0.4)) == pytest.approx((0.4 + 0.2) / 2)
+    parents.followed(Visit(link("new", "old"), 0.0, verdict=Verdict(0.9)))
+    assert worth(parents, link("second", "list", 0.4)) > (0.4 + 0.2) / 2
+
+
+def test_neighbours_of_a_link_on_a_judged_page_count_too() -> None:
+    read = row_of("first", "second")
+    parents = Parents(Given({read.url: 1.0}, (read,)), beside=True)
+    parents.found(page("list"), 0.3, read.links, read)
+    assert worth(parents, link("second", "list", 0.3)) == pytest.approx((1.0 + 0.2) / 2)
+    parents.followed(led_to("first", 0.0))
+    assert worth(parents, link("second", "list", 0.3)) == pytest.approx(1.2 / (2 + NEAREST))
+
+
+def test_one_that_must_not_learn_does_not_look_beside() -> None:
+    parents, read = Parents(), row_of("first", "second")
+    parents.found(page("list"), 0.4, read.links, read)
+    parents.followed(led_to("first", 0.9))
+    assert worth(parents, link("second", "list", 0.4)) == pytest.approx((0.4 + 0.2) / 2)
+
+
+LIST = {
+    "start": hub("hit", "twin", *(f"miss{n}" for n in range(12)), words="cell " * 90),
+    "hit": hub(words="cell " * 90),
+    "twin": hub(words="cell " * 90),
+    **{f"miss{n}": hub(words="rain") for n in range(12)},
+}
+"""Good pages at the one end of a list, bad ones at the other."""
+
+
+@pytest.mark.parametrize(
+    ("teacher", "more", "learns"),
+    [("automatic", {}, True), ("none", {}, False), ("automatic", {"neighbours": False}, False)],
+)
+@pytest.mark.parametrize("strategy", ["ontology_ann", "adaptive_links"])
+def test_in_a_crawl_it_is_learned_where_on_a_page_good_links_stand(
+    tmp_path: Path, strategy: str, teacher: str, more: dict[str, bool], learns: bool
+) -> None:
+    crawl(
+        tmp_path,
+        of(LIST),
+        ["http://a.test/start"],
+        crawl={"strategy": strategy, "concurrency": 1},
+        learn={"teacher": teacher},
+        strategy=more,
+        topic={"keywords": ["cell"]},
+    )
+    found = rows(tmp_path)
+    ends = [found[f"http://a.test/{name}"].link.parent for name in ("twin", "miss11")]
+    assert (ends[0] > ends[1]) is learns
+
+
+def test_a_resumed_crawl_knows_the_pages_of_its_links_and_what_came_of_those_beside(
+    tmp_path: Path,
+) -> None:
+    web = of(
+        {
+            "start": hub("one", "two", words="cell " * 90),
+            "one": hub("bad", "x", words="cell " * 90),
+            "two": hub("bad", "x", words="cell " * 90),
+            "bad": hub(),
+            "x": hub(),
+        }
+    )
+    waiting = Link(Url("http://a.test/x"), source=Url("http://a.test/one"), parent=0.9)
+    told: list[float] = []
+
+    def ask(ring: Ring) -> None:
+        assert ring.ledger is not None
+        told.append(ring.ledger.told((waiting,))[0].parent)
+
+    for pages in (4, 5):
+        crawl(
+            tmp_path,
+            web,
+            ["http://a.test/start"],
+            meanwhile=ask,
+            crawl={"strategy": "ontology_ann", "concurrency": 1, "pages": pages},
+            topic={"keywords": ["cell"]},
+            store={"warc": True},
+        )
+    pages_worth = rows(tmp_path)["http://a.test/one"].verdict
+    assert pages_worth is not None
+    assert told[0] == pytest.approx((0.9 + 0.2) / 2), "nothing is known before the first run"
+    assert told[1] == pytest.approx((2 * pages_worth + 0.2) / (2 + 2 * NEAREST + 1))
+    assert rows(tmp_path)[waiting.url].link.parent == pytest.approx(told[1])
+
+
+@pytest.mark.parametrize("made", [Parents, Places])
+def test_where_a_persons_address_leads_goes_first_also_if_it_was_a_link_before(
+    made: type[Parents] | type[Places],
+) -> None:
+    standing = made()
+    standing.found(page("hub"), 0.1, [link("new")])
+    standing.followed(
+        Visit(Link(Url("http://a.org/old"), channel="seed"), 0.0, moved=link("new").url)
+    )
+    (told,) = standing.told((link("new", parent=0.1),))
+    assert told.channel == "seed", "which is worth the most to everybody"
+    standing.followed(Visit(told, 0.0, verdict=Verdict(0.5)))
+    assert standing.told((link("new", parent=0.1),))[0].channel == "link"
+
+
+def test_a_link_ranked_anew_keeps_the_words_of_its_best_place() -> None:
+    places = Places()
+    first, better = link("x", "one", 0.2), link("x", "two", 0.8)._replace(anchor="cell")
+    places.found(page("one"), 0.2, [first])
+    places.found(page("two"), 0.8, [better])
+    assert places.told((first,)) == [first], "the frontier knows the first"
+    assert places.further((link("y"), first)) == [(1, better)]
+    scores = rank(ByAnchor(), places, [first], anew=True)
+    assert scores == [0.9]
+    assert rank(ByAnchor(), places, [first]) == [0.1], "what is new is compared by the frontier"
+    places.followed(Visit(first, 0.0, verdict=Verdict(0.5)))
+    assert places.further((first,)) == []
+
+
+def test_a_place_whose_page_is_judged_again_is_the_same_place() -> None:
+    places = Places()
+    for verdict in (0.49, 0.9):
+        places.found(page("two"), verdict, [link("x", "two", 1.0)])
+    assert [place.parent for _, place in places.further((link("x", "one"),))] == [0.9]
+
+
+def test_of_many_places_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WORDED", 2)
+    places = Places()
+    for n in range(9):
+        places.found(page(str(n)), 0.5, [link("x", str(n))])
+    assert len(places.further((link("x"),))) == 4
+    for name in ("y", "z"):
+        places.found(page("9"), 0.5, [link(name, "9")])
+    assert places.further((link("x"),)) == []
+
+
+def test_what_came_of_neighbours_counts_in_every_place() -> None:
+    places, read = Places(beside=True), row_of("first", "second")
+    places.found(page("list"), 0.4, read.links, read)
+    places.found(page("other"), 0.8, [link("second", "other", 0.8)])
+    places.followed(led_to("first", 0.0))
+    (told,) = places.told((link("second", "list", 0.4),))
+    assert told.parent == pytest.approx(0.4 / (1 + NEAREST))
+    ((_, further),) = places.further((link("second", "list", 0.4),))
+    assert further.parent == pytest.approx(0.8 / (1 + NEAREST))
+
+
+class ByAnchor:
+    habits = Habits()
+
+    def judge(self, page: Page) -> Verdict:
+        raise AssertionError(page)
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        return [0.9 if link.anchor else 0.1 for link in links]
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        raise AssertionError(link)
+
+    def learn(self, examples: Sequence[Example]) -> ByAnchor:
+        raise AssertionError(examples)

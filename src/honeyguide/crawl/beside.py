@@ -18,9 +18,9 @@ from operator import itemgetter
 
 import numpy as np
 
-from honeyguide.crawl.given import Given
+from honeyguide.crawl.given import Given, chance
 from honeyguide.crawl.met import Met
-from honeyguide.types import Url
+from honeyguide.types import Url, Visit
 
 _REACH = 8
 """Places to either side within which a link is a neighbour."""
@@ -44,6 +44,12 @@ _COUNTS = _WEIGHTS[_NEAREST].tolist()
 """… and what each counts for."""
 _EDGE = [Url("")] * _REACH
 """Stands before and after a page's links, so that every link has neighbours."""
+
+
+def came(visit: Visit) -> float:
+    """What came of a link: a page's verdict. A copy is nothing new, and no page is nothing."""
+    good = visit.verdict is not None and visit.copy is None
+    return chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
 
 
 class Beside:

@@ -21,10 +21,10 @@ from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
 from honeyguide.crawl.live import live
 from honeyguide.crawl.manners import Manners
-from honeyguide.crawl.parents import BestParent, Parents
+from honeyguide.crawl.parents import BestParent, Parents, Places
 from honeyguide.crawl.part import Part, Teaching
 from honeyguide.crawl.ranking import Telling, rank
-from honeyguide.crawl.recalled import given_of, ledger_of, sources_of
+from honeyguide.crawl.recalled import given_of, ledger_of, recall_links, sources_of
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.stages import Stages
 from honeyguide.crawl.turn import Turn
@@ -123,14 +123,18 @@ async def opened(
             ledger = ledger_of(store, settings, habits.standing, given, said)
         elif habits.parents == "best":
             ledger = BestParent()
-        elif habits.parents == "all":
-            ledger = Parents(given_of(store, given, said))
+        elif habits.parents in ("all", "each"):
+            beside = habits.beside and settings.learn.teacher != "none"
+            made = Parents if habits.parents == "all" else Places
+            ledger = made(given_of(store, given, said), beside)
+            recall_links(ledger, store, settings, frontier)
         sources = None if engine is None else sources_of(store, settings)
         if languages is not None:
             languages.recall(store)
         if (fresh or generation) and len(frontier):
             # Scores on disk are those of the day a link was found: derived ones are not kept.
-            frontier.rerank(partial(rank, strategy, ledger, languages=languages, sources=sources))
+            again = partial(rank, strategy, ledger, anew=True)
+            frontier.rerank(partial(again, languages=languages, sources=sources))
         manners, coverage = _manners(store, settings, clock()), recall(store)
         stages = Stages(settings, fence, store.find_copy, words, languages)
         lessons: Teaching

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from honeyguide.crawl.beside import Beside
+from honeyguide.crawl.beside import Beside, came
 from honeyguide.crawl.given import UNNAMED, Given, chance
 from honeyguide.crawl.met import HOPE, Met
 from honeyguide.crawl.observed import FAR, PULL, Observed, correct
@@ -125,9 +125,7 @@ class Ledger:
             return
         if link.source is None or link.channel == "example":
             return
-        good = visit.verdict is not None and visit.copy is None
-        value = chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
-        host = authority(link.url)
+        value, host = came(visit), authority(link.url)
         self._all.add(value)
         parts = []
         if visit.failure is None or authority(link.source) == host:
@@ -234,6 +232,10 @@ class Ledger:
             )  # fmt: skip
             found.append(new(Link, (*link[:-1], new(Yields, told))))
         return found if self._standing is None else self._standing.told(found)
+
+    def further(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002
+        """All its places are counted together."""
+        return []
 
     def touched(self) -> list[Url]:
         """Waiting links about which more is known since they were last asked for here."""

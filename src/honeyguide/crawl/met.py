@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from honeyguide.types import Url, Yields
+from honeyguide.types import Link, Url, Yields
 
 HOPE: float = Yields._field_defaults["beside"]
 """What is thought to come of a link while nothing is known of its neighbours; worth one neighbour
@@ -17,6 +17,7 @@ class Met:
         "former",
         "good",
         "known",
+        "places",
         "relevant",
         "sources",
         "total",
@@ -36,6 +37,8 @@ class Met:
         """What came of the links beside it, the nearest counting most, …"""
         self.known = 0.0
         """… and how much these count together."""
+        self.places: tuple[Link, ...] = ()
+        """It as it stands there, for a strategy that goes by its words."""
         self.former: tuple[Url, ...] = ()
         """What it was called where it stands, if that address led elsewhere."""
 

@@ -7,15 +7,13 @@ from functools import partial
 from typing import Protocol
 
 from honeyguide.crawl.languages import Languages
+from honeyguide.crawl.parents import CHOSEN
 from honeyguide.crawl.sources import Sources
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.types import Link, Page, Url, Visit
 
 SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
-
-_CHOSEN = frozenset({"seed", "example"})
-"""Links that a person gave us."""
 
 
 class Telling(Protocol):
@@ -29,6 +27,7 @@ class Telling(Protocol):
     ) -> None: ...
     def followed(self, visit: Visit) -> None: ...
     def told(self, links: Sequence[Link]) -> list[Link]: ...
+    def further(self, links: Sequence[Link]) -> list[tuple[int, Link]]: ...
     def touched(self) -> list[Url]: ...
 
 
@@ -38,20 +37,28 @@ def rank(
     links: Sequence[Link],
     languages: Languages | None = None,
     sources: Sources | None = None,
+    *,
+    anew: bool = False,
 ) -> list[float]:
     """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody.
 
     With a ledger, each link is told what came of its like before, or what its pages are worth.
+    ``anew``: it waits already, and of the places where it stands the best counts; a new one is
+    compared with what it was worth so far by the frontier.
     With languages, its score is times the chance that it leads to a wanted one. With sources, it is
     corrected by how far links that came to us in the same way kept what they promised.
     """
     if ledger is not None:
         links = ledger.told(links)
-    scores = strategy.rank(links)
+    further = ledger.further(links) if ledger is not None and anew else []
+    scores = strategy.rank([*links, *(place for _, place in further)])
+    for (number, _), score in zip(further, scores[len(links) :], strict=True):
+        scores[number] = max(scores[number], score)
+    del scores[len(links) :]
     if languages is not None:
         scores = languages.weighed(links, scores)
     scores = [
-        1.0 if link.channel in _CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
+        1.0 if link.channel in CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
         for link, score in zip(links, scores, strict=True)
     ]
     return scores if sources is None else sources.lifted(links, scores)
@@ -66,7 +73,7 @@ def revise(
 ) -> None:
     """After a visit: links about which more is known now are ranked by what the ledger says."""
     if (urls := ledger.touched()) or ledger.ahead:
-        again = partial(rank, strategy, ledger, languages=languages, sources=sources)
+        again = partial(rank, strategy, ledger, languages=languages, sources=sources, anew=True)
         frontier.revise(again, urls, ledger.ahead)
 
 

@@ -8,10 +8,14 @@ from honeyguide.config import Settings
 from honeyguide.crawl import topics
 from honeyguide.crawl.given import Given
 from honeyguide.crawl.ledger import Ledger
+from honeyguide.crawl.parents import Parents, Places
 from honeyguide.crawl.reread import reread
 from honeyguide.crawl.sources import Sources
+from honeyguide.crawl.stages import TRUST
 from honeyguide.crawl.standing import Standing
+from honeyguide.protocols import Frontier
 from honeyguide.store.store import Store
+from honeyguide.store.visits import VisitRow
 from honeyguide.text.profile import Profile
 from honeyguide.types import UNASKED, Example, Url, Verdict
 
@@ -19,6 +23,9 @@ _RECALLED = 20_000
 """Newest visits that a resumed crawl counts again …"""
 _REREAD = 1_000
 """… and of which it reads the pages, for a strategy that asks about their words."""
+_LINKED = 200
+"""Newest visits whose pages are read again for their links, for one that goes by every place of a
+link: .6 s or so."""
 _FRESH = 1_000
 """Newest visits that still say what a source of links is worth."""
 
@@ -39,9 +46,25 @@ def ledger_of(
             ledger.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
             if row.has_page:
                 page = store.page_of(row) if standing and row.id > newest - _REREAD else None
-                worth = row.topical if settings.language.predict else row.verdict
-                ledger.found(row.link, worth or 0.0, (), page)
+                ledger.found(row.link, _worth(row, settings), (), page)
     return ledger
+
+
+def recall_links(
+    standing: Parents | Places, store: Store, settings: Settings, frontier: Frontier
+) -> None:
+    """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
+    newest = store.visits(since=max(0, store.counts().visits - _LINKED))
+    rows = [row for row in newest if row.status is not None or row.failure not in UNASKED]
+    for row in rows:
+        standing.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
+    # Only then: links on these pages are told what came of those beside them when they are met.
+    for row in rows:
+        if row.has_page and (page := reread(store, row)) is not None:
+            waits = frontier.wanted([link.url for link in page.links])
+            waiting = [link for link, wanted in zip(page.links, waits, strict=True) if wanted]
+            worth = max(_worth(row, settings), TRUST if row.link.depth == 0 else 0.0)
+            standing.found(row.link, worth, waiting, page)
 
 
 def given_of(store: Store, examples: Sequence[Example], said: dict[Url, float]) -> Given:
@@ -61,6 +84,11 @@ def sources_of(store: Store, settings: Settings) -> Sources:
         if row.failure is None:
             sources.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
     return sources
+
+
+def _worth(row: VisitRow, settings: Settings) -> float:
+    """What its links inherit."""
+    return (row.topical if settings.language.predict else row.verdict) or 0.0
 
 
 def _standing(settings: Settings) -> Standing:

@@ -408,4 +408,5 @@ class Ring:
     def rank(self) -> Rank:
         """What links are worth, by all that is known now."""
         sources, languages = self.turn.sources, self.languages
-        return partial(rank, self.strategy, self.ledger, languages=languages, sources=sources)
+        told = partial(rank, self.strategy, self.ledger, anew=True)
+        return partial(told, languages=languages, sources=sources)

@@ -27,5 +27,6 @@ def inheritance(link: Link, hard: bool, several: bool = False) -> tuple[Reason, 
 
 
 def standing(link: Link) -> str:
-    """What is said of a link whose pages count all (:attr:`~honeyguide.types.Habits.parents`)."""
-    return f"on pages worth {link.parent:.2f} together"
+    """What is said of a link of which more than one page counts, or those beside it, too
+    (:attr:`~honeyguide.types.Habits.parents`)."""
+    return f"where it stands is worth {link.parent:.2f}"

@@ -52,6 +52,7 @@ class AdaptiveLinks:
         visits=True,
         needs=("keywords", "description", "good"),
         parents="all",
+        beside=True,
         learned=("link_levels", "words_count"),
     )
 
@@ -75,6 +76,8 @@ class AdaptiveLinks:
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach the critic, the surest, and
     three times as many bad ones (ours; learning/surest.py). 0: people alone do."""
+    neighbours: bool = True
+    """What came of the links beside a link counts with its pages (ours; crawl/parents.py)."""
     once: bool = False
     """Learn from links only once, as the static crawler that the paper compares itself with (FFC,
     Barbosa & Freire 2005)."""
@@ -93,6 +96,8 @@ class AdaptiveLinks:
     """Learned, not set: what the words of a link count beside its pages."""
 
     def __post_init__(self) -> None:
+        if not self.neighbours:
+            object.__setattr__(self, "habits", self.habits._replace(beside=False))
         within(self, "believes")
         within(self, "words_count", 0, _MOST)
         within(self, "most", 1)

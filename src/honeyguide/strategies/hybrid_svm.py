@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from honeyguide.errors import ConfigError
 from honeyguide.models.examples import settled
+from honeyguide.models.focus import standing
 from honeyguide.models.svm import Linear, Rbf, learn
 from honeyguide.ranges import within
 from honeyguide.text.relevance import Relevance, relevance
@@ -28,6 +30,8 @@ _DIGITS = 9
 """Scores are rounded, so that a link's score never depends on its neighbours' in the batch."""
 _ORIGINAL = 2.0
 """Weight of an example given with the topic: later ones may be wrong, and must not drown it."""
+_MEMO = 20_000
+"""Words of links that are remembered."""
 _CONTEXT = 1_000
 """Characters of a link's context that are read."""
 
@@ -36,7 +40,7 @@ _CONTEXT = 1_000
 class HybridSvm:
     """Rank a link by its own words and by the page it stood on, both learned from examples."""
 
-    habits: ClassVar[Habits] = Habits(learns=True)
+    habits: ClassVar[Habits] = Habits(learns=True, parents="each", beside=True)
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -61,6 +65,9 @@ class HybridSvm:
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
     times as many bad ones (ours; learning/surest.py). 0: whatever is clear, as in the paper, the
     newest first and within the caps against drift."""
+    neighbours: bool = True
+    """What came of the links beside a link counts with the verdict of its page, where it may learn
+    (ours; crawl/parents.py)."""
     use_url_terms: bool = False
     """Read the words of the address as well."""
     page_words: Lexicon | None = None
@@ -70,6 +77,8 @@ class HybridSvm:
     """Learned, not set: the page classifier and the link classifier."""
 
     def __post_init__(self) -> None:
+        if not self.neighbours:
+            object.__setattr__(self, "habits", self.habits._replace(beside=False))
         within(self, "page_weight link_weight threshold", 0, 1)
         within(self, "fewest_links believes")
         if not self.page_weight and not self.link_weight:
@@ -103,11 +112,11 @@ class HybridSvm:
             return (Reason("a seed", 1.0),)
         topic = self._topic()
         if self.page_machine is None and not topic:
-            return (Reason(f"on a page with verdict {link.parent:.2f}", link.parent),)
+            return (Reason(standing(link), link.parent),)
         parent, local = self.page_weight * link.parent, self.link_weight * self._local((link,))[0]
         reasons = [
             Reason("the words of the link", round(local, 4)),
-            Reason(f"on a page with verdict {link.parent:.2f}", round(parent, 4)),
+            Reason(standing(link), round(parent, 4)),
         ]
         if self.page_machine is not None and self.gate and parent + local <= self.threshold:
             reasons.append(Reason(f"at most {self.threshold:g}: not to be followed", 0.0))
@@ -147,13 +156,25 @@ class HybridSvm:
         return round(min(max(score, 0.0), 1.0), _DIGITS)
 
     def _local(self, links: Sequence[Link]) -> list[float]:
-        """What the words of each link say."""
-        texts = [self._context(link) for link in links]
+        """What the words of each link say; remembered, because links are ranked again and again."""
+        texts, memo = [self._context(link) for link in links], self._memo
+        if new := list(dict.fromkeys(text for text in texts if text not in memo)):
+            if len(memo) + len(new) > _MEMO:
+                memo.clear()
+                new = list(dict.fromkeys(texts))
+            memo.update(zip(new, self._read(new), strict=True))
+        return [memo[text] for text in texts]
+
+    def _read(self, texts: Sequence[str]) -> list[float]:
         if readers := self._readers():
             said = [machine.scores(words.rows(texts)) for words, machine in readers]
             return [sum(scores) / len(scores) for scores in zip(*said, strict=True)]
         topic = self._topic()
-        return topic.of_each(texts) if topic else [0.0] * len(links)
+        return topic.of_each(texts) if topic else [0.0] * len(texts)
+
+    @cached_property
+    def _memo(self) -> dict[str, float]:
+        return {}
 
     def _telling(self, link: Link) -> tuple[Reason, ...]:
         """Words of the link and what they counted: log-odds, or what the score loses without."""

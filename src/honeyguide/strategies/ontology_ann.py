@@ -38,7 +38,11 @@ class OntologyAnn:
     """Raw counts into a 4-1 sigmoid network; with ``house``, gentler counts and training."""
 
     habits: ClassVar[Habits] = Habits(
-        learns=True, needs=("ontology", "keywords"), learned=("terms",), parents="all"
+        learns=True,
+        needs=("ontology", "keywords"),
+        learned=("terms",),
+        parents="all",
+        beside=True,
     )
 
     concepts: tuple[Concept, ...] = ()
@@ -65,12 +69,17 @@ class OntologyAnn:
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
     times as many bad ones (ours; learning/surest.py). 0: whatever is clear, the newest first."""
+    neighbours: bool = True
+    """What came of the links beside a link counts with its pages, while it learns (ours;
+    crawl/parents.py)."""
     terms: tuple[str, ...] = ()
     """Learned: the stems that are counted where ``inputs`` are terms."""
     network: Network | None = None
     """Learned."""
 
     def __post_init__(self) -> None:
+        if not self.neighbours:
+            object.__setattr__(self, "habits", self.habits._replace(beside=False))
         within(self, "hidden", 1, 1000)
         within(self, "rate", 0, 10, above=True)
         # From 1 on, each step is larger than the one before it, and weights grow without end.
