@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from honeyguide.config import Settings, parse
 from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.ledger import Ledger
-from honeyguide.crawl.parents import BestParent, Parents
+from honeyguide.crawl.parents import BestParent, Parents, Places
 from honeyguide.crawl.ranking import Telling, revise
 from honeyguide.crawl.ranking import rank as rank_links
 from honeyguide.errors import ParseError
@@ -242,7 +242,9 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
     habits = strategy.habits
     ledger: Telling = Ledger(0.5)
     if not habits.yields:
-        ledger = Parents() if habits.parents == "all" else BestParent()
+        kinds = {"all": Parents, "each": Places}
+        made = kinds.get(habits.parents)
+        ledger = BestParent() if made is None else made(beside=habits.beside)
     fresh, ranking, again = replace(strategy), 0.0, 0.0  # type: ignore[type-var]
     fresh.rank(asked[0].links)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:

@@ -12,6 +12,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -39,6 +40,8 @@ _CERTAIN = 0.001
 """No chance counts as less, or as more than 1 less this: log-odds have no end."""
 _MOST = 100.0
 """Words never count more often than this beside pages: log-odds would be no numbers."""
+_MEMO = 20_000
+"""Links whose words are remembered."""
 _DIGITS = 9
 """Scores are rounded, so that a link's score never depends on its neighbours' in the batch."""
 
@@ -122,11 +125,10 @@ class AdaptiveLinks:
     def rank(self, links: Sequence[Link]) -> list[float]:
         if self.link_words is None:
             return [link.parent for link in links]
-        rows = self.link_words.rows(links)
-        each = [machine.scores(rows) for machine in self.link_machines]
+        chances = self._chances(self.link_words, links)
         return [
-            1.0 if link.source is None else round(self._score(chances, link.parent)[1], _DIGITS)
-            for link, chances in zip(links, zip(*each, strict=True), strict=True)
+            1.0 if link.source is None else round(self._score(each, link.parent)[1], _DIGITS)
+            for link, each in zip(links, chances, strict=True)
         ]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
@@ -220,6 +222,24 @@ class AdaptiveLinks:
 
     def _some(self, places: list[int], most: int, dice: random.Random) -> list[int]:
         return places if len(places) <= most else dice.sample(places, most)
+
+    def _chances(self, words: LinkWords, links: Sequence[Link]) -> list[tuple[float, ...]]:
+        """What the words of each link say; remembered, because links are ranked again and again."""
+        memo, keys = self._memo, [link[:5] for link in links]
+        new = {key: link for key, link in zip(keys, links, strict=True) if key not in memo}
+        if len(memo) + len(new) > _MEMO:
+            memo.clear()
+            new = dict(zip(keys, links, strict=True))
+        if new:
+            rows = words.rows(list(new.values()))
+            each = [machine.scores(rows) for machine in self.link_machines]
+            memo.update(zip(new, zip(*each, strict=True), strict=True))
+        return [memo[key] for key in keys]
+
+    @cached_property
+    def _memo(self) -> dict[tuple[str | None, ...], tuple[float, ...]]:
+        """By address, page, anchor, and what stands before and after."""
+        return {}
 
     def _score(self, chances: Sequence[float], parent: float) -> tuple[int, float]:
         """Which class it is, and the score: the nearer level first, within a level the surer, and
