@@ -207,7 +207,8 @@ class ClusterSettings:
 class LearnSettings:
     teacher: Literal["none", "interactive", "automatic", "both"] = "both"
     """Whose word a strategy that learns believes: people's labels, its own verdicts, or both. With
-    ``none`` it learns from the topic's examples, and nothing while it crawls."""
+    ``none`` it learns from the topic's examples alone; ``honeyguide`` still counts what came of
+    links."""
     every: int = 14
     """Pages between two generations, unless the strategy learns whenever its examples grew; 0: only
     people's labels bring a new one."""

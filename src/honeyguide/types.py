@@ -281,7 +281,8 @@ class Habits(NamedTuple):
     best page that it stands on, or what all of these are worth together. Or it is ranked as it
     stands on each of them, words and all, and the best counts (crawl/parents.py)."""
     beside: bool = False
-    """Into ``all`` and ``each`` comes what came of the links beside it, if it may learn."""
+    """With ``parents`` all or each: what came of the links beside it counts, too, unless
+    ``learn.teacher`` is none."""
     learned: tuple[str, ...] = ()
     """Fields of plain numbers and words that a lesson fills: no parameters for topic.toml."""
 

@@ -48,8 +48,9 @@ _EDGE = [Url("")] * _REACH
 
 def came(visit: Visit) -> float:
     """What came of a link: a page's verdict. A copy is nothing new, and no page is nothing."""
-    good = visit.verdict is not None and visit.copy is None
-    return chance(visit.verdict.score) if good and visit.verdict is not None else 0.0
+    if visit.verdict is None or visit.copy is not None:
+        return 0.0
+    return chance(visit.verdict.score)
 
 
 class Beside:

@@ -167,7 +167,7 @@ def _reasons(
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(worded(strategy.explain(link), around, settings.topic.spoken))
     source = store.visit(link.source) if link.source else []
-    least = TRUST if strategy.habits.parents == "all" else link.parent
+    least = TRUST if strategy.habits.parents in ("all", "each") else link.parent
     if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < least:
         told = f"its page is a seed, which counts as at least {least:.2f}"
         reasons.append(Reason(told, 0.0))

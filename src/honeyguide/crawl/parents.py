@@ -52,7 +52,8 @@ class _Waiting(ABC):
         self._met: OrderedDict[Url, Met] = OrderedDict()
         self._beside = Beside(self._given, self._met) if beside else None
         self._chosen: dict[Url, Channel] = {}
-        """Where addresses led that people gave us: it may have been found as a link before."""
+        """Where addresses led that people gave us, as many as these: it may have been found as a
+        link before."""
 
     def followed(self, visit: Visit) -> None:
         """It waits no more; where it led elsewhere, its pages are those of the other address."""
@@ -68,6 +69,7 @@ class _Waiting(ABC):
                 met.former += (link.url,)
                 self._met.setdefault(visit.moved, met)
         elif self._beside is not None and link.source is not None and link.channel != "example":
+            # Others stood beside nothing, or their neighbours know what people said of them.
             self._beside.followed(link.url, met, came(visit))
 
     def told(self, links: Sequence[Link]) -> list[Link]:
@@ -86,7 +88,8 @@ class _Waiting(ABC):
         return []
 
     def touched(self) -> list[Url]:
-        """None that is not soon in front: the others need not know at once."""
+        """None: those whose neighbours were followed are ranked with the links in front, or with the
+        next generation. To rank them at once brought nothing (docs/decisions/0021)."""
         return []
 
     @abstractmethod
@@ -104,7 +107,8 @@ class _Waiting(ABC):
     def _stand(
         self, source: Link, waiting: Mapping[Url, Met], links: Sequence[Link], read: Page | None
     ) -> None:
-        """Tell these links what came of those beside them, now and later."""
+        """Tell these links what came of those beside them, now and later. Where the page itself is
+        not at hand, its links are only those that wait: a row that is known is known better."""
         if self._beside is not None and (read is not None or source.url not in self._beside):
             for met in waiting.values():
                 if len(met.sources) < _SOURCES:
@@ -141,9 +145,11 @@ class Parents(_Waiting):
             # A page that is judged again has the new verdict instead of the old one.
             verdict, before = chance(verdict), self._pages.pop(source.url, None)
             for met in waiting.values():
-                again = before is not None and met.count > 0
-                met.total += verdict - (before or 0.0) if again else verdict
-                met.count += not again
+                if before is not None and met.count:
+                    met.total += verdict - before
+                else:
+                    met.total += verdict
+                    met.count += 1
             self._pages[source.url] = verdict
             _shorten(self._pages, _PAGES)
         self._stand(source, waiting, links, read)
@@ -204,7 +210,8 @@ class Places(_Waiting):
         ]
 
     def _told(self, link: Link, met: Met | None) -> Link:
-        """The verdict of its page counts as much as a link at once beside it, and a little more."""
+        """The verdict of its page counts 1, a link at once beside it .72. Nobody's page is thought
+        besides: here each place is compared with others, not with how many there are."""
         if met is None or not met.known or link.source is None or link.channel != "link":
             return link
         parent = (link.parent + met.good) / (1 + met.known)

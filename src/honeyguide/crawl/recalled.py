@@ -55,7 +55,12 @@ def recall_links(
 ) -> None:
     """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
     newest = store.visits(since=max(0, store.counts().visits - _LINKED))
-    rows = [row for row in newest if row.status is not None or row.failure not in UNASKED]
+    rows = [
+        row
+        for row in newest
+        if (row.status is not None or row.failure not in UNASKED)
+        and (row.failure is None or row.final)  # what will be tried again has come to nothing yet
+    ]
     for row in rows:
         standing.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
     # Only then: links on these pages are told what came of those beside them when they are met.

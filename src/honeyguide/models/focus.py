@@ -12,9 +12,10 @@ all its pages count (crawl/parents.py)."""
 
 
 def inherited(links: Sequence[Link], hard: bool, several: bool = False) -> list[float]:
-    """Each link's best parent's verdict; with a hard focus, 0 for links of irrelevant pages.
+    """Each link's page's verdict; with a hard focus, 0 for links of irrelevant pages.
 
-    ``several``: all the pages count that a link stands on, not the one that it was found on."""
+    ``several``: all the pages count that a link stands on, not the one that it was found on, and
+    perhaps the links beside it."""
     least = (_TOGETHER if several else _RELEVANT) if hard else 0.0
     return [min(1.0, link.parent) if link.parent >= least else 0.0 for link in links]
 

@@ -80,10 +80,11 @@ class AdaptiveLinks:
     """Of its own verdicts, so many good ones in fourteen pages teach the critic, the surest, and
     three times as many bad ones (ours; learning/surest.py). 0: people alone do."""
     neighbours: bool = True
-    """What came of the links beside a link counts with its pages (ours; crawl/parents.py)."""
+    """What came of the links beside a link counts with its pages, unless ``learn.teacher`` is none
+    (ours; crawl/parents.py)."""
     once: bool = False
     """Learn from links only once, as the static crawler that the paper compares itself with (FFC,
-    Barbosa & Freire 2005)."""
+    Barbosa & Freire 2005); it had neither neighbours nor own verdicts."""
     most: int = 5_000
     """Links of one class that are learned from; a draw, if there are more."""
     seed: int = 1
@@ -99,7 +100,7 @@ class AdaptiveLinks:
     """Learned, not set: what the words of a link count beside its pages."""
 
     def __post_init__(self) -> None:
-        if not self.neighbours:
+        if not self.neighbours:  # the class's habits are those of its defaults
             object.__setattr__(self, "habits", self.habits._replace(beside=False))
         within(self, "believes")
         within(self, "words_count", 0, _MOST)

@@ -38,7 +38,7 @@ _CONTEXT = 1_000
 
 @dataclass(frozen=True)
 class HybridSvm:
-    """Rank a link by its own words and by the page it stood on, both learned from examples."""
+    """Rank a link by its own words and by where it stands, both learned from examples."""
 
     habits: ClassVar[Habits] = Habits(learns=True, parents="each", beside=True)
 
@@ -66,8 +66,8 @@ class HybridSvm:
     times as many bad ones (ours; learning/surest.py). 0: whatever is clear, as in the paper, the
     newest first and within the caps against drift."""
     neighbours: bool = True
-    """What came of the links beside a link counts with the verdict of its page, where it may learn
-    (ours; crawl/parents.py)."""
+    """What came of the links beside a link counts with the verdict of its page, unless
+    ``learn.teacher`` is none (ours; crawl/parents.py)."""
     use_url_terms: bool = False
     """Read the words of the address as well."""
     page_words: Lexicon | None = None
@@ -77,7 +77,7 @@ class HybridSvm:
     """Learned, not set: the page classifier and the link classifier."""
 
     def __post_init__(self) -> None:
-        if not self.neighbours:
+        if not self.neighbours:  # the class's habits are those of its defaults
             object.__setattr__(self, "habits", self.habits._replace(beside=False))
         within(self, "page_weight link_weight threshold", 0, 1)
         within(self, "fewest_links believes")

@@ -5,7 +5,7 @@ concepts near a topic are counted on a page, and a network with four hidden node
 labelled pages, makes a relevance score of the counts.
 
 The paper does not say how links are ordered: a link is worth what the pages it stands on are worth
-together (crawl/parents.py), and links of irrelevant pages wait at the end (soft focus). Until
+together and, while it learns, what came of the links beside it (crawl/parents.py), and links of irrelevant pages wait at the end (soft focus). Until
 pages of both kinds are known there is no network, and the weighted counts of Ehrig & Maedche 2003
 judge.
 """
@@ -70,15 +70,15 @@ class OntologyAnn:
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
     times as many bad ones (ours; learning/surest.py). 0: whatever is clear, the newest first."""
     neighbours: bool = True
-    """What came of the links beside a link counts with its pages, while it learns (ours;
-    crawl/parents.py)."""
+    """What came of the links beside a link counts with its pages, unless ``learn.teacher`` is none
+    (ours; crawl/parents.py)."""
     terms: tuple[str, ...] = ()
     """Learned: the stems that are counted where ``inputs`` are terms."""
     network: Network | None = None
     """Learned."""
 
     def __post_init__(self) -> None:
-        if not self.neighbours:
+        if not self.neighbours:  # the class's habits are those of its defaults
             object.__setattr__(self, "habits", self.habits._replace(beside=False))
         within(self, "hidden", 1, 1000)
         within(self, "rate", 0, 10, above=True)
