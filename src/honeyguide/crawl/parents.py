@@ -88,8 +88,8 @@ class _Waiting(ABC):
         return []
 
     def touched(self) -> list[Url]:
-        """None: those whose neighbours were followed are ranked with the links in front, or with the
-        next generation. To rank them at once brought nothing (docs/decisions/0021)."""
+        """None: those beside which one was followed are ranked with the links in front, or with the
+        next generation. To rank them at once brought nothing."""
         return []
 
     @abstractmethod

@@ -5,9 +5,9 @@ concepts near a topic are counted on a page, and a network with four hidden node
 labelled pages, makes a relevance score of the counts.
 
 The paper does not say how links are ordered: a link is worth what the pages it stands on are worth
-together and, while it learns, what came of the links beside it (crawl/parents.py), and links of irrelevant pages wait at the end (soft focus). Until
-pages of both kinds are known there is no network, and the weighted counts of Ehrig & Maedche 2003
-judge.
+together and, while it learns, what came of the links beside it (crawl/parents.py), and links of
+irrelevant pages wait at the end (soft focus). Until pages of both kinds are known there is no
+network, and the weighted counts of Ehrig & Maedche 2003 judge.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ DEMO = ("backup-and-replication",)
 PARTS = 5
 _OURS = "user_utility"
 _PUBLISHED: dict[str, Any] = {"alone": True, "believes": 0, "neighbours": False}
-"""The rival without what is ours: words of links alone, and a critic that people alone teach."""
+"""The rival without what is ours: words of links alone, no neighbours, and a critic that
+people alone teach."""
 CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     _OURS: ("user_utility", {}),
     "adaptive_links, url": ("adaptive_links", {"fields": ["url"], **_PUBLISHED}),
