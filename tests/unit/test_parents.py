@@ -385,7 +385,7 @@ LIST = {
     ("teacher", "more", "learns"),
     [("automatic", {}, True), ("none", {}, False), ("automatic", {"neighbours": False}, False)],
 )
-@pytest.mark.parametrize("strategy", ["ontology_ann", "adaptive_links"])
+@pytest.mark.parametrize("strategy", ["ontology_ann", "adaptive_links", "hybrid_svm"])
 def test_in_a_crawl_it_is_learned_where_on_a_page_good_links_stand(
     tmp_path: Path, strategy: str, teacher: str, more: dict[str, bool], learns: bool
 ) -> None:
@@ -439,19 +439,90 @@ def test_a_resumed_crawl_knows_the_pages_of_its_links_and_what_came_of_those_bes
     assert rows(tmp_path)[waiting.url].link.parent == pytest.approx(told[1])
 
 
+SEED = Link(Url("http://a.org/old"), channel="seed")
+
+
 @pytest.mark.parametrize("made", [Parents, Places])
-def test_where_a_persons_address_leads_goes_first_also_if_it_was_a_link_before(
+def test_where_a_seed_leads_goes_first_also_if_it_was_a_link_before(
     made: type[Parents] | type[Places],
 ) -> None:
     standing = made()
     standing.found(page("hub"), 0.1, [link("new")])
-    standing.followed(
-        Visit(Link(Url("http://a.org/old"), channel="seed"), 0.0, moved=link("new").url)
-    )
+    standing.followed(Visit(SEED, 0.0, moved=link("new").url))
     (told,) = standing.told((link("new", parent=0.1),))
-    assert told.channel == "seed", "which is worth the most to everybody"
+    assert (told.channel, told.hops) == ("seed", 1), "which is worth the most to everybody"
     standing.followed(Visit(told, 0.0, verdict=Verdict(0.5)))
     assert standing.told((link("new", parent=0.1),))[0].channel == "link"
+
+
+def test_a_redirect_that_failed_chooses_nothing() -> None:
+    parents, failure = Parents(), Failure("too_many_redirects", "")
+    parents.found(page("hub"), 0.1, [link("new")])
+    parents.followed(Visit(SEED, 0.0, moved=link("new").url, failure=failure))
+    assert parents.told((link("new"),))[0].channel == "link"
+
+
+def test_a_bad_page_cannot_hide_the_links_of_the_page_that_it_leads_to(tmp_path: Path) -> None:
+    web = of({"start": hub("list", words="cell " * 90), "list": hub("deep"), "deep": hub()})
+    web.answers["http://a.test/bad"] = (301, {"Location": "http://a.test/list"}, "")
+    by_network(tmp_path, web, bad=["http://a.test/bad"])
+    assert "deep" in visited(web)
+
+
+def test_a_page_that_never_counted_a_link_takes_nothing_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "_LINKS", 1)
+    parents = Parents()
+    parents.found(page("hub"), 0.9, [link("x")])
+    parents.found(page("other"), 0.1, [link("y", "other")])
+    parents.found(page("other"), 0.1, [link("x", "other")])
+    parents.found(page("hub"), 0.0, [link("x")])
+    assert worth(parents, link("x")) >= 0.0
+
+
+def test_of_a_link_on_many_pages_the_first_few_tell_of_its_neighbours() -> None:
+    parents = Parents(beside=True)
+    parents.followed(led_to("first", 0.0))
+    for n in range(20):
+        read = Page(page(str(n)).url, links=row_of("first", "second").links)
+        parents.found(page(str(n)), 0.4, [link("second", str(n))], read)
+    told = worth(parents, link("second", "0"))
+    assert told == pytest.approx((20 * 0.4 + 0.2) / (21 + 8 * NEAREST))
+
+
+def test_a_page_judged_again_counts_its_neighbours_once() -> None:
+    parents = beside("first", "second")
+    parents.followed(led_to("first", 0.9))
+    before = worth(parents, link("second", "list", 0.4))
+    parents.found(page("list"), 0.4, row_of("second").links)
+    assert worth(parents, link("second", "list", 0.4)) == pytest.approx(before)
+
+
+def test_an_endless_chain_of_redirects_is_not_remembered() -> None:
+    parents = Parents()
+    parents.found(page("hub"), 0.9, [link("0")])
+    for n in range(100):
+        parents.followed(Visit(link(str(n)), 0.0, moved=link(str(n + 1)).url))
+    assert len(parents._met[link("100").url].former) == 8
+
+
+def test_an_example_says_nothing_of_its_neighbours() -> None:
+    parents = beside("first", "second")
+    visit = led_to("first", 0.0)
+    parents.followed(visit._replace(link=visit.link._replace(channel="example")))
+    assert worth(parents, link("second", "list", 0.4)) == pytest.approx((0.4 + 0.2) / 2)
+
+
+def test_many_long_addresses_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    from honeyguide.crawl import beside as rows
+
+    monkeypatch.setattr(rows, "_CHARACTERS", 100)
+    near = rows.Beside(Given(), {})
+    for n in range(9):
+        near.found(page(str(n)).url, [link("x" * 20).url], {})
+    near.found(page("8").url, [link("x" * 20).url], {})
+    assert [page(str(n)).url in near for n in (0, 5, 6, 8)] == [False, False, True, True]
 
 
 def test_a_link_ranked_anew_keeps_the_words_of_its_best_place() -> None:
@@ -473,6 +544,7 @@ def test_a_place_whose_page_is_judged_again_is_the_same_place() -> None:
     for verdict in (0.49, 0.9):
         places.found(page("two"), verdict, [link("x", "two", 1.0)])
     assert [place.parent for _, place in places.further((link("x", "one"),))] == [0.9]
+    assert places.told((link("x", "two", 0.49),))[0].parent == 0.9, "also of the place found first"
 
 
 def test_of_many_places_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -480,7 +552,8 @@ def test_of_many_places_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatc
     places = Places()
     for n in range(9):
         places.found(page(str(n)), 0.5, [link("x", str(n))])
-    assert len(places.further((link("x"),))) == 4
+    found = [place.source for _, place in places.further((link("x"),))]
+    assert found == [page(str(n)).url for n in range(5, 9)]
     for name in ("y", "z"):
         places.found(page("9"), 0.5, [link(name, "9")])
     assert places.further((link("x"),)) == []
@@ -511,3 +584,103 @@ class ByAnchor:
 
     def learn(self, examples: Sequence[Example]) -> ByAnchor:
         raise AssertionError(examples)
+
+
+def test_in_a_crawl_the_words_of_the_best_place_outlive_a_generation(tmp_path: Path) -> None:
+    """The link stands among words of the topic only on the second page; then a label comes."""
+    names = [f"o{n}" for n in range(6)]
+    web = of(
+        {
+            "start": hub("x", "second", *names, words="rain"),
+            "second": "<title>page</title><p>cell cell <a href='/x'>cell membrane</a> cell",
+            **{name: hub(words="rain") for name in names},
+            "x": hub(words="cell"),
+        }
+    )
+    scores: list[list[float]] = []
+
+    def watch(ring: Ring) -> None:
+        rerank = ring.frontier.rerank
+
+        def heard(again: Any) -> None:
+            first = Link(Url("http://a.test/x"), source=Url("http://a.test/start"), parent=0.7)
+            other = first._replace(anchor="cell membrane", source=Url("http://a.test/second"))
+            scores.append(again([first]) + ring.strategy.rank([first, other]))
+            rerank(again)
+
+        ring.frontier.rerank = heard  # type: ignore[method-assign]
+
+    crawl(
+        tmp_path,
+        web,
+        ["http://a.test/start", "http://a.test/second"],
+        meanwhile=watch,
+        crawl={"strategy": "hybrid_svm", "concurrency": 1, "pages": 9},
+        topic={"keywords": ["cell"], "bad": ["http://a.test/o5"], "good": ["http://a.test/second"]},
+        learn={"teacher": "interactive"},
+    )
+    assert scores
+    for told, first, other in scores:
+        assert told == pytest.approx(max(first, other), abs=0.05)
+        assert told > first
+
+
+def test_what_is_tried_again_after_a_stop_has_come_to_nothing_yet(tmp_path: Path) -> None:
+    web = of(
+        {
+            "start": hub("busy", "x", words="cell " * 90),
+            "busy": hub(),
+            "x": hub(),
+        }
+    )
+    web.answers["http://a.test/busy"] = (503, {"Retry-After": "900"}, "")
+    known: list[float] = []
+
+    def ask(ring: Ring) -> None:
+        met = ring.ledger._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
+        known.append(met.known if met is not None else -1.0)
+
+    for pages in (2, 3):
+        crawl(
+            tmp_path,
+            web,
+            ["http://a.test/start"],
+            meanwhile=ask,
+            crawl={"strategy": "ontology_ann", "concurrency": 1, "pages": pages},
+            topic={"keywords": ["cell"]},
+            store={"warc": True},
+        )
+    assert known == [-1.0, 0.0]
+    assert rows(tmp_path)["http://a.test/busy"].failure is not None
+
+
+def test_after_a_stop_links_of_bad_pages_still_count_for_nothing(tmp_path: Path) -> None:
+    web = of(
+        {
+            "start": hub("x", words="cell " * 90),
+            "bad": hub("x", "y"),
+            "x": hub(),
+            "y": hub(),
+        }
+    )
+    places: list[int] = []
+
+    def ask(ring: Ring) -> None:
+        met = ring.ledger._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
+        places.append(len(met.places) if met is not None else 0)
+
+    for pages in (2, 3):
+        crawl(
+            tmp_path,
+            web,
+            ["http://a.test/start"],
+            meanwhile=ask,
+            crawl={"strategy": "hybrid_svm", "concurrency": 1, "pages": pages},
+            topic={"keywords": ["cell"], "bad": ["http://a.test/bad"]},
+            store={"warc": True},
+        )
+    assert places == [0, 1]
+
+
+def test_whoever_learns_ranks_the_links_in_front_again() -> None:
+    assert (Places().ahead, Places(beside=True).ahead) == (0, Parents.ahead)

@@ -33,6 +33,8 @@ _PLACES = 8
 _PAGES = 3_000
 _LINKS = 50_000
 """Pages, and links that were followed, that are remembered; the oldest are forgotten first."""
+_CHARACTERS = 30_000_000
+"""Of the addresses on these pages together."""
 _LONG = 500
 """Characters of an address that is remembered."""
 _WEIGHTS = np.exp(-np.abs(np.arange(-_REACH, _REACH + 1)) / _FADE)
@@ -63,6 +65,8 @@ class Beside:
         self._given = given
         self._waiting = waiting
         self._rows: OrderedDict[Url, list[Url]] = OrderedDict()
+        self._size = 0
+        """Characters of the addresses in them."""
         self._came: OrderedDict[Url, complex] = OrderedDict()
         """That something is known of a link, and what: 1 + value·i, so that both are spread over
         its neighbours at once."""
@@ -77,9 +81,12 @@ class Beside:
         row = row[:_ROW]
         if max(map(len, row), default=0) > _LONG:
             row = [url if len(url) <= _LONG else Url("") for url in row]
+        self._size -= sum(map(len, self._rows.pop(source, ())))
         self._rows[source] = [*_EDGE, *row, *_EDGE]
-        if len(self._rows) > _PAGES:
-            self._rows.popitem(last=False)
+        self._size += sum(map(len, row))
+        while len(self._rows) > _PAGES or self._size > _CHARACTERS:
+            _, old = self._rows.popitem(last=False)
+            self._size -= sum(map(len, old))
         came, given = self._came, self._given.values
         told = [came.get(url, 0j) for url in row]
         if given:

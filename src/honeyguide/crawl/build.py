@@ -127,16 +127,17 @@ async def opened(
             beside = habits.beside and settings.learn.teacher != "none"
             made = Parents if habits.parents == "all" else Places
             ledger = made(given_of(store, given, said), beside)
-            recall_links(ledger, store, settings, frontier)
         sources = None if engine is None else sources_of(store, settings)
         if languages is not None:
             languages.recall(store)
+        manners, coverage = _manners(store, settings, clock()), recall(store)
+        stages = Stages(settings, fence, store.find_copy, words, languages)
+        if isinstance(ledger, Parents | Places) and not settings.search.alone:
+            recall_links(ledger, store, settings, frontier, stages.admits)
         if (fresh or generation) and len(frontier):
             # Scores on disk are those of the day a link was found: derived ones are not kept.
             again = partial(rank, strategy, ledger, anew=True)
             frontier.rerank(partial(again, languages=languages, sources=sources))
-        manners, coverage = _manners(store, settings, clock()), recall(store)
-        stages = Stages(settings, fence, store.find_copy, words, languages)
         lessons: Teaching
         if part is not None:
             lessons = part.lessons

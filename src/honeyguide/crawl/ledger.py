@@ -120,7 +120,7 @@ class Ledger:
         if visit.moved is not None:
             # What comes of it is found where it leads, and counts for the pages that it stood on.
             if met is not None:
-                met.former = (*met.former, link.url)
+                met.former = (*met.former, link.url)[-_SOURCES:]
                 self._met.setdefault(visit.moved, met)
             return
         if link.source is None or link.channel == "example":

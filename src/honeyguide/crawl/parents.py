@@ -14,10 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from honeyguide.crawl.beside import Beside, came
 from honeyguide.crawl.given import UNNAMED, Given, chance
 from honeyguide.crawl.met import Met
-from honeyguide.types import Channel, Link, Page, Url, Visit
+from honeyguide.types import Link, Page, Url, Visit
 
-CHOSEN = frozenset({"seed", "example"})
-"""Links that a person gave us."""
 _WARY = 0.2
 """What the page is thought to be worth that nobody has seen."""
 _LINKS = 50_000
@@ -51,9 +49,9 @@ class _Waiting(ABC):
         self._given = given or Given()
         self._met: OrderedDict[Url, Met] = OrderedDict()
         self._beside = Beside(self._given, self._met) if beside else None
-        self._chosen: dict[Url, Channel] = {}
-        """Where addresses led that people gave us, as many as these: it may have been found as a
-        link before."""
+        self._chosen: dict[Url, int] = {}
+        """Where addresses led that people gave us, in so many hops. What was found as a link before
+        goes first, as a seed does, and its links count like any link's."""
 
     def followed(self, visit: Visit) -> None:
         """It waits no more; where it led elsewhere, its pages are those of the other address."""
@@ -63,11 +61,12 @@ class _Waiting(ABC):
         met = self._met.pop(link.url, None)
         self._chosen.pop(link.url, None)
         if visit.moved is not None:
-            if link.channel in CHOSEN:
-                self._chosen[visit.moved] = link.channel
-            if met is not None and visit.failure is None:
-                met.former += (link.url,)
-                self._met.setdefault(visit.moved, met)
+            if visit.failure is None and len(visit.moved) <= _LONG:
+                if link.channel in ("seed", "example"):
+                    self._chosen[visit.moved] = link.hops + 1
+                if met is not None:
+                    met.former = (*met.former, link.url)[-_SOURCES:]
+                    self._met.setdefault(visit.moved, met)
         elif self._beside is not None and link.source is not None and link.channel != "example":
             # Others stood beside nothing, or their neighbours know what people said of them.
             self._beside.followed(link.url, met, came(visit))
@@ -78,7 +77,9 @@ class _Waiting(ABC):
         if self._chosen:
             given = self._chosen.get
             found = [
-                link if (channel := given(link.url)) is None else link._replace(channel=channel)
+                link
+                if (hops := given(link.url)) is None
+                else link._replace(channel="seed", hops=max(hops, link.hops))
                 for link in found
             ]
         return found
@@ -110,11 +111,12 @@ class _Waiting(ABC):
         """Tell these links what came of those beside them, now and later. Where the page itself is
         not at hand, its links are only those that wait: a row that is known is known better."""
         if self._beside is not None and (read is not None or source.url not in self._beside):
-            for met in waiting.values():
-                if len(met.sources) < _SOURCES:
-                    met.sources += (source.url,)
+            # Of a link on very many pages, the first few tell: a menu is the same on all of them.
+            told = {url: met for url, met in waiting.items() if len(met.sources) < _SOURCES}
+            for met in told.values():
+                met.sources += (source.url,)
             row = [link.url for link in (read.links if read is not None else links)]
-            self._beside.found(source.url, row, waiting)
+            self._beside.found(source.url, row, told)
 
 
 class Parents(_Waiting):
@@ -146,7 +148,8 @@ class Parents(_Waiting):
             verdict, before = chance(verdict), self._pages.pop(source.url, None)
             for met in waiting.values():
                 if before is not None and met.count:
-                    met.total += verdict - before
+                    # Unless it was forgotten in between, and never counted on this page.
+                    met.total = max(0.0, met.total + verdict - before)
                 else:
                     met.total += verdict
                     met.count += 1
@@ -212,10 +215,12 @@ class Places(_Waiting):
     def _told(self, link: Link, met: Met | None) -> Link:
         """The verdict of its page counts 1, a link at once beside it .72. Nobody's page is thought
         besides: here each place is compared with others, not with how many there are."""
-        if met is None or not met.known or link.source is None or link.channel != "link":
+        if met is None or link.source is None or link.channel != "link":
             return link
-        parent = (link.parent + met.good) / (1 + met.known)
-        return Link(*link[:-3], parent, link.inlinks)
+        # Its page may have been judged again since.
+        verdict = next((place.parent for place in met.places if _same(place, link)), link.parent)
+        parent = (verdict + met.good) / (1 + met.known)
+        return link if parent == link.parent else Link(*link[:-3], parent, link.inlinks)
 
 
 class BestParent:

@@ -7,13 +7,15 @@ from functools import partial
 from typing import Protocol
 
 from honeyguide.crawl.languages import Languages
-from honeyguide.crawl.parents import CHOSEN
 from honeyguide.crawl.sources import Sources
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.types import Link, Page, Url, Visit
 
 SITEMAP = 0.9
 """A sitemap goes before most pages of its site."""
+
+_CHOSEN = frozenset({"seed", "example"})
+"""Links that a person gave us."""
 
 
 class Telling(Protocol):
@@ -50,15 +52,16 @@ def rank(
     """
     if ledger is not None:
         links = ledger.told(links)
-    further = ledger.further(links) if ledger is not None and anew else []
-    scores = strategy.rank([*links, *(place for _, place in further)])
-    for (number, _), score in zip(further, scores[len(links) :], strict=True):
-        scores[number] = max(scores[number], score)
-    del scores[len(links) :]
+    scores = strategy.rank(links)
+    if ledger is not None and anew and (further := ledger.further(links)):
+        scores = list(scores)
+        others = strategy.rank([place for _, place in further])
+        for (number, _), score in zip(further, others, strict=True):
+            scores[number] = max(scores[number], score)
     if languages is not None:
         scores = languages.weighed(links, scores)
     scores = [
-        1.0 if link.channel in CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
+        1.0 if link.channel in _CHOSEN else SITEMAP * link.parent if is_sitemap(link) else score
         for link, score in zip(links, scores, strict=True)
     ]
     return scores if sources is None else sources.lifted(links, scores)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import time
+from collections.abc import Callable, Sequence
 
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
@@ -11,13 +13,15 @@ from honeyguide.crawl.ledger import Ledger
 from honeyguide.crawl.parents import Parents, Places
 from honeyguide.crawl.reread import reread
 from honeyguide.crawl.sources import Sources
-from honeyguide.crawl.stages import TRUST
+from honeyguide.crawl.stages import LISTS, TRUST, same_path
 from honeyguide.crawl.standing import Standing
 from honeyguide.protocols import Frontier
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.text.profile import Profile
-from honeyguide.types import UNASKED, Example, Url, Verdict
+from honeyguide.types import UNASKED, Example, Link, Url, Verdict
+
+_log = logging.getLogger(__name__)
 
 _RECALLED = 20_000
 """Newest visits that a resumed crawl counts again …"""
@@ -25,7 +29,9 @@ _REREAD = 1_000
 """… and of which it reads the pages, for a strategy that asks about their words."""
 _LINKED = 200
 """Newest visits whose pages are read again for their links, for one that goes by every place of a
-link: .6 s or so."""
+link: .6 s or so, and …"""
+_PATIENCE_S = 3.0
+"""… never much more than this; the newest go first."""
 _FRESH = 1_000
 """Newest visits that still say what a source of links is worth."""
 
@@ -51,7 +57,11 @@ def ledger_of(
 
 
 def recall_links(
-    standing: Parents | Places, store: Store, settings: Settings, frontier: Frontier
+    standing: Parents | Places,
+    store: Store,
+    settings: Settings,
+    frontier: Frontier,
+    admits: Callable[[Link], bool],
 ) -> None:
     """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
     newest = store.visits(since=max(0, store.counts().visits - _LINKED))
@@ -64,12 +74,30 @@ def recall_links(
     for row in rows:
         standing.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
     # Only then: links on these pages are told what came of those beside them when they are met.
-    for row in rows:
-        if row.has_page and (page := reread(store, row)) is not None:
-            waits = frontier.wanted([link.url for link in page.links])
-            waiting = [link for link, wanted in zip(page.links, waits, strict=True) if wanted]
+    end = time.monotonic() + _PATIENCE_S
+    for row in reversed(rows):
+        if time.monotonic() > end:
+            break
+        try:
+            page = reread(store, row, settings.scope) if _links_counted(row) else None
+        except Exception:  # noqa: BLE001
+            # Our own bug, met on one page: it must not end every resume.
+            _log.exception("%s could not be read again", row.url)
+            continue
+        if page is not None:
+            links = [link for link in page.links if admits(link)]
+            waits = frontier.wanted([link.url for link in links])
+            waiting = [link for link, wanted in zip(links, waits, strict=True) if wanted]
             worth = max(_worth(row, settings), TRUST if row.link.depth == 0 else 0.0)
             standing.found(row.link, worth, waiting, page)
+
+
+def _links_counted(row: VisitRow) -> bool:
+    """Whether its links were followed (crawl/stages.py): those of an example are not, nor those of
+    a page that is the same under many queries, and what a list names stands on no page."""
+    listed = not row.has_page or row.media_type in LISTS or row.link.channel == "example"
+    trap = row.copy_of is not None and row.copy_exact and same_path(row.copy_of, row.url)
+    return not (listed or trap)
 
 
 def given_of(store: Store, examples: Sequence[Example], said: dict[Url, float]) -> Given:

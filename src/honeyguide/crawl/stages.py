@@ -188,7 +188,7 @@ class Stages:
             copy = self.find_copy(page.url, page.text)
             done = visit(page=page, verdict=verdict, copy=copy)
         candidates = self._canonical(candidate, page)
-        if copy is not None and copy.exact and _same_path(copy.of, page.url):
+        if copy is not None and copy.exact and same_path(copy.of, page.url):
             # The same words under one path with many queries: a session-id trap.
             return Outcome(done, candidates=candidates)
         if candidate.link.channel == "example" or self.settings.search.alone:
@@ -291,7 +291,7 @@ def _visit(
     )
 
 
-def _same_path(one: str, other: str) -> bool:
+def same_path(one: str, other: str) -> bool:
     return one.partition("?")[0] == other.partition("?")[0]
 
 
