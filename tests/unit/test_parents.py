@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -403,6 +403,27 @@ def test_in_a_crawl_it_is_learned_where_on_a_page_good_links_stand(
     assert (ends[0] > ends[1]) is learns
 
 
+def stopped(
+    folder: Path,
+    web: FakeWeb,
+    ask: Callable[[Ring], None],
+    pages: tuple[int, int],
+    strategy: str = "ontology_ann",
+    **topic: list[str],
+) -> None:
+    """A crawl that ends after so many pages and goes on; before each run somebody asks."""
+    for most in pages:
+        crawl(
+            folder,
+            web,
+            ["http://a.test/start"],
+            meanwhile=ask,
+            crawl={"strategy": strategy, "concurrency": 1, "pages": most},
+            topic={"keywords": ["cell"], **topic},
+            store={"warc": True},
+        )
+
+
 def test_a_resumed_crawl_knows_the_pages_of_its_links_and_what_came_of_those_beside(
     tmp_path: Path,
 ) -> None:
@@ -422,16 +443,7 @@ def test_a_resumed_crawl_knows_the_pages_of_its_links_and_what_came_of_those_bes
         assert ring.ledger is not None
         told.append(ring.ledger.told((waiting,))[0].parent)
 
-    for pages in (4, 5):
-        crawl(
-            tmp_path,
-            web,
-            ["http://a.test/start"],
-            meanwhile=ask,
-            crawl={"strategy": "ontology_ann", "concurrency": 1, "pages": pages},
-            topic={"keywords": ["cell"]},
-            store={"warc": True},
-        )
+    stopped(tmp_path, web, ask, (4, 5))
     pages_worth = rows(tmp_path)["http://a.test/one"].verdict
     assert pages_worth is not None
     assert told[0] == pytest.approx((0.9 + 0.2) / 2), "nothing is known before the first run"
@@ -640,16 +652,7 @@ def test_what_is_tried_again_after_a_stop_has_come_to_nothing_yet(tmp_path: Path
         met = ring.ledger._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
         known.append(met.known if met is not None else -1.0)
 
-    for pages in (2, 3):
-        crawl(
-            tmp_path,
-            web,
-            ["http://a.test/start"],
-            meanwhile=ask,
-            crawl={"strategy": "ontology_ann", "concurrency": 1, "pages": pages},
-            topic={"keywords": ["cell"]},
-            store={"warc": True},
-        )
+    stopped(tmp_path, web, ask, (2, 3))
     assert known == [-1.0, 0.0]
     assert rows(tmp_path)["http://a.test/busy"].failure is not None
 
@@ -669,16 +672,7 @@ def test_after_a_stop_links_of_bad_pages_still_count_for_nothing(tmp_path: Path)
         met = ring.ledger._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
         places.append(len(met.places) if met is not None else 0)
 
-    for pages in (2, 3):
-        crawl(
-            tmp_path,
-            web,
-            ["http://a.test/start"],
-            meanwhile=ask,
-            crawl={"strategy": "hybrid_svm", "concurrency": 1, "pages": pages},
-            topic={"keywords": ["cell"], "bad": ["http://a.test/bad"]},
-            store={"warc": True},
-        )
+    stopped(tmp_path, web, ask, (2, 3), "hybrid_svm", bad=["http://a.test/bad"])
     assert places == [0, 1]
 
 
