@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import Trial, WebSpec, compare
+from honeyguide.lab.compare import Result, Trial, WebSpec, compare
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.report import report, rule
+from honeyguide.lab.statistics import bootstrap, paired
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "adaptation.md"
@@ -58,7 +59,7 @@ CRAWLERS = {
 """The static one first, as its paper has it."""
 LONG = {"user_utility": ("user_utility:teacher=none", "user_utility:teacher=both")}
 """Draws links blindly for its first 1,000 visits: these need crawls of twice that."""
-LONG_VISITS, LONG_SUBJECTS = 2_000, 5
+BLIND, LONG_VISITS = 1_000, 2_000
 WEBS = ("schools", "webkb")
 SEEDS = (301, 302)
 """Of the made webs; nothing was chosen or tuned on them."""
@@ -111,7 +112,7 @@ def main() -> None:
         for examples in EXAMPLES:
             out += _tables(topics, CRAWLERS, examples, chosen, f"{examples} examples")
         far = [(web, topic, LONG_VISITS) for web, topic, _ in topics if web.name == "schools"]
-        out += _tables(far[:LONG_SUBJECTS], LONG, 10, chosen, f"{LONG_VISITS:,} visits")
+        out += _tables(far, LONG, 10, chosen, f"{LONG_VISITS:,} visits", BLIND)
     if chosen.seeds:
         out += _tables(made(chosen.seeds), MADE, 10, chosen, "made webs of many hosts")
     some = chosen.strategies or chosen.baseline or set(chosen.webs) != set(WEBS)
@@ -144,8 +145,10 @@ def _tables(
     examples: int,
     chosen: argparse.Namespace,
     title: str,
+    blind: int = 0,
 ) -> list[str]:
-    """A table for each crawler of which two variants at least are asked for."""
+    """A table for each crawler of which two variants at least are asked for. ``blind``: visits in
+    which none of them chooses."""
     out = []
     for name, known in crawlers.items():
         variants = [one for one in known if one in chosen.strategies or not chosen.strategies]
@@ -161,7 +164,23 @@ def _tables(
         base = chosen.baseline if chosen.baseline in variants else variants[0]
         found = report(rows, tuple(REFERENCES), base)
         out.append(f"## `{name}`, {title}\n\n{rule(found.all, found)}\n")
+        out += _sighted(rows, variants, base, blind) if blind else []
     return out
+
+
+def _sighted(
+    rows: Sequence[Result], variants: Sequence[str], base: str, blind: int
+) -> Iterator[str]:
+    """Of the relevant pages that were left after so many visits, the share that was found then."""
+    shares: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        before = row.found[min(blind, len(row.found)) - 1]
+        share = (row.found[-1] - before) / max(1, row.relevant - before)
+        shares.setdefault(row.strategy, {}).setdefault(row.topic, []).append(share)
+    yield f"Of what the first {blind:,} visits had left, found in the others:\n\n"
+    for one in variants:
+        values, others = list(shares[one].values()), list(shares[base].values())
+        yield f"- `{one}`: {bootstrap(values)}; less `{base}`: {paired(values, others)}\n"
 
 
 def _tell(done: int, of: int) -> None:
