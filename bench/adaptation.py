@@ -3,25 +3,30 @@
     python bench/adaptation.py FOLDER
     python bench/adaptation.py FOLDER --strategies hybrid_svm:teacher=none hybrid_svm:teacher=automatic
     python bench/adaptation.py --seeds 301 302
+    python bench/adaptation.py FOLDER --others 30 --draws 1 --strategies …
 
 FOLDER holds recorded webs (docs/how-to/compare.md); they are not part of this project. Without it,
 only the made webs are crawled. Interrupted, it goes on where it ended. With some strategies or
-some webs only, their tables are printed and no page is written.
+some webs only, their tables are printed and no page is written. ``--others``: on the most frequent
+subjects that are in no table, with as many visits as each has pages; what is tried is tried there.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import webs
+from harvest import SCHOOLS
 
 from honeyguide.lab.compare import Result, Trial, WebSpec, compare
 from honeyguide.lab.references import REFERENCES
 from honeyguide.lab.report import report, rule
 from honeyguide.lab.statistics import bootstrap, paired
+from honeyguide.lab.trials import opened
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "adaptation.md"
@@ -60,6 +65,9 @@ CRAWLERS = {
 LONG = {"user_utility": ("user_utility:teacher=none", "user_utility:teacher=both")}
 """Draws links blindly for its first 1,000 visits: these need crawls of twice that."""
 BLIND, LONG_VISITS = 1_000, 2_000
+KNOWN = ("Countries", "Geography.Countries")
+FEWEST = 30
+"""Subjects with fewer pages are not tried on; nor is one that was looked at otherwise."""
 WEBS = ("schools", "webkb")
 SEEDS = (301, 302)
 """Of the made webs; nothing was chosen or tuned on them."""
@@ -100,6 +108,9 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="of the made webs")
     parser.add_argument("--strategies", nargs="*", default=[])
+    parser.add_argument(
+        "--others", type=int, default=0, help="so many subjects that are in no table"
+    )
     parser.add_argument("--webs", nargs="*", default=WEBS, help="of the recorded ones")
     parser.add_argument(
         "--baseline", default="", help="a strategy; else the static one of the paper"
@@ -109,13 +120,21 @@ def main() -> None:
     out = [HEAD.format(draws=chosen.draws)]
     if chosen.folder:
         topics = [one for one in recorded(chosen.folder) if one[0].name in chosen.webs]
+        if chosen.others:
+            topics = others(chosen.folder, chosen.others)
+        named = dict.fromkeys(one.partition(":")[0] for one in chosen.strategies)
+        crawlers = CRAWLERS | {name: () for name in named if name not in {*CRAWLERS, *LONG}}
         for examples in EXAMPLES:
-            out += _tables(topics, CRAWLERS, examples, chosen, f"{examples} examples")
-        far = [(web, topic, LONG_VISITS) for web, topic, _ in topics if web.name == "schools"]
+            out += _tables(topics, crawlers, examples, chosen, f"{examples} examples")
+        far = (
+            []
+            if chosen.others
+            else [(web, topic, LONG_VISITS) for web, topic, _ in topics if web.name == "schools"]
+        )
         out += _tables(far, LONG, 10, chosen, f"{LONG_VISITS:,} visits", BLIND)
     if chosen.seeds:
         out += _tables(made(chosen.seeds), MADE, 10, chosen, "made webs of many hosts")
-    some = chosen.strategies or chosen.baseline or set(chosen.webs) != set(WEBS)
+    some = chosen.strategies or chosen.baseline or chosen.others or set(chosen.webs) != set(WEBS)
     if some or not chosen.folder or not chosen.seeds:
         sys.stdout.write("\n".join(out[1:]))
         return
@@ -130,6 +149,15 @@ def recorded(folder: Path) -> Topics:
         *((schools, topic, 300) for topic in SUBJECTS),
         *((webkb, topic, 200) for topic in ("course", "student")),
     ]
+
+
+def others(folder: Path, count: int) -> Topics:
+    """The most frequent subjects but those of the tables, here and in bench/harvest.py."""
+    web = webs.schools(folder)
+    pages = opened(web).desk.web
+    sizes = Counter(label for url in pages.urls() for label in pages.labels(url))
+    names = [label for label, size in sizes.most_common() if size >= FEWEST]
+    return [(web, label, 0) for label in names if label not in (*SCHOOLS, *KNOWN)][:count]
 
 
 def made(seeds: Sequence[int]) -> Topics:
@@ -151,7 +179,9 @@ def _tables(
     which none of them chooses."""
     out = []
     for name, known in crawlers.items():
-        variants = [one for one in known if one in chosen.strategies or not chosen.strategies]
+        asked = [one for one in chosen.strategies if one.startswith(f"{name}:")]
+        variants = [one for one in known if one in asked or not chosen.strategies]
+        variants += [one for one in asked if one not in known]
         if len(variants) < 2:
             continue
         trials = [
