@@ -192,12 +192,13 @@ class Places(_Waiting):
         read: Page | None = None,
     ) -> None:
         waiting: dict[Url, Met] = {}
+        verdict = chance(verdict)
         for link in links:
             if link.channel == "link" and len(link.url) <= _LONG:
                 met = waiting[link.url] = self._meet(link.url)
                 # A page that is judged again takes the place that it had.
                 others = [place for place in met.places if not _same(place, link)]
-                here = Link(*link[:-3], chance(verdict), link.inlinks)
+                here = link if link.parent == verdict else Link(*link[:-3], verdict, link.inlinks)
                 met.places = (*others, here)[-_PLACES:]
         self._stand(source, waiting, links, read)
         _shorten(self._met, _WORDED)

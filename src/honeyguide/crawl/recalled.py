@@ -19,7 +19,7 @@ from honeyguide.protocols import Frontier
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.text.profile import Profile
-from honeyguide.types import UNASKED, Example, Link, Url, Verdict
+from honeyguide.types import UNASKED, Example, Link, Url, Verdict, Visit
 
 _log = logging.getLogger(__name__)
 
@@ -48,8 +48,8 @@ def ledger_of(
     given = given_of(store, examples, said)
     ledger = Ledger(settings.topic.threshold, _standing(settings) if standing else None, given)
     for row in store.visits(since=max(0, newest - _RECALLED)):
-        if row.status is not None or row.failure not in UNASKED:
-            ledger.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
+        if _asked(row):
+            ledger.followed(_followed(row))
             if row.has_page:
                 page = store.page_of(row) if standing and row.id > newest - _REREAD else None
                 ledger.found(row.link, _worth(row, settings), (), page)
@@ -65,14 +65,10 @@ def recall_links(
 ) -> None:
     """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
     newest = store.visits(since=max(0, store.counts().visits - _LINKED))
-    rows = [
-        row
-        for row in newest
-        if (row.status is not None or row.failure not in UNASKED)
-        and (row.failure is None or row.final)  # what will be tried again has come to nothing yet
-    ]
+    # What will be tried again has come to nothing yet.
+    rows = [row for row in newest if _asked(row) and (row.failure is None or row.final)]
     for row in rows:
-        standing.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
+        standing.followed(_followed(row))
     # Only then: links on these pages are told what came of those beside them when they are met.
     end = time.monotonic() + _PATIENCE_S
     for row in reversed(rows):
@@ -115,8 +111,17 @@ def sources_of(store: Store, settings: Settings) -> Sources:
     sources = Sources(settings.crawl.seed)
     for row in store.visits(since=max(0, store.counts().visits - _FRESH)):
         if row.failure is None:
-            sources.followed(row.followed(None if row.verdict is None else Verdict(row.verdict)))
+            sources.followed(_followed(row))
     return sources
+
+
+def _asked(row: VisitRow) -> bool:
+    """Whether its host was asked at all."""
+    return row.status is not None or row.failure not in UNASKED
+
+
+def _followed(row: VisitRow) -> Visit:
+    return row.followed(None if row.verdict is None else Verdict(row.verdict))
 
 
 def _worth(row: VisitRow, settings: Settings) -> float:

@@ -22,6 +22,7 @@ from honeyguide.errors import ModelError
 from honeyguide.models import logistic
 from honeyguide.models.examples import settled
 from honeyguide.models.focus import standing
+from honeyguide.models.memo import remembered
 from honeyguide.models.svm import Linear, Rbf, learn, tried
 from honeyguide.ranges import within
 from honeyguide.text.link_words import Field, LinkWords, choose
@@ -226,16 +227,12 @@ class AdaptiveLinks:
 
     def _chances(self, words: LinkWords, links: Sequence[Link]) -> list[tuple[float, ...]]:
         """What the words of each link say; remembered, because links are ranked again and again."""
-        memo, keys = self._memo, [link[:5] for link in links]
-        new = {key: link for key, link in zip(keys, links, strict=True) if key not in memo}
-        if len(memo) + len(new) > _MEMO:
-            memo.clear()
-            new = dict(zip(keys, links, strict=True))
-        if new:
-            rows = words.rows(list(new.values()))
-            each = [machine.scores(rows) for machine in self.link_machines]
-            memo.update(zip(new, zip(*each, strict=True), strict=True))
-        return [memo[key] for key in keys]
+
+        def said(new: Sequence[Link]) -> list[tuple[float, ...]]:
+            rows = words.rows(new)
+            return list(zip(*(machine.scores(rows) for machine in self.link_machines), strict=True))
+
+        return remembered(self._memo, [link[:5] for link in links], links, said, _MEMO)
 
     @cached_property
     def _memo(self) -> dict[tuple[str | None, ...], tuple[float, ...]]:

@@ -23,6 +23,7 @@ from honeyguide.errors import ModelError
 from honeyguide.models import apprentice, critic, logistic, sound
 from honeyguide.models.evidence import FIRM, PRIOR, Evidence, Words, chance, logit, rows_of
 from honeyguide.models.evidence import said as meant
+from honeyguide.models.memo import remembered
 from honeyguide.models.svm import Linear
 from honeyguide.ranges import within
 from honeyguide.text.link_signs import Signs, fields_of, said, signs_of, worths
@@ -275,15 +276,8 @@ class Honeyguide:
 
     def _words_say(self, links: Sequence[Link]) -> list[Words]:
         """What only a new generation changes is remembered: links are ranked again and again."""
-        memo = self._memo
         keys = [(link.url, link.source) for link in links]
-        new = {key: link for key, link in zip(keys, links, strict=True) if key not in memo}
-        if len(memo) + len(new) > _MEMO:
-            memo.clear()
-            new = dict(zip(keys, links, strict=True))
-        if new:
-            memo.update(zip(new, self._said_by(list(new.values())), strict=True))
-        return [memo[key] for key in keys]
+        return remembered(self._memo, keys, links, self._said_by, _MEMO)
 
     def _said_by(self, links: Sequence[Link], signs: Sequence[Signs] | None = None) -> list[Words]:
         fields, count = fields_of(links), len(links)

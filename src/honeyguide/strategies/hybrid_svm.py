@@ -18,6 +18,7 @@ import numpy as np
 from honeyguide.errors import ConfigError
 from honeyguide.models.examples import settled
 from honeyguide.models.focus import standing
+from honeyguide.models.memo import remembered
 from honeyguide.models.svm import Linear, Rbf, learn
 from honeyguide.ranges import within
 from honeyguide.text.relevance import Relevance, relevance
@@ -157,13 +158,8 @@ class HybridSvm:
 
     def _local(self, links: Sequence[Link]) -> list[float]:
         """What the words of each link say; remembered, because links are ranked again and again."""
-        texts, memo = [self._context(link) for link in links], self._memo
-        if new := list(dict.fromkeys(text for text in texts if text not in memo)):
-            if len(memo) + len(new) > _MEMO:
-                memo.clear()
-                new = list(dict.fromkeys(texts))
-            memo.update(zip(new, self._read(new), strict=True))
-        return [memo[text] for text in texts]
+        texts = [self._context(link) for link in links]
+        return remembered(self._memo, texts, texts, self._read, _MEMO)
 
     def _read(self, texts: Sequence[str]) -> list[float]:
         if readers := self._readers():
