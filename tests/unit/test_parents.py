@@ -15,6 +15,7 @@ from honeyguide.crawl.explain import explain
 from honeyguide.crawl.given import Given
 from honeyguide.crawl.parents import BestParent, Parents, Places
 from honeyguide.crawl.ranking import rank
+from honeyguide.crawl.recalled import sources_of
 from honeyguide.crawl.ring import Ring
 from honeyguide.strategies.ontology_ann import OntologyAnn
 from honeyguide.types import (
@@ -655,6 +656,25 @@ def test_what_is_tried_again_after_a_stop_has_come_to_nothing_yet(tmp_path: Path
     stopped(tmp_path, web, ask, (2, 3))
     assert known == [-1.0, 0.0]
     assert rows(tmp_path)["http://a.test/busy"].failure is not None
+
+
+def test_after_a_stop_failures_count_as_they_did(tmp_path: Path) -> None:
+    """One will be tried again and says nothing yet, another came to nothing."""
+    web = of({"start": hub("gone", "busy", words="cell " * 90)})
+    web.answers["http://a.test/busy"] = (503, {"Retry-After": "900"}, "")
+    counted: list[int] = []
+    tallied: list[float] = []
+
+    def ask(ring: Ring) -> None:
+        counted.append(ring.ledger.visits)  # type: ignore[union-attr]
+        sources = sources_of(ring.store, ring.settings)
+        tallied.append(sources._tallies["link"].count)
+
+    stopped(tmp_path, web, ask, (3, 4), strategy="honeyguide")
+    failures = {url: row.final for url, row in rows(tmp_path).items() if row.failure is not None}
+    assert failures == {"http://a.test/busy": 0, "http://a.test/gone": 1}
+    assert counted == [0, 2], "start and gone"
+    assert tallied == [0, 1], "the seed is nobody's link"
 
 
 def test_after_a_stop_links_of_bad_pages_still_count_for_nothing(tmp_path: Path) -> None:

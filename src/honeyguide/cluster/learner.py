@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
 from honeyguide.cluster.messages import Said, Sow, Taught, ToShard
 from honeyguide.cluster.partition import shard_of
@@ -20,7 +19,7 @@ from honeyguide.crawl.teaching import Course
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import pack
 from honeyguide.store.store import Store
-from honeyguide.types import Failure, FailureKind, Url, Verdict, Visit
+from honeyguide.types import Url, Verdict, Visit
 from honeyguide.url import host
 
 _GRACE_S = 30.0
@@ -111,11 +110,7 @@ class Learner:
             if verdict is not None and row.ungated is not None:
                 verdict = verdict._replace(ungated=row.ungated)
             visit = row.followed(verdict)
-            if row.failure is not None:
-                kind = cast("FailureKind", row.failure)
-                failure = Failure(kind, row.detail, final=bool(row.final))
-                visit = visit._replace(failure=failure)
-            elif row.has_page:
+            if row.failure is None and row.has_page:
                 visit = visit._replace(page=self.lessons.page(row))
             yield visit
 

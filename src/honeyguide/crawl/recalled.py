@@ -65,8 +65,7 @@ def recall_links(
 ) -> None:
     """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
     newest = store.visits(since=max(0, store.counts().visits - _LINKED))
-    # What will be tried again has come to nothing yet.
-    rows = [row for row in newest if _asked(row) and (row.failure is None or row.final)]
+    rows = [row for row in newest if _asked(row)]
     for row in rows:
         standing.followed(_followed(row))
     # Only then: links on these pages are told what came of those beside them when they are met.
@@ -110,8 +109,7 @@ def sources_of(store: Store, settings: Settings) -> Sources:
     """What earlier runs got from links, sitemaps and searches."""
     sources = Sources(settings.crawl.seed)
     for row in store.visits(since=max(0, store.counts().visits - _FRESH)):
-        if row.failure is None:
-            sources.followed(_followed(row))
+        sources.followed(_followed(row))
     return sources
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple, cast, get_type_hints
 
 from honeyguide.store import sound
 from honeyguide.store.codec import unpack_reasons, unpack_topics, unpack_yields
 from honeyguide.store.database import Row
-from honeyguide.types import Copy, Link, Reason, Url, Verdict, Visit
+from honeyguide.types import Copy, Failure, FailureKind, Link, Reason, Url, Verdict, Visit
 
 
 class VisitRow(NamedTuple):
@@ -98,8 +98,17 @@ class VisitRow(NamedTuple):
     def followed(self, verdict: Verdict | None) -> Visit:
         """The visit as far as it tells what came of its link; the verdict may be another by now."""
         copy = None if self.copy_of is None else Copy(self.copy_of, bool(self.copy_exact))
+        failure = None
+        if self.failure is not None:
+            failure = Failure(cast("FailureKind", self.failure), self.detail, bool(self.final))
         return Visit(
-            self.link, self.at, score=self.score, verdict=verdict, copy=copy, moved=self.moved
+            self.link,
+            self.at,
+            score=self.score,
+            verdict=verdict,
+            copy=copy,
+            moved=self.moved,
+            failure=failure,
         )
 
     @property
