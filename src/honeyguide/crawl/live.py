@@ -10,7 +10,7 @@ from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.errors import ModelError
 from honeyguide.protocols import Strategy
-from honeyguide.several import topics_of
+from honeyguide.several import Several, topics_of
 from honeyguide.store.store import Store
 
 _LABELS = "Labels are kept, and the crawl learns from all of them anew"
@@ -24,18 +24,18 @@ def live(
     (strategy, its number, whether it is new, a warning.) A generation that cannot be read any
     more is replaced by the newest before it that can.
     """
-    wish = json.dumps([settings.crawl.strategy, _plain(made)], sort_keys=True, default=asdict)
+    name = settings.crawl.strategy
     warning = ""
-    if store.live() is not None and store.meta("strategy") == wish:
-        found, number, warning = readable(store, topics_of(made), settings.crawl.strategy)
+    if store.live() is not None and _wished(store.meta("strategy") or "", name, made):
+        found, number, warning = readable(store, topics_of(made), name)
         if found is not None:
             if number != store.live():
                 decide(store, number)
             return found, number, False, warning
     number = store.next_generation()
     with store.transaction():
-        store.save_generation(number, settings.crawl.strategy, made, "from topic.toml", now)
-        store.set_meta("strategy", wish)
+        store.save_generation(number, name, made, "from topic.toml", now)
+        store.set_meta("strategy", json.dumps([name, _wish(made)], sort_keys=True, default=asdict))
         store.set_meta("taught", "")
         store.set_meta("known", "")
     if warning:
@@ -74,6 +74,44 @@ def decide(store: Store, number: int) -> None:
         store.use_generation(number)
         store.set_meta("known", store.meta("taught") or store.meta("known") or "")
         store.set_meta("taught", "")
+
+
+def _wish(made: Strategy) -> dict[str, Any]:
+    """What the topic asks for, in plain words."""
+    if isinstance(made, Several):
+        return {"names": made.names, "parts": [_plain(part) for part in made.parts]}
+    return _plain(made)
+
+
+def _wished(stored: str, name: str, made: Strategy) -> bool:
+    """Whether the topic asked for the same when this was stored, perhaps by an older version."""
+    try:
+        before = json.loads(stored)
+    except ValueError:
+        return False
+    match before:
+        case [str(same), {"names": list(names), "parts": list(parts)}] if (
+            same == name and isinstance(made, Several) and names == list(made.names)
+        ):
+            pairs = zip(parts, made.parts, strict=False)
+            return len(parts) == len(names) and all(_same(wish, part) for wish, part in pairs)
+        case [str(same), dict(wish)] if same == name and not isinstance(made, Several):
+            return _same(wish, made)
+    return False
+
+
+def _same(wish: Any, made: Strategy) -> bool:
+    """A parameter that was not known then had what is its default now; one that is not known any
+    more has no say."""
+    if not isinstance(wish, dict):
+        return False
+    defaults = {f.name: f.default for f in fields(cast("Any", made))}
+    now = _plain(made)
+    spoken = json.loads(json.dumps(now, default=asdict))
+    return all(
+        wish[key] == spoken[key] if key in wish else value == defaults[key]
+        for key, value in now.items()
+    )
 
 
 def _plain(strategy: Strategy) -> dict[str, Any]:
