@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any, cast
 
@@ -22,20 +23,25 @@ def live(
     """The live generation, unless the topic changed since: then what was made is the next.
 
     (strategy, its number, whether it is new, a warning.) A generation that cannot be read any
-    more is replaced by the newest before it that can.
+    more is replaced by the newest before it that can, if the topic asked for the same then.
     """
     name = settings.crawl.strategy
+    wish, before = _told(name, made), store.meta("strategy") or ""
     warning = ""
-    if store.live() is not None and _wished(store.meta("strategy") or "", name, made):
-        found, number, warning = readable(store, topics_of(made), name)
+    if store.live() is not None and _wished(before, name, made):
+        found, number, warning = readable(
+            store, topics_of(made), name, lambda one: _wished(_told(name, one), name, made)
+        )
         if found is not None:
             if number != store.live():
                 decide(store, number)
+            if before != wish:
+                store.set_meta("strategy", wish)  # with what this version knows besides
             return found, number, False, warning
     number = store.next_generation()
     with store.transaction():
         store.save_generation(number, name, made, "from topic.toml", now)
-        store.set_meta("strategy", json.dumps([name, _wish(made)], sort_keys=True, default=asdict))
+        store.set_meta("strategy", wish)
         store.set_meta("taught", "")
         store.set_meta("known", "")
     if warning:
@@ -44,11 +50,14 @@ def live(
 
 
 def readable(
-    store: Store, topics: tuple[str, ...], strategy: str = ""
+    store: Store,
+    topics: tuple[str, ...],
+    strategy: str = "",
+    fits: Callable[[Strategy], bool] = lambda _: True,
 ) -> tuple[Strategy | None, int, str]:
     """The live generation, or the newest before it that can be read, is one of this strategy (or
-    the live one's own) and knows these topics; its number, and a warning if the live one is
-    damaged. None: there is none.
+    the live one's own), knows these topics and ``fits``; its number, and a warning if the live one
+    is damaged. None: there is none.
     """
     damaged, live = "", store.live()
     known = {generation.number: generation.name for generation in store.generations()}
@@ -61,7 +70,7 @@ def readable(
         except ModelError as error:
             damaged = damaged or f"generation {number} could not be read: {error}"
             continue
-        if topics_of(found) == topics:
+        if topics_of(found) == topics and (number == live or fits(found)):
             told = f"{damaged}; generation {number} decides. {_LABELS}" if damaged else ""
             return found, number, told
     return None, 0, damaged
@@ -76,18 +85,19 @@ def decide(store: Store, number: int) -> None:
         store.set_meta("taught", "")
 
 
-def _wish(made: Strategy) -> dict[str, Any]:
+def _told(name: str, made: Strategy) -> str:
     """What the topic asks for, in plain words."""
+    wish = _plain(made)
     if isinstance(made, Several):
-        return {"names": made.names, "parts": [_plain(part) for part in made.parts]}
-    return _plain(made)
+        wish = {"names": made.names, "parts": [_plain(part) for part in made.parts]}
+    return json.dumps([name, wish], sort_keys=True, default=asdict)
 
 
 def _wished(stored: str, name: str, made: Strategy) -> bool:
     """Whether the topic asked for the same when this was stored, perhaps by an older version."""
     try:
         before = json.loads(stored)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     match before:
         case [str(same), {"names": list(names), "parts": list(parts)}] if (
@@ -96,21 +106,22 @@ def _wished(stored: str, name: str, made: Strategy) -> bool:
             pairs = zip(parts, made.parts, strict=False)
             return len(parts) == len(names) and all(_same(wish, part) for wish, part in pairs)
         case [str(same), dict(wish)] if same == name and not isinstance(made, Several):
-            return _same(wish, made)
+            return "parts" not in wish and _same(wish, made)
     return False
 
 
 def _same(wish: Any, made: Strategy) -> bool:
     """A parameter that was not known then had what is its default now; one that is not known any
-    more has no say."""
-    if not isinstance(wish, dict):
+    more has no say, nor has what lessons fill."""
+    now = _plain(made)
+    if not (isinstance(wish, dict) and wish.keys() & now.keys()):
         return False
     defaults = {f.name: f.default for f in fields(cast("Any", made))}
-    now = _plain(made)
     spoken = json.loads(json.dumps(now, default=asdict))
     return all(
         wish[key] == spoken[key] if key in wish else value == defaults[key]
         for key, value in now.items()
+        if key not in made.habits.learned
     )
 
 
