@@ -22,3 +22,6 @@ def test_only_what_is_new_is_asked_for_and_never_too_much_is_kept() -> None:
     assert look("a", "dddd") == [1, 4], "a fourth: it begins anew, and knows all it is asked"
     assert (asked[-1], len(memo)) == (["a", "dddd"], 2)
     assert look() == []
+    before = dict(memo)
+    assert look("v", "w", "x", "y") == [1, 1, 1, 1]
+    assert memo == before, "too many at once: none is remembered"

@@ -19,6 +19,8 @@ def remembered(
 ) -> list[V]:
     """What ``make`` says of each thing, by its key; only of new ones it is asked. More than so many
     are never remembered: then it begins anew."""
+    if len(things) > most:
+        return list(make(list(things)))
     new = {key: thing for key, thing in zip(keys, things, strict=True) if key not in memo}
     if len(memo) + len(new) > most:
         memo.clear()
