@@ -306,6 +306,10 @@ def test_of_a_waiting_link_is_explained_what_its_score_says(tmp_path: Path) -> N
     assert told.waiting is not None
     assert told.reasons[0].weight == pytest.approx(told.waiting.queued, abs=0.01)
     assert told.reasons[0].what == f"where it stands is worth {told.waiting.queued:.2f}"
+    alone = "by the page that it was found on alone"
+    assert any(reason.what.startswith(alone) for reason in told.reasons), "more is not known here"
+    seen = explain(tmp_path, parse(tables), "http://a.test/start", 0.0)
+    assert not any(reason.what.startswith(alone) for reason in seen.reasons)
 
 
 def row_of(*names: str) -> Page:

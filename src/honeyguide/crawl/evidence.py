@@ -18,7 +18,7 @@ from honeyguide.types import Reason
 
 _QUOTED = re.compile(r"“([^”]{1,200})”|(\w{2,64})…")
 _STEM = re.compile(
-    r"(?:[a-z ]{1,20}: )?“(\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
+    r"(?:[^:“”]{1,60}: )?“(\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
 ).match
 """Words of a keyword are quoted with how often they stand there, and are no stems."""
 _RUN = re.compile(f"[{UNSPACED}]")

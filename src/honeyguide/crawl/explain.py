@@ -166,6 +166,9 @@ def _reasons(
         (link,) = Parents().told((link,))
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(worded(strategy.explain(link), around, settings.topic.spoken))
+    if untold and strategy.habits.parents == "all" and link.source is not None:
+        told = "by the page that it was found on alone: the crawl counts its other pages, too"
+        reasons.append(Reason(told, 0.0))
     source = store.visit(link.source) if link.source else []
     least = TRUST if strategy.habits.parents in ("all", "each") else link.parent
     if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < least:
