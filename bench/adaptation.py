@@ -42,7 +42,7 @@ SUBJECTS = (
 )
 """The first eight of bench/harvest.py, chosen before anything was measured."""
 EXAMPLES = (3, 10)
-CRAWLERS = {
+CRAWLERS: dict[str, tuple[str, ...]] = {
     "hybrid_svm": (
         "hybrid_svm:teacher=none",
         "hybrid_svm:teacher=automatic",
@@ -60,10 +60,20 @@ CRAWLERS = {
         "adaptive_links:teacher=both",
         "adaptive_links:teacher=none",
     ),
+    "user_utility": (
+        "user_utility:teacher=none,house=true",
+        "user_utility:teacher=automatic,house=true",
+        "user_utility:teacher=labels,house=true",
+        "user_utility:teacher=both,house=true",
+        "user_utility:teacher=both,house=true,neighbours=false",
+    ),
 }
 """The static one first, as its paper has it."""
-LONG = {"user_utility": ("user_utility:teacher=none", "user_utility:teacher=both")}
-"""Draws links blindly for its first 1,000 visits: these need crawls of twice that."""
+LONG: dict[str, tuple[str, ...]] = {
+    "user_utility": ("user_utility:teacher=none", "user_utility:teacher=both")
+}
+"""As its paper has it, it draws links blindly for its first 1,000 visits: these need crawls of
+twice that."""
 BLIND, LONG_VISITS = 1_000, 2_000
 KNOWN = ("Countries", "Geography.Countries")
 FEWEST = 30
@@ -119,11 +129,11 @@ def main() -> None:
     chosen = parser.parse_args()
     out = [HEAD.format(draws=chosen.draws)]
     if chosen.folder:
-        topics = [one for one in recorded(chosen.folder) if one[0].name in chosen.webs]
+        topics: Topics = [one for one in recorded(chosen.folder) if one[0].name in chosen.webs]
         if chosen.others:
             topics = others(chosen.folder, chosen.others)
         named = dict.fromkeys(one.partition(":")[0] for one in chosen.strategies)
-        crawlers = CRAWLERS | {name: () for name in named if name not in {*CRAWLERS, *LONG}}
+        crawlers = CRAWLERS | {name: () for name in named if name not in CRAWLERS}
         for examples in EXAMPLES:
             out += _tables(topics, crawlers, examples, chosen, f"{examples} examples")
         far = (
@@ -181,8 +191,9 @@ def _tables(
     for name, known in crawlers.items():
         asked = [one for one in chosen.strategies if one.startswith(f"{name}:")]
         variants = [one for one in known if one in asked or not chosen.strategies]
-        variants += [one for one in asked if one not in known]
-        if len(variants) < 2:
+        if not blind:
+            variants += [one for one in asked if one not in (*known, *LONG.get(name, ()))]
+        if len(variants) < 2 or not topics:
             continue
         trials = [
             Trial(web, topic, variant, draw, budget, examples=examples)

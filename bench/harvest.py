@@ -49,6 +49,8 @@ STRATEGIES = (
     "adaptive_links:teacher=automatic,once=true",
     "adaptive_links:teacher=both,neighbours=false",
     *(f"user_utility:teacher={who}" for who in ("none", "both")),
+    *(f"user_utility:teacher={who},house=true" for who in ("none", "automatic", "both")),
+    "user_utility:teacher=both,house=true,neighbours=false",
     "link_sorter",
     "topic_cnn:teacher=none",
     "ontology_weights:teacher=both",
@@ -58,6 +60,7 @@ STRATEGIES = (
     *REFERENCES,
 )
 """Strategies that learn, each static (``none``) and adaptive; see lab/variants.py."""
+_STATIC = ":teacher=none"
 NOTED = {
     SCHOOLS[0]: (0.23, 0.41, 0.66),
     SCHOOLS[1]: (0.13, 0.24, 0.66),
@@ -157,16 +160,16 @@ def _adapting(measured: Sequence[Result]) -> list[str]:
         "Difference to the same strategy with `teacher=none`, on the same topics and seeds; without 0 in",
         "its interval it is beyond chance. A static crawler learns nothing on the way, nor heeds what came of",
         "the links beside a link ([why that counts](../decisions/0021-links-beside-a-link.md)); `honeyguide`'s",
-        "does. `user_utility` draws links blindly for its first 1,000 visits, as its paper does: crawls this",
-        "short never come to what it learns ([longer ones](adaptation.md)).",
+        "does. Without `house=true`, `user_utility` draws links blindly for its first 1,000 visits, as its",
+        "paper does: crawls this short never come to what it learns ([longer ones](adaptation.md)).",
         "",
         "| strategy | area | area of the static one | difference |",
         "|---|---|---|---|",
     ]
     names = list(dict.fromkeys(row.strategy for row in measured))
-    for static in (name for name in names if "teacher=none" in name):
-        family, _, options = static.partition(":teacher=none")
-        rivals = [n for n in names if n != static and n.startswith(f"{family}:") and options in n]
+    statics = [name for name in names if _STATIC in name]
+    for static in statics:
+        rivals = [n for n in names if n not in statics and _static(n, statics) == static]
         some = [row for row in measured if row.strategy in (static, *rivals)]
         table = {line.strategy: line for line in lines(some, static)}
         out += [
@@ -175,6 +178,18 @@ def _adapting(measured: Sequence[Result]) -> list[str]:
             for name in rivals
         ]
     return [*out, ""]
+
+
+def _static(name: str, statics: Sequence[str]) -> str:
+    """The static one that has most in common with it, or none: its other options are its own."""
+    family, _, rest = name.partition(":")
+    options = set(rest.split(","))
+    found = ""
+    for one in statics:
+        same, _, needed = one.partition(_STATIC)
+        if same == family and set(filter(None, needed.split(","))) <= options:
+            found = max(found, one, key=len)
+    return found
 
 
 def _check(rows: Sequence[Result], draws: int) -> list[str]:

@@ -80,6 +80,7 @@ STRATEGIES: dict[str, tuple[str, dict[str, Any], float]] = {
     "honeyguide": ("honeyguide", {}, HOUSE),
     "user_utility": ("user_utility", {"warmup": 100}, OTHERS),
     "user_utility, share = 1": ("user_utility", {"warmup": 100, "share": 1.0}, OTHERS),
+    "user_utility, house": ("user_utility", {"house": True}, OTHERS),
 }
 
 

@@ -44,7 +44,7 @@ def example(number: int, by: str = "visit", *, good: bool | None = None) -> Exam
     good = chance.random() < 0.3 if good is None else good
     seen = page(number, good, chance)
     anchor = f"{'personal stories' if good else 'quarterly news'} {chance.choice('abcdefgh')}"
-    link = Link(seen.url, Url("http://e.org/"), anchor=anchor)
+    link = Link(seen.url, Url("http://e.org/"), anchor=anchor, depth=1)
     return Example(link, seen, float(good), "user" if by == "user" else "visit", 0.1 + number % 7)
 
 
@@ -228,7 +228,11 @@ def test_upsilon_tells_promising_links_by_their_words(confidence: str, learner: 
     said = np.array(crawler.rank(links()))
     assert ((said > 0) & (said <= 1)).all()
     assert said[::2].mean() > 1.3 * said[1::2].mean()
-    assert any("“stori”" in reason.what for reason in crawler.explain(links()[0]))
+    told, *words = crawler.explain(links()[0])
+    assert told.weight == said[0]
+    assert all(abs(word.weight) >= 0.005 for word in words), "less would read 0"
+    if learner == "ridge":  # stumps ask whether a bad word is missing, which no word can tell
+        assert "“stori”" in [word.what for word in words]
 
 
 def test_warm_up_is_uniform_and_ends() -> None:
@@ -260,6 +264,133 @@ def test_temperature_sharpens_and_haste_prefers_fast_hosts() -> None:
     seconds = [0.1 + n % 7 for n in range(2000, 2007)]
     assert ratio == pytest.approx(0.1 / np.array(seconds))
     assert any("host" in reason.what for reason in quick.explain(links()[0]))
+
+
+# Ours: the best first, beside what its pages are worth
+
+
+def test_the_house_serves_the_best_first_and_wants_all_pages() -> None:
+    made = UserUtility(house=True)
+    assert made.habits.order == "best"
+    assert (made.habits.parents, made.habits.beside) == ("all", True)
+    assert not UserUtility(house=True, neighbours=False).habits.beside
+    assert UserUtility.habits == UserUtility().habits == UserUtility(neighbours=False).habits
+    assert UserUtility().habits.parents == "first", "the paper's"
+    again = unpack(pack("it", made), lambda _: UserUtility)
+    assert again.habits == made.habits
+
+
+@pytest.mark.parametrize(
+    "drawn", [{"warmup": 20}, {"temperature": 2.0}, {"confidence": "global"}], ids=str
+)
+def test_what_only_chance_has_is_no_part_of_the_house(drawn: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=f"strategy.{next(iter(drawn))}: with house = true"):
+        UserUtility(house=True, **drawn)  # type: ignore[arg-type]
+
+
+def test_a_promise_comes_to_what_the_pages_are_worth() -> None:
+    rows = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)
+    target = np.array([0.6, 0.2] * 20)
+    made = promise(rows, target, np.ones(40), learner="ridge", confidence="binned")
+    assert made.usual == pytest.approx(0.4)
+    # Odds of 1:1 for the pages; the promise has 4:1, and 2:3 is usual: 6:1 together.
+    assert made.beside(np.array([0.5]), np.array([0.8]))[0] == pytest.approx(6 / 7)
+    assert made.beside(np.array([0.3]), np.array([0.4]))[0] == pytest.approx(0.3), "as usual"
+    ends = made.beside(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0]))
+    assert ((ends > 0) & (ends < 1)).all()
+    assert (np.argsort(ends) == [0, 1, 2, 3]).all() or (np.argsort(ends) == [0, 2, 1, 3]).all()
+
+
+def test_before_promises_the_house_goes_by_pages_and_then_by_both() -> None:
+    new = UserUtility(house=True, keywords=("personal stories",)).learn(LABELS[:6])
+    poor, fair = (links()[0]._replace(parent=p) for p in (0.1, 0.6))
+    assert new.learned.upsilon is None
+    assert new.rank([poor, fair]) == [0.1, 0.6], "keywords in the anchor have no say"
+    assert "0.60" in new.explain(fair)[0].what
+    crawler = UserUtility(house=True).learn([*LABELS, *VISITS])
+    for parent in (0.1, 0.6):
+        good, bad = (
+            np.array(crawler.rank([e._replace(parent=parent) for e in kind]))
+            for kind in (links()[::2], links()[1::2])
+        )
+        assert good.min() > bad.max(), "of equal pages the promising links"
+        assert good.min() > parent > bad.max()
+    same = [links()[0]._replace(parent=p) for p in (0.2, 0.5, 0.8)]
+    assert np.all(np.diff(crawler.rank(same)) > 0), "of equal words those of better pages"
+    one = links()[0]._replace(parent=0.6)
+    place, words, *each = crawler.explain(one)
+    assert place == ("where it stands is worth 0.60", 0.6)
+    assert words.what.startswith("its words promise 0.")
+    assert ", where links usually bring 0." in words.what
+    assert words.weight == crawler.rank([one])[0]
+    assert "“stori” in the anchor" in [reason.what for reason in each]
+    assert all(abs(reason.weight) >= 0.005 for reason in each)
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_beside_pages_only_links_on_pages_teach(moved: bool) -> None:
+    """Nor those that an example or a seed redirects to."""
+    bare = [
+        replace(e, link=Link(e.link.url, Url("http://old.org/") if moved else None, hops=moved))
+        for e in VISITS
+    ]
+    assert UserUtility(house=True).learn([*LABELS[:6], *bare]).learned.upsilon is None
+    assert UserUtility(warmup=0).learn([*LABELS[:6], *bare]).learned.upsilon is not None
+
+
+def test_the_house_prefers_fast_hosts_before_promises_too() -> None:
+    quick = UserUtility(house=True, haste=1.0)
+    for taught in (LABELS[:6], [*LABELS, *VISITS]):
+        made, plain = (one.learn(taught) for one in (quick, UserUtility(house=True)))
+        some = [link._replace(parent=0.6) for link in links(4)]
+        expected = [made._quick(link) for link in some]
+        assert len(set(expected)) > 1
+        assert np.array(made.rank(some)) / plain.rank(some) == pytest.approx(expected)
+
+
+def test_no_number_is_no_promise() -> None:
+    crawler = UserUtility(house=True).learn([*LABELS, *VISITS])
+    nothing = links()[0]._replace(parent=float("nan"))
+    assert crawler.rank([nothing]) == crawler.rank([nothing._replace(parent=0.0)])
+
+
+def test_what_was_learned_is_noted() -> None:
+    made = UserUtility(house=True).learn(LABELS[:6])
+    assert "nothing from the words of links yet" in made.note
+    assert "from 360" in made.learn([*LABELS, *VISITS]).note
+    assert "words of links" not in UserUtility().learn(LABELS).note, "drawn blindly"
+    one = UserUtility(features=1).learn(LABELS)
+    assert " on 1 phrase of 60 labelled pages" in one.note
+    blank = Page(Url("http://e.org/blank"), text="Nothing at all")
+    (reason,) = one.judge(blank).reasons
+    assert reason.what == "none of 1 phrase is on it"
+
+
+def test_the_house_reads_what_speaks_against_a_page() -> None:
+    plain, house = (UserUtility(house=h).learn(LABELS).learned.phi for h in (False, True))
+    against = UserUtility(against=True).learn(LABELS).learned.phi
+    assert plain is not None
+    assert house is not None
+    assert against is not None
+    assert house.features == against.features != plain.features
+
+
+def test_promises_are_made_once_a_generation(monkeypatch: pytest.MonkeyPatch) -> None:
+    crawler = UserUtility(house=True).learn([*LABELS, *VISITS])
+    first, asked = crawler.rank(links()), []
+    real = UserUtility._words
+    monkeypatch.setattr(UserUtility, "_words", lambda s, k: asked.append(k) or real(s, k))
+    assert crawler.rank(links()[::-1]) == first[::-1]
+    assert not asked
+    # Another place of the same link has words of its own.
+    other = links()[1]._replace(before="personal stories")
+    crawler.rank([other])
+    assert asked == [other]
+    asked.clear()
+    # Other labels, other promises.
+    turned = [replace(label, target=1 - label.target) for label in LABELS]
+    assert crawler.learn([*turned, *VISITS]).rank(links()) != first
+    assert asked
 
 
 # Growing
@@ -361,23 +492,30 @@ def test_what_was_learned_survives_saving(learner: str) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(st.tuples(st.text(max_size=60), st.text(max_size=20), st.floats(0, 1)), max_size=12)
+    st.lists(st.tuples(st.text(max_size=60), st.text(max_size=20), st.floats(0, 1)), max_size=30)
 )
 def test_whatever_the_web_says_it_is_borne(said: list[tuple[str, str, float]]) -> None:
     examples = [
         Example(
-            Link(Url(f"http://e.org/{n // 2}"), anchor=anchor, before=text, after=text),
+            Link(
+                Url(f"http://e.org/{n // 2}"),
+                Url("http://e.org/") if n % 5 else None,
+                anchor=anchor,
+                before=text,
+                after=text,
+            ),
             Page(Url(f"http://e.org/{n // 2}"), title=anchor, text=text, headings=(text,)),
             target,
             "user" if n % 3 else "visit",
         )
         for n, (text, anchor, target) in enumerate(said)
     ]
-    crawler = UserUtility(warmup=0, haste=1.0).learn(examples)
-    for e in examples:
-        assert 0 <= crawler.judge(e.page).score <= 1
-        assert 0 <= crawler.rank([e.link])[0] <= 1
-        assert crawler.explain(e.link)
+    for crawler in (UserUtility(warmup=0, haste=1.0), UserUtility(house=True, haste=1.0)):
+        crawler = crawler.learn(examples)
+        for e in examples:
+            assert 0 <= crawler.judge(e.page).score <= 1
+            assert 0 <= crawler.rank([e.link._replace(parent=e.target)])[0] <= 1
+            assert crawler.explain(e.link)
 
 
 def test_a_misspelt_learner_is_named() -> None:

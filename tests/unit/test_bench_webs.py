@@ -65,6 +65,27 @@ def test_starts_are_told_apart_in_the_table_and_the_picture(house: ModuleType) -
     assert table.count(" / ") == 5
 
 
+def test_every_adaptive_crawler_is_compared_with_its_own_static_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    harvest = import_module("harvest")
+    statics = [name for name in harvest.STRATEGIES if "teacher=none" in name]
+    paired = {
+        "hybrid_svm:teacher=both,neighbours=false": "hybrid_svm:teacher=none",
+        "user_utility:teacher=both": "user_utility:teacher=none",
+        "user_utility:teacher=both,house=true": "user_utility:teacher=none,house=true",
+        "user_utility:teacher=both,house=true,neighbours=false": (
+            "user_utility:teacher=none,house=true"
+        ),
+        "ontology_weights:teacher=both": "",
+        "breadth": "",
+    }
+    for name, static in paired.items():
+        assert name in harvest.STRATEGIES
+        assert harvest._static(name, statics) == static
+
+
 def test_parts_name_parameters_that_exist(house: ModuleType) -> None:
     from honeyguide import registry
     from honeyguide.config import build

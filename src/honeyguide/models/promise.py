@@ -18,12 +18,16 @@ from honeyguide.models.ridge import ridge
 
 _LEAST = 1e-6
 """No link is out of the question."""
+_CERTAIN = 0.001
+"""No chance counts as less, or as more than 1 less this: log-odds have no end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Promise:
     model: Linear | Stumps
     confidence: Confidence
+    usual: float = 0.5
+    """What links turned out to be worth on average."""
 
     def said(self, rows: Floats) -> Floats:
         """Υ of each row, 0..1."""
@@ -32,6 +36,13 @@ class Promise:
     def weigh(self, said: Floats, familiar: Floats) -> Floats:
         """q = Σ η·(1 - ψ)·Υ, divided by Σ η so that it lies in 0..1."""
         return np.asarray(np.maximum(said * self.confidence.of(said, familiar), _LEAST))
+
+    def beside(self, pages: Floats, said: Floats) -> Floats:
+        """What links are worth whose pages are worth so much (ours): what they promise more or less
+        than links usually do comes to that, in log-odds. Trust has no say: the ridge's penalty was
+        chosen by the same errors, and to doubt twice found less."""
+        odds = _odds(pages) + _odds(said) - _odds(np.array(self.usual))
+        return np.asarray(1 / (1 + np.exp(-odds)))
 
 
 def promise(
@@ -46,10 +57,16 @@ def promise(
     else:
         model = additive(rows, target)
         said = boosted_out_of_fold(rows, target, folds(target))
+    usual = float(target.mean())
     match confidence:
         case "global":
-            return Promise(model, pooled(target, said))
+            return Promise(model, pooled(target, said), usual)
         case "knn":
-            return Promise(model, nearest(target, said, familiar))
+            return Promise(model, nearest(target, said, familiar), usual)
         case _:
-            return Promise(model, binned(target, said, familiar))
+            return Promise(model, binned(target, said, familiar), usual)
+
+
+def _odds(chances: Floats) -> Floats:
+    held = np.clip(np.nan_to_num(chances), _CERTAIN, 1 - _CERTAIN)
+    return np.asarray(np.log(held / (1 - held)))

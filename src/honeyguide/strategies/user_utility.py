@@ -3,14 +3,16 @@
 Xu, Yoon & Tourassi, the user-oriented crawler with a two-tier utility learner. The first tier, Φ,
 learns a page's utility from pages that people rated; the second, Υ, learns from every visit to
 tell Φ before the page is fetched, by the words of its link. Links are drawn by chance, in
-proportion to Υ and to how far it can be trusted. What we decided where the paper is silent, and
-where we depart from it: docs/strategies/user_utility.md.
+proportion to Υ and to how far it can be trusted; with ``house``, the best goes first, and Υ comes
+to what the pages of a link are worth. What we decided where the paper is silent, and where we
+depart from it: docs/strategies/user_utility.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -18,7 +20,9 @@ from numpy.typing import NDArray
 
 from honeyguide.errors import ConfigError
 from honeyguide.models.fits import FITS, choose, folds
+from honeyguide.models.focus import standing
 from honeyguide.models.haste import Haste, haste
+from honeyguide.models.memo import remembered
 from honeyguide.models.promise import Promise, promise
 from honeyguide.models.regressors import Floats, Model, clipped, contributions
 from honeyguide.models.screening import admitted, admitted_fast, ranked, scorer, table, tally
@@ -26,14 +30,21 @@ from honeyguide.ranges import within
 from honeyguide.text.keywords import least_support, odds, vocabulary
 from honeyguide.text.relevance import relevance
 from honeyguide.text.scripts import address
-from honeyguide.text.snippets import lexicon, snippet, spelled
+from honeyguide.text.snippets import lexicon, quoted, snippet, spelled
 from honeyguide.text.zones import ZONES, Feature, Zoned, zoned, zones
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import fingerprint, host, path
 
 _EACH, _LABELS, _VISITS, _WORDS = 2, 1500, 3000, 1000
 """Least good and bad labels; most labels, visits and words of links that are learned from."""
-_REASONS = 6
+_FEWEST = 10
+"""Visits before Υ says anything."""
+_REASONS, _SHOWN = 6, 0.005
+"""Most reasons, and the least weight that is told: less would read 0."""
+_MEMO = 20_000
+"""Links whose promises are remembered."""
+_DRAWN = ("warmup", "temperature", "confidence")
+"""What only matters where links are drawn by chance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +72,8 @@ class Upsilon:
 
     words: tuple[str, ...]
     promise: Promise
+    links: int = 0
+    """Of how many links they are."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +94,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class UserUtility:
-    """Learn the user's utility from rated pages, and draw links by what they promise of it.
+    """Learn a page's utility from rated pages; draw links by it or, with ``house``, best first.
 
     Until pages were rated good and bad, the topic's keywords stand in for Φ.
     """
@@ -118,6 +131,12 @@ class UserUtility:
     link_learner: Literal["ridge", "additive"] = "ridge"
     prefixes: bool = False
     """Tell a word of the address from the same word in the anchor."""
+    house: bool = False
+    """Ours: the best link first, from the first page on. What its pages are worth counts, and what
+    it promises more or less than others; with ``prefixes`` and ``against``."""
+    neighbours: bool = True
+    """With ``house``: what came of the links beside a link counts with its pages, unless
+    ``learn.teacher`` is none (crawl/parents.py)."""
     learned: Learned = field(default_factory=Learned, compare=False)
 
     def __post_init__(self) -> None:
@@ -129,11 +148,25 @@ class UserUtility:
         within(self, "temperature blanks", 0, 100)
         within(self, "haste", 0, 10)
         within(self, "features", 1)
+        if self.house:  # the class's habits are those of its defaults
+            for one in fields(self):
+                if one.name in _DRAWN and getattr(self, one.name) != one.default:
+                    raise ConfigError(
+                        f"strategy.{one.name}: with house = true no link is drawn by chance; leave "
+                        "one of the two out"
+                    )
+            habits = self.habits._replace(order="best", parents="all", beside=self.neighbours)
+            object.__setattr__(self, "habits", habits)
 
     @property
     def note(self) -> str:
         """What the last lesson came to, in words."""
-        return self.learned.note
+        learned = self.learned
+        if learned.upsilon is not None:
+            return f"{learned.note}; what words of links promise, from {learned.upsilon.links}"
+        if learned.phi is None or learned.visits < self._blind:
+            return learned.note
+        return f"{learned.note}; nothing from the words of links yet"
 
     def judge(self, page: Page) -> Verdict:
         phi = self.learned.phi
@@ -145,31 +178,41 @@ class UserUtility:
             Reason(f"{ZONES[phi.features[f][0]]}: “{phi.features[f][2]}”", round(weight, 3))
             for f, weight in parts[:_REASONS]
         )
-        return Verdict(float(clipped(phi.model, row[None, :])[0]), reasons)
+        score = float(clipped(phi.model, row[None, :])[0])
+        nothing = Reason(f"none of {_phrases(len(phi.features))} is on it", score)
+        return Verdict(score, reasons or (nothing,))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        if self.learned.visits < self.warmup:
+        if self.learned.visits < self._blind:
             return [0.5] * len(links)
-        upsilon = self.learned.upsilon
-        if upsilon is None or not links:
-            return self._guess(links)
-        rows, familiar = spelled(upsilon.words, [self._words(link) for link in links])
-        q = upsilon.promise.weigh(upsilon.promise.said(rows), familiar) ** self.temperature
-        return [float(worth) * self._quick(link) for worth, link in zip(q, links, strict=True)]
+        if not links:
+            return []
+        worth = self._worth(self.learned.upsilon, links)
+        return [float(each) * self._quick(link) for each, link in zip(worth, links, strict=True)]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
         score = self.rank((link,))[0]
-        if self.learned.visits < self.warmup:
+        if self.learned.visits < self._blind:
             return (Reason(f"every link has the same chance for {self.warmup} pages", score),)
         upsilon = self.learned.upsilon
+        pages = standing(link) if self.house else f"found on a page with verdict {link.parent:.2f}"
         if upsilon is None:
-            return (Reason(f"found on a page with verdict {link.parent:.2f}; untrained", score),)
+            return (Reason(f"{pages}; its words say nothing yet", score),)
         rows, familiar = spelled(upsilon.words, [self._words(link)])
         said = upsilon.promise.said(rows)
-        trust = float(upsilon.promise.confidence.of(said, familiar)[0])
         parts = sorted(contributions(upsilon.promise.model, rows[0]), key=lambda p: -abs(p[1]))
-        reasons = [Reason(f"promises {said[0]:.2f}, trusted by {trust:.2f}", score)]
-        reasons += [Reason(f"“{upsilon.words[w]}”", round(n, 3)) for w, n in parts[:_REASONS]]
+        if self.house:
+            usual = f"links usually bring {upsilon.promise.usual:.2f}"
+            words = f"its words promise {said[0]:.2f}, where {usual}"
+            reasons = [Reason(pages, link.parent), Reason(words, score)]
+        else:
+            trust = float(upsilon.promise.confidence.of(said, familiar)[0])
+            reasons = [Reason(f"promises {said[0]:.2f}, trusted by {trust:.2f}", score)]
+        reasons += [
+            Reason(quoted(upsilon.words[word]), round(weight, 3))
+            for word, weight in parts[:_REASONS]
+            if abs(weight) >= _SHOWN
+        ]
         if self.haste:
             reasons.append(Reason("how soon its host answers", self._quick(link)))
         return tuple(reasons)
@@ -185,7 +228,7 @@ class UserUtility:
             phi, note = self._phi(labels)
             learned = Learned(phi, labels=mark, note=note)
         pairs = list({example.link.url: example for example in examples}.values())
-        if learned is self.learned and len(pairs) < self.warmup:
+        if learned is self.learned and len(pairs) < self._blind:
             # No new Φ, and links are drawn blindly: a new generation would say the same.
             return self
         learned = self._reread(learned, pairs[-_VISITS:], labels)
@@ -193,7 +236,7 @@ class UserUtility:
             learned,
             visits=len(pairs),
             hosts=haste((host(e.link.url), e.elapsed) for e in examples if self.haste),
-            upsilon=None if len(pairs) < self.warmup else self._upsilon(learned, pairs[-_VISITS:]),
+            upsilon=None if len(pairs) < self._blind else self._upsilon(learned, pairs[-_VISITS:]),
         )
         return replace(self, learned=learned)
 
@@ -219,7 +262,8 @@ class UserUtility:
         with_good, with_bad = (tally(found, side, len(features)) for side in (good, ~good))
         psi = odds(with_good, with_bad, int(good.sum()), int((~good).sum()))
         least = least_support(len(labels))
-        order = ranked(psi, with_good + with_bad, least, both=self.against)[: self.features]
+        order = ranked(psi, with_good + with_bad, least, both=self.against or self.house)
+        order = order[: self.features]
         rows = table(found, order)
         admit = admitted_fast if self.fast else admitted
         count = admit(scorer(rows, target, folds(target)), len(order))
@@ -230,7 +274,7 @@ class UserUtility:
         padded = np.vstack((rows[:, :count], np.zeros((blanks, count))))
         choice = choose(self.learners, padded, np.append(target, np.zeros(blanks)))
         kept = tuple(features[f] for f in order[:count])
-        note = f"{choice.name} on {count} phrases of {len(labels)} labelled pages"
+        note = f"{choice.name} on {_phrases(count)} of {len(labels)} labelled pages"
         return Phi(kept, choice.model, choice.name, choice.error), note
 
     def _reread(self, learned: Learned, pairs: list[Example], labels: list[Example]) -> Learned:
@@ -253,35 +297,75 @@ class UserUtility:
         return replace(learned, read=np.array(marks, np.uint64), utilities=utilities)
 
     def _upsilon(self, learned: Learned, pairs: Sequence[Example]) -> Upsilon | None:
-        target = learned.utilities.astype(np.float64)
-        if len(pairs) < 5 or float(np.ptp(target)) < 1e-6:
+        # Beside its pages only what stands on one can promise: what a person gave, or where that
+        # leads, has no words but its address.
+        kept = [n for n, pair in enumerate(pairs) if pair.link.depth or not self.house]
+        target = learned.utilities.astype(np.float64)[kept]
+        if len(kept) < _FEWEST or float(np.ptp(target)) < 1e-6:
             return None
-        snippets = [self._words(pair.link) for pair in pairs]
+        snippets = [self._words(pairs[n].link) for n in kept]
         words = lexicon(snippets, _WORDS)
         if not words:
             return None
         rows, familiar = spelled(words, snippets)
         learner, trust = self.link_learner, self.confidence
-        return Upsilon(words, promise(rows, target, familiar, learner=learner, confidence=trust))
+        made = promise(rows, target, familiar, learner=learner, confidence=trust)
+        return Upsilon(words, made, len(kept))
 
     def _evidence(self, page: Page) -> Verdict:
         if not self.keywords and not self.description:
             return Verdict(UNKNOWN, (Reason("nothing is known of the topic yet", UNKNOWN),))
         return relevance(self.keywords, self.description, self.language).judge(page)
 
+    def _worth(self, upsilon: Upsilon | None, links: Sequence[Link]) -> Sequence[float] | Floats:
+        if upsilon is None:
+            return self._guess(links)
+        promised = self._promised(upsilon, links)
+        if self.house:
+            pages = np.array([link.parent for link in links])
+            return upsilon.promise.beside(pages, promised[:, 0])
+        return np.asarray(upsilon.promise.weigh(promised[:, 0], promised[:, 1]) ** self.temperature)
+
     def _guess(self, links: Sequence[Link]) -> list[float]:
+        """Before Υ: by the pages of the links, and unless these are all known, by keywords."""
         parents = [min(1.0, max(0.0, link.parent)) for link in links]
-        if not self.keywords and not self.description:
+        if self.house or not (self.keywords or self.description):
             return parents
         texts = [f"{k.anchor} {k.before} {k.after} {address(path(k.url)[:300])}" for k in links]
         found = relevance(self.keywords, self.description, self.language).of_each(texts)
         return [1 - (1 - 0.7 * e) * (1 - 0.3 * p) for e, p in zip(found, parents, strict=True)]
 
+    @property
+    def _blind(self) -> int:
+        """Visits in which every link has the same chance."""
+        return 0 if self.house else self.warmup
+
+    def _promised(self, upsilon: Upsilon, links: Sequence[Link]) -> Floats:
+        """Υ of each link, and the share of its words that are known; remembered, because where the
+        best goes first, links are ranked again and again."""
+
+        def said(new: Sequence[Link]) -> list[tuple[float, float]]:
+            rows, familiar = spelled(upsilon.words, [self._words(link) for link in new])
+            promises = upsilon.promise.said(rows)
+            return list(zip(promises.tolist(), familiar.tolist(), strict=True))
+
+        keys = [link[:5] for link in links]
+        return np.array(remembered(self._memo, keys, links, said, _MEMO))
+
+    @cached_property
+    def _memo(self) -> dict[tuple[str | None, ...], tuple[float, float]]:
+        """By address, page, anchor, and what stands before and after."""
+        return {}
+
     def _words(self, link: Link) -> tuple[str, ...]:
-        return snippet(link, self.language, prefixes=self.prefixes)
+        return snippet(link, self.language, prefixes=self.prefixes or self.house)
 
     def _quick(self, link: Link) -> float:
         return self.learned.hosts.of(host(link.url)) ** self.haste if self.haste else 1.0
+
+
+def _phrases(count: int) -> str:
+    return "1 phrase" if count == 1 else f"{count} phrases"
 
 
 def _labels(examples: Sequence[Example]) -> list[Example]:

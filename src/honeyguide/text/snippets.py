@@ -16,6 +16,8 @@ from honeyguide.types import Link
 _SHOWN = 300
 """Characters of each part: addresses may be endless."""
 _SCHEMES = frozenset(("http", "https", "www"))
+_WHERE = {"url:": "in the address", "anchor:": "in the anchor", "near:": "around it"}
+"""Prefixes, and what they mean."""
 
 
 def snippet(link: Link, language: str = "en", *, prefixes: bool = False) -> tuple[str, ...]:
@@ -26,18 +28,21 @@ def snippet(link: Link, language: str = "en", *, prefixes: bool = False) -> tupl
     tongue = language_of(language)
     stems, stops = tongue.stems, tongue.stops
     around = f"{link.before[-_SHOWN:]} {link.after[:_SHOWN]}"
-    parts = (
-        ("url:", address(link.url[:_SHOWN])),
-        ("anchor:", link.anchor[:_SHOWN]),
-        ("near:", around),
-    )
+    parts = (address(link.url[:_SHOWN]), link.anchor[:_SHOWN], around)
     found: dict[str, None] = {}
-    for name, text in parts:
+    for name, text in zip(_WHERE, parts, strict=True):
         start = name if prefixes else ""
         for word in tongue.words(text):
             if word not in stops and word not in _SCHEMES and len(word) <= LONGEST:
                 found[start + stems[word]] = None
     return tuple(found)
+
+
+def quoted(word: str) -> str:
+    """A word of a snippet for people, who know no prefixes."""
+    start, colon, stem = word.partition(":")
+    where = _WHERE.get(start + colon)
+    return f"“{stem}” {where}" if where else f"“{word}”"
 
 
 def lexicon(snippets: Iterable[Sequence[str]], most: int) -> tuple[str, ...]:
