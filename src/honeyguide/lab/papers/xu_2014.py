@@ -33,7 +33,8 @@ examples, at most a third of a topic (halved: 20 and 130), instead of 133 and 87
 blindly for the first 30 visits and not for 1,000; no search engine, so the pool grows by links
 alone, from 10 seeds. The rival is run as the paper did it again, reading addresses only, and as
 its authors published it. It learns every 100 pages. Its critic, which the paper does not
-describe, is a linear support vector machine on the same rated pages.
+describe, is a linear support vector machine on the same rated pages. *house* is ours: the same
+two learners, and the best link first.
 """
 SCHOOLS = (
     "Science.Biology.Health_and_medicine",
@@ -50,6 +51,7 @@ _PUBLISHED: dict[str, Any] = {"alone": True, "believes": 0, "neighbours": False}
 people alone teach."""
 CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     _OURS: ("user_utility", {}),
+    f"{_OURS}, house": ("user_utility", {"house": True}),
     "adaptive_links, url": ("adaptive_links", {"fields": ["url"], **_PUBLISHED}),
     "adaptive_links": ("adaptive_links", _PUBLISHED),
 }
@@ -119,8 +121,8 @@ def _halved(known: Given) -> tuple[Any, ...]:
 
 def _crawled(job: Job, known: Given, name: str) -> list[Fetched]:
     strategy, parameters = CRAWLERS[name]
-    if strategy == "user_utility":
-        parameters = {"warmup": job.warmup, **parameters}
+    if name == _OURS:
+        parameters = {"warmup": job.warmup}
     word = job.topic.rpartition(".")[2].replace("_", " ").replace("-", " ").lower()
     chosen = settings(
         strategy,
