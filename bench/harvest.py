@@ -52,7 +52,7 @@ STRATEGIES = (
     *(f"user_utility:teacher={who},house=true" for who in ("none", "automatic", "both")),
     "user_utility:teacher=both,house=true,neighbours=false",
     "link_sorter",
-    "topic_cnn:teacher=none",
+    *(f"topic_cnn:teacher={who}" for who in ("none", "both")),
     "ontology_weights:teacher=both",
     *(f"ontology_ann:teacher={who},house=true" for who in ("none", "automatic", "both")),
     "ontology_ann:teacher=both,house=true,neighbours=false",

@@ -17,7 +17,7 @@ from honeyguide.strategies.topic_cnn import TopicCnn
 from honeyguide.text.segments import Reading
 from honeyguide.training.corpus import Corpus
 from honeyguide.training.kinds import Kind, Ways, train
-from honeyguide.types import UNKNOWN, Example, Link, Page, Url, Verdict
+from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Url, Verdict
 from tests.unit.labelled import WORDS, rows, text
 
 HOME = Url("http://e.org/")
@@ -193,6 +193,19 @@ def test_without_a_model_it_learns_from_labels() -> None:
     assert again.judge(page("birds")) == taught.judge(page("birds"))
     assert again.rank(links) == taught.rank(links)
     assert fresh.learn(lessons(12)).rank(links) == taught.rank(links), "the same, the same"
+
+
+def test_who_learns_goes_by_all_pages_of_a_link_and_those_beside_it(model: Path) -> None:
+    fresh = TopicCnn()
+    assert (fresh.habits.parents, fresh.habits.beside) == ("all", True)
+    apart = TopicCnn(neighbours=False)
+    assert apart.habits == fresh.habits._replace(beside=False)
+    assert unpack(pack("it", apart), lambda _: TopicCnn).habits == apart.habits
+    one = Link(HOME, HOME, parent=0.3)
+    assert fresh.explain(one)[0] == ("where it stands is worth 0.30", 0.3)
+    given = TopicCnn(model=str(model), categories=("birds",), neighbours=False)
+    assert given.habits == Habits(), "a model has learned, and goes by the page"
+    assert given.explain(one)[0].what == "on a page with verdict 0.30"
 
 
 def test_a_damaged_network_of_a_stranger_is_refused() -> None:

@@ -23,6 +23,7 @@ from honeyguide.errors import ConfigError, ModelError
 from honeyguide.models import categories as folder
 from honeyguide.models.categories import Categories
 from honeyguide.models.examples import chosen
+from honeyguide.models.focus import standing
 from honeyguide.models.pupil import Pupil, taught
 from honeyguide.ranges import within
 from honeyguide.text.relevance import Relevance, relevance
@@ -44,7 +45,9 @@ _BAD, _GOOD = "not relevant", "relevant"
 class TopicCnn:
     """Judge pages by the categories of a trained model, links by their words and their page."""
 
-    habits: ClassVar[Habits] = Habits(learns=True, grows=True, learned=("checksum",))
+    habits: ClassVar[Habits] = Habits(
+        learns=True, grows=True, parents="all", beside=True, learned=("checksum",)
+    )
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -71,6 +74,9 @@ class TopicCnn:
     most: int = 1_000
     """Without a model: pages that it is trained with."""
     epochs: int = 20
+    neighbours: bool = True
+    """Without a model: what came of the links beside a link counts with its pages, unless
+    ``learn.teacher`` is none (ours; crawl/parents.py)."""
     seed: int = 1
     checksum: str = ""
     """Found out, not set: which model it is. A generation refers to it and has no copy."""
@@ -87,6 +93,8 @@ class TopicCnn:
         if self.model:
             # It has learned: nobody need hear examples, in a process of their own.
             object.__setattr__(self, "habits", Habits())
+        elif not self.neighbours:  # the class's habits are those of its defaults
+            object.__setattr__(self, "habits", self.habits._replace(beside=False))
         if self.pupil is not None and self.pupil.categories != (_BAD, _GOOD):
             raise ModelError("a saved generation is damaged: its network knows other categories")
         if self.pupil is not None:
@@ -122,7 +130,7 @@ class TopicCnn:
     def explain(self, link: Link) -> tuple[Reason, ...]:
         if link.source is None:
             return (Reason("a seed", 1.0),)
-        on = f"on a page with verdict {link.parent:.2f}"
+        on = f"on a page with verdict {link.parent:.2f}" if self.model else standing(link)
         words = float(self._local((link,))[0])
         if words != words:  # nobody can tell
             return (Reason(on, link.parent),)
