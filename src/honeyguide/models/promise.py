@@ -13,13 +13,12 @@ import numpy as np
 from honeyguide.models.boosting import boosted_out_of_fold
 from honeyguide.models.confidence import Confidence, binned, nearest, pooled
 from honeyguide.models.fits import additive, folds
+from honeyguide.models.odds import all_log_odds
 from honeyguide.models.regressors import Floats, Linear, Stumps, clipped
 from honeyguide.models.ridge import ridge
 
 _LEAST = 1e-6
 """No link is out of the question."""
-_CERTAIN = 0.001
-"""No chance counts as less, or as more than 1 less this: log-odds have no end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +40,7 @@ class Promise:
         """What links are worth whose pages are worth so much (ours): what they promise more or less
         than links usually do comes to that, in log-odds. Trust has no say: the ridge's penalty was
         chosen by the same errors, and to doubt twice found less."""
-        odds = _odds(pages) + _odds(said) - _odds(np.array(self.usual))
+        odds = all_log_odds(pages) + all_log_odds(said) - all_log_odds(np.array(self.usual))
         return np.asarray(1 / (1 + np.exp(-odds)))
 
 
@@ -65,8 +64,3 @@ def promise(
             return Promise(model, nearest(target, said, familiar), usual)
         case _:
             return Promise(model, binned(target, said, familiar), usual)
-
-
-def _odds(chances: Floats) -> Floats:
-    held = np.clip(np.nan_to_num(chances), _CERTAIN, 1 - _CERTAIN)
-    return np.asarray(np.log(held / (1 - held)))

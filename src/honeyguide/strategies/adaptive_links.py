@@ -23,6 +23,7 @@ from honeyguide.models import logistic
 from honeyguide.models.examples import settled
 from honeyguide.models.focus import standing
 from honeyguide.models.memo import remembered
+from honeyguide.models.odds import log_odds
 from honeyguide.models.svm import Linear, Rbf, learn, tried
 from honeyguide.ranges import within
 from honeyguide.text.link_words import Field, LinkWords, choose
@@ -37,8 +38,6 @@ _FAR = ("at once", "in two steps", "in three steps")
 _NOWHERE = _LEVELS
 _UNSURE = 0.2, 0.8
 """What came of a link is not learned from where a taught critic's verdict lies between these."""
-_CERTAIN = 0.001
-"""No chance counts as less, or as more than 1 less this: log-odds have no end."""
 _MOST = 100.0
 """Words never count more often than this beside pages: log-odds would be no numbers."""
 _MEMO = 20_000
@@ -150,7 +149,7 @@ class AdaptiveLinks:
         shares = self.link_machines[best].weights[places]
         if self.alone:
             return said, *self.link_words.telling(places, shares)
-        pages = Reason(standing(link), round(_odds(link.parent), 4))
+        pages = Reason(standing(link), round(log_odds(link.parent), 4))
         return said, pages, *self.link_words.telling(places, self.words_count * shares)
 
     def learn(self, examples: Sequence[Example]) -> Self:
@@ -256,7 +255,7 @@ class AdaptiveLinks:
         """A chance of one half, of words that say nothing, leaves what the pages are worth."""
         if self.alone:
             return chance
-        return 1 / (1 + math.exp(-(_odds(parent) + self.words_count * _odds(chance))))
+        return 1 / (1 + math.exp(-(log_odds(parent) + self.words_count * log_odds(chance))))
 
 
 def _clear(example: Example, level: Mapping[Url, int]) -> bool:
@@ -273,12 +272,7 @@ def _worth(outside: Floats, links: Sequence[Link], good: NDArray[np.bool_]) -> f
         np.column_stack([outside, np.ones(len(links))]),
         good.astype(np.float64),
         weights=np.ones(len(links)),
-        offsets=np.array([_odds(link.parent) for link in links]),
+        offsets=np.array([log_odds(link.parent) for link in links]),
         penalties=np.array([1.0, 0.0]),
     )
     return min(max(0.0, float(found[0])), _MOST)
-
-
-def _odds(chance: float) -> float:
-    chance = min(max(chance, _CERTAIN), 1 - _CERTAIN)
-    return math.log(chance / (1 - chance))

@@ -179,8 +179,9 @@ class UserUtility:
             for f, weight in parts[:_REASONS]
         )
         score = float(clipped(phi.model, row[None, :])[0])
-        nothing = Reason(f"none of {_phrases(len(phi.features))} is on it", score)
-        return Verdict(score, reasons or (nothing,))
+        if not reasons:
+            reasons = (Reason(f"none of {_phrases(len(phi.features))} is on it", score),)
+        return Verdict(score, reasons)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         if self.learned.visits < self._blind:
