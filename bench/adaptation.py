@@ -23,7 +23,7 @@ import webs
 from harvest import SCHOOLS
 
 from honeyguide.lab.compare import Result, Trial, WebSpec, compare
-from honeyguide.lab.references import REFERENCES
+from honeyguide.lab.oracles import REFERENCES
 from honeyguide.lab.report import report, rule
 from honeyguide.lab.statistics import bootstrap, paired
 from honeyguide.lab.trials import opened

@@ -37,7 +37,7 @@ Made by `python bench/asking.py FOLDER` (`make bench-asking FOLDER=…`); the we
 [harvest](harvest.md).
 
 A person who knows the truth is asked about one visited page after every five, 50 times at most:
-`chosen` as `honeyguide ask` chooses (`src/honeyguide/learning/asking.py`), or at `random` from the
+`chosen` as `honeyguide ask` chooses (`src/honeyguide/learning/active_learning.py`), or at `random` from the
 same pages: equally often, so the difference is in which pages the labels are about. `none` gives no
 labels at all. Everything else is as in [harvest](harvest.md): 10 good examples and up to 20 bad ones
 to begin with, a budget of as many visits as there are relevant pages (webkb: 200).

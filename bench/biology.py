@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from honeyguide.lab.papers import study
-from honeyguide.lab.papers.figures import by_topic
+from honeyguide.lab.papers.arithmetic import by_topic
 from honeyguide.lab.papers.zheng_2008 import Topic, average, crawls
 from honeyguide.lab.statistics import bootstrap, paired
 from honeyguide.lab.trials import WebSpec

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from honeyguide.text.tongue import Ear, Tongue
-from honeyguide.text.tongue_guess import PRIOR, Guess, _directory
+from honeyguide.text.language_detection import Ear, Tongue
+from honeyguide.text.language_prediction import PRIOR, Guess, _directory
 from honeyguide.types import Link, Page, Url
 
 VISITS = 400

@@ -20,7 +20,7 @@ from pathlib import Path
 import webs
 
 from honeyguide.lab.compare import Result, Trial, compare
-from honeyguide.lab.references import REFERENCES
+from honeyguide.lab.oracles import REFERENCES
 from honeyguide.lab.report import Report, lines, report, rule, write
 
 ROOT = Path(__file__).parents[1]

@@ -22,10 +22,10 @@ import webs
 from honeyguide import registry
 from honeyguide.lab.chart import svg
 from honeyguide.lab.compare import Result, Start, Trial, WebSpec, compare
-from honeyguide.lab.references import REFERENCES
+from honeyguide.lab.oracles import REFERENCES
 from honeyguide.lab.report import Report, overall, report, rule
 from honeyguide.lab.variants import variant
-from honeyguide.models.evidence import LEFT_OUT
+from honeyguide.models.link_features import LEFT_OUT
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "honeyguide.md"

@@ -24,9 +24,9 @@ from tests.browser.looking import visitors, watched
 from tests.browser.served import studio
 
 from honeyguide.crawl.create import create
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.simulate import crawl
 from honeyguide.store.store import Store
 

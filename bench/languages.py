@@ -28,8 +28,8 @@ from pathlib import Path
 import foretell
 
 from honeyguide.parse.read import read
-from honeyguide.text.tongue import Ear
-from honeyguide.text.tongue_names import COMMON, primary
+from honeyguide.text.language_detection import Ear
+from honeyguide.text.language_priors import COMMON, primary
 from honeyguide.types import Link, Page, Response, Url
 
 DJANGO = "django==5.2.*"

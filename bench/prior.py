@@ -6,7 +6,7 @@ Crawls the embedded web with the strategy as it is, choosing links in proportion
 that poor ones are tried as well, and fits a logistic regression of the truth about each followed link
 on what was known of it before. Prints the coefficients. ``--made`` does the same for some made webs,
 says how well each web's links are told apart by the others' priors, and how each coefficient differs from
-topic to topic: the inverse of its variance is how hard it is to move (models/evidence.py).
+topic to topic: the inverse of its variance is how hard it is to move (models/link_features.py).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ import numpy as np
 import webs
 
 from honeyguide.config import Settings
-from honeyguide.lab.draws import Drawn, drawn, examples_of, settings_of
 from honeyguide.lab.simulate import crawl
+from honeyguide.lab.topic_sampling import Drawn, drawn, examples_of, settings_of
 from honeyguide.lab.trials import Trial, WebSpec, opened
 from honeyguide.lab.web import without_scheme
 from honeyguide.models import logistic
-from honeyguide.models.evidence import Evidence
+from honeyguide.models.link_features import Evidence
 from honeyguide.store.store import Store
 from honeyguide.strategies.honeyguide import Honeyguide
 

@@ -23,9 +23,9 @@ from time import process_time
 from typing import Any, NamedTuple
 
 from honeyguide.config import Settings, parse
-from honeyguide.crawl.chosen import strategy_of
-from honeyguide.crawl.ledger import Ledger
-from honeyguide.crawl.parents import BestParent, Parents, Places
+from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.crawl.link_history import Ledger
+from honeyguide.crawl.parent_pages import BestParent, Parents, Places
 from honeyguide.crawl.ranking import Telling, revise
 from honeyguide.crawl.ranking import rank as rank_links
 from honeyguide.errors import ParseError
@@ -33,7 +33,7 @@ from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make
 from honeyguide.lab.demo_web import demo_files, topics
 from honeyguide.lab.papers.zheng_2008 import DEMO_ONTOLOGY
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.trials import WebSpec, opened
 from honeyguide.lab.web import without_scheme
 from honeyguide.models.categories import save
@@ -42,7 +42,7 @@ from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.text.segments import Reading
 from honeyguide.training.corpus import Corpus
-from honeyguide.training.kinds import Ways, kinds_of, train
+from honeyguide.training.model_types import Ways, kinds_of, train
 from honeyguide.types import (
     Candidate,
     Example,

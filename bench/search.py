@@ -20,14 +20,14 @@ from statistics import fmean, median
 
 import webs
 
-from honeyguide.crawl.searched import Asked, overview
+from honeyguide.crawl.search_report import Asked, overview
 from honeyguide.lab.compare import Result, Trial, compare
-from honeyguide.lab.draws import drawn, examples_of, settings_of
 from honeyguide.lab.engine import LabEngine
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
 from honeyguide.lab.simulate import crawl
 from honeyguide.lab.statistics import Estimate, bootstrap
+from honeyguide.lab.topic_sampling import drawn, examples_of, settings_of
 from honeyguide.lab.trials import Start, indexed, opened
 
 ROOT = Path(__file__).parents[1]

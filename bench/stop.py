@@ -22,9 +22,9 @@ import webs
 from honeyguide import registry
 from honeyguide.errors import ParseError
 from honeyguide.lab.chart import svg
-from honeyguide.lab.draws import drawn, examples_of, settings_of
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.simulate import crawl
+from honeyguide.lab.topic_sampling import drawn, examples_of, settings_of
 from honeyguide.lab.trials import Trial, opened
 from honeyguide.lab.web import without_scheme
 from honeyguide.parse.read import read

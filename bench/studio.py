@@ -27,8 +27,8 @@ from honeyguide.store.store import Store
 from honeyguide.studio.app import build
 from honeyguide.studio.auth import Gate
 from honeyguide.studio.indexing import Indexer
-from honeyguide.studio.kept import Kept
 from honeyguide.studio.runs import Runs
+from honeyguide.studio.shared_state import Kept
 from honeyguide.types import Failure, Label, Link, Page, Reason, Response, Url, Verdict, Visit
 
 RESULT = Path(__file__).parent / "results" / "studio.json"

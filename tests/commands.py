@@ -25,7 +25,7 @@ def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     """Run ``honeyguide WORDS…`` as its script would."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr("honeyguide.cli.words.shutil.which", lambda name: f"/bin/{name}")
+    monkeypatch.setattr("honeyguide.cli.formatting.shutil.which", lambda name: f"/bin/{name}")
 
     def tell(*words: object) -> Said:
         monkeypatch.setattr(sys, "argv", ["honeyguide", *map(str, words)])

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from honeyguide.crawl.keys import Key, tables
+from honeyguide.crawl.settings_reference import Key, tables
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "settings.md"

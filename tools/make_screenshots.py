@@ -21,8 +21,8 @@ from tests.site.server import Site
 
 from honeyguide.lab.demo_web import load
 from honeyguide.lab.engine import ADDRESS, engine_over
+from honeyguide.lab.responses import Serving
 from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.serving import Serving
 
 FOLDER = Path(__file__).parents[1] / "docs" / "how-to" / "studio"
 TOPIC, WATCHED = "full-text-search", "bees"

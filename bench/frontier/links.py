@@ -12,11 +12,11 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
-from honeyguide.lab.made.dice import Dice
-from honeyguide.lab.made.ground import Ground
 from honeyguide.lab.made.links import Roads
-from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.parameters import MadePlan
+from honeyguide.lab.made.seeded_random import Dice
 from honeyguide.lab.made.text import books
+from honeyguide.lab.made.topology import Ground
 from honeyguide.types import Candidate, Link, Url
 
 TAGS = ("nav/ul/li", "main/article/p", "div#content/div.text/p", "aside/ul.related/li")

@@ -26,7 +26,7 @@ import numpy
 import report
 from stage import COMMIT, EVERY, POPS, ROUNDS, Stage
 
-from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.parameters import MadePlan
 
 ROOT = Path(__file__).parents[2]
 RESULT = ROOT / "bench" / "results" / "frontier.json"

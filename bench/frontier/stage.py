@@ -17,7 +17,7 @@ from links import A_PAGE, pages
 from honeyguide.config import Settings
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make
-from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.parameters import MadePlan
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Candidate, Link

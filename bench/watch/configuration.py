@@ -24,10 +24,10 @@ from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.hosts import Politeness
 from honeyguide.types import Response, Url
 from honeyguide.url import origin
-from honeyguide.watch.visit.control import Comparers, Fetchers, InPlace, affordable
-from honeyguide.watch.visit.courtesy import Courtesy
+from honeyguide.watch.visit.concurrency import Comparers, Fetchers, InPlace, affordable
 from honeyguide.watch.visit.flow import Due, Flow
-from honeyguide.watch.visit.threads import Steps, one_thread, three_stages, two_stages
+from honeyguide.watch.visit.mtccdw import Steps, one_thread, three_stages, two_stages
+from honeyguide.watch.visit.politeness import Courtesy
 
 
 def threads(

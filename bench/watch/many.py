@@ -22,12 +22,12 @@ from typing import Any
 
 from honeyguide.config import Settings, parse
 from honeyguide.crawl import topics
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 from honeyguide.url import canonical
 from honeyguide.watch.build import opened
-from honeyguide.watch.round import Watch
+from honeyguide.watch.watcher import Watch
 
 RESULT = Path(__file__).parents[1] / "results" / "watch-many.json"
 

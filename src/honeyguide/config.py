@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 from honeyguide import toml
+from honeyguide.config_checks import check
 from honeyguide.errors import ConfigError
-from honeyguide.sane import check
+from honeyguide.from_dict import build as build
 from honeyguide.search_settings import SearchSettings as SearchSettings
-from honeyguide.strict import build as build
 from honeyguide.watch_settings import NotifySettings as NotifySettings
 from honeyguide.watch_settings import WatchSettings as WatchSettings
 

@@ -279,7 +279,7 @@ class Habits(NamedTuple):
     parents: Literal["first", "best", "all", "each"] = "first"
     """A link's ``parent``, while it is ranked: the verdict of the page that it was found on, of the
     best page that it stands on, or what all of these are worth together. Or it is ranked as it
-    stands on each of them, words and all, and the best counts (crawl/parents.py)."""
+    stands on each of them, words and all, and the best counts (crawl/parent_pages.py)."""
     beside: bool = False
     """With ``parents`` all or each: what came of the links beside it counts, too, unless
     ``learn.teacher`` is none."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.crawl import glimpse
+from honeyguide.crawl import live_status as glimpse
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH
 

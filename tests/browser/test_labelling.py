@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from honeyguide.lab.responses import Serving
 from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.serving import Serving
 from honeyguide.lab.web import RecordedWeb
 from honeyguide.store.store import Store
 from tests.browser.keyboard import label

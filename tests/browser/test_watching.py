@@ -14,7 +14,7 @@ from honeyguide.crawl.create import create
 from honeyguide.store.lock import Lock
 from honeyguide.store.store import Store
 from honeyguide.types import Url
-from honeyguide.watch.tally import RUNNING
+from honeyguide.watch.progress import RUNNING
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH, searching
 from tests.end_to_end.crawling import honeyguide

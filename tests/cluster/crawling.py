@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from honeyguide.cluster.away import ends
+from honeyguide.cluster.remote_state import ends
 from honeyguide.cluster.vault import vault
 from honeyguide.cluster.vault.entry import unpack
 from honeyguide.cluster.vault.log import number_of

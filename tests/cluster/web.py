@@ -71,9 +71,9 @@ class Small:
 
 class Made:
     def __init__(self, plan: str) -> None:
-        from honeyguide.lab.made.plan import plan_of
+        from honeyguide.lab.made.parameters import plan_of
         from honeyguide.lab.made.web import MadeWeb
-        from honeyguide.lab.serving import Desk
+        from honeyguide.lab.responses import Desk
 
         web = MadeWeb(plan_of(plan))
         self._desk = Desk(web)

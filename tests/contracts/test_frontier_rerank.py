@@ -7,8 +7,8 @@ from heapq import heapify
 
 import pytest
 
-from honeyguide.frontier.choice import first
 from honeyguide.frontier.frontier import LinkFrontier
+from honeyguide.frontier.host_heap import first
 from honeyguide.frontier.memory import MemoryLog
 from honeyguide.frontier.order import Best
 from honeyguide.types import Link, Url

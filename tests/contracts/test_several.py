@@ -6,9 +6,9 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.multi_topic import Several
 from honeyguide.protocols import Strategy
-from honeyguide.several import Several
 from tests.contracts.test_strategies import (
     TOPIC,
     test_explains_what_it_ranks,

@@ -10,7 +10,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import pack, unpack
 from honeyguide.types import Example, Habits, Link, Page, Reason, Url

@@ -8,7 +8,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Link, Page, Url
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cli.words import COMMANDS
+from honeyguide.cli.formatting import COMMANDS
 from tests.commands import Told
 from tests.end_to_end.crawling import COMMAND, collection, honeyguide, journal, start
 from tests.site.exchange import Exchange

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl import turn
+from honeyguide.crawl import visit as turn
 from honeyguide.store.visits import VisitRow
 from tests.end_to_end.crawling import collection, honeyguide, journal
 from tests.site.behaviours import CATALOGUE

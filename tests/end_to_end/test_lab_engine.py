@@ -10,10 +10,10 @@ from honeyguide.config import parse
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.create import create
 from honeyguide.lab.engine import ADDRESS, engine_over
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.serving import Desk
 from honeyguide.lab.simulate import crawl
 from honeyguide.url import host
 from tests.end_to_end.crawling import journal

@@ -12,7 +12,7 @@ import pytest
 
 from honeyguide.crawl.create import create
 from honeyguide.errors import StoreError
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
 from honeyguide.lab.serve import serve_in_thread
 from tests.commands import Told

@@ -14,18 +14,18 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import LearnSettings
-from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.create import create
-from honeyguide.crawl.tutors import Tutors
+from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.crawl.topic_trainers import Tutors
 from honeyguide.errors import ConfigError
 from honeyguide.lab.demo_web import load, topics
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.simulate import crawl
 from honeyguide.lab.web import RecordedWeb
-from honeyguide.learning.apart import Apart
-from honeyguide.learning.school import Lesson
-from honeyguide.several import Several
+from honeyguide.learning.teach import Lesson
+from honeyguide.learning.worker_process import Apart
+from honeyguide.multi_topic import Several
 from honeyguide.store.generations import pack
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label

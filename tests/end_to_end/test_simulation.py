@@ -12,8 +12,8 @@ from honeyguide.config import Settings, parse
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.create import create
 from honeyguide.lab.demo_web import load, topics
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.serving import Desk
 from honeyguide.lab.simulate import crawl
 from tests.end_to_end.crawling import journal
 

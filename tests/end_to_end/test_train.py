@@ -204,7 +204,7 @@ def test_stopping_and_places_that_cannot_be(
         assert out.is_dir(), "made and tried before anything is read"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("honeyguide.training.making.gather", stop)
+    monkeypatch.setattr("honeyguide.training.train.gather", stop)
     out = tmp_path / "deep" / "er" / "model"
     done = told("train", labelled, "-o", out)
     assert (done.code, done.out) == (130, "")
@@ -237,7 +237,7 @@ def test_a_stopped_save_leaves_nothing_half(
 
 
 def test_a_lab_is_asked(labelled: Path, tmp_path: Path, told: Told) -> None:
-    from honeyguide.lab.packing import pack
+    from honeyguide.lab.gzip_io import pack
     from honeyguide.lab.serve import serve_in_thread
     from honeyguide.lab.web import Recorded, RecordedWeb
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from honeyguide.config import Settings, parse
 from honeyguide.crawl import topics
-from honeyguide.crawl.chosen import strategy_of
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.simulate import EPOCH, DeskFetcher, run
 from honeyguide.store.store import Store
 from honeyguide.types import Request, Response, Url
 from honeyguide.watch.build import opened
-from honeyguide.watch.tally import Tally
+from honeyguide.watch.progress import Tally
 from honeyguide.watch.when.rates import rate
 
 HOURS = 5.0

@@ -21,9 +21,9 @@ from honeyguide.models.confidence import (
     pooled,
     relative,
 )
-from honeyguide.models.promise import promise
+from honeyguide.models.feature_selection import admitted, admitted_fast, auc, pearson, ranked
+from honeyguide.models.link_promise import promise
 from honeyguide.models.ridge import ridge
-from honeyguide.models.screening import admitted, admitted_fast, auc, pearson, ranked
 from honeyguide.store.generations import pack, unpack
 from honeyguide.strategies.user_utility import UserUtility
 from honeyguide.text.keywords import odds

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import FetchTimeout
-from honeyguide.watch.visit.threads import Ran, Steps, one_thread, three_stages, two_stages
+from honeyguide.watch.visit.mtccdw import Ran, Steps, one_thread, three_stages, two_stages
 
 Report = tuple[int, bool]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from honeyguide.models.deep import LENGTH, train
-from honeyguide.models.deep.lesson import PATIENCE, Lesson
 from honeyguide.models.deep.net import INITIAL, SHAPES, WIDTH, Net, drawn, shapes_of
+from honeyguide.models.deep.training_loop import PATIENCE, Lesson
 from honeyguide.models.deep.vocabulary import MOST, PAD, UNKNOWN, Vocabulary
 
 CATEGORIES = 14

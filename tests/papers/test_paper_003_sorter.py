@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.crawl import standing as module
-from honeyguide.crawl.ledger import Ledger
-from honeyguide.crawl.standing import Originality, Standing
+from honeyguide.crawl import link_authority as module
+from honeyguide.crawl.link_authority import Originality, Standing
+from honeyguide.crawl.link_history import Ledger
 from honeyguide.strategies.link_sorter import LinkSorter
 from honeyguide.text.profile import Profile, Rarities, cosine
 from honeyguide.types import Link, Page, Url, Verdict, Visit, Yields

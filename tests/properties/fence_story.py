@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from honeyguide.cluster.vault.commands import Ask, Create, Names, Read, Steps
 from honeyguide.cluster.vault.entry import Head, unpack
 from honeyguide.cluster.vault.log import Owner, number_of
-from honeyguide.cluster.vault.steps import Ask, Create, Names, Read, Steps
 from honeyguide.errors import ClusterError, Fenced, Unreached
 
 LEASE = 10.0

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.away import Cluster, room
 from honeyguide.cluster.crawl import Wish, crawl_with
-from honeyguide.cluster.host import NOTHING, Host
 from honeyguide.cluster.messages import ToCoordinator, ToShard, decode, encode
+from honeyguide.cluster.remote_state import Cluster, room
+from honeyguide.cluster.resharding import prepare
 from honeyguide.cluster.runner import Hear
 from honeyguide.cluster.shard import Plan
-from honeyguide.cluster.split import prepare
+from honeyguide.cluster.shard_node import NOTHING, Host
 from honeyguide.cluster.vault.log import steady
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.progress import Report

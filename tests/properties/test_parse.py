@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import ParseError
+from honeyguide.parse.decoded import Source
 from honeyguide.parse.directives import Directives
 from honeyguide.parse.read import read
 from honeyguide.parse.resolve import Resolver
-from honeyguide.parse.source import Source
 from honeyguide.types import Link, Page, Response, Url
 from honeyguide.url import canonical
 

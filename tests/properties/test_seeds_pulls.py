@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.seeds.composer import Proposal
-from honeyguide.seeds.pulls import Pulls
 from honeyguide.seeds.query import Query
+from honeyguide.seeds.query_bandit import Pulls
 
 WORDS = [
     Query(terms) for terms in (("a",), ("b",), ("c",), ("a", "b"), ("b", "c"), ("a", "b", "c"))

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import SearchError
+from honeyguide.seeds.api_keys import Key
 from honeyguide.seeds.engine import CHARACTERS, spoken
-from honeyguide.seeds.keys import Key
 from honeyguide.seeds.query import Query
-from honeyguide.seeds.reading import SNIPPET, TITLE, Fields, answer, clean, found
+from honeyguide.seeds.response_parsing import SNIPPET, TITLE, Fields, answer, clean, found
 from honeyguide.url import canonical
 
 FIELDS = Fields("a.b", "url", "title", "content")

@@ -7,12 +7,12 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.parse.bounds import _tamed, bounded
+from honeyguide.parse.decoded import Source
 from honeyguide.parse.directives import Directives
-from honeyguide.parse.markup import _with_end_tags
 from honeyguide.parse.resolve import Resolver, unreadable
-from honeyguide.parse.source import Source
-from honeyguide.store.sketch import _folded
+from honeyguide.parse.tree_limits import _tamed, bounded
+from honeyguide.parse.xml_text import _with_end_tags
+from honeyguide.store.minhash import _folded
 from honeyguide.text.terms import _ENDS
 from honeyguide.text.tokens import stems_of
 from honeyguide.types import Url

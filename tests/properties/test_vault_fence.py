@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from honeyguide.cluster.vault import log
+from honeyguide.cluster.vault.commands import Create, Read, Steps
 from honeyguide.cluster.vault.entry import Entry, Head
 from honeyguide.cluster.vault.log import Owner
-from honeyguide.cluster.vault.steps import Create, Read, Steps
 from honeyguide.errors import Unreached
 from tests.properties.fence_story import Broken, Story
 

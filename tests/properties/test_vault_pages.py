@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from honeyguide.cluster.vault import Keeper, keeper, rebuild
+from honeyguide.cluster.vault import Keeper, rebuild
+from honeyguide.cluster.vault import replicator as keeper
 from honeyguide.errors import Unreached
 from honeyguide.store.database import Database
 from tests.unit.vaults import Shaky, dump, opened, saved

@@ -13,7 +13,7 @@ from honeyguide.types import Url
 from honeyguide.watch.compare.detect import compare, compare_bodies
 from honeyguide.watch.compare.match import match
 from honeyguide.watch.compare.volatile import Memory, early, observe, started
-from honeyguide.watch.compare.words import diff_words
+from honeyguide.watch.compare.word_diff import diff_words
 
 URL = Url("http://example.org/")
 TEXTS = st.lists(st.sampled_from("a b c 1 22 12:30 x9f".split()), min_size=1, max_size=6).map(  # noqa: SIM905

@@ -12,7 +12,7 @@ import pytest
 from honeyguide.errors import FetchError
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.fetch.robots import Robots
-from honeyguide.fetch.rules import Rules
+from honeyguide.fetch.robots_rules import Rules
 from honeyguide.types import Request, Url
 from tests.conftest import opened
 from tests.site.fetching import HASTY, fetcher

@@ -21,8 +21,8 @@ from honeyguide.config import FetchSettings, SearchSettings, Settings
 from honeyguide.errors import SearchError
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.protocols import Fetcher
-from honeyguide.seeds.choose import engine_of, fetcher_of
 from honeyguide.seeds.engine import Engine, Found
+from honeyguide.seeds.engine_factory import engine_of, fetcher_of
 from honeyguide.seeds.query import Query
 
 T = TypeVar("T")

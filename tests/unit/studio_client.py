@@ -13,8 +13,8 @@ from starlette.types import ASGIApp, Message
 
 from honeyguide.studio.app import build
 from honeyguide.studio.auth import Gate
-from honeyguide.studio.kept import Kept
 from honeyguide.studio.runs import Runs
+from honeyguide.studio.shared_state import Kept
 
 PORT = 8765
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from honeyguide.config import StoreSettings
 from honeyguide.store.store import Store
-from honeyguide.studio.here import Here
-from honeyguide.studio.kept import Kept
+from honeyguide.studio.context import Here
 from honeyguide.studio.runs import Runs
+from honeyguide.studio.shared_state import Kept
 from honeyguide.types import Visit
 
 TOPIC = '[topic]\nkeywords = ["honey"]\nseeds = ["https://a.example/"]\n'

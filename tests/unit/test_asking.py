@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from honeyguide import registry
 from honeyguide.config import Settings, parse
-from honeyguide.crawl.asking import ask, questions, unlabelled
-from honeyguide.learning.asking import Askable, Told, choose
+from honeyguide.crawl.label_queries import ask, questions, unlabelled
+from honeyguide.learning.active_learning import Askable, Told, choose
 from honeyguide.store.labels import contradictions
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url

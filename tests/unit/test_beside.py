@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl import beside as module
-from honeyguide.crawl.beside import Beside
-from honeyguide.crawl.given import UNNAMED, Given
-from honeyguide.crawl.met import HOPE, Met
+from honeyguide.crawl import neighbour_links as module
+from honeyguide.crawl.judged_pages import UNNAMED, Given
+from honeyguide.crawl.link_stats import HOPE, Met
+from honeyguide.crawl.neighbour_links import Beside
 from honeyguide.crawl.ring import Ring
 from honeyguide.types import Example, Link, Page, Url
 from tests.unit.crawling import crawl

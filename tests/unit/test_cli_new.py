@@ -10,7 +10,7 @@ import pytest
 from honeyguide.cli.new import NO_WORDS, ONLY_BAD
 from honeyguide.cli.options import demo_topics, strategies
 from honeyguide.config import Settings, load, parse
-from honeyguide.crawl.keys import tables
+from honeyguide.crawl.settings_reference import tables
 from honeyguide.crawl.topic_file import USEFUL, compose
 from honeyguide.errors import ConfigError
 from tests.commands import Told

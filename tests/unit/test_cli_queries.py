@@ -22,7 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HONEYGUIDE_SEARCH_KEY", "")
-    monkeypatch.setattr("honeyguide.seeds.line.BACKOFF", ())  # time is not slept in tests
+    monkeypatch.setattr("honeyguide.seeds.http_client.BACKOFF", ())  # time is not slept in tests
     return tmp_path
 
 
@@ -271,8 +271,10 @@ def test_it_shows_what_it_is_about_and_asks(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.cwd() / "config"))
     byhand(Path("h"), engine.url)
-    monkeypatch.setattr("honeyguide.cli.allow.sys.stdin.isatty", lambda: True, raising=False)
-    monkeypatch.setattr("honeyguide.cli.allow.typer.confirm", lambda *_, **__: answer)
+    monkeypatch.setattr(
+        "honeyguide.cli.queries_allow.sys.stdin.isatty", lambda: True, raising=False
+    )
+    monkeypatch.setattr("honeyguide.cli.queries_allow.typer.confirm", lambda *_, **__: answer)
     said = told("queries", "allow", "h")
     assert said.code == 0
     assert "in your own network" in said.err

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from honeyguide.cli import words
+from honeyguide.cli import formatting as words
+from honeyguide.cli.formatting import count, plain, program, runnable, when
 from honeyguide.cli.main import COMMANDS, application
-from honeyguide.cli.words import count, plain, program, runnable, when
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.border import SIGHTINGS, BorderFrontier
-from honeyguide.cluster.loans import Loans
+from honeyguide.cluster.host_leases import Loans
+from honeyguide.cluster.message_outbox import Post
 from honeyguide.cluster.messages import unpack
 from honeyguide.cluster.partition import Partition, shard_of
-from honeyguide.cluster.post import Post
+from honeyguide.cluster.sharded_frontier import SIGHTINGS, BorderFrontier
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.memory import MemoryLog
 from honeyguide.frontier.order import make

@@ -9,7 +9,7 @@ import pytest
 
 from honeyguide.cluster.budget import Budget
 from honeyguide.cluster.messages import Allot, State
-from honeyguide.cluster.remote import Allotment
+from honeyguide.cluster.shard_control import Allotment
 
 
 class _Shard:

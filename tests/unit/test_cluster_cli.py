@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.away import Cluster, is_away, recall, send_away
-from honeyguide.cluster.split import prepare
+from honeyguide.cluster.remote_state import Cluster, is_away, recall, send_away
+from honeyguide.cluster.resharding import prepare
 from honeyguide.crawl.create import create
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store

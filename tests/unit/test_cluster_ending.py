@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from honeyguide.cluster.ending import Ending
 from honeyguide.cluster.messages import State
+from honeyguide.cluster.termination import Ending
 
 
 def _state(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from honeyguide.cluster.loans import Loans
+from honeyguide.cluster.host_leases import Loans
 from honeyguide.cluster.messages import Borrow, Later, Lent, Message, Returned
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.memory import MemoryLog

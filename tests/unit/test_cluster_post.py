@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from honeyguide.cluster.message_outbox import AGAIN_S, FULL, KEPT, WINDOW, Post
 from honeyguide.cluster.messages import Heard, Letter
-from honeyguide.cluster.post import AGAIN_S, FULL, KEPT, WINDOW, Post
 from honeyguide.store.store import Store
 
 

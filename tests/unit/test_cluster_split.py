@@ -8,8 +8,8 @@ from functools import partial
 import pytest
 
 from honeyguide.cluster.partition import Partition, shard_of
-from honeyguide.frontier.carry import Source, Writer, carry
 from honeyguide.frontier.frontier import LinkFrontier
+from honeyguide.frontier.log_copy import Source, Writer, carry
 from honeyguide.frontier.memory import MemoryLog
 from honeyguide.frontier.order import make
 from honeyguide.types import Candidate, Link, Url

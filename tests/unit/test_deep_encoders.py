@@ -14,7 +14,7 @@ import pytest
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import KINDS, Encoder, Kind, embedding_of, load, save, train
 from honeyguide.strategies.topic_cnn import TopicCnn
-from honeyguide.training.sorting import Sorter
+from honeyguide.training.classify import Sorter
 from honeyguide.types import Page, Url
 from tests.unit import deep
 

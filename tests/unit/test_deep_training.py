@@ -9,8 +9,8 @@ import pytest
 
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import KINDS, CategoryModel, Engine, Epoch, Kind, train
-from honeyguide.models.deep.lesson import Epoch as Seen
-from honeyguide.models.deep.lesson import Lesson, Watch, batch_of, held_back
+from honeyguide.models.deep.training_loop import Epoch as Seen
+from honeyguide.models.deep.training_loop import Lesson, Watch, batch_of, held_back
 from tests.unit import deep
 
 TORCH = importlib.util.find_spec("torch") is not None

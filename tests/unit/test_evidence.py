@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from honeyguide.models.evidence import Evidence, Words, rows_of
+from honeyguide.models.link_features import Evidence, Words, rows_of
 from honeyguide.types import Link, Url, Yields
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from honeyguide.config import StopSettings, StoreSettings, parse
-from honeyguide.crawl import exhausted
+from honeyguide.crawl import stopping as exhausted
 from honeyguide.crawl.ring import Ring
 from honeyguide.crawl.status import status
 from honeyguide.errors import ConfigError

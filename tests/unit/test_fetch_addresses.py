@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.fetch.addresses import forbidden, loopback, metadata
+from honeyguide.fetch.ip_policy import forbidden, loopback, metadata
 
 
 @pytest.mark.parametrize(

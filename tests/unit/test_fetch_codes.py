@@ -5,7 +5,7 @@ import pytest
 
 from honeyguide import errors
 from honeyguide.errors import FetchError, ProtocolError
-from honeyguide.fetch.codes import ERRORS, printable, translate
+from honeyguide.fetch.curl_errors import ERRORS, printable, translate
 
 
 @pytest.mark.parametrize(

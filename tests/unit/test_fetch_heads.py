@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.errors import ConfigError, ConnectError, ProtocolError
-from honeyguide.fetch.heads import read, request_head, sendable, user_agent
+from honeyguide.fetch.http_headers import read, request_head, sendable, user_agent
 
 URL = "http://a.test/"
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from honeyguide.errors import ConnectError, FetchError, Forbidden
 from honeyguide.fetch import robots
-from honeyguide.fetch.groups import CHARACTERS
 from honeyguide.fetch.robots import DAY, HOUR, Robots
+from honeyguide.fetch.robots_groups import CHARACTERS
 from honeyguide.types import Response, Url
 
 SITE = "https://a.test"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.fetch.groups import CHARACTERS, DAY, RULES, read
-from honeyguide.fetch.rules import parse
+from honeyguide.fetch.robots_groups import CHARACTERS, DAY, RULES, read
+from honeyguide.fetch.robots_rules import parse
 from honeyguide.types import Url
 
 SITE = "https://a.test"

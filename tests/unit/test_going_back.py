@@ -10,11 +10,11 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.crawl.generations import use
-from honeyguide.learning.apart import Here
 from honeyguide.learning.gate import Trial
-from honeyguide.learning.school import Lesson
+from honeyguide.learning.teach import Lesson
+from honeyguide.learning.worker_process import Here
 from honeyguide.store.generations import pack, unpack
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label, Link, Page, Url

@@ -13,16 +13,17 @@ from contextlib import suppress
 import pytest
 
 from honeyguide.errors import FetchError, ParseError
-from honeyguide.fetch import cookies, heads, retry
-from honeyguide.fetch.codes import printable, translate
-from honeyguide.fetch.rules import parse
-from honeyguide.parse.bounds import bounded
+from honeyguide.fetch import cookies, retry
+from honeyguide.fetch import http_headers as heads
+from honeyguide.fetch.curl_errors import printable, translate
+from honeyguide.fetch.robots_rules import parse
 from honeyguide.parse.charset import decode
+from honeyguide.parse.decoded import Source
 from honeyguide.parse.directives import Directives, from_headers
-from honeyguide.parse.head import language_tag, linked_canonical
-from honeyguide.parse.markup import as_html, literal, plain, without_comments
+from honeyguide.parse.http_meta import language_tag, linked_canonical
 from honeyguide.parse.resolve import Resolver, unreadable
-from honeyguide.parse.source import Source
+from honeyguide.parse.tree_limits import bounded
+from honeyguide.parse.xml_text import as_html, literal, plain, without_comments
 from honeyguide.text.terms import Terms
 from honeyguide.text.tokens import words
 from honeyguide.types import Url

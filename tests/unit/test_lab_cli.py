@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from honeyguide.cli.lab import app
-from honeyguide.cli.webs import rules
+from honeyguide.cli.lab_options import rules
 from honeyguide.crawl.create import create
 from honeyguide.errors import ConfigError
 from honeyguide.lab import serve as serving
 from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.serving import Desk, Serving
+from honeyguide.lab.responses import Desk, Serving
 from honeyguide.lab.simulate import crawl
 from honeyguide.lab.trials import redirects
 from honeyguide.lab.web import RecordedWeb, Web

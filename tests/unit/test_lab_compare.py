@@ -14,17 +14,17 @@ import pytest
 from honeyguide.errors import ConfigError
 from honeyguide.lab.chart import svg, terminal
 from honeyguide.lab.compare import Result, Start, Trial, WebSpec, compare, perform
-from honeyguide.lab.draws import drawn, examples_of, settings_of
 from honeyguide.lab.graph import Graph
+from honeyguide.lab.gzip_io import pack
 from honeyguide.lab.keywords import telling_words
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
 from honeyguide.lab.metrics import harvest, sampled
-from honeyguide.lab.packing import pack
-from honeyguide.lab.references import TrueParent
+from honeyguide.lab.oracles import TrueParent
 from honeyguide.lab.report import report, rule, write
-from honeyguide.lab.serving import Desk, Serving
+from honeyguide.lab.responses import Desk, Serving
 from honeyguide.lab.statistics import bootstrap, paired
+from honeyguide.lab.topic_sampling import drawn, examples_of, settings_of
 from honeyguide.lab.web import Recorded, RecordedWeb
 from honeyguide.types import Link, Url
 

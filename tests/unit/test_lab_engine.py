@@ -15,12 +15,12 @@ from honeyguide.errors import ConfigError
 from honeyguide.lab.demo_web import load
 from honeyguide.lab.engine import ADDRESS, LabEngine, engine_over
 from honeyguide.lab.engine_index import Index
-from honeyguide.lab.engine_words import asked, spaced, unspaced
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.engine_query import asked, spaced, unspaced
+from honeyguide.lab.gzip_io import pack
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.packing import pack
+from honeyguide.lab.responses import Desk, Serving
 from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.serving import Desk, Serving
 from honeyguide.lab.web import Recorded, RecordedWeb
 
 HTML = (("Content-Type", "text/html; charset=utf-8"),)

@@ -14,13 +14,13 @@ from honeyguide.fetch.http import CurlFetcher
 from honeyguide.lab.engine import ADDRESS, LabEngine, engine_over
 from honeyguide.lab.engine_faults import FAULTS
 from honeyguide.lab.engine_index import Index
-from honeyguide.lab.packing import pack
+from honeyguide.lab.gzip_io import pack
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.serving import Desk
 from honeyguide.lab.simulate import EPOCH, DeskFetcher, run
 from honeyguide.lab.web import Recorded, RecordedWeb
-from honeyguide.seeds.choose import engine_of, fetcher_of
 from honeyguide.seeds.engine import Found
+from honeyguide.seeds.engine_factory import engine_of, fetcher_of
 from honeyguide.seeds.query import Query
 from honeyguide.types import Request, Url
 

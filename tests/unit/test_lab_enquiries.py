@@ -14,8 +14,8 @@ from honeyguide.errors import ConfigError
 from honeyguide.lab import compare as comparing
 from honeyguide.lab import serve as serving
 from honeyguide.lab.compare import Trial, WebSpec, perform
-from honeyguide.lab.draws import drawn, settings_of
 from honeyguide.lab.engine import ADDRESS, LabEngine
+from honeyguide.lab.topic_sampling import drawn, settings_of
 from honeyguide.lab.variants import Enquiry, queries, variant
 
 PLAN = "seed=7,hosts=30,pages=300,scattered=0.9,zipf=0.2,focus=0.9,mirrors=0,islands=0,languages=0"

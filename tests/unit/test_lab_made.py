@@ -20,10 +20,10 @@ from honeyguide.config import parse
 from honeyguide.errors import ConfigError
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.keywords import telling_words
-from honeyguide.lab.made.plan import MadePlan, plan_of
+from honeyguide.lab.made.parameters import MadePlan, plan_of
 from honeyguide.lab.made.time import DAY
 from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.simulate import crawl
 from honeyguide.lab.web import Recorded, without_scheme
 from honeyguide.parse.read import read
@@ -78,7 +78,7 @@ def test_the_same_plan_makes_the_same_bytes() -> None:
 
 def test_another_process_makes_the_same_bytes() -> None:
     code = (
-        "from honeyguide.lab.made.plan import plan_of\n"
+        "from honeyguide.lab.made.parameters import plan_of\n"
         "from tests.unit.test_lab_made import *\n"
         "sys.stdout.write(digest(MadeWeb(plan_of('seed=5,hosts=40,pages=3000'))))"
     )

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.made.plan import MadePlan, plan_of
+from honeyguide.lab.made.parameters import MadePlan, plan_of
 from honeyguide.lab.made.web import MadeWeb
 from honeyguide.url import host
 

@@ -14,8 +14,8 @@ import pytest
 from honeyguide.errors import ConfigError
 from honeyguide.lab.papers import iliou_2017, xu_2014, zheng_2008
 from honeyguide.lab.papers import study as studies
+from honeyguide.lab.papers.arithmetic import gain
 from honeyguide.lab.papers.crawls import Draw, given
-from honeyguide.lab.papers.figures import gain
 from honeyguide.lab.papers.neighbours import Neighbourhood, relevant
 from honeyguide.lab.papers.study import Table, carry_out, study
 from honeyguide.lab.trials import WebSpec

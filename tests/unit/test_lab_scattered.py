@@ -9,10 +9,10 @@ import pytest
 
 from honeyguide.errors import ConfigError
 from honeyguide.lab.graph import Graph
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.reading import Reader
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.page_reader import Reader
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.web import without_scheme
 from honeyguide.types import Page, Url
 from honeyguide.url import host

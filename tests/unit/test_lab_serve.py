@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from honeyguide.lab.connection import Access
-from honeyguide.lab.packing import pack
+from honeyguide.lab.gzip_io import pack
+from honeyguide.lab.responses import Serving
 from honeyguide.lab.serve import LabServer, serve_in_thread
-from honeyguide.lab.serving import Serving
 from honeyguide.lab.web import Recorded, RecordedWeb
 
 BODY = b"<p>hello" * 50

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.packing import pack
-from honeyguide.lab.serving import Desk, Serving
+from honeyguide.lab.gzip_io import pack
+from honeyguide.lab.responses import Desk, Serving
 from honeyguide.lab.web import Recorded, RecordedWeb
 
 HTML = (("Content-Type", "text/html"),)

@@ -15,7 +15,7 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.packing import pack, unpack
+from honeyguide.lab.gzip_io import pack, unpack
 from honeyguide.lab.warc import parse_answer
 from honeyguide.lab.web import Recorded, RecordedWeb
 

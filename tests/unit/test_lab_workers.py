@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from honeyguide.cli.crawls import counted
+from honeyguide.cli.lab_progress import counted
 from honeyguide.lab.workers import spread
 
 ROOT = Path(__file__).parents[2]

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from honeyguide.text.keywords import phrases
 from honeyguide.text.language import language_of
 from honeyguide.text.link_signs import signs_of
+from honeyguide.text.link_text import snippet
 from honeyguide.text.link_words import choose
 from honeyguide.text.relevance import relevance
-from honeyguide.text.scripts import address, brief, pairs, rejoined, tells
-from honeyguide.text.snippets import snippet
 from honeyguide.text.terms import Terms
 from honeyguide.text.tokens import fold, stop_words, words
 from honeyguide.text.vectors import fit
+from honeyguide.text.word_patterns import address, brief, pairs, rejoined, tells
 from honeyguide.types import Link, Page, Url
 
 SENTENCES = {

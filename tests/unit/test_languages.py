@@ -10,18 +10,19 @@ from typing import Any
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl import explain, judging, status
+from honeyguide.crawl import explain, status
+from honeyguide.crawl import rescore_pages as judging
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.languages import Gated, Languages, languages_of, notes, unheard
 from honeyguide.crawl.ranking import SITEMAP, rank
-from honeyguide.crawl.tutors import Tutors
+from honeyguide.crawl.topic_trainers import Tutors
 from honeyguide.errors import ConfigError
 from honeyguide.learning.teachers import Automatic, Everything
-from honeyguide.several import Several
+from honeyguide.multi_topic import Several
 from honeyguide.store.store import Store
 from honeyguide.strategies.breadth import Breadth
 from honeyguide.strategies.keyword import Keyword
-from honeyguide.text.tongue import Tongue
+from honeyguide.text.language_detection import Tongue
 from honeyguide.types import Example, Label, Link, Page, Reason, Url, Verdict, Visit
 from tests.unit.crawling import FakeWeb, crawl, rows
 

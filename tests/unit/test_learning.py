@@ -11,13 +11,13 @@ from typing import Any, ClassVar, Self
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.learning.apart import Apart, Here
 from honeyguide.learning.drift import Drift
 from honeyguide.learning.gate import HeldBack, tried
 from honeyguide.learning.pool import Pool
-from honeyguide.learning.school import School
+from honeyguide.learning.teach import School
 from honeyguide.learning.teachers import Everything, teacher
 from honeyguide.learning.trainer import Trainer
+from honeyguide.learning.worker_process import Apart, Here
 from honeyguide.store.generations import pack, unpack
 from honeyguide.types import Copy, Example, Habits, Label, Link, Page, Url, Verdict, Visit
 

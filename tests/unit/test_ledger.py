@@ -8,9 +8,9 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.crawl import ledger as module
-from honeyguide.crawl.given import Given
-from honeyguide.crawl.ledger import Ledger
+from honeyguide.crawl import link_history as module
+from honeyguide.crawl.judged_pages import Given
+from honeyguide.crawl.link_history import Ledger
 from honeyguide.types import Copy, Failure, Link, Page, Url, Verdict, Visit, Yields
 
 HUB = Link(Url("http://a.org/hub"), source=Url("http://a.org/"), parent=0.9)

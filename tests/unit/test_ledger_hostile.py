@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from honeyguide.crawl import ledger as module
-from honeyguide.crawl.ledger import Ledger
+from honeyguide.crawl import link_history as module
+from honeyguide.crawl.link_history import Ledger
 from honeyguide.errors import ModelError
 from honeyguide.store.codec import pack_yields, unpack_yields
 from honeyguide.store.generations import pack, unpack

@@ -11,14 +11,14 @@ import pytest
 
 from honeyguide.cli.status import lines
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
 from honeyguide.crawl.examples import examples_of, judged
-from honeyguide.crawl.judging import judge, judge_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.crawl.labels import label
-from honeyguide.crawl.lost import lost
+from honeyguide.crawl.missing_pages import lost
+from honeyguide.crawl.rescore_pages import judge, judge_of
 from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.start import choices, suited
 from honeyguide.crawl.status import status
+from honeyguide.crawl.strategy_choice import choices, suited
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url

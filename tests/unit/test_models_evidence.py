@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from honeyguide.models.evidence import PRIOR, SAID, said
+from honeyguide.models.link_features import PRIOR, SAID, said
 
 
 def test_a_bad_surprise_is_called_one() -> None:

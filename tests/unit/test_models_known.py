@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.models.bags import train as train_bags
+from honeyguide.models.bag_of_words import train as train_bags
 from honeyguide.models.deep import train as train_net
-from honeyguide.models.known import SHARE, Known, telling, too_few
+from honeyguide.models.vocabulary_coverage import SHARE, Known, telling, too_few
 
 WORDS = frozenset(("lig", "gol"))
 

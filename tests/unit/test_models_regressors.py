@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from honeyguide.models.boosting import boost, boosted_out_of_fold
 from honeyguide.models.confidence import binned, nearest, pooled
-from honeyguide.models.fits import FITS, additive, choose, folds, isotonic, out_of_fold
-from honeyguide.models.haste import haste
+from honeyguide.models.regressor_fits import FITS, additive, choose, folds, isotonic, out_of_fold
 from honeyguide.models.regressors import Floats, Linear, Model, clipped, contributions
+from honeyguide.models.response_time import haste
 from honeyguide.models.ridge import ridge
 from honeyguide.models.trees import grow
 from honeyguide.store.generations import pack, unpack

@@ -10,7 +10,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.crawl.parameters import STATED, settable
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.models.neural import Lesson, train

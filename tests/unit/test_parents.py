@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl import parents as module
+from honeyguide.crawl import parent_pages as module
 from honeyguide.crawl.explain import explain
-from honeyguide.crawl.given import Given
-from honeyguide.crawl.parents import BestParent, Parents, Places
+from honeyguide.crawl.judged_pages import Given
+from honeyguide.crawl.parent_pages import BestParent, Parents, Places
 from honeyguide.crawl.ranking import rank
-from honeyguide.crawl.recalled import sources_of
+from honeyguide.crawl.restore import sources_of
 from honeyguide.crawl.ring import Ring
 from honeyguide.strategies.ontology_ann import OntologyAnn
 from honeyguide.types import (
@@ -532,7 +532,7 @@ def test_an_example_says_nothing_of_its_neighbours() -> None:
 
 
 def test_many_long_addresses_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from honeyguide.crawl import beside as rows
+    from honeyguide.crawl import neighbour_links as rows
 
     monkeypatch.setattr(rows, "_CHARACTERS", 100)
     near = rows.Beside(Given(), {})

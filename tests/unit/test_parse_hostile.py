@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.bounds import bounded
+from honeyguide.parse.tree_limits import bounded
 from honeyguide.types import Channel
 from tests.unit.parsing import page
 

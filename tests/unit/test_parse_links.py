@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from honeyguide.parse.decoded import Source
 from honeyguide.parse.directives import Directives
 from honeyguide.parse.links import align, window_after, window_before
 from honeyguide.parse.resolve import Resolver, unreadable
-from honeyguide.parse.source import Source
 from honeyguide.types import Link, Url
 from honeyguide.url import canonical
 from tests.unit.parsing import URL, page

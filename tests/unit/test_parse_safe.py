@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.parse.safe import safe_html
-from honeyguide.parse.signs import Signs, eased
+from honeyguide.parse.control_chars import Signs, eased
+from honeyguide.parse.sanitise import safe_html
 from honeyguide.types import Url
 
 ACUTE = "\u0301"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl.judging import judge
-from honeyguide.crawl.rejudge import overrule
+from honeyguide.crawl.rescore_pages import judge
+from honeyguide.crawl.rescoring import overrule
 from honeyguide.store.export import export
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN, Label, Url

@@ -11,7 +11,7 @@ import pytest
 
 from honeyguide.crawl.ring import Ring
 from honeyguide.errors import SearchError
-from honeyguide.seeds.pulls import Pulls
+from honeyguide.seeds.query_bandit import Pulls
 from honeyguide.store.store import Store
 from tests.unit.searching import BEES, STEAM, MadeEngine, crawl, results, scattered
 

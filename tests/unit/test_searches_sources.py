@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.crawl.sources import Sources, source_of, worth
+from honeyguide.crawl.source_bandit import Sources, source_of, worth
 from honeyguide.types import Channel, Copy, Failure, Link, Url, Verdict, Visit
 
 CHANNELS: list[Channel] = ["seed", "link", "redirect", "sitemap", "feed", "search", "example"]

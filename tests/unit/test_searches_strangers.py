@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl.enquire import _Shelf, run
-from honeyguide.crawl.judging import judge_of
-from honeyguide.crawl.searched import overview
+from honeyguide.crawl.manual_search import _Shelf, run
+from honeyguide.crawl.rescore_pages import judge_of
+from honeyguide.crawl.search_report import overview
 from honeyguide.errors import CollectionCorrupt, ConfigError
 from honeyguide.seeds.engine import Found, Result
 from honeyguide.store.searches import TAKEN, Hit, Search

@@ -17,13 +17,13 @@ from honeyguide.crawl.explain import explain
 from honeyguide.crawl.progress import Progress, money
 from honeyguide.crawl.queries import Queries
 from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.searched import overview
+from honeyguide.crawl.search_report import overview
 from honeyguide.crawl.status import Searched
 from honeyguide.crawl.suggest import _varied, judged
 from honeyguide.errors import SearchError
 from honeyguide.seeds.composer import Composer
-from honeyguide.seeds.pulls import Pulls, Suggestion
 from honeyguide.seeds.query import parse as query
+from honeyguide.seeds.query_bandit import Pulls, Suggestion
 from honeyguide.store.searches import Search
 from honeyguide.store.store import Store
 from honeyguide.types import Link, Page, Url, Verdict, Visit
@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HONEYGUIDE_SEARCH_KEY", "")
-    monkeypatch.setattr("honeyguide.seeds.line.BACKOFF", ())  # time is not slept in tests
+    monkeypatch.setattr("honeyguide.seeds.http_client.BACKOFF", ())  # time is not slept in tests
     return tmp_path
 
 

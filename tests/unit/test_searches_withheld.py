@@ -9,10 +9,10 @@ import pytest
 
 from honeyguide.config import Settings, parse
 from honeyguide.crawl.queries import Queries
-from honeyguide.crawl.searching import withholding
+from honeyguide.crawl.search_setup import withholding
 from honeyguide.crawl.suggest import suggest
 from honeyguide.seeds.composer import Composer
-from honeyguide.seeds.pulls import Pulls
+from honeyguide.seeds.query_bandit import Pulls
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Link, Page, Response, Url, Verdict, Visit
 

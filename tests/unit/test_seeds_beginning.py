@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.seeds.composer import Composer, Proposal
-from honeyguide.seeds.pulls import Pulls
 from honeyguide.seeds.query import Query
+from honeyguide.seeds.query_bandit import Pulls
 from honeyguide.types import Url
 
 TEXT = "Butterfly rash and joint pain. My butterfly rash came back, and the joint pain with it."

@@ -7,8 +7,8 @@ from math import log
 import pytest
 
 from honeyguide.seeds.composer import Composer, Proposal
-from honeyguide.seeds.memory import Memory
-from honeyguide.seeds.mine import Mine
+from honeyguide.seeds.example_buffer import Memory
+from honeyguide.seeds.phrase_pairs import Mine
 from honeyguide.seeds.phrases import Reading, Term, telling, unwanted
 from honeyguide.types import Url
 

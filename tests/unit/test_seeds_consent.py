@@ -17,9 +17,9 @@ from honeyguide.crawl.engine_state import agree as agree_to
 from honeyguide.crawl.engine_state import engine_at, problem_of
 from honeyguide.errors import ConfigError, SearchError
 from honeyguide.seeds import consent
-from honeyguide.seeds.choose import engine_of, fetcher_of
-from honeyguide.seeds.keys import config_folder
-from honeyguide.seeds.private import private
+from honeyguide.seeds.api_keys import config_folder
+from honeyguide.seeds.engine_factory import engine_of, fetcher_of
+from honeyguide.seeds.private_hosts import private
 from tests.unit.engine_server import HOME, KEY, QUERY, Time, says, serving, settings
 
 ENV = "HONEYGUIDE_THE_KEY"

@@ -10,12 +10,12 @@ import pytest
 
 from honeyguide.config import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.seeds import choose
+from honeyguide.seeds import engine_factory as choose
+from honeyguide.seeds.api_keys import Key
 from honeyguide.seeds.brave import Brave, reset
 from honeyguide.seeds.engine import CHARACTERS, WORDS, Engine, Found, Result, spoken
+from honeyguide.seeds.http_client import Line
 from honeyguide.seeds.json_api import JsonApi
-from honeyguide.seeds.keys import Key
-from honeyguide.seeds.line import Line
 from honeyguide.seeds.query import Query
 from honeyguide.seeds.searxng import SearXng
 from honeyguide.types import Response, Url

@@ -12,9 +12,9 @@ import pytest
 from msgspec import Raw
 
 from honeyguide.errors import ConnectError, SearchError
-from honeyguide.seeds.choose import engine_of
 from honeyguide.seeds.engine import Found
-from honeyguide.seeds.line import BACKOFF, Line
+from honeyguide.seeds.engine_factory import engine_of
+from honeyguide.seeds.http_client import BACKOFF, Line
 from honeyguide.types import Request, Response, Url
 from tests.unit.engine_server import (
     ENGINES,

@@ -12,10 +12,10 @@ import pytest
 
 from honeyguide.config import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.seeds import choose
+from honeyguide.seeds import engine_factory as choose
+from honeyguide.seeds.api_keys import Key
 from honeyguide.seeds.engine import Engine
-from honeyguide.seeds.keys import Key
-from honeyguide.seeds.line import Line
+from honeyguide.seeds.http_client import Line
 from honeyguide.types import Request, Response
 from tests.unit.engine_server import KEY, QUERY, Time
 

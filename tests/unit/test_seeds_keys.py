@@ -15,7 +15,7 @@ import pytest
 
 from honeyguide.config import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.seeds.keys import Key, key_of
+from honeyguide.seeds.api_keys import Key, key_of
 
 TEXT = 'Bearer "a/b+c=d&e<f?>'
 

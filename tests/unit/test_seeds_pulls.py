@@ -9,8 +9,8 @@ from operator import methodcaller
 import pytest
 
 from honeyguide.seeds.composer import Proposal
-from honeyguide.seeds.pulls import Pulls
 from honeyguide.seeds.query import Query
+from honeyguide.seeds.query_bandit import Pulls
 from honeyguide.types import Url
 
 PAGES = (Url("http://good.example/"),)

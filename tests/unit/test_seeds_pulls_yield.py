@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from honeyguide.seeds.composer import Proposal
-from honeyguide.seeds.pulls import Pulls
 from honeyguide.seeds.query import Query
+from honeyguide.seeds.query_bandit import Pulls
 
 PULLS, SIZE = 100, 10
 

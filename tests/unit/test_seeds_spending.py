@@ -15,9 +15,9 @@ import pytest
 
 from honeyguide.config import SearchSettings
 from honeyguide.errors import ConfigError, SearchError
-from honeyguide.seeds import choose
-from honeyguide.seeds.keys import Key
-from honeyguide.seeds.spending import Spending, Spent, state_file
+from honeyguide.seeds import engine_factory as choose
+from honeyguide.seeds.api_keys import Key
+from honeyguide.seeds.quota import Spending, Spent, state_file
 from tests.unit.engine_server import KEY, QUERY, Says, Time, ask, says, serving, settings, use
 
 MARCH = datetime(2026, 3, 31, 23, 59, 0, tzinfo=UTC).timestamp()

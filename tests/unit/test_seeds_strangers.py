@@ -11,8 +11,8 @@ from honeyguide.search_settings import leads_away
 from honeyguide.seeds.composer import Composer
 from honeyguide.seeds.engine import Engine, spoken
 from honeyguide.seeds.phrases import reading
-from honeyguide.seeds.pulls import Pulls
 from honeyguide.seeds.query import Query, parse
+from honeyguide.seeds.query_bandit import Pulls
 from honeyguide.text.language import language_of
 from honeyguide.types import Url
 from tests.unit.engine_server import (

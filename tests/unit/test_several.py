@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from honeyguide import registry
 from honeyguide.config import parse
 from honeyguide.crawl import topics
-from honeyguide.crawl.chosen import seeds_of, strategy_of
 from honeyguide.crawl.create import create
+from honeyguide.crawl.from_settings import seeds_of, strategy_of
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.several import Several, topics_of
+from honeyguide.multi_topic import Several, topics_of
 from honeyguide.store.generations import pack, unpack
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Example, Habits, Link, Page, Reason, Url, Verdict

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from honeyguide.store import Store
-from honeyguide.store.keys import Keys
-from honeyguide.store.sketch import Sketcher, resemblance
+from honeyguide.store.key_index import Keys
+from honeyguide.store.minhash import Sketcher, resemblance
 from honeyguide.types import Copy, Page, Url, Visit
 from tests.unit.store_visits import good, prose
 
@@ -186,7 +186,7 @@ def test_many_texts_of_one_template_stay_cheap(store: Store) -> None:
 
 
 def test_keys_find_what_was_added_through_all_merges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("honeyguide.store.keys._FRESH", 50)
+    monkeypatch.setattr("honeyguide.store.key_index._FRESH", 50)
     chance = random.Random(3)
     start = [(chance.randrange(-1000, 1000), n) for n in range(200)]
     arrays = np.array(start, np.int64).T

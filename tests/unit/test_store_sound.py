@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.config import parse
-from honeyguide.crawl.asking import questions
 from honeyguide.crawl.build import opened
 from honeyguide.crawl.collection import Collection
 from honeyguide.crawl.create import create
+from honeyguide.crawl.label_queries import questions
 from honeyguide.errors import FetchTimeout, StoreError
 from honeyguide.store import Store
 from honeyguide.store.codec import pack_topics, unpack_topics
-from honeyguide.store.sound import is_address
+from honeyguide.store.row_checks import is_address
 from honeyguide.types import Label, Request, Response, Url, Verdict, Visit
 from honeyguide.url import canonical, host, origin, path
 from tests.unit.store_visits import change, crawl, good, small

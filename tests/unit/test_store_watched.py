@@ -10,7 +10,7 @@ import pytest
 
 from honeyguide.errors import StoreError
 from honeyguide.store import Store
-from honeyguide.store.said import Said, Topics
+from honeyguide.store.effective_labels import Said, Topics
 from honeyguide.types import Copy, Label, Url, Verdict
 from tests.unit.store_visits import bad, change, good
 

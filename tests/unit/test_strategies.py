@@ -4,7 +4,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.errors import ConfigError
 from honeyguide.strategies.backlinks import Backlinks
 from honeyguide.strategies.breadth import Breadth

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.evidence import PRIOR, Evidence
+from honeyguide.models.link_features import PRIOR, Evidence
 from honeyguide.strategies.honeyguide import Honeyguide
 from honeyguide.types import UNKNOWN, Concept, Example, Link, Page, Url, Yields
 

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from honeyguide.errors import CollectionLocked, ConfigError
-from honeyguide.studio import answering
+from honeyguide.studio import endpoints as answering
 from honeyguide.studio.app import Guarded, _inner, routes
 from honeyguide.studio.auth import HEADERS, Gate
-from honeyguide.studio.kept import Kept
-from honeyguide.studio.pages import Pages
 from honeyguide.studio.routes import Here, Missing, Raw, Route, Stream
 from honeyguide.studio.runs import Runs
+from honeyguide.studio.shared_state import Kept
+from honeyguide.studio.static_files import Pages
 from tests.unit.studio_client import PORT, Answer, Client
 
 

@@ -18,9 +18,9 @@ from honeyguide.store.changes import Changes
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.types import Url
-from honeyguide.watch.between import Between, side_by_side
 from honeyguide.watch.compare.detect import compare
 from honeyguide.watch.telling.notify import Rule, at_each, would_have
+from honeyguide.watch.version_diff import Between, side_by_side
 from tests.unit.studio_client import Client
 
 TOPIC = '[topic]\nkeywords = ["honey"]\n[fetch]\ncontact = "a@example.org"\n'

@@ -20,10 +20,10 @@ from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
 from honeyguide.studio import collection
 from honeyguide.studio.collection import Asked, Taken
-from honeyguide.studio.here import Here
+from honeyguide.studio.context import Here
+from honeyguide.studio.filters import FAILED, Hit, Sort, Wish, matching
 from honeyguide.studio.indexing import Indexed, Indexer
 from honeyguide.studio.search import NAME, Index
-from honeyguide.studio.wish import FAILED, Hit, Sort, Wish, matching
 from honeyguide.types import Label, Page, Url, Verdict
 from tests.unit.store_visits import bad, good
 from tests.unit.studio_here import here, keep

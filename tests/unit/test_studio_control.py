@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from honeyguide.crawl.glimpse import NAME, Glimpse
+from honeyguide.crawl.live_status import NAME, Glimpse
 from honeyguide.store.store import Store
 from honeyguide.studio.live import Pulse, ticks
 from tests.unit.store_visits import good

@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl.further import further
-from honeyguide.crawl.glimpse import FrontierNow, Glimpse, Waiting
+from honeyguide.crawl.label_learning_curve import further
+from honeyguide.crawl.live_status import FrontierNow, Glimpse, Waiting
 from honeyguide.learning.gate import Trial
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword

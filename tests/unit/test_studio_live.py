@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from honeyguide.crawl import glimpse
-from honeyguide.crawl.glimpse import FrontierNow, Glimpse, Teller, WaitingHost
+from honeyguide.crawl import live_status as glimpse
+from honeyguide.crawl.live_status import FrontierNow, Glimpse, Teller, WaitingHost
 from honeyguide.crawl.ring import Ring
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.memory import MemoryLog

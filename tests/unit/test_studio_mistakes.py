@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.studio.mistakes import shape
+from honeyguide.studio.form_errors import shape
 from tests.unit.studio_client import Client
 
 KNOWN: dict[str, Any] = {

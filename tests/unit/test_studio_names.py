@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.studio import names
+from honeyguide.studio import name_checks as names
 
 EVIL = [
     "..", ".", "", "/", "../birds", "birds/../birds", "birds/", "/etc", "birds\0", "\0",

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.parse.safe import safe_html
-from honeyguide.studio import page, rendered
+from honeyguide.parse.sanitise import safe_html
+from honeyguide.studio import page
+from honeyguide.studio import page_preview as rendered
 from honeyguide.studio.routes import Missing, Raw
 from honeyguide.types import Link, Page, Reason, Url, Verdict
 from tests.unit.store_visits import answer, good

@@ -20,7 +20,7 @@ QUERIES = "/api/c/h/queries"
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchSite]:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("honeyguide.seeds.line.BACKOFF", ())
+    monkeypatch.setattr("honeyguide.seeds.http_client.BACKOFF", ())
     with search_site() as site:
         yield site
 

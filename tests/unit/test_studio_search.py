@@ -12,7 +12,7 @@ import pytest
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.studio import collection
 from honeyguide.studio.collection import Asked
-from honeyguide.studio.here import Here
+from honeyguide.studio.context import Here
 from honeyguide.studio.indexing import Indexer
 from honeyguide.studio.search import NAME, Index
 from tests.unit.store_visits import bad, good

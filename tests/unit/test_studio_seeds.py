@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.crawl.visitor import Visitor
+from honeyguide.crawl.polite_fetch import Visitor
 from honeyguide.errors import ConfigError, FetchTimeout
 from honeyguide.fetch.robots import Robots
 from honeyguide.lab.simulate import run

@@ -20,10 +20,10 @@ import pytest
 from honeyguide.crawl.create import create
 from honeyguide.errors import ConfigError
 from honeyguide.studio import app, serving
-from honeyguide.studio.answering import Desk
-from honeyguide.studio.pages import Pages
+from honeyguide.studio.endpoints import Desk
 from honeyguide.studio.routes import Here, Route, Stream
 from honeyguide.studio.serving import Studio, server, studio
+from honeyguide.studio.static_files import Pages
 
 ended = threading.Event()
 

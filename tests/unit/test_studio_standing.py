@@ -10,9 +10,9 @@ from honeyguide.store.lock import Lock
 from honeyguide.store.store import Store
 from honeyguide.studio import live
 from honeyguide.studio.live import Pulse
-from honeyguide.studio.standing import Standing
+from honeyguide.studio.watch_status import Standing
 from honeyguide.types import Url
-from honeyguide.watch.tally import RUNNING
+from honeyguide.watch.progress import RUNNING
 from tests.unit.store_visits import good
 from tests.unit.studio_here import keep
 

@@ -19,10 +19,11 @@ import msgspec
 import pytest
 
 from honeyguide.config import load
-from honeyguide.crawl import glimpse
-from honeyguide.crawl.addresses import starting
+from honeyguide.crawl import live_status as glimpse
+from honeyguide.crawl.user_urls import starting
 from honeyguide.errors import ConfigError
-from honeyguide.studio import collection, live, names, page
+from honeyguide.studio import collection, live, page
+from honeyguide.studio import name_checks as names
 from honeyguide.studio.collection import Asked, Taken
 from honeyguide.studio.page import Which
 from honeyguide.studio.runs import Runs

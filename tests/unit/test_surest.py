@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from honeyguide.learning.pool import Pool
-from honeyguide.learning.school import School
-from honeyguide.learning.surest import surest
+from honeyguide.learning.self_training import surest
+from honeyguide.learning.teach import School
 from honeyguide.types import Example, Habits, Link, Page, Url, Verdict
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.text.keywords import least_support, odds, phrases, vocabulary
-from honeyguide.text.snippets import lexicon, snippet, spelled
+from honeyguide.text.link_text import lexicon, snippet, spelled
 from honeyguide.text.zones import Zoned, zones
 from honeyguide.types import Link, Page, Url
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from honeyguide.config import TopicSettings, parse
 from honeyguide.config import load as load_settings
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.errors import ConfigError
 from honeyguide.strategies.ontology_weights import OntologyWeights
 from honeyguide.text.ontology.choose import choose, split

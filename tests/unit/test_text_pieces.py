@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.text.pieces import BEGINS, outline
 from honeyguide.text.terms import Terms
+from honeyguide.text.whitespace import BEGINS, outline
 
 _SPACES = "".join(filter(str.isspace, map(chr, range(sys.maxunicode + 1))))
 _SOME = st.text(st.sampled_from("ab,é日’\x00\ud800" + _SPACES))

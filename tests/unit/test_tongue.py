@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.text import hearing
-from honeyguide.text.hearing import encoded, tables
-from honeyguide.text.tongue import UNHEARD, Ear, Tongue, pieces
-from honeyguide.text.tongue_names import COMMON, HEARD, MINOR, odds, primary
+from honeyguide.text import language_scores as hearing
+from honeyguide.text.language_detection import UNHEARD, Ear, Tongue, pieces
+from honeyguide.text.language_priors import COMMON, HEARD, MINOR, odds, primary
+from honeyguide.text.language_scores import encoded, tables
 from honeyguide.types import Page, Url
 
 TURKISH = (

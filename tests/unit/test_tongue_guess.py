@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.text import tongue_guess, tongue_weights
-from honeyguide.text.tongue import Tongue
-from honeyguide.text.tongue_guess import PRIOR, Guess
-from honeyguide.text.tongue_letters import Letters
-from honeyguide.text.tongue_signs import (
+from honeyguide.text import language_prediction as tongue_guess
+from honeyguide.text import language_weights as tongue_weights
+from honeyguide.text.language_detection import Tongue
+from honeyguide.text.language_letters import Letters
+from honeyguide.text.language_prediction import PRIOR, Guess
+from honeyguide.text.language_url_hints import (
     COUNTRIES,
     tongue_of_directory,
     tongue_of_file,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide import tongues
+from honeyguide import language_codes as tongues
 from honeyguide.errors import ConfigError
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.models.categories import load, save
 from honeyguide.store.generations import pack, unpack
 from honeyguide.strategies.topic_cnn import TopicCnn
 from honeyguide.text.segments import Reading
 from honeyguide.training.corpus import Corpus
-from honeyguide.training.kinds import Kind, Ways, train
+from honeyguide.training.model_types import Kind, Ways, train
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Url, Verdict
 from tests.unit.labelled import WORDS, rows, text
 

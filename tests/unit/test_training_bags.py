@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.models import bags
-from honeyguide.models.bags import Bags
+from honeyguide.models import bag_of_words as bags
+from honeyguide.models.bag_of_words import Bags
 from honeyguide.models.categories import load, save
-from honeyguide.training.kinds import KINDS, Ways, crossed, kinds_of, size_of, train
+from honeyguide.training.model_types import KINDS, Ways, crossed, kinds_of, size_of, train
 from tests.unit.test_topic_cnn import corpus
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from honeyguide.training.figures import Figures, figures, folds_of
-from honeyguide.training.pictures import confusion, reliability
+from honeyguide.training.evaluation import Figures, figures, folds_of
+from honeyguide.training.plots import confusion, reliability
 from honeyguide.training.report import card_text, report
 
 TRUTH = np.array([0, 0, 0, 1, 1, 2])

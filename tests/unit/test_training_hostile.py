@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 
 from honeyguide.cli import classify
 from honeyguide.config import FetchSettings
-from honeyguide.crawl.visitor import Visitor
+from honeyguide.crawl.polite_fetch import Visitor
 from honeyguide.errors import ConfigError, Forbidden
 from honeyguide.training import rows as module
 from honeyguide.training.documents import documents
-from honeyguide.training.making import Wish, make
-from honeyguide.training.names import label
 from honeyguide.training.report import card_text, report
 from honeyguide.training.rows import Columns, Tally
+from honeyguide.training.safe_names import label
+from honeyguide.training.train import Wish, make
 from honeyguide.types import Request, Response, Url
 from tests.commands import Told
 from tests.unit.labelled import rows
@@ -174,7 +174,7 @@ class Spied:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     monkeypatch.setattr("honeyguide.fetch.http.CurlFetcher", Spied)
     hasty = partial(Visitor, rest_s=0.0)
-    monkeypatch.setattr("honeyguide.crawl.visitor.Visitor", hasty)
+    monkeypatch.setattr("honeyguide.crawl.polite_fetch.Visitor", hasty)
     page, none = (200, "", "<title>ok</title><p>text"), (404, "", "")
     Spied.answers = {
         f"{HOME}/robots.txt": none,

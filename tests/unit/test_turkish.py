@@ -13,8 +13,8 @@ from honeyguide.errors import ConfigError
 from honeyguide.text.turkish import Normaliser
 from honeyguide.text.turkish.deasciify import PLAIN, flipped
 from honeyguide.text.turkish.normaliser import _pieces
-from honeyguide.text.turkish.repair import ENOUGH, Marks, marks
 from honeyguide.text.turkish.vocabulary import harmonic, letters, vocabulary
+from honeyguide.text.turkish.word_repair import ENOUGH, Marks, marks
 
 PLAIN_TEXT = (
     "Turkiye'nin buyuk sehirlerinde yasayan insanlarin cogu sabahlari ise giderken yollarda uzun "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from honeyguide.crawl.turn import _Wishes
+from honeyguide.crawl.visit import _Wishes
 from honeyguide.protocols import Frontier
 from honeyguide.types import Url
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from honeyguide.config import parse
-from honeyguide.crawl.tutors import Tutors
+from honeyguide.crawl.topic_trainers import Tutors
 from honeyguide.errors import ModelError
-from honeyguide.learning.school import Lesson
-from honeyguide.several import Several
+from honeyguide.learning.teach import Lesson
+from honeyguide.multi_topic import Several
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Example, Label, Link, Page, Url, Visit

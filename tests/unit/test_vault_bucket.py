@@ -12,7 +12,7 @@ pytest.importorskip("obstore", reason="needs the extra: pip install 'honeyguide[
 server = pytest.importorskip("moto.server", reason="needs a local S3: pip install 'moto[server]'")
 
 from honeyguide.cluster.vault import Keeper, bucket, rebuild  # noqa: E402
-from honeyguide.cluster.vault.place import Vault, vault  # noqa: E402
+from honeyguide.cluster.vault.object_store import Vault, vault  # noqa: E402
 from tests.unit.vaults import dump, opened, put, saved  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from honeyguide.cluster.vault.folder import Folder
-from honeyguide.cluster.vault.place import vault
+from honeyguide.cluster.vault.object_store import vault
 from honeyguide.errors import ClusterError, ConfigError, Unreached
 
 

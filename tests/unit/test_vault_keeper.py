@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.vault import Keeper, keeper, pages, rebuild
+from honeyguide.cluster.vault import Keeper, pages, rebuild
+from honeyguide.cluster.vault import replicator as keeper
 from honeyguide.cluster.vault.entry import unpack
 from honeyguide.errors import ClusterError, ConfigError, Fenced, Unreached
 from tests.unit.vaults import Clock, Shaky, dump, opened, put, saved

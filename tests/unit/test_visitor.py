@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from honeyguide.crawl.visitor import Visitor
+from honeyguide.crawl.polite_fetch import Visitor
 from honeyguide.errors import (
     ConnectError,
     DnsError,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.visit.control import Comparers, Fetchers, InPlace, affordable
+from honeyguide.watch.visit.concurrency import Comparers, Fetchers, InPlace, affordable
 
 
 class Network:

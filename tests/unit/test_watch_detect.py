@@ -12,7 +12,7 @@ from honeyguide.change import Block, Change, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Url
 from honeyguide.watch.compare.detect import compare, compare_bodies
-from honeyguide.watch.compare.keys import Anchor, anchored, skeleton, soft
+from honeyguide.watch.compare.mask_names import Anchor, anchored, skeleton, soft
 from honeyguide.watch.compare.match import Pair, match
 
 URL = Url("https://example.org/a.html")

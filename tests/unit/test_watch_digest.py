@@ -16,9 +16,9 @@ from honeyguide.change import Change, Edit
 from honeyguide.types import Url
 from honeyguide.url import canonical
 from honeyguide.watch.telling.digest import batches, entries
-from honeyguide.watch.telling.forms import Html, lines, shortened
+from honeyguide.watch.telling.escaping import clean, link, markdown, markdown_link
 from honeyguide.watch.telling.message import ENTRIES, Message, compose
-from honeyguide.watch.telling.shown import clean, link, markdown, markdown_link
+from honeyguide.watch.telling.rendering import Html, lines, shortened
 
 FOOTER = Edit("changed", "footer/p", "© 2025", "© 2026", 0.1)
 PHONE = Edit("added", "footer/p", "", "Call 555", 0.1)

@@ -21,10 +21,10 @@ from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.hosts import Politeness
 from honeyguide.lab.simulate import run as simulate
 from honeyguide.types import Request, Response, Url
-from honeyguide.watch.visit.control import Comparers, Fetchers, InPlace
-from honeyguide.watch.visit.courtesy import Courtesy
+from honeyguide.watch.visit.concurrency import Comparers, Fetchers, InPlace
 from honeyguide.watch.visit.due import Due, digest
 from honeyguide.watch.visit.flow import Flow, Outcome
+from honeyguide.watch.visit.politeness import Courtesy
 from tests.unit.crawling import Answer, FakeWeb
 
 START = 1_700_000_000.0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from honeyguide.types import Url
 from honeyguide.watch.visit.due import Due
-from honeyguide.watch.visit.lanes import Lanes
+from honeyguide.watch.visit.host_queues import Lanes
 
 
 def page(host: str, number: int = 0) -> Due:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from honeyguide.change import Change, Edit
 from honeyguide.errors import ConfigError
 from honeyguide.types import Url
-from honeyguide.watch.telling.hours import quiet_until, span, zone
 from honeyguide.watch.telling.notify import (
     Rule,
     Waiting,
@@ -24,6 +23,7 @@ from honeyguide.watch.telling.notify import (
     wanted,
     would_have,
 )
+from honeyguide.watch.telling.quiet_hours import quiet_until, span, zone
 
 BERLIN = "Europe/Berlin"
 

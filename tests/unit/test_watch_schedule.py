@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from honeyguide.types import Url
 from honeyguide.watch.when.budget import DAY, HOUR, Bucket, Budget, steer
+from honeyguide.watch.when.explain import span
 from honeyguide.watch.when.rates import Rate
 from honeyguide.watch.when.schedule import Schedule
-from honeyguide.watch.when.why import span
 
 NOW = 1_700_000_000.0
 

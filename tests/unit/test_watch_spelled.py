@@ -12,10 +12,10 @@ from honeyguide.change import Block
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 from honeyguide.watch.compare.detect import compare_bodies
-from honeyguide.watch.compare.keys import Anchor, anchored, named, path_of, soft
+from honeyguide.watch.compare.mask_names import Anchor, anchored, named, path_of, soft
 from honeyguide.watch.compare.masks import covered_pair, narrowest
 from honeyguide.watch.compare.match import match
-from honeyguide.watch.spelled import spelled
+from honeyguide.watch.mask_descriptions import spelled
 
 URL = Url("https://a.org/")
 PAGE = b"""<main><p>Honey is sold here.</p><p>Price: %d EUR</p><p>%s</p></main>
@@ -97,7 +97,7 @@ def test_masks_in_words(tmp_path: Path) -> None:
 
 @given(st.lists(st.text(max_size=30), max_size=5))
 def test_whatever_is_called_a_mask_has_words(masks: list[str]) -> None:
-    from honeyguide.watch.spelled import _Page
+    from honeyguide.watch.mask_descriptions import _Page
 
     page = _Page((Block("p", "Bees"), Block("p", "4")))
     assert all(page.words(mask) for mask in [*masks, "p^x+1", "p^x+99999999", "~", "=", "^+"])

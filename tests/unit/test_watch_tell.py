@@ -12,10 +12,10 @@ import pytest
 from honeyguide.change import Change, Edit
 from honeyguide.store import Store
 from honeyguide.types import Url
+from honeyguide.watch.telling.deliver import Delivery, queue, tell
 from honeyguide.watch.telling.message import Message
 from honeyguide.watch.telling.notify import Rule
 from honeyguide.watch.telling.outcome import Outcome, again, given_up, sent
-from honeyguide.watch.telling.tell import Delivery, queue, tell
 
 NOON = 1_700_049_600.0
 """12:00 UTC."""

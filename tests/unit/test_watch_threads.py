@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from honeyguide.watch.visit.documents import DocumentQueue
-from honeyguide.watch.visit.threads import Steps, two_stages
+from honeyguide.watch.visit.document_queue import DocumentQueue
+from honeyguide.watch.visit.mtccdw import Steps, two_stages
 
 
 def admitted(queue: DocumentQueue[int], most: int) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from honeyguide.watch.when.explain import Circumstances, often, reason
 from honeyguide.watch.when.rates import DAY, START, learn, rate
-from honeyguide.watch.when.why import Circumstances, often, reason
 
 
 def after(looks: int, gap: float, changed: float) -> bytes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from honeyguide.crawl.evidence import worded
-from honeyguide.text.snippets import quoted, snippet
+from honeyguide.crawl.highlights import worded
+from honeyguide.text.link_text import quoted, snippet
 from honeyguide.types import Link, Reason, Url
 
 LINK = Link(Url("http://e.org/stories"), anchor="my stories", before="defined stories")

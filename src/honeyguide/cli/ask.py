@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from honeyguide.cli.formatting import console, count, plain, quoted, say
 from honeyguide.cli.label import contradicted
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, count, plain, quoted, say
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.asking import Asking, Question
     from honeyguide.crawl.collection import Collection
+    from honeyguide.crawl.label_queries import Asking, Question
 
 _KINDS = ("mixed", "uncertainty", "disagreement", "novelty", "agreement")
 _REASONS = 4
@@ -82,8 +82,8 @@ def ask(
 
 def _interview(collection: Collection, questions: list[Question], by: str) -> None:
     """Ask about each; whatever ends it, what was answered is kept."""
-    from honeyguide.crawl import people
-    from honeyguide.crawl.asking import topic_of
+    from honeyguide.crawl import annotators as people
+    from honeyguide.crawl.label_queries import topic_of
     from honeyguide.crawl.labels import label_openly
 
     kept = 0

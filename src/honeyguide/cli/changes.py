@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
+from honeyguide.cli.formatting import console, plain, quoted, say, when
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, plain, quoted, say, when
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ def diff(
 
     `honeyguide diff birds https://example.org/finches --from 1 --to 5`
     """
-    from honeyguide.crawl.addresses import known
-    from honeyguide.watch.between import between
+    from honeyguide.crawl.user_urls import known
+    from honeyguide.watch.version_diff import between
 
     with _opened(name) as store:
         page = known(store, url)
@@ -150,9 +150,9 @@ def history(
 
     `honeyguide history birds https://example.org/finches --show 2`
     """
-    from honeyguide.crawl.addresses import known
+    from honeyguide.crawl.user_urls import known
     from honeyguide.parse.blocks import read_snapshot
-    from honeyguide.watch.between import check, none
+    from honeyguide.watch.version_diff import check, none
 
     with _opened(name) as store:
         page = known(store, url)
@@ -212,7 +212,7 @@ def _print(change: Change, most: int = _EDITS, *, weighed: bool = True, between:
 def _edit(edit: Edit) -> None:
     from rich.text import Text
 
-    from honeyguide.watch.compare.words import diff_words
+    from honeyguide.watch.compare.word_diff import diff_words
 
     line = Text(f"  {'·' if edit.what == 'changed' else edit.what} ")
     if edit.what == "data":
@@ -240,7 +240,7 @@ def _facts(row: ChangeRow) -> dict[str, Any]:
 
 def _opened(name: Path) -> Store:
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.existing import existing
+    from honeyguide.crawl.open_store import existing
 
     return existing(Collection(name).folder, "read")
 

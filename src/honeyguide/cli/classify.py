@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from honeyguide.cli.formatting import plain, say
 from honeyguide.cli.options import Json
-from honeyguide.cli.words import plain, say
 
 if TYPE_CHECKING:
     from honeyguide.errors import HoneyguideError
-    from honeyguide.training.sorting import Sorted, Sorter
+    from honeyguide.training.classify import Sorted, Sorter
     from honeyguide.types import Page, Url
 
 _BYTES = 10_000_000
@@ -63,7 +63,7 @@ def classify(
     `honeyguide classify https://example.org/news --model news-model -c you@example.org`
     """
     from honeyguide.errors import HoneyguideError
-    from honeyguide.training.sorting import Sorter
+    from honeyguide.training.classify import Sorter
 
     sorter = Sorter.open(model, encoder)
     pages: list[tuple[str, Page]] = []
@@ -92,7 +92,7 @@ def classify(
 def _gathered(names: list[str], contact: str, lab: str) -> list[tuple[str, Page | HoneyguideError]]:
     """The page of each name, or why there is none, in the order given."""
     from honeyguide.errors import ConfigError
-    from honeyguide.training.sorting import page_from_bytes, page_in
+    from honeyguide.training.classify import page_from_bytes, page_in
 
     addresses = [name for name in names if _is_address(name)]
     fetched = asyncio.run(_fetched(addresses, contact, lab)) if addresses else {}
@@ -120,9 +120,9 @@ def _is_address(name: str) -> bool:
 async def _fetched(names: list[str], contact: str, lab: str) -> dict[str, Page | HoneyguideError]:
     from honeyguide import __version__
     from honeyguide.config import FetchSettings
-    from honeyguide.crawl.addresses import possible
-    from honeyguide.crawl.remarks import lab_address
-    from honeyguide.crawl.visitor import Visitor
+    from honeyguide.crawl.polite_fetch import Visitor
+    from honeyguide.crawl.settings_hints import lab_address
+    from honeyguide.crawl.user_urls import possible
     from honeyguide.errors import ConfigError, FetchError
     from honeyguide.fetch.http import CurlFetcher, user_agent
     from honeyguide.url import authority
@@ -158,7 +158,7 @@ async def _fetched(names: list[str], contact: str, lab: str) -> dict[str, Page |
 
 def _own(url: Url) -> bool:
     """Whether a user names a private address, and means it; no page may lead us to one."""
-    from honeyguide.fetch.addresses import forbidden, loopback
+    from honeyguide.fetch.ip_policy import forbidden, loopback
     from honeyguide.url import host, is_ip
 
     name = host(url)
@@ -175,7 +175,7 @@ def _show(one: Sorted, sorter: Sorter, page: Page, *, text: bool) -> None:
     if one.words:
         say("  by: " + ", ".join(plain(word) for word, _ in one.words))
     if text:
-        from honeyguide.training.sorting import changes
+        from honeyguide.training.classify import changes
 
         for tokens in one.tokens:
             typer.echo("  | " + plain(" ".join(tokens)))

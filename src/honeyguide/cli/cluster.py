@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from honeyguide.cli.formatting import count, plain, say
 from honeyguide.cli.options import Command, Group, Json, Name
-from honeyguide.cli.words import count, plain, say
 
 if TYPE_CHECKING:
-    from honeyguide.cluster.standing import Standing
+    from honeyguide.cluster.status import Standing
 
 app = typer.Typer(cls=Group, no_args_is_help=True)
 
@@ -44,7 +44,7 @@ def status(
 
     `honeyguide cluster status birds`
     """
-    from honeyguide.cluster.standing import look
+    from honeyguide.cluster.status import look
     from honeyguide.crawl.collection import Collection
 
     found = look(Collection(name).folder, address or "")
@@ -64,7 +64,7 @@ def recall(name: Name) -> None:
 
     `honeyguide cluster recall birds`
     """
-    from honeyguide.cluster.away import recall as bring
+    from honeyguide.cluster.remote_state import recall as bring
     from honeyguide.crawl.collection import Collection
     from honeyguide.store.store import Store
 

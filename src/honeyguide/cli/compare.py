@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.lab_options import Aliases, Disallow, Errors, Open, RobotsFile, Strip, rules
 from honeyguide.cli.options import Json
-from honeyguide.cli.webs import Aliases, Disallow, Errors, Open, RobotsFile, Strip, rules
 
 
 def compare(
@@ -102,13 +102,13 @@ def compare(
     -s honeyguide -s honeyguide:engine=lab,queries=2`
     """
     from honeyguide import registry
-    from honeyguide.cli.crawls import counted
-    from honeyguide.cli.words import say
+    from honeyguide.cli.formatting import say
+    from honeyguide.cli.lab_progress import counted
     from honeyguide.errors import ConfigError
     from honeyguide.lab.compare import Trial, WebSpec
     from honeyguide.lab.compare import compare as run
     from honeyguide.lab.demo_web import demo_files, topics
-    from honeyguide.lab.references import REFERENCES
+    from honeyguide.lab.oracles import REFERENCES
     from honeyguide.lab.report import report, rule, write
     from honeyguide.lab.variants import variant
 

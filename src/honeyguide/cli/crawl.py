@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from honeyguide.cli.formatting import count, plain, quoted, say
 from honeyguide.cli.options import Json, Name
 from honeyguide.cli.status import coverage, elsewhere
-from honeyguide.cli.words import count, plain, quoted, say
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def crawl(
     """
     from honeyguide.cli.display import Display
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.exhausted import until
+    from honeyguide.crawl.stopping import until
     from honeyguide.errors import FetchError
 
     if studio:
@@ -198,8 +198,8 @@ def _on_cluster(
     shards: int | None,
     observer: Observer,
 ) -> Report:
-    from honeyguide.cluster.away import Cluster
     from honeyguide.cluster.crawl import crawl_on
+    from honeyguide.cluster.remote_state import Cluster
 
     where = Cluster(address, vault)
     return crawl_on(collection.folder, settings, where, shards, observer, say)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.formatting import console, plain, quoted, runnable
 from honeyguide.cli.options import Json, demo_topics
-from honeyguide.cli.words import console, plain, quoted, runnable
 
 
 def demo(

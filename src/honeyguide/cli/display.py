@@ -11,7 +11,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from honeyguide.cli.words import console, count, hour, plain, say
+from honeyguide.cli.formatting import console, count, hour, plain, say
 from honeyguide.crawl.progress import Progress
 
 _EVERY_S = 10.0

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from honeyguide.cli.formatting import console, plain, when
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, plain, when
 
 
 def explain(

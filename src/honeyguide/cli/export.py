@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.formatting import console, count, say
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, count, say
 
 
 def formats() -> list[str]:
@@ -77,7 +77,7 @@ def export(
     `honeyguide export birds --to german.csv --language de`
     """
     from honeyguide.crawl.collection import Collection
-    from honeyguide.tongues import named
+    from honeyguide.language_codes import named
 
     collection = Collection(name)
     with console(stderr=True).status("writing …") as shown:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.formatting import count, plain, quoted, say
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import count, plain, quoted, say
 
 
 def generations(

@@ -6,8 +6,8 @@ import json
 
 import typer
 
+from honeyguide.cli.formatting import console, count, plain, quoted, say
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, count, plain, quoted, say
 
 
 def judge(name: Name, as_json: Json = False) -> None:

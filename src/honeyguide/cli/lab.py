@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from honeyguide.cli.compare import compare
+from honeyguide.cli.formatting import count, say
+from honeyguide.cli.lab_options import Aliases, Disallow, Errors, RobotsFile, Strip, rules
 from honeyguide.cli.options import Command, Group
 from honeyguide.cli.overlap import overlap
 from honeyguide.cli.paper import paper
 from honeyguide.cli.revisit import revisit
-from honeyguide.cli.webs import Aliases, Disallow, Errors, RobotsFile, Strip, rules
-from honeyguide.cli.words import count, say
 
 if TYPE_CHECKING:
     from honeyguide.lab.engine import LabEngine
-    from honeyguide.lab.serving import Serving
+    from honeyguide.lab.responses import Serving
     from honeyguide.lab.web import Web
 
 app = typer.Typer(
@@ -108,10 +108,10 @@ def serve(
     from honeyguide.errors import ConfigError
     from honeyguide.lab.demo_web import load
     from honeyguide.lab.engine import ADDRESS
-    from honeyguide.lab.made.plan import plan_of
+    from honeyguide.lab.made.parameters import plan_of
     from honeyguide.lab.made.web import MadeWeb
+    from honeyguide.lab.responses import Serving
     from honeyguide.lab.serve import run
-    from honeyguide.lab.serving import Serving
     from honeyguide.lab.trials import redirects
     from honeyguide.lab.web import RecordedWeb
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from honeyguide.cli.formatting import count, plain, say
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import count, plain, say
 
 if TYPE_CHECKING:
     from honeyguide.crawl.labels import Opposed

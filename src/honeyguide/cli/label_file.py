@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from honeyguide.crawl.addresses import possible
+from honeyguide.crawl.user_urls import possible
 from honeyguide.errors import ConfigError
 
 Judged = tuple[str, float]

@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 
 from honeyguide.cli import version
+from honeyguide.cli.formatting import plain, say
 from honeyguide.cli.options import Command, Group
-from honeyguide.cli.words import plain, say
 from honeyguide.errors import HoneyguideError
 
 COMMANDS = {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honeyguide.cli.formatting import count, quoted, say
 from honeyguide.cli.options import Json, Name, strategies
-from honeyguide.cli.words import count, quoted, say
 
 if TYPE_CHECKING:
     from honeyguide.crawl.collection import Collection
@@ -135,9 +135,9 @@ def new(
     `honeyguide new lupus -k lupus -k "patient story" --search-engine searxng
     --search-url http://localhost:8080/search -q "living with lupus" -c you@example.org`
     """
-    from honeyguide.crawl.addresses import starting
     from honeyguide.crawl.create import create, vacant
-    from honeyguide.crawl.remarks import lab_address, remarks
+    from honeyguide.crawl.settings_hints import lab_address, remarks
+    from honeyguide.crawl.user_urls import starting
     from honeyguide.errors import ConfigError
 
     folder = name.parent if name.name == "topic.toml" else name
@@ -214,7 +214,7 @@ def _search(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
         )
     chosen = {"engine": engine or ("searxng" if url else ""), "url": url, "queries": asked}
     if chosen["engine"]:
-        from honeyguide.seeds.choose import check
+        from honeyguide.seeds.engine_factory import check
 
         check(str(chosen["engine"]), url)
     return {key: value for key, value in chosen.items() if value}
@@ -240,7 +240,7 @@ def _placed(named: str) -> str:
 
 def _show(collection: Collection) -> None:
     """What was made, in a few lines."""
-    from honeyguide.tongues import listed
+    from honeyguide.language_codes import listed
 
     topic, limits = collection.settings.topic, collection.settings.crawl
     say("")

@@ -128,7 +128,7 @@ def _draw(found: tuple[Found, ...], topic: TopicSettings) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    from honeyguide.cli.words import console, count, plain, say
+    from honeyguide.cli.formatting import console, count, plain, say
     from honeyguide.text.ontology.choose import MOST
     from honeyguide.text.ontology.lexicon import lexicon
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.formatting import console, plain
 from honeyguide.cli.options import Json
-from honeyguide.cli.words import console, plain
 
 
 def overlap(

@@ -50,8 +50,8 @@ def paper(
 
     `honeyguide lab paper 001 recorded-webs --draws 5 --json`
     """
-    from honeyguide.cli.crawls import counted
-    from honeyguide.cli.words import say
+    from honeyguide.cli.formatting import say
+    from honeyguide.cli.lab_progress import counted
     from honeyguide.lab.papers.study import carry_out, markdown, study
 
     chosen = study(number)

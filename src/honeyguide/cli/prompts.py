@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import typer
 
-from honeyguide.crawl.addresses import starting
+from honeyguide.crawl.user_urls import starting
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.allow import allow
+from honeyguide.cli.formatting import console, count, plain, quoted, say
 from honeyguide.cli.options import Command, Group, Json, Name
-from honeyguide.cli.words import console, count, plain, quoted, say
+from honeyguide.cli.queries_allow import allow
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.enquire import Ran
-    from honeyguide.crawl.searched import Asked
+    from honeyguide.crawl.manual_search import Ran
+    from honeyguide.crawl.search_report import Asked
 
 app = typer.Typer(
     cls=Group,
@@ -48,7 +48,7 @@ def list_(name: Name, as_json: Json = False) -> None:
     `honeyguide queries list birds --json`
     """
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.searched import overview
+    from honeyguide.crawl.search_report import overview
 
     collection = Collection(name)
     found = overview(collection.folder, collection.settings)
@@ -161,7 +161,7 @@ def run(
     `honeyguide queries run birds "finch song" --pages 3`
     """
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.enquire import run as ask
+    from honeyguide.crawl.manual_search import run as ask
 
     collection = Collection(name)
     with _waiting(f"asking {collection.settings.search.engine}", quiet=as_json):
@@ -207,7 +207,7 @@ def trial(name: Name, as_json: Json = False) -> None:
     `honeyguide queries test birds`
     """
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.enquire import trial as tried
+    from honeyguide.crawl.manual_search import trial as tried
 
     collection = Collection(name)
     with _waiting(f"asking {collection.settings.search.engine}", quiet=as_json):

@@ -64,7 +64,7 @@ def revisit(
     )
     from rich.table import Table
 
-    from honeyguide.cli.words import console
+    from honeyguide.cli.formatting import console
     from honeyguide.lab.revisit_rules import RULES
     from honeyguide.lab.revisit_study import BASE, Study
 

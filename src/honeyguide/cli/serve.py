@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 import typer
 
+from honeyguide.cli.formatting import count, say
 from honeyguide.cli.options import Json
-from honeyguide.cli.words import count, say
 
 Port = Annotated[
     int, typer.Option("--port", metavar="N", help="Listen there; else any free port.", min=0)

@@ -11,7 +11,7 @@ from honeyguide.cli.options import Json
 
 
 def table_names() -> list[str]:
-    from honeyguide.crawl.keys import tables
+    from honeyguide.crawl.settings_reference import tables
 
     return list(tables())
 
@@ -40,8 +40,8 @@ def settings(
 
     from rich.table import Table as Grid
 
-    from honeyguide.cli.words import console
-    from honeyguide.crawl.keys import tables
+    from honeyguide.cli.formatting import console
+    from honeyguide.crawl.settings_reference import tables
     from honeyguide.crawl.topic_file import toml
     from honeyguide.errors import ConfigError
 

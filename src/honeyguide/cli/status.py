@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from honeyguide.cli.formatting import console, count, plain, when
 from honeyguide.cli.options import Json, Name
-from honeyguide.cli.words import console, count, plain, when
 
 if TYPE_CHECKING:
     from honeyguide.crawl.status import Searched, Status

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
+from honeyguide.cli.formatting import say
 from honeyguide.cli.options import Json
-from honeyguide.cli.words import say
 
 
 def strategies(
@@ -28,7 +28,7 @@ def strategies(
     `honeyguide strategies birds`
     """
     from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.start import choices
+    from honeyguide.crawl.strategy_choice import choices
 
     collection = Collection(name) if name is not None else None
     topic = asdict(collection.settings.topic) if collection is not None else {}

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honeyguide.cli.formatting import console, count, plain, quoted, say
 from honeyguide.cli.options import Json
-from honeyguide.cli.words import console, count, plain, quoted, say
 
 if TYPE_CHECKING:
-    from honeyguide.training.making import Made
+    from honeyguide.training.train import Made
 
 
 def train(
@@ -92,11 +92,11 @@ def train(
     from datetime import UTC, datetime
 
     from honeyguide.errors import ConfigError
+    from honeyguide.language_codes import check
     from honeyguide.text.segments import Reading
-    from honeyguide.tongues import check
-    from honeyguide.training.kinds import Ways
-    from honeyguide.training.making import Wish
+    from honeyguide.training.model_types import Ways
     from honeyguide.training.rows import Columns
+    from honeyguide.training.train import Wish
 
     if language:
         check(language, "--language")
@@ -145,7 +145,7 @@ def _written(out: Path) -> int:
 def _made(wish: Any, *, quiet: bool) -> Made:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from honeyguide.training.making import make
+    from honeyguide.training.train import make
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console(stderr=True), transient=True, disable=quiet) as bar:

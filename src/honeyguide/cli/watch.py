@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from honeyguide.cli.formatting import console, count, plain, quoted, say, when
 from honeyguide.cli.options import Json, Name
 from honeyguide.cli.watch_list import ACTIONS, act
-from honeyguide.cli.words import console, count, plain, quoted, say, when
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.crawl.collection import Collection
-    from honeyguide.watch.round import Watch
-    from honeyguide.watch.tally import Tally
+    from honeyguide.watch.progress import Tally
+    from honeyguide.watch.watcher import Watch
 
 
 def actions() -> list[str]:
@@ -101,9 +101,9 @@ def _hint(collection: Collection) -> str:
 
 async def _run(collection: Collection, once: bool, hours: float, *, quiet: bool) -> Tally:
     from honeyguide.crawl import topics
-    from honeyguide.crawl.chosen import fence_of
-    from honeyguide.crawl.judging import judge_of
-    from honeyguide.crawl.process import seldom_tidied, stoppable
+    from honeyguide.crawl.from_settings import fence_of
+    from honeyguide.crawl.rescore_pages import judge_of
+    from honeyguide.crawl.signals import seldom_tidied, stoppable
     from honeyguide.types import Link
     from honeyguide.watch.build import opened
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import typer
 
-from honeyguide.cli.words import console, count, plain, say, when
+from honeyguide.cli.formatting import console, count, plain, say, when
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from honeyguide.store.store import Store
     from honeyguide.store.watched_rows import WatchedRow
     from honeyguide.types import Url
-    from honeyguide.watch.spoken import Action
+    from honeyguide.watch.list_edits import Action
 
 _DAY = 86_400.0
 ACTIONS = (
@@ -58,7 +58,7 @@ def act(collection: Collection, action: str, what: list[str], *, as_json: bool) 
 
 
 def _change(store: Store, action: str, what: list[str], as_json: bool) -> None:
-    from honeyguide.watch.spoken import speak
+    from honeyguide.watch.list_edits import speak
 
     weight: float | None = None
     if action == "weigh":
@@ -112,7 +112,7 @@ def _list(store: Store, as_json: bool) -> None:
         for row in rows:
             typer.echo(json.dumps(_facts(row)))
         return
-    from honeyguide.watch.when.why import span
+    from honeyguide.watch.when.explain import span
 
     out = console()
     head = (
@@ -145,7 +145,7 @@ def _channels(store: Store, as_json: bool) -> None:
 
 
 def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -> None:
-    from honeyguide.watch.foretold import Foretold
+    from honeyguide.watch.forecast import Foretold
 
     schedule = Foretold(store, collection.settings, time.time())
     for url in urls:
@@ -169,7 +169,7 @@ def _why(collection: Collection, store: Store, urls: list[Url], as_json: bool) -
 
 
 def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
-    from honeyguide.watch import masking
+    from honeyguide.watch import mask_editing as masking
 
     (url,), rest = _addresses(store, what[:1]), what[1:]
     if action != "masks" and not rest:
@@ -190,7 +190,7 @@ def _masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
 
 
 def _addresses(store: Store, texts: list[str]) -> list[Url]:
-    from honeyguide.crawl.addresses import known
+    from honeyguide.crawl.user_urls import known
 
     if not texts:
         raise ConfigError("name a page: its address, such as https://example.org/finches")

@@ -16,8 +16,6 @@ from dataclasses import InitVar, dataclass, field, replace
 
 from honeyguide import errors
 from honeyguide.cluster.budget import Budget
-from honeyguide.cluster.ending import Ending
-from honeyguide.cluster.gathering import Gathering
 from honeyguide.cluster.learner import Learner
 from honeyguide.cluster.messages import (
     Allot,
@@ -32,15 +30,18 @@ from honeyguide.cluster.messages import (
     ToCoordinator,
     ToShard,
 )
+from honeyguide.cluster.progress import summed
 from honeyguide.cluster.runner import Lost, Runner
-from honeyguide.cluster.sums import summed
+from honeyguide.cluster.termination import Ending
+from honeyguide.cluster.visit_sync import Gathering
 from honeyguide.config import Settings
-from honeyguide.crawl import exhausted, status
+from honeyguide.crawl import status
+from honeyguide.crawl import stopping as exhausted
 from honeyguide.crawl.languages import Languages, wanted_of
-from honeyguide.crawl.lessons import Lessons
 from honeyguide.crawl.limits import Enough, Quota
 from honeyguide.crawl.progress import Exchanged, Progress, Report, Tally
-from honeyguide.crawl.rejudge import Rejudge
+from honeyguide.crawl.rescoring import Rejudge
+from honeyguide.crawl.training_feed import Lessons
 from honeyguide.errors import ClusterError, HoneyguideError
 from honeyguide.learning.coverage import Coverage
 from honeyguide.protocols import Strategy

@@ -12,24 +12,32 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import __version__
-from honeyguide.cluster.away import Cluster, bring_home, is_away, known, refuse, room, send_away
 from honeyguide.cluster.coordinator import Coordinator
 from honeyguide.cluster.processes import Processes
+from honeyguide.cluster.remote_state import (
+    Cluster,
+    bring_home,
+    is_away,
+    known,
+    refuse,
+    room,
+    send_away,
+)
+from honeyguide.cluster.resharding import prepare
 from honeyguide.cluster.runner import Runner
 from honeyguide.cluster.shard import Plan
-from honeyguide.cluster.split import prepare
 from honeyguide.config import Settings
 from honeyguide.crawl import status, topics
+from honeyguide.crawl.active_generation import live
 from honeyguide.crawl.build import enough_of, lessons_of
-from honeyguide.crawl.chosen import fence_of, strategy_of
-from honeyguide.crawl.exhausted import recall
-from honeyguide.crawl.glimpse import EVERY_S, Teller
+from honeyguide.crawl.from_settings import fence_of, strategy_of
 from honeyguide.crawl.languages import languages_of
-from honeyguide.crawl.live import live
-from honeyguide.crawl.lost import lost
-from honeyguide.crawl.process import stoppable
+from honeyguide.crawl.live_status import EVERY_S, Teller
+from honeyguide.crawl.missing_pages import lost
 from honeyguide.crawl.progress import Observer, Report
-from honeyguide.crawl.rejudge import overrule
+from honeyguide.crawl.rescoring import overrule
+from honeyguide.crawl.signals import stoppable
+from honeyguide.crawl.stopping import recall
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 from honeyguide.store.generations import pack

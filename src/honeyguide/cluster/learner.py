@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from honeyguide.cluster.messages import Said, Sow, Taught, ToShard
 from honeyguide.cluster.partition import shard_of
 from honeyguide.config import Settings
-from honeyguide.crawl.lessons import Lessons
-from honeyguide.crawl.rejudge import Rejudge
-from honeyguide.crawl.teaching import Course
+from honeyguide.crawl.generation_swap import Course
+from honeyguide.crawl.rescoring import Rejudge
+from honeyguide.crawl.training_feed import Lessons
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import pack
 from honeyguide.store.store import Store

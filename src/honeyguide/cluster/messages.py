@@ -201,7 +201,7 @@ class Kept(_Message, frozen=True):
 
 
 class Bundle(_Message, frozen=True):
-    """Visits: a :class:`~honeyguide.store.parcel.Parcel`; empty if there are none."""
+    """Visits: a :class:`~honeyguide.store.visit_transfer.Parcel`; empty if there are none."""
 
     shard: int
     first: int

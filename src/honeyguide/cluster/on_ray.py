@@ -22,10 +22,10 @@ from typing import Any
 
 import msgspec
 
-from honeyguide.cluster.host import NOTHING, Host, status
 from honeyguide.cluster.messages import Leave, Stop, ToCoordinator, ToShard, decode, encode
 from honeyguide.cluster.runner import Hear
 from honeyguide.cluster.shard import Plan
+from honeyguide.cluster.shard_node import NOTHING, Host, status
 from honeyguide.errors import ClusterError, ConfigError
 
 _CALL_S = 15.0

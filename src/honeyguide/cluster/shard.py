@@ -22,9 +22,9 @@ import msgspec
 
 from honeyguide import registry
 from honeyguide.cluster import messages
-from honeyguide.cluster.border import SIGHTINGS, BorderFrontier
-from honeyguide.cluster.keeping import Keeping
-from honeyguide.cluster.loans import Loans
+from honeyguide.cluster.checkpointing import Keeping
+from honeyguide.cluster.host_leases import Loans
+from honeyguide.cluster.message_outbox import Post
 from honeyguide.cluster.messages import (
     Allot,
     Borrow,
@@ -47,12 +47,12 @@ from honeyguide.cluster.messages import (
     Taught,
 )  # fmt: skip
 from honeyguide.cluster.partition import Partition
-from honeyguide.cluster.post import Post
-from honeyguide.cluster.remote import Allotment, Pupil
+from honeyguide.cluster.shard_control import Allotment, Pupil
+from honeyguide.cluster.sharded_frontier import SIGHTINGS, BorderFrontier
 from honeyguide.config import Settings
 from honeyguide.crawl.build import opened
-from honeyguide.crawl.part import Part
 from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.shard_hooks import Part
 from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked, HoneyguideError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.protocols import Strategy

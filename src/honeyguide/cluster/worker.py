@@ -17,7 +17,7 @@ from honeyguide.cluster import messages
 from honeyguide.cluster.frames import Frames, framed
 from honeyguide.cluster.messages import Message
 from honeyguide.cluster.shard import Plan, Shard
-from honeyguide.crawl.process import seldom_tidied
+from honeyguide.crawl.signals import seldom_tidied
 
 _PLAN = msgspec.msgpack.Decoder(Plan)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from honeyguide.crawl import exhausted
-from honeyguide.crawl.turn import RobotsEntry
+from honeyguide.crawl import stopping as exhausted
+from honeyguide.crawl.visit import RobotsEntry
 from honeyguide.learning.coverage import Coverage
 from honeyguide.protocols import Frontier
 from honeyguide.store.store import Store
 from honeyguide.types import Visit
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.searches import Searches
+    from honeyguide.crawl.search_session import Searches
 
 
 @dataclass

@@ -14,29 +14,29 @@ from typing import TYPE_CHECKING
 from honeyguide import __version__
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
-from honeyguide.crawl.chosen import fence_of, seeds_of, strategy_of
-from honeyguide.crawl.exhausted import Exhausted, recall
+from honeyguide.crawl.active_generation import live
+from honeyguide.crawl.from_settings import fence_of, seeds_of, strategy_of
 from honeyguide.crawl.languages import Languages, languages_of, notes
-from honeyguide.crawl.lessons import Answers, Lessons
 from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
-from honeyguide.crawl.live import live
-from honeyguide.crawl.manners import Manners
-from honeyguide.crawl.parents import BestParent, Parents, Places
-from honeyguide.crawl.part import Part, Teaching
+from honeyguide.crawl.parent_pages import BestParent, Parents, Places
+from honeyguide.crawl.politeness import Manners
 from honeyguide.crawl.ranking import Telling, rank
-from honeyguide.crawl.recalled import given_of, ledger_of, recall_links, sources_of
+from honeyguide.crawl.restore import given_of, ledger_of, recall_links, sources_of
 from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.shard_hooks import Part, Teaching
 from honeyguide.crawl.stages import Stages
-from honeyguide.crawl.turn import Turn
-from honeyguide.crawl.tutors import Tutors
+from honeyguide.crawl.stopping import Exhausted, recall
+from honeyguide.crawl.topic_trainers import Tutors
+from honeyguide.crawl.training_feed import Answers, Lessons
+from honeyguide.crawl.visit import Turn
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.hosts import Politeness
 from honeyguide.frontier.order import make
-from honeyguide.learning.apart import Apart, Here
 from honeyguide.learning.coverage import Coverage
+from honeyguide.learning.worker_process import Apart, Here
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
 from honeyguide.types import (
@@ -78,7 +78,7 @@ async def opened(
     async with AsyncExitStack() as closing:
         if settings.search.engine and engine is None:
             # Loaded here, because a crawl that follows links alone needs none of it.
-            from honeyguide.crawl.searching import engine_for
+            from honeyguide.crawl.search_setup import engine_for
 
             engine = engine_for(folder, settings, fetcher, clock, closing)
         languages = languages_of(settings)
@@ -148,7 +148,7 @@ async def opened(
         closing.push_async_callback(lessons.aclose)
         searches = None
         if engine is not None and sources is not None:
-            from honeyguide.crawl.searching import searches_of
+            from honeyguide.crawl.search_setup import searches_of
 
             lab, parts = fetcher is not None, (store, sources, own)
             searches = searches_of(

@@ -11,25 +11,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from honeyguide import registry, tongues
+from honeyguide import language_codes as tongues
+from honeyguide import registry
 from honeyguide.config import Settings, load
 from honeyguide.crawl import topics as several
-from honeyguide.crawl.addresses import known
-from honeyguide.crawl.existing import existing
+from honeyguide.crawl.open_store import existing
+from honeyguide.crawl.user_urls import known
 from honeyguide.errors import ConfigError
-from honeyguide.several import topics_of
-from honeyguide.store.said import Topics
+from honeyguide.multi_topic import topics_of
+from honeyguide.store.effective_labels import Topics
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Label
 
 if TYPE_CHECKING:
     # Few commands need more than one of them, and loading takes as long as some forty pages.
-    from honeyguide.crawl.asking import Asked, Asking
     from honeyguide.crawl.explain import Explanation
     from honeyguide.crawl.generations import Comparison, Listed
-    from honeyguide.crawl.judging import Judged, Told
+    from honeyguide.crawl.label_queries import Asked, Asking
     from honeyguide.crawl.labels import Labelled
     from honeyguide.crawl.progress import Observer, Report
+    from honeyguide.crawl.rescore_pages import Judged, Told
     from honeyguide.crawl.status import Status
     from honeyguide.store.export import Exported
 
@@ -147,7 +148,7 @@ class Collection:
     def ask(self, count: int = 5, *, by: str = "", choice: Asking = "mixed") -> Asked:
         """Pages whose labels would help most, or of the kind that is chosen; not those that this
         person would not judge before."""
-        from honeyguide.crawl import asking
+        from honeyguide.crawl import label_queries as asking
 
         with existing(self.folder, "read") as store:
             scope = asking.Scope(by, choice)
@@ -176,7 +177,7 @@ class Collection:
 
     def judge(self, told: Told = lambda _done, _of: None) -> Judged:
         """Judge all pages anew by the generation that decides now."""
-        from honeyguide.crawl import judging
+        from honeyguide.crawl import rescore_pages as judging
 
         return judging.judge(self.folder, self.settings, told)
 

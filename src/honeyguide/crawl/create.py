@@ -13,9 +13,9 @@ from typing import Any
 from honeyguide.config import Settings, parse
 from honeyguide.crawl import examples, topic_file
 from honeyguide.crawl import topics as several
-from honeyguide.crawl.chosen import fence_of, strategy_of
 from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.start import suited
+from honeyguide.crawl.from_settings import fence_of, strategy_of
+from honeyguide.crawl.strategy_choice import suited
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
 

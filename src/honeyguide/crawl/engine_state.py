@@ -12,10 +12,10 @@ from honeyguide.fetch.http import user_agent
 from honeyguide.protocols import Fetcher
 from honeyguide.search_settings import told
 from honeyguide.seeds import consent
-from honeyguide.seeds.choose import engine_of, spending_of
 from honeyguide.seeds.engine import Engine
-from honeyguide.seeds.line import TOO_LARGE
-from honeyguide.seeds.spending import Spent
+from honeyguide.seeds.engine_factory import engine_of, spending_of
+from honeyguide.seeds.http_client import TOO_LARGE
+from honeyguide.seeds.quota import Spent
 from honeyguide.types import Request, Response
 
 UNSET = (

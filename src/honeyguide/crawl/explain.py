@@ -8,12 +8,12 @@ from pathlib import Path
 from honeyguide import registry
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
-from honeyguide.crawl.chosen import fence_of
-from honeyguide.crawl.evidence import figure, worded
+from honeyguide.crawl.active_generation import readable
+from honeyguide.crawl.from_settings import fence_of
+from honeyguide.crawl.highlights import figure, worded
 from honeyguide.crawl.languages import languages_of
-from honeyguide.crawl.live import readable
-from honeyguide.crawl.parents import Parents
-from honeyguide.crawl.searched import alike
+from honeyguide.crawl.parent_pages import Parents
+from honeyguide.crawl.search_report import alike
 from honeyguide.crawl.stages import TRUST
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.fetch.robots import Robots
@@ -23,7 +23,7 @@ from honeyguide.seeds.query import parse
 from honeyguide.store.shards import log_for
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.text.scripts import address as read
+from honeyguide.text.word_patterns import address as read
 from honeyguide.types import Link, Reason, Url
 from honeyguide.url import canonical, origin
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from honeyguide.config import Settings
 from honeyguide.crawl import topics
-from honeyguide.crawl.addresses import known
-from honeyguide.crawl.existing import existing
-from honeyguide.crawl.rejudge import count_labels
+from honeyguide.crawl.open_store import existing
+from honeyguide.crawl.rescoring import count_labels
+from honeyguide.crawl.user_urls import known
 from honeyguide.errors import ConfigError
 from honeyguide.store.labels import contradictions
 from honeyguide.store.store import Store
@@ -51,7 +51,7 @@ def label(
     """Keep them, and count what they say at once; a running crawl counts by itself.
 
     ``topic`` None: each is about the one that its page was judged best for. Without ``count``
-    whoever calls counts later (:func:`honeyguide.crawl.rejudge.count_labels`).
+    whoever calls counts later (:func:`honeyguide.crawl.rescoring.count_labels`).
     """
     pairs = list(judged)
     with existing(folder, "write") as store:

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 from honeyguide.config import Settings
+from honeyguide.language_codes import listed, named
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
-from honeyguide.text.tongue import Ear, Tongue
-from honeyguide.text.tongue_names import HEARD, primary
-from honeyguide.tongues import listed, named
+from honeyguide.text.language_detection import Ear, Tongue
+from honeyguide.text.language_priors import HEARD, primary
 from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict, Visit
 
 if TYPE_CHECKING:
-    from honeyguide.text.tongue_guess import Guess
+    from honeyguide.text.language_prediction import Guess
 
 _LEAST = 0.02
 """No link is hopeless: the chance that is believed at least."""
@@ -129,7 +129,7 @@ def languages_of(settings: Settings) -> Languages | None:
         return None
     guess = None
     if rules.predict:
-        from honeyguide.text.tongue_guess import Guess
+        from honeyguide.text.language_prediction import Guess
 
         guess = Guess(wanted)
     heard = tuple(code for code in wanted if code in HEARD)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from honeyguide import ranges
+from honeyguide import parameter_checks as ranges
 from honeyguide.errors import ConfigError
-from honeyguide.strict import unknown
+from honeyguide.from_dict import unknown
 
 SHARED = ("keywords", "description", "model", "categories")
 """What a strategy takes from the topic by naming a field so."""

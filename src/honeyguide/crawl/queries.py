@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 
-from honeyguide.crawl.sources import worth
-from honeyguide.crawl.taught import weight_of
+from honeyguide.crawl.composer_targets import weight_of
+from honeyguide.crawl.source_bandit import worth
 from honeyguide.search_settings import leads_away
 from honeyguide.seeds.composer import Composer
-from honeyguide.seeds.pulls import Pulls
 from honeyguide.seeds.query import Query, parse
+from honeyguide.seeds.query_bandit import Pulls
+from honeyguide.store.row_checks import decimal
 from honeyguide.store.searches import TAKEN, Hit, Search
-from honeyguide.store.sound import decimal
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Page, Url, Visit

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 from honeyguide.crawl.languages import Languages
-from honeyguide.crawl.sources import Sources
+from honeyguide.crawl.source_bandit import Sources
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.types import Link, Page, Url, Visit
 

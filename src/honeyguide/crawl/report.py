@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, TypedDict
 
-from honeyguide.crawl import exhausted
+from honeyguide.crawl import stopping as exhausted
 from honeyguide.crawl.languages import wanted_of
 from honeyguide.crawl.progress import Progress, Report
 

@@ -9,9 +9,9 @@ from honeyguide.config import ScopeSettings
 from honeyguide.errors import FetchError, ParseError, StoreError
 from honeyguide.fetch.decode import decode
 from honeyguide.parse.read import read
-from honeyguide.store.answers import answer
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.store.warc_response import answer
 from honeyguide.types import Page
 
 _BYTES = 10_000_000

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 
 from honeyguide.config import Settings
 from honeyguide.crawl.batch import Batch
+from honeyguide.crawl.generation_swap import Course
 from honeyguide.crawl.languages import Languages
 from honeyguide.crawl.limits import Breath
-from honeyguide.crawl.manners import Manners
-from honeyguide.crawl.part import Limit, Teaching
+from honeyguide.crawl.politeness import Manners
 from honeyguide.crawl.progress import Progress, Report, Tally, span
 from honeyguide.crawl.ranking import Telling, rank, revise
-from honeyguide.crawl.rejudge import Rejudge
 from honeyguide.crawl.report import progress, report
+from honeyguide.crawl.rescoring import Rejudge
+from honeyguide.crawl.shard_hooks import Limit, Teaching
 from honeyguide.crawl.stages import Outcome
-from honeyguide.crawl.teaching import Course
-from honeyguide.crawl.turn import Arrived, Step, Turn
+from honeyguide.crawl.visit import Arrived, Step, Turn
 from honeyguide.learning.coverage import Coverage
 from honeyguide.protocols import Frontier, Rank, Strategy
 from honeyguide.store.store import Store
@@ -37,7 +37,7 @@ from honeyguide.types import Candidate, Link
 from honeyguide.url import domain, host
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.searches import Searches
+    from honeyguide.crawl.search_session import Searches
 
 _GROUP = 32
 """Finished visits that are committed together …"""

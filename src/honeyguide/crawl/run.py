@@ -12,12 +12,12 @@ from pathlib import Path
 from honeyguide.config import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl.build import opened
-from honeyguide.crawl.glimpse import EVERY_S, Teller
-from honeyguide.crawl.lost import lost
-from honeyguide.crawl.process import seldom_tidied, stoppable
+from honeyguide.crawl.live_status import EVERY_S, Teller
+from honeyguide.crawl.missing_pages import lost
 from honeyguide.crawl.progress import Observer, Report
-from honeyguide.crawl.rejudge import overrule
+from honeyguide.crawl.rescoring import overrule
 from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.signals import seldom_tidied, stoppable
 
 _LOOK_S = 0.25
 """How often an observer is told."""

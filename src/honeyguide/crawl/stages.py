@@ -11,13 +11,13 @@ from functools import partial
 from typing import NamedTuple, cast
 
 from honeyguide.config import Settings
-from honeyguide.crawl.inside import Inside
 from honeyguide.crawl.languages import Languages, judged, worth
 from honeyguide.crawl.ranking import is_sitemap
+from honeyguide.crawl.scope_cache import Inside
 from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch.retry import decide
+from honeyguide.parse.decoded import Wanted, all_wanted
 from honeyguide.parse.read import read
-from honeyguide.parse.source import Wanted, all_wanted
 from honeyguide.protocols import Strategy
 from honeyguide.scope import Fence, Refusal
 from honeyguide.types import (

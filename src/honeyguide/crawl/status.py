@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 
 from honeyguide.config import Settings
-from honeyguide.crawl import exhausted
+from honeyguide.crawl import stopping as exhausted
 from honeyguide.crawl.languages import wanted_of
-from honeyguide.crawl.lost import lost
+from honeyguide.crawl.missing_pages import lost
 from honeyguide.crawl.progress import others
 from honeyguide.errors import ConfigError
 from honeyguide.learning.coverage import Estimate
 from honeyguide.store.counts import Counts, HostRow
 from honeyguide.store.lock import holder
-from honeyguide.store.sound import decimal
+from honeyguide.store.row_checks import decimal
 from honeyguide.store.store import Store
 
 

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from honeyguide.config import Settings
 from honeyguide.crawl import examples, topics
-from honeyguide.crawl.existing import existing
+from honeyguide.crawl.composer_targets import weight_of
+from honeyguide.crawl.open_store import existing
 from honeyguide.crawl.queries import Queries, taken
-from honeyguide.crawl.taught import weight_of
 from honeyguide.seeds.composer import Composer
-from honeyguide.seeds.mine import PAGES
-from honeyguide.seeds.pulls import Pulls, Suggestion
+from honeyguide.seeds.phrase_pairs import PAGES
 from honeyguide.seeds.query import fold, parse
+from honeyguide.seeds.query_bandit import Pulls, Suggestion
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Page, Url

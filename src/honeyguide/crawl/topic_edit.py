@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from honeyguide.config import Settings, load
 from honeyguide.crawl import topics
-from honeyguide.crawl.chosen import fence_of, strategy_of
+from honeyguide.crawl.from_settings import fence_of, strategy_of
 from honeyguide.crawl.topic_file import toml
 from honeyguide.errors import ConfigError
 from honeyguide.store.files import open_plain

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from honeyguide.crawl.keys import Key, Table, tables
+from honeyguide.crawl.settings_reference import Key, Table, tables
 from honeyguide.errors import ConfigError
 
 USEFUL = frozenset({

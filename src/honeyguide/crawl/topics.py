@@ -13,7 +13,7 @@ from honeyguide.config import FurtherTopic, Settings
 from honeyguide.crawl import examples
 from honeyguide.crawl.topic_file import toml
 from honeyguide.errors import ConfigError
-from honeyguide.store.said import Said, Topics
+from honeyguide.store.effective_labels import Said, Topics
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label, Url
 

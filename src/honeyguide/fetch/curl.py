@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple
 import pycurl
 
 from honeyguide.errors import FetchError, FetchTimeout, Forbidden, ProtocolError, TooLarge
-from honeyguide.fetch.codes import translate
-from honeyguide.fetch.drive import Drive
-from honeyguide.fetch.heads import Head, read
-from honeyguide.fetch.silence import Silence
+from honeyguide.fetch.curl_errors import translate
+from honeyguide.fetch.curl_multi import Drive
+from honeyguide.fetch.http_headers import Head, read
+from honeyguide.fetch.idle_timeout import Silence
 
 CONNECTIONS: Final = 256
 """Idle connections kept for the next request to their hosts."""

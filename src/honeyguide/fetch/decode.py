@@ -14,7 +14,7 @@ import zstandard
 from isal import isal_zlib
 
 from honeyguide.errors import ProtocolError, TooLarge
-from honeyguide.fetch.codes import printable
+from honeyguide.fetch.curl_errors import printable
 
 ACCEPTED: Final = "gzip, deflate, br, zstd"
 

@@ -9,14 +9,14 @@ from typing import Final, Protocol
 
 from honeyguide.config import FetchSettings
 from honeyguide.errors import ConfigError, DnsError, FetchError, Forbidden, ProtocolError, WrongType
-from honeyguide.fetch.addresses import forbidden, loopback, metadata
-from honeyguide.fetch.codes import printable
 from honeyguide.fetch.cookies import Jar
 from honeyguide.fetch.curl import Arrived, Options, Room, Wire
+from honeyguide.fetch.curl_errors import printable
 from honeyguide.fetch.decode import ACCEPTED, decode
 from honeyguide.fetch.dns import Resolver
-from honeyguide.fetch.heads import Head, request_head, sendable, user_agent
-from honeyguide.fetch.private import outgoing, private_lines
+from honeyguide.fetch.http_headers import Head, request_head, sendable, user_agent
+from honeyguide.fetch.ip_policy import forbidden, loopback, metadata
+from honeyguide.fetch.secret_headers import outgoing, private_lines
 from honeyguide.types import Request, Response, Url
 from honeyguide.url import authority, host, is_ip, path
 

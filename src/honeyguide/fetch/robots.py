@@ -22,8 +22,8 @@ from collections import OrderedDict
 from typing import Final, NamedTuple
 
 from honeyguide.errors import FetchError
-from honeyguide.fetch.groups import CHARACTERS, Group, read
-from honeyguide.fetch.rules import Rules, rules_of
+from honeyguide.fetch.robots_groups import CHARACTERS, Group, read
+from honeyguide.fetch.robots_rules import Rules, rules_of
 from honeyguide.types import Response, Url
 from honeyguide.url import authority, canonical, domain, host, path
 
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
     fetched_at: float
     status: int
     text: str
-    """Of a file, only what concerns us: see :mod:`honeyguide.fetch.groups`."""
+    """Of a file, only what concerns us: see :mod:`honeyguide.fetch.robots_groups`."""
 
     @property
     def expires(self) -> float:

@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from honeyguide.frontier import replay
 from honeyguide.frontier.changes import LONG
-from honeyguide.frontier.choice import Choice
 from honeyguide.frontier.codec import Codec
+from honeyguide.frontier.domain_limits import Sites
+from honeyguide.frontier.host_heap import Choice
 from honeyguide.frontier.hosts import HostView
+from honeyguide.frontier.link_texts import Texts
+from honeyguide.frontier.log_writer import Scribe
 from honeyguide.frontier.order import BulkOrder
 from honeyguide.frontier.queue import Host
 from honeyguide.frontier.rerank import Rerank
 from honeyguide.frontier.rows import BUSY, DONE, HOT, MOST, ROW, Rows, bounded, key
-from honeyguide.frontier.scribe import Scribe
 from honeyguide.frontier.seen import Seen
-from honeyguide.frontier.sites import Sites
-from honeyguide.frontier.texts import Texts
 from honeyguide.frontier.view import Glance, glance
-from honeyguide.frontier.waiting import Waiting
+from honeyguide.frontier.waiting_links import Waiting
 from honeyguide.protocols import Log, Rank
 from honeyguide.types import Candidate, Link, Url
 from honeyguide.url import fingerprint

@@ -14,8 +14,8 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.frontier.domain_limits import Site
 from honeyguide.frontier.rows import COLD, HOT, LAST, ROW, Index, Rows
-from honeyguide.frontier.sites import Site
 
 FEW = 8
 """A hot part that gives away keeps at least so many. A hot link takes 60 bytes and a cold one 4,

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.frontier.choice import Choice
 from honeyguide.frontier.codec import Codec, Entry, size
+from honeyguide.frontier.host_heap import Choice
+from honeyguide.frontier.link_texts import Texts
 from honeyguide.frontier.queue import LIMIT, share
 from honeyguide.frontier.rows import (
     COLD,
@@ -24,7 +25,6 @@ from honeyguide.frontier.rows import (
     bounded,
 )
 from honeyguide.frontier.seen import Seen
-from honeyguide.frontier.texts import Texts
 from honeyguide.protocols import Log
 
 Places = NDArray[np.intp]

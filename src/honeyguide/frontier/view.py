@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from honeyguide.frontier.choice import Choice
+from honeyguide.frontier.host_heap import Choice
 from honeyguide.frontier.hosts import HostView
+from honeyguide.frontier.link_texts import Texts
 from honeyguide.frontier.rows import Rows
-from honeyguide.frontier.texts import Texts
 from honeyguide.types import Link
 
 BINS = 20

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from honeyguide.lab.perform import perform
+from honeyguide.lab.run_trial import perform
 from honeyguide.lab.trials import Result, Start, Trial, WebSpec
 from honeyguide.lab.workers import spread
 

@@ -10,7 +10,7 @@ from email.utils import formatdate
 from time import time
 from typing import NamedTuple
 
-from honeyguide.lab.serving import LAB, Answer, Desk, note
+from honeyguide.lab.responses import LAB, Answer, Desk, note
 
 LARGEST_HEAD = 64 << 10
 LARGEST_BODY = 1 << 20

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 from honeyguide.lab.engine_faults import JSON, Fault, checked, spoilt
 from honeyguide.lab.engine_index import MOST, SHOWN, Hit, Index, Progress
-from honeyguide.lab.serving import ENGINE, Answer, Desk, Serving, make, note
+from honeyguide.lab.responses import ENGINE, Answer, Desk, Serving, make, note
 from honeyguide.lab.web import Web
 
 ADDRESS = f"http://{ENGINE}/search"

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.serving import SILENCE, Answer, make, note
+from honeyguide.lab.responses import SILENCE, Answer, make, note
 
 Fault = Literal["", "down", "slow", "limited", "garbage", "html", "million", "hostile"]
 FAULTS: tuple[str, ...] = get_args(Fault)[1:]

@@ -17,9 +17,9 @@ from xxhash import xxh3_64_intdigest
 
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import READABLE
-from honeyguide.lab.engine_words import asked, spaced, unspaced
-from honeyguide.lab.reading import Reader
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.engine_query import asked, spaced, unspaced
+from honeyguide.lab.page_reader import Reader
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.web import without_scheme
 from honeyguide.types import Page
 from honeyguide.url import canonical

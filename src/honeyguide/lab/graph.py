@@ -6,8 +6,8 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from honeyguide.lab.reading import Reader
-from honeyguide.lab.serving import Desk
+from honeyguide.lab.page_reader import Reader
+from honeyguide.lab.responses import Desk
 from honeyguide.lab.web import without_scheme
 from honeyguide.types import Url
 from honeyguide.url import canonical

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.packing import Unreadable, open_packed, pack
+from honeyguide.lab.gzip_io import Unreadable, open_packed, pack
 from honeyguide.lab.web import Recorded
 from honeyguide.url import canonical
 

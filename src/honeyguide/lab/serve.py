@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Self
 
 from honeyguide.lab.connection import Access, Connection, Terms
-from honeyguide.lab.serving import Beside, Desk, Serving
+from honeyguide.lab.responses import Beside, Desk, Serving
 from honeyguide.lab.web import Web
 
 

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from honeyguide.config import Settings
 from honeyguide.crawl.build import opened
-from honeyguide.crawl.lessons import Answers
 from honeyguide.crawl.progress import Report
+from honeyguide.crawl.training_feed import Answers
 from honeyguide.errors import ConnectError, FetchTimeout, TooLarge, WrongType
 from honeyguide.fetch.http import READABLE
-from honeyguide.lab.serving import ENGINE, Answer, Desk
+from honeyguide.lab.responses import ENGINE, Answer, Desk
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Request, Response

@@ -13,9 +13,9 @@ from honeyguide import __version__
 from honeyguide.lab.engine_index import Index
 from honeyguide.lab.graph import Graph
 from honeyguide.lab.jsonl import read_aliases
-from honeyguide.lab.made.plan import plan_of
+from honeyguide.lab.made.parameters import plan_of
 from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.serving import Desk, Serving
+from honeyguide.lab.responses import Desk, Serving
 from honeyguide.lab.web import RecordedWeb, Web, without_scheme
 from honeyguide.url import canonical
 

@@ -12,7 +12,7 @@ from typing import IO, NamedTuple
 
 from honeyguide.errors import ConfigError, FetchError
 from honeyguide.fetch.decode import decode
-from honeyguide.lab.packing import Unreadable, open_members, open_packed, pack
+from honeyguide.lab.gzip_io import Unreadable, open_members, open_packed, pack
 from honeyguide.lab.web import Headers, Recorded
 from honeyguide.url import canonical
 

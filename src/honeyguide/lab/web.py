@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, Self
 from urllib.parse import unquote
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.packing import unpack
+from honeyguide.lab.gzip_io import unpack
 from honeyguide.url import canonical
 
 Headers = tuple[tuple[str, str], ...]

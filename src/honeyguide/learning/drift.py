@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import deque
 
+from honeyguide.multi_topic import part_for
 from honeyguide.protocols import Strategy
-from honeyguide.several import part_for
 from honeyguide.types import Label, Page
 
 _WINDOW = 20

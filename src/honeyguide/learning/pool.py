@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from honeyguide.learning.surest import PAGES, surest
+from honeyguide.learning.self_training import PAGES, surest
 from honeyguide.types import Example, Page, Url
 from honeyguide.url import domain, host
 

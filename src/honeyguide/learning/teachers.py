@@ -20,7 +20,7 @@ By = Literal["seed", "user"]
 class Interactive:
     """People's labels, as far as they are known when the page comes by; the mapping may grow.
 
-    Labels of pages that were visited before reach the trainer through crawl/lessons.py.
+    Labels of pages that were visited before reach the trainer through crawl/training_feed.py.
     """
 
     labels: Mapping[Url, tuple[float, By]]

@@ -6,7 +6,7 @@ import logging
 from typing import Protocol
 
 from honeyguide.errors import ModelError
-from honeyguide.learning.school import Lesson
+from honeyguide.learning.teach import Lesson
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Url
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from honeyguide.errors import ModelError
-from honeyguide.models.bags import KIND, Bags
+from honeyguide.models.bag_of_words import KIND, Bags
 from honeyguide.models.deep import files
 from honeyguide.models.deep.files import checksum as checksum
 from honeyguide.models.deep.model import CategoryModel

@@ -8,7 +8,7 @@ from honeyguide.types import Link, Reason
 
 _RELEVANT, _TOGETHER = 0.5, 0.35
 """From here on a page is relevant; and what a link is worth that stands on such a page alone, where
-all its pages count (crawl/parents.py)."""
+all its pages count (crawl/parent_pages.py)."""
 
 
 def inherited(links: Sequence[Link], hard: bool, several: bool = False) -> list[float]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models import sound
+from honeyguide.models import array_checks as sound
 from honeyguide.models.platt import platt
 
 Floats = NDArray[np.floating[Any]]

@@ -16,15 +16,15 @@ from turbohtml import Document, Element, Node, Text, parse
 from xxhash import xxh3_64_intdigest
 
 from honeyguide.change import Block, Snapshot
-from honeyguide.parse.bounds import bounded
 from honeyguide.parse.charset import decode
+from honeyguide.parse.decoded import Source, collapse
 from honeyguide.parse.directives import Directives
-from honeyguide.parse.fields import Field, fields_of, json_fields
-from honeyguide.parse.markup import as_html
+from honeyguide.parse.element_weights import ASIDE, INLINE, OUTSIDE, SILENT, below, clipped, step
+from honeyguide.parse.json_fields import Field, fields_of, json_fields
 from honeyguide.parse.read import is_binary as is_binary
 from honeyguide.parse.resolve import Resolver
-from honeyguide.parse.source import Source, collapse
-from honeyguide.parse.steps import ASIDE, INLINE, OUTSIDE, SILENT, below, clipped, step
+from honeyguide.parse.tree_limits import bounded
+from honeyguide.parse.xml_text import as_html
 from honeyguide.types import Url
 from honeyguide.url import host
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from honeyguide.parse.source import TEXT_LIMIT
+from honeyguide.parse.decoded import TEXT_LIMIT
 
 _SHORT = 200
 _SHARE = 0.1

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from honeyguide.parse.head import language_tag
+from honeyguide.parse.decoded import TEXT_LIMIT, Source
+from honeyguide.parse.http_meta import language_tag
 from honeyguide.parse.links import snapped
-from honeyguide.parse.markup import literal, plain, without_comments
 from honeyguide.parse.resolve import Resolver
-from honeyguide.parse.source import TEXT_LIMIT, Source
+from honeyguide.parse.xml_text import literal, plain, without_comments
 from honeyguide.types import Link, Page, Url
 
 MEDIA_TYPE = "application/x-feed"

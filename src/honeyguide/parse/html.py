@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from turbohtml import Document, Element, Namespace, PlainText, parse
 
-from honeyguide.parse.bounds import bounded
+from honeyguide.parse.anchors import ASIDE, Parts, edges_of, sort
 from honeyguide.parse.content import choose
+from honeyguide.parse.decoded import TEXT_LIMIT, Source, collapse
 from honeyguide.parse.directives import AGENTS, Directives
-from honeyguide.parse.edges import ASIDE, Parts, edges_of, sort
-from honeyguide.parse.head import language_tag
+from honeyguide.parse.http_meta import language_tag
 from honeyguide.parse.links import Span, align, make_links
 from honeyguide.parse.resolve import Resolver
-from honeyguide.parse.source import TEXT_LIMIT, Source, collapse
+from honeyguide.parse.tree_limits import bounded
 from honeyguide.types import Link, Page, Url
 
 _FLATTENED = ("caption", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from honeyguide.parse.source import collapse
+from honeyguide.parse.decoded import collapse
 from honeyguide.types import Channel, Link, Url
 
 WINDOW = 50

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.bounds import HARMLESS
 from honeyguide.parse.charset import decode, is_utf8
+from honeyguide.parse.decoded import TEXT_LIMIT, Source, Wanted, all_wanted
 from honeyguide.parse.directives import from_headers
 from honeyguide.parse.feed import read_feed
-from honeyguide.parse.head import language_tag, linked_canonical
 from honeyguide.parse.html import read_html
-from honeyguide.parse.markup import as_html
+from honeyguide.parse.http_meta import language_tag, linked_canonical
 from honeyguide.parse.sitemap import read_address_list, read_sitemap
-from honeyguide.parse.source import TEXT_LIMIT, Source, Wanted, all_wanted
+from honeyguide.parse.tree_limits import HARMLESS
 from honeyguide.parse.unzip import MAGIC, inflate
+from honeyguide.parse.xml_text import as_html
 from honeyguide.types import Link, Page, Response
 from honeyguide.url import host
 

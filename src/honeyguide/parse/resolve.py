@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
-from honeyguide.parse.source import Source
+from honeyguide.parse.decoded import Source
 from honeyguide.types import Url
 from honeyguide.url import canonical, untracked
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from honeyguide.parse.markup import literal, without_comments
+from honeyguide.parse.decoded import Source
 from honeyguide.parse.resolve import Resolver
-from honeyguide.parse.source import Source
+from honeyguide.parse.xml_text import literal, without_comments
 from honeyguide.types import Link, Page, Url
 from honeyguide.url import domain, host, origin
 

@@ -7,8 +7,8 @@ import re
 from urllib.parse import urlencode
 
 from honeyguide.errors import ConfigError
-from honeyguide.fetch.addresses import loopback
-from honeyguide.seeds.keys import Key
+from honeyguide.fetch.ip_policy import loopback
+from honeyguide.seeds.api_keys import Key
 from honeyguide.types import Url
 from honeyguide.url import authority, canonical, host
 

@@ -9,8 +9,8 @@ from msgspec import Raw
 from honeyguide.errors import ConfigError
 from honeyguide.seeds.addresses import asking, checked, language
 from honeyguide.seeds.engine import Found, spoken
-from honeyguide.seeds.line import Line, retry_after
-from honeyguide.seeds.reading import Fields, at, found
+from honeyguide.seeds.http_client import Line, retry_after
+from honeyguide.seeds.response_parsing import Fields, at, found
 from honeyguide.types import Response, Url
 from honeyguide.url import origin
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from honeyguide.seeds.memory import Memory
-from honeyguide.seeds.mine import Mine
+from honeyguide.seeds.example_buffer import Memory
+from honeyguide.seeds.initial_queries import Stated, from_topic
+from honeyguide.seeds.phrase_pairs import Mine
 from honeyguide.seeds.phrases import Reading, reading, telling, unwanted
 from honeyguide.seeds.query import Query
-from honeyguide.seeds.topic import Stated, from_topic
 from honeyguide.text.language import language_of
 from honeyguide.types import Url
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from honeyguide.errors import ConfigError
-from honeyguide.seeds.keys import config_folder, key_name
-from honeyguide.seeds.private import private
+from honeyguide.seeds.api_keys import config_folder, key_name
+from honeyguide.seeds.private_hosts import private
 from honeyguide.url import canonical, host, origin
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from msgspec import Raw
 from honeyguide.errors import ConfigError
 from honeyguide.seeds.addresses import checked, language
 from honeyguide.seeds.engine import Found, spoken
-from honeyguide.seeds.line import Headers, Line
-from honeyguide.seeds.reading import Fields, found
+from honeyguide.seeds.http_client import Headers, Line
+from honeyguide.seeds.response_parsing import Fields, found
 from honeyguide.types import Url
 from honeyguide.url import canonical, origin
 

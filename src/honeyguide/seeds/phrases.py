@@ -18,7 +18,7 @@ import numpy as np
 
 from honeyguide.text.keywords import Floats, phrases, psi
 from honeyguide.text.language import Language
-from honeyguide.text.scripts import brief, unspaced
+from honeyguide.text.word_patterns import brief, unspaced
 from honeyguide.types import Url
 from honeyguide.url import domain, host
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from honeyguide.text.letters import Spelling, folded
+from honeyguide.text.normalise import Spelling, folded
 
 LONGEST = 1000
 """Characters of a query that are read; no engine takes more."""

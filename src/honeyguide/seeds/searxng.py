@@ -10,8 +10,8 @@ from msgspec import Raw
 from honeyguide.errors import ConfigError, SearchError
 from honeyguide.seeds.addresses import asking, checked, language
 from honeyguide.seeds.engine import Found, spoken
-from honeyguide.seeds.line import Line
-from honeyguide.seeds.reading import Fields, at, clean, entries, found, text
+from honeyguide.seeds.http_client import Line
+from honeyguide.seeds.response_parsing import Fields, at, clean, entries, found, text
 from honeyguide.types import Url
 from honeyguide.url import origin, path
 

@@ -12,7 +12,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.store import delta, sound
+from honeyguide.store import delta
+from honeyguide.store import row_checks as sound
 from honeyguide.store.database import Database, Row
 
 MOST = 64_000_000

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, cast, get_args
 
 from honeyguide.change import Change, ChangeKind
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import Codec, clean
 from honeyguide.store.database import Database, Row, signed
 from honeyguide.store.edits import Details, pack_details, unpack_details

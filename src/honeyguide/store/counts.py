@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast, get_args
 
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.database import Database
 from honeyguide.types import UNASKED, FailureKind, Url, Visit
 from honeyguide.url import host

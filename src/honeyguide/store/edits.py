@@ -12,7 +12,7 @@ import msgspec
 
 from honeyguide.change import Change, Edit
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import Codec, clean
 from honeyguide.types import Url
 

@@ -21,10 +21,10 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 from honeyguide.errors import ConfigError, DiskFull, StoreError
 from honeyguide.store.codec import json_line
-from honeyguide.store.extract import Extract
-from honeyguide.store.said import Said, Topics
+from honeyguide.store.effective_labels import Said, Topics
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.store.warc_export import Extract
 
 Format = Literal["parquet", "csv", "jsonl", "warc"]
 Progress = Callable[[int], None]

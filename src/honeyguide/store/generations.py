@@ -21,8 +21,8 @@ import numpy as np
 
 from honeyguide import registry
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.several import Several
-from honeyguide.store import sound
+from honeyguide.multi_topic import Several
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, cast, get_args
 
 from honeyguide.errors import StoreError
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database, signed
 from honeyguide.types import Label, Url

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database
 

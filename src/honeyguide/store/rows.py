@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, NamedTuple, cast, get_type_hints
 
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import unpack_reasons, unpack_topics, unpack_yields
 from honeyguide.store.database import Row
 from honeyguide.types import Copy, Failure, FailureKind, Link, Reason, Url, Verdict, Visit

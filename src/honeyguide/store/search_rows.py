@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.database import Row
 from honeyguide.types import Url
 

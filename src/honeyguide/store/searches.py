@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database, signed
 from honeyguide.store.search_rows import (
@@ -42,7 +42,7 @@ _MOVED = 10_000
 _WISHES = 20
 """Newest wishes that are heard: a collection from elsewhere may hold any number of them."""
 _NUMBERS = 10**18
-"""No search has such a number: as many as :func:`honeyguide.store.sound.decimal` reads."""
+"""No search has such a number: as many as :func:`honeyguide.store.row_checks.decimal` reads."""
 _ASKABLE = "typeof(query) = 'text' AND trim(query, char(9, 10, 11, 12, 13, 32, 160)) != ''"
 """Said in SQL, so that nothing else can stand in front of what is."""
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from xxhash import xxh3_64_intdigest
 
 from honeyguide.store.database import Database
-from honeyguide.store.log import DiskLog
-from honeyguide.store.sound import decimal
+from honeyguide.store.frontier_log import DiskLog
+from honeyguide.store.row_checks import decimal
 from honeyguide.types import Url
 from honeyguide.url import domain, host
 

@@ -16,26 +16,27 @@ from typing import Any, Self
 
 from honeyguide.config import StoreSettings
 from honeyguide.errors import StoreError
-from honeyguide.store import files, parcel, shards, warc
+from honeyguide.store import files, shards, warc
+from honeyguide.store import visit_transfer as parcel
 from honeyguide.store.archive import NOWHERE, Archive, Shelf, place
 from honeyguide.store.changes import Changes
 from honeyguide.store.codec import Codec
-from honeyguide.store.copies import Copies
 from honeyguide.store.counts import Counted, Counts, HostRow, Tally
 from honeyguide.store.database import Database, Guard, Mode
-from honeyguide.store.facts import Facts
+from honeyguide.store.duplicates import Copies
+from honeyguide.store.frontier_log import DiskLog
 from honeyguide.store.generations import Find, Generation, Generations
+from honeyguide.store.key_values import Facts
 from honeyguide.store.labels import Labels
-from honeyguide.store.letters import Letters
 from honeyguide.store.lock import Lock
-from honeyguide.store.log import DiskLog
-from honeyguide.store.marks import mark
+from honeyguide.store.minhash import Sketcher
 from honeyguide.store.outbox import Outbox
-from honeyguide.store.parcel import Parcel, Taken
+from honeyguide.store.relevance_marks import mark
 from honeyguide.store.robots import RobotsRow, RobotsTable
 from honeyguide.store.searches import Searches
-from honeyguide.store.sketch import Sketcher
+from honeyguide.store.shard_messages import Letters
 from honeyguide.store.versions import Versions
+from honeyguide.store.visit_transfer import Parcel, Taken
 from honeyguide.store.visits import VisitRow, Visits
 from honeyguide.store.watched import Watched
 from honeyguide.types import Copy, Label, Page, Response, Url, Verdict, Visit

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from honeyguide.errors import CollectionCorrupt, StoreError
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.bodies import MOST, Bodies, digest
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database, Row, signed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.archive import Place
 from honeyguide.store.codec import (
     Codec,

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, cast
 
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Database, Row, signed
-from honeyguide.store.said import Said
+from honeyguide.store.effective_labels import Said
 from honeyguide.store.visits import VisitRow, Visits
 from honeyguide.store.watched_rows import (
     STATES,

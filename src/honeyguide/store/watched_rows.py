@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple, get_args, get_type_hints
 
-from honeyguide.store import sound
+from honeyguide.store import row_checks as sound
 from honeyguide.store.codec import clean
 from honeyguide.store.database import Row
 from honeyguide.types import Url

@@ -25,7 +25,7 @@ from honeyguide.models.focus import standing
 from honeyguide.models.memo import remembered
 from honeyguide.models.odds import log_odds
 from honeyguide.models.svm import Linear, Rbf, learn, tried
-from honeyguide.ranges import within
+from honeyguide.parameter_checks import within
 from honeyguide.text.link_words import Field, LinkWords, choose
 from honeyguide.text.relevance import relevance
 from honeyguide.text.vectors import Floats, Lexicon, fit, page_text
@@ -78,10 +78,10 @@ class AdaptiveLinks:
     to what the pages of a link are worth, as far as they proved right on links left out (ours)."""
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach the critic, the surest, and
-    three times as many bad ones (ours; learning/surest.py). 0: people alone do."""
+    three times as many bad ones (ours; learning/self_training.py). 0: people alone do."""
     neighbours: bool = True
     """What came of the links beside a link counts with its pages, unless ``learn.teacher`` is none
-    (ours; crawl/parents.py)."""
+    (ours; crawl/parent_pages.py)."""
     once: bool = False
     """Learn from links only once, as the static crawler that the paper compares itself with (FFC,
     Barbosa & Freire 2005); it had neither neighbours nor own verdicts."""

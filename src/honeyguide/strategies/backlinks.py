@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from honeyguide.ranges import within
+from honeyguide.parameter_checks import within
 from honeyguide.text.relevance import relevance
 from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
 

@@ -20,15 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models import apprentice, critic, logistic, sound
-from honeyguide.models.evidence import FIRM, PRIOR, Evidence, Words, chance, logit, rows_of
-from honeyguide.models.evidence import said as meant
+from honeyguide.models import array_checks as sound
+from honeyguide.models import link_model as apprentice
+from honeyguide.models import logistic
+from honeyguide.models import page_model as critic
+from honeyguide.models.link_features import FIRM, PRIOR, Evidence, Words, chance, logit, rows_of
+from honeyguide.models.link_features import said as meant
 from honeyguide.models.memo import remembered
 from honeyguide.models.svm import Linear
-from honeyguide.ranges import within
+from honeyguide.parameter_checks import within
 from honeyguide.text.link_signs import Signs, fields_of, said, signs_of, worths
 from honeyguide.text.relevance import Relevance
-from honeyguide.text.stated import stated
+from honeyguide.text.topic_terms import stated
 from honeyguide.text.vectors import Lexicon, fit
 from honeyguide.types import UNKNOWN, Concept, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import authority, fingerprint

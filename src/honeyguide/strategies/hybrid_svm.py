@@ -20,10 +20,10 @@ from honeyguide.models.examples import settled
 from honeyguide.models.focus import standing
 from honeyguide.models.memo import remembered
 from honeyguide.models.svm import Linear, Rbf, learn
-from honeyguide.ranges import within
+from honeyguide.parameter_checks import within
 from honeyguide.text.relevance import Relevance, relevance
-from honeyguide.text.scripts import address
 from honeyguide.text.vectors import Floats, Ints, Lexicon, Rows, fit, largest, page_text
+from honeyguide.text.word_patterns import address
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import path
 
@@ -64,11 +64,11 @@ class HybridSvm:
     them, and the mean counts (ours): a page has seen many more words than a link."""
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
-    times as many bad ones (ours; learning/surest.py). 0: whatever is clear, as in the paper, the
+    times as many bad ones (ours; learning/self_training.py). 0: whatever is clear, as in the paper, the
     newest first and within the caps against drift."""
     neighbours: bool = True
     """What came of the links beside a link counts with the verdict of its page, unless
-    ``learn.teacher`` is none (ours; crawl/parents.py)."""
+    ``learn.teacher`` is none (ours; crawl/parent_pages.py)."""
     use_url_terms: bool = False
     """Read the words of the address as well."""
     page_words: Lexicon | None = None

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from honeyguide.ranges import within
+from honeyguide.parameter_checks import within
 from honeyguide.text.relevance import Relevance, relevance
-from honeyguide.text.scripts import address
+from honeyguide.text.word_patterns import address
 from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import path
 

@@ -11,7 +11,7 @@ how original the content is, the key words of the page and their tf-idf) and giv
         the mean over these pages
     K = the cosine between the topic and u's anchor with its page's key words, in tf-idf
 
-The crawl counts what the three are made of (crawl/standing.py). In the paper pages are judged by
+The crawl counts what the three are made of (crawl/link_authority.py). In the paper pages are judged by
 another unit; here by keywords.
 """
 

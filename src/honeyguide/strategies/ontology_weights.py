@@ -14,7 +14,7 @@ from typing import ClassVar, Self
 from honeyguide.models.examples import both_kinds, chosen
 from honeyguide.models.focus import inheritance, inherited
 from honeyguide.models.threshold import best_f1
-from honeyguide.ranges import within
+from honeyguide.parameter_checks import within
 from honeyguide.text.ontology.lexicon import Lexicon, lexicon
 from honeyguide.types import Concept, Example, Habits, Link, Page, Reason, Verdict
 

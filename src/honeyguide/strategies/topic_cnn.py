@@ -24,8 +24,8 @@ from honeyguide.models import categories as folder
 from honeyguide.models.categories import Categories
 from honeyguide.models.examples import chosen
 from honeyguide.models.focus import standing
-from honeyguide.models.pupil import Pupil, taught
-from honeyguide.ranges import within
+from honeyguide.models.incremental_net import Pupil, taught
+from honeyguide.parameter_checks import within
 from honeyguide.text.relevance import Relevance, relevance
 from honeyguide.text.segments import Reading
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
@@ -76,7 +76,7 @@ class TopicCnn:
     epochs: int = 20
     neighbours: bool = True
     """Without a model: what came of the links beside a link counts with its pages, unless
-    ``learn.teacher`` is none (ours; crawl/parents.py)."""
+    ``learn.teacher`` is none (ours; crawl/parent_pages.py)."""
     seed: int = 1
     checksum: str = ""
     """Found out, not set: which model it is. A generation refers to it and has no copy."""

@@ -19,18 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ConfigError
-from honeyguide.models.fits import FITS, choose, folds
+from honeyguide.models.feature_selection import (
+    admitted,
+    admitted_fast,
+    ranked,
+    scorer,
+    table,
+    tally,
+)
 from honeyguide.models.focus import standing
-from honeyguide.models.haste import Haste, haste
+from honeyguide.models.link_promise import Promise, promise
 from honeyguide.models.memo import remembered
-from honeyguide.models.promise import Promise, promise
+from honeyguide.models.regressor_fits import FITS, choose, folds
 from honeyguide.models.regressors import Floats, Model, clipped, contributions
-from honeyguide.models.screening import admitted, admitted_fast, ranked, scorer, table, tally
-from honeyguide.ranges import within
+from honeyguide.models.response_time import Haste, haste
+from honeyguide.parameter_checks import within
 from honeyguide.text.keywords import least_support, odds, vocabulary
+from honeyguide.text.link_text import lexicon, quoted, snippet, spelled
 from honeyguide.text.relevance import relevance
-from honeyguide.text.scripts import address
-from honeyguide.text.snippets import lexicon, quoted, snippet, spelled
+from honeyguide.text.word_patterns import address
 from honeyguide.text.zones import ZONES, Feature, Zoned, zoned, zones
 from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
 from honeyguide.url import fingerprint, host, path
@@ -136,7 +143,7 @@ class UserUtility:
     it promises more or less than others; with ``prefixes`` and ``against``."""
     neighbours: bool = True
     """With ``house``: what came of the links beside a link counts with its pages, unless
-    ``learn.teacher`` is none (crawl/parents.py)."""
+    ``learn.teacher`` is none (crawl/parent_pages.py)."""
     learned: Learned = field(default_factory=Learned, compare=False)
 
     def __post_init__(self) -> None:

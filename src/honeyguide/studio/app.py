@@ -27,10 +27,13 @@ from honeyguide.studio import (
     metrics,
     openapi,
     queries,
-    rendered,
-    start,
 )
-from honeyguide.studio.answering import Desk, drained, problem
+from honeyguide.studio import (
+    home as start,
+)
+from honeyguide.studio import (
+    page_preview as rendered,
+)
 from honeyguide.studio.auth import (
     HEADERS,
     PAGE_POLICY,
@@ -41,10 +44,11 @@ from honeyguide.studio.auth import (
     is_open,
     without_pass,
 )
-from honeyguide.studio.kept import Kept
-from honeyguide.studio.pages import Pages, refusal
+from honeyguide.studio.endpoints import Desk, drained, problem
 from honeyguide.studio.routes import Route
 from honeyguide.studio.runs import Runs
+from honeyguide.studio.shared_state import Kept
+from honeyguide.studio.static_files import Pages, refusal
 
 SEND_S = 60.0
 """A listener that takes nothing for so long is cut."""

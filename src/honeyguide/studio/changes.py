@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from honeyguide.change import Change, ChangeKind, Edit
 from honeyguide.config import NotifySettings, Settings
-from honeyguide.crawl.addresses import possible
-from honeyguide.crawl.existing import existing
+from honeyguide.crawl.open_store import existing
+from honeyguide.crawl.user_urls import possible
 from honeyguide.store.changes import ChangeRow
 from honeyguide.studio import diffing, watching
 from honeyguide.studio.diffing import Piece, pieces

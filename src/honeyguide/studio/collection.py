@@ -14,17 +14,17 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.errors import ConfigError
-from honeyguide.parse.signs import eased
+from honeyguide.parse.control_chars import eased
 from honeyguide.store.database import signed
+from honeyguide.store.effective_labels import Topics
 from honeyguide.store.export import streamed
-from honeyguide.store.said import Topics
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio import page
+from honeyguide.studio.filters import FAILED, PAGE, RELEVANT, Hit, Sort, Wish, matching, phrases
 from honeyguide.studio.indexing import Indexed, Indexer
 from honeyguide.studio.routes import Here, Route, Stream
 from honeyguide.studio.search import COUNTED, Index, IndexDamaged
-from honeyguide.studio.wish import FAILED, PAGE, RELEVANT, Hit, Sort, Wish, matching, phrases
 from honeyguide.types import Label
 from honeyguide.url import fingerprint
 

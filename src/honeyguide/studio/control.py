@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, structs
 
 from honeyguide.config import load
-from honeyguide.crawl import glimpse
+from honeyguide.crawl import live_status as glimpse
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.studio.routes import Here, Route
 from honeyguide.studio.runs import RunState

@@ -19,12 +19,12 @@ from honeyguide.crawl import examples, topic_file
 from honeyguide.crawl.create import create
 from honeyguide.crawl.engine_state import agree
 from honeyguide.crawl.ontologies import OURS
-from honeyguide.crawl.remarks import lab_address, remarks
+from honeyguide.crawl.settings_hints import lab_address, remarks
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import user_agent
-from honeyguide.seeds.choose import check as check_engine
-from honeyguide.studio import names
-from honeyguide.studio.mistakes import Mistake, naming, naming_keys
+from honeyguide.seeds.engine_factory import check as check_engine
+from honeyguide.studio import name_checks as names
+from honeyguide.studio.form_errors import Mistake, naming, naming_keys
 from honeyguide.studio.routes import Here
 from honeyguide.studio.seeds import Address, address
 from honeyguide.studio.uploads import LARGEST, Upload, Uploads

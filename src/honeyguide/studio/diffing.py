@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl.addresses import known
-from honeyguide.crawl.existing import existing
+from honeyguide.crawl.open_store import existing
+from honeyguide.crawl.user_urls import known
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.studio.routes import Here, Route
-from honeyguide.watch import masking
-from honeyguide.watch.between import Between, Shown, between, side_by_side
+from honeyguide.watch import mask_editing as masking
 from honeyguide.watch.compare.detect import with_title
-from honeyguide.watch.compare.words import diff_words
-from honeyguide.watch.spelled import spelled
+from honeyguide.watch.compare.word_diff import diff_words
+from honeyguide.watch.mask_descriptions import spelled
+from honeyguide.watch.version_diff import Between, Shown, between, side_by_side
 
 _BLOCKS = 600
 """Blocks that are shown …"""

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from honeyguide.crawl import topic_edit
 from honeyguide.studio import control
 from honeyguide.studio.creating import Word, addresses
-from honeyguide.studio.mistakes import Mistake, naming_keys
+from honeyguide.studio.form_errors import Mistake, naming_keys
 from honeyguide.studio.routes import Here, Route
 from honeyguide.studio.seeds import Address
 

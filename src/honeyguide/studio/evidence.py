@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 
 from honeyguide.config import Settings
-from honeyguide.crawl.evidence import marks, terms_of, worded
+from honeyguide.crawl.highlights import marks, terms_of, worded
 from honeyguide.types import Reason
 
 _MOST, _LONG = 200, 500

@@ -23,8 +23,8 @@ from honeyguide.errors import HoneyguideError
 from honeyguide.store.database import signed
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.studio.filters import FAILED, OTHER, PAGE, RELEVANT, spread
 from honeyguide.studio.search import NAME, Index, IndexDamaged, forget
-from honeyguide.studio.wish import FAILED, OTHER, PAGE, RELEVANT, spread
 from honeyguide.types import UNASKED
 from honeyguide.url import fingerprint, host
 

@@ -9,13 +9,15 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl import asking, labels, people
-from honeyguide.crawl.addresses import known
-from honeyguide.parse.signs import eased
+from honeyguide.crawl import annotators as people
+from honeyguide.crawl import label_queries as asking
+from honeyguide.crawl import labels
+from honeyguide.crawl.user_urls import known
+from honeyguide.parse.control_chars import eased
 from honeyguide.studio import labellers
-from honeyguide.studio.counting import Counting
 from honeyguide.studio.evidence import Marked, Why, marked, told
 from honeyguide.studio.labellers import NOBODY
+from honeyguide.studio.recount import Counting
 from honeyguide.studio.routes import Here, Missing, Route
 from honeyguide.types import Reason
 from honeyguide.url import host

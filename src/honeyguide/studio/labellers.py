@@ -7,8 +7,10 @@ import time
 
 import msgspec
 
-from honeyguide.crawl import glimpse, labels, people
-from honeyguide.crawl.further import further
+from honeyguide.crawl import annotators as people
+from honeyguide.crawl import labels
+from honeyguide.crawl import live_status as glimpse
+from honeyguide.crawl.label_learning_curve import further
 from honeyguide.studio.routes import Here, Route
 
 NOBODY = "user"

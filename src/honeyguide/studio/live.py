@@ -16,17 +16,17 @@ from pathlib import Path
 import msgspec
 
 from honeyguide.config import load
-from honeyguide.crawl import glimpse
-from honeyguide.crawl.existing import existing
-from honeyguide.crawl.glimpse import Fetching, FrontierNow
+from honeyguide.crawl import live_status as glimpse
+from honeyguide.crawl.live_status import Fetching, FrontierNow
+from honeyguide.crawl.open_store import existing
 from honeyguide.errors import HoneyguideError, StoreError
 from honeyguide.store.counts import Counts, HostRow
 from honeyguide.store.lock import holder
-from honeyguide.store.sound import decimal
+from honeyguide.store.row_checks import decimal
 from honeyguide.store.store import Store
 from honeyguide.studio.curve import Curve, GenerationMark, curve_of, generations_of
 from honeyguide.studio.routes import Here, Route, Stream
-from honeyguide.studio.standing import Standing, WatchLive
+from honeyguide.studio.watch_status import Standing, WatchLive
 
 TICK_S = 2.0
 _HEARTBEAT_S = 10.0

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 
 from honeyguide.config import load
-from honeyguide.crawl.existing import existing
+from honeyguide.crawl.open_store import existing
 from honeyguide.crawl.status import Status, status
 from honeyguide.errors import HoneyguideError
-from honeyguide.studio import names
+from honeyguide.studio import name_checks as names
 from honeyguide.studio.routes import Here, Raw, Route
 
 _MOST = 50

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.crawl import explain as explaining
-from honeyguide.crawl.addresses import known
-from honeyguide.parse.signs import eased
+from honeyguide.crawl.user_urls import known
+from honeyguide.parse.control_chars import eased
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio.evidence import Marked, Why, marked, spoken, told

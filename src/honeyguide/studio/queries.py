@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.config import Settings
-from honeyguide.crawl import enquire
-from honeyguide.crawl.existing import existing
-from honeyguide.crawl.searched import Asked, Overview, Spent, Trouble, overview
+from honeyguide.crawl import manual_search as enquire
+from honeyguide.crawl.open_store import existing
+from honeyguide.crawl.search_report import Asked, Overview, Spent, Trouble, overview
 from honeyguide.crawl.suggest import Suggested, suggest
 from honeyguide.errors import ConfigError
 from honeyguide.studio.routes import Here, Route

@@ -12,7 +12,7 @@ own bug, 500, whose traceback goes to the server's log only.
 
 A store is opened for reading with ``with here.store() as store:``, anew for each request: that
 takes some 8 ms, far less than a view may, and no connection is ever older than its collection. To
-write, use ``crawl.existing.existing(here.place, "write")``. See :mod:`honeyguide.studio.here`.
+write, use ``crawl.existing.existing(here.place, "write")``. See :mod:`honeyguide.studio.context`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from honeyguide.errors import HoneyguideError
-from honeyguide.studio.here import Here
+from honeyguide.studio.context import Here
 
 __all__ = ["Here", "Missing", "Raw", "Route", "Stream"]
 

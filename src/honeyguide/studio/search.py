@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
-from honeyguide.studio.wish import Hit, Sort, Wish, select, ways, where
+from honeyguide.studio.filters import Hit, Sort, Wish, select, ways, where
 
 NAME = "search.db"
 COUNTED = 10_000

@@ -14,9 +14,9 @@ from msgspec import Meta, Struct
 
 from honeyguide import __version__
 from honeyguide.config import FetchSettings
-from honeyguide.crawl.addresses import starting
-from honeyguide.crawl.remarks import lab_address
-from honeyguide.crawl.visitor import Visitor
+from honeyguide.crawl.polite_fetch import Visitor
+from honeyguide.crawl.settings_hints import lab_address
+from honeyguide.crawl.user_urls import starting
 from honeyguide.errors import ConfigError, FetchError, ParseError
 from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots

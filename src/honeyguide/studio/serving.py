@@ -18,8 +18,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from honeyguide.errors import ConfigError
 from honeyguide.studio.app import ADMIT, build
 from honeyguide.studio.auth import Gate
-from honeyguide.studio.kept import Kept
 from honeyguide.studio.runs import Runs
+from honeyguide.studio.shared_state import Kept
 
 _CONNECTIONS = 256
 """At once, that have passed the gate; more are told 503. A browser opens six, and an open screen

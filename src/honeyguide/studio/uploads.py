@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from honeyguide.crawl.ontologies import OURS, Ontology, load, matching
 from honeyguide.errors import ConfigError
-from honeyguide.studio import names
+from honeyguide.studio import name_checks as names
 from honeyguide.studio.routes import Here, Missing, Route
 
 LARGEST = 10_000_000

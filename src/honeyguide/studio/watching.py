@@ -8,15 +8,15 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl.addresses import known
-from honeyguide.crawl.existing import existing
+from honeyguide.crawl.open_store import existing
+from honeyguide.crawl.user_urls import known
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
 from honeyguide.store.watched_rows import State, WatchedRow
 from honeyguide.studio.routes import Here, Missing, Route
-from honeyguide.studio.upcoming import Upcoming
-from honeyguide.watch.foretold import Foretold
-from honeyguide.watch.spoken import speak
+from honeyguide.studio.watch_forecast import Upcoming
+from honeyguide.watch.forecast import Foretold
+from honeyguide.watch.list_edits import speak
 from honeyguide.watch.when.rates import rate
 
 Address = Annotated[str, Meta(min_length=1, max_length=4_096)]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.text.language import LONGEST, language_of
-from honeyguide.text.scripts import rejoined, tells, unspaced
+from honeyguide.text.word_patterns import rejoined, tells, unspaced
 
 Floats = NDArray[np.float64]
 

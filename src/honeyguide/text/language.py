@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import Stemmer
 
 from honeyguide.errors import ModelError
-from honeyguide.text import scripts
-from honeyguide.text.letters import Spelling, folded
-from honeyguide.text.spellings import OWN, PER_WORD, SNOWBALL, STOPS, spelling_of
+from honeyguide.text import word_patterns as scripts
+from honeyguide.text.language_data import OWN, PER_WORD, SNOWBALL, STOPS, spelling_of
+from honeyguide.text.normalise import Spelling, folded
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints

@@ -7,8 +7,8 @@ from math import sqrt
 from typing import NamedTuple
 
 from honeyguide.text.language import language_of
-from honeyguide.text.scripts import address as read
 from honeyguide.text.vectors import BREAK
+from honeyguide.text.word_patterns import address as read
 from honeyguide.types import Link
 from honeyguide.url import authority, path
 

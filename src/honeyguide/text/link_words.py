@@ -15,8 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from honeyguide.text.scripts import address, brief
 from honeyguide.text.vectors import UNKNOWN, Floats, Growing, Ints, Places, Rows, count, largest
+from honeyguide.text.word_patterns import address, brief
 from honeyguide.types import Link, Reason
 from honeyguide.url import host
 

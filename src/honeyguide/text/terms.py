@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from honeyguide.text.language import LONGEST, Language, language_of
-from honeyguide.text.pieces import BEGINS, outline
-from honeyguide.text.scripts import first, unspaced
+from honeyguide.text.whitespace import BEGINS, outline
+from honeyguide.text.word_patterns import first, unspaced
 
 _GAP = 2
 """Words of a phrase may lie so far apart: one stop word fits between them."""

@@ -6,7 +6,7 @@ import re
 
 from honeyguide.errors import ConfigError
 from honeyguide.text.language import LONGEST, Memo, language_of
-from honeyguide.text.scripts import brief
+from honeyguide.text.word_patterns import brief
 
 __all__ = [
     "LONGEST",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from honeyguide.text.scripts import address
 from honeyguide.text.terms import Terms
+from honeyguide.text.word_patterns import address
 from honeyguide.types import Page
 from honeyguide.url import path
 

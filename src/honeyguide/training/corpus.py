@@ -11,8 +11,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 from honeyguide.errors import ConfigError
+from honeyguide.language_codes import named
 from honeyguide.text.segments import Reading, Segments
-from honeyguide.tongues import named
 from honeyguide.training.documents import Document, documents
 from honeyguide.training.rows import Columns, Tally
 from honeyguide.types import Page
@@ -180,7 +180,7 @@ def _read(tally: Tally) -> list[str]:
 
 def _heard(first: list[Document]) -> tuple[str, int]:
     """The language of most of these, and of how many; '' if nobody can tell."""
-    from honeyguide.text.tongue import Ear
+    from honeyguide.text.language_detection import Ear
 
     ear = Ear()
     heard = Counter(ear.of_text(document.page.text[:1000]).code for document in first)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from honeyguide.errors import ConfigError, ParseError
 from honeyguide.parse.read import read
 from honeyguide.training.encodings import checked
-from honeyguide.training.names import label as label_of
 from honeyguide.training.rows import BYTES, Columns, Row, Tally, rows
+from honeyguide.training.safe_names import label as label_of
 from honeyguide.types import Link, Page, Response, Url
 
 _FILES = (".jsonl", ".ndjson", ".csv", ".tsv")

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from honeyguide.training.figures import Figures
-from honeyguide.training.names import shown
-from honeyguide.training.pictures import confusion, reliability
+from honeyguide.training.evaluation import Figures
+from honeyguide.training.plots import confusion, reliability
+from honeyguide.training.safe_names import shown
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"

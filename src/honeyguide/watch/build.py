@@ -21,21 +21,21 @@ from honeyguide.fetch.http import CurlFetcher, user_agent
 from honeyguide.fetch.robots import Robots
 from honeyguide.frontier.hosts import Politeness
 from honeyguide.protocols import Fetcher, Strategy
-from honeyguide.store.said import Said
+from honeyguide.store.effective_labels import Said
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN, Page, Url
-from honeyguide.watch.book import Book
-from honeyguide.watch.compare.look import Known, Relevance, Seen, look
+from honeyguide.watch.compare.step import Known, Relevance, Seen, look
 from honeyguide.watch.discover import Discoveries
-from honeyguide.watch.round import Watch
+from honeyguide.watch.state import Book
 from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines, Messenger
+from honeyguide.watch.telling.delivery_loop import Teller
 from honeyguide.watch.telling.feed import Feed
 from honeyguide.watch.telling.notify import Rule, wanted
-from honeyguide.watch.telling.teller import Teller
-from honeyguide.watch.visit.control import Fetchers, affordable
-from honeyguide.watch.visit.courtesy import Courtesy
+from honeyguide.watch.visit.concurrency import Fetchers, affordable
 from honeyguide.watch.visit.flow import Flow
+from honeyguide.watch.visit.politeness import Courtesy
 from honeyguide.watch.visit.revisit import RobotsEntry
+from honeyguide.watch.watcher import Watch
 from honeyguide.watch.when.budget import DAY, Budget
 from honeyguide.watch.when.priors import Priors
 from honeyguide.watch.when.schedule import Schedule

@@ -12,7 +12,7 @@ from honeyguide.store.watched_rows import WatchedRow
 from honeyguide.types import Response, Url
 from honeyguide.url import host
 from honeyguide.watch.compare.health import Finding, turn
-from honeyguide.watch.compare.look import Seen
+from honeyguide.watch.compare.step import Seen
 from honeyguide.watch.compare.volatile import Memory, quiet
 from honeyguide.watch.visit.due import Outcome
 from honeyguide.watch.when.rates import Belief, begin, learn, rate

@@ -7,8 +7,8 @@ as it was at the last save (:mod:`.rebuild`). :mod:`.keeper` is what a shard use
 says what a storage must be able to do.
 """
 
-from honeyguide.cluster.vault.keeper import Keeper, Saved
-from honeyguide.cluster.vault.place import Vault, vault
+from honeyguide.cluster.vault.object_store import Vault, vault
 from honeyguide.cluster.vault.rebuild import Restored, rebuild
+from honeyguide.cluster.vault.replicator import Keeper, Saved
 
 __all__ = ["Keeper", "Restored", "Saved", "Vault", "rebuild", "vault"]

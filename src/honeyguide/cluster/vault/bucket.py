@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, ParamSpec, TypeVar
 
-from honeyguide.cluster.vault.place import LARGEST, checked
+from honeyguide.cluster.vault.object_store import LARGEST, checked
 from honeyguide.errors import ClusterError, ConfigError, Unreached
 
 try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import ParamSpec, TypeVar
 
-from honeyguide.cluster.vault.place import LARGEST, checked
+from honeyguide.cluster.vault.object_store import LARGEST, checked
 from honeyguide.errors import ClusterError, ConfigError, Unreached
 
 _CHUNK = 1 << 20

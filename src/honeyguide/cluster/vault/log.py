@@ -27,8 +27,8 @@ from contextlib import suppress
 from secrets import token_hex
 from typing import Any, NamedTuple
 
+from honeyguide.cluster.vault.commands import Create, Names, Read, Steps
 from honeyguide.cluster.vault.entry import Entry, Head, damaged, digest_of, pack, unpack
-from honeyguide.cluster.vault.steps import Create, Names, Read, Steps
 from honeyguide.errors import ClusterError, Fenced, Unreached
 
 Clock = Callable[[], float]

@@ -11,8 +11,8 @@ from secrets import token_hex
 
 from honeyguide.cluster.vault.entry import Entry, Head, damaged, unpack
 from honeyguide.cluster.vault.log import name, number_of, place
+from honeyguide.cluster.vault.object_store import Vault
 from honeyguide.cluster.vault.pages import Stamp, stamp, unpacked
-from honeyguide.cluster.vault.place import Vault
 from honeyguide.errors import ClusterError
 from honeyguide.store.database import Database, Guard
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from honeyguide.lab.made import forum
-from honeyguide.lab.made.dice import Dice
-from honeyguide.lab.made.ground import SLOTS, Ground
-from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.parameters import MadePlan
+from honeyguide.lab.made.seeded_random import Dice
 from honeyguide.lab.made.text import Book
+from honeyguide.lab.made.topology import SLOTS, Ground
 
 Chance = Callable[[], float]
 Kind = Literal["page", "bridge", "moved", "gone", "broken", "busy"]

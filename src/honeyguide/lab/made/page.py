@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from honeyguide.lab.made import forum
-from honeyguide.lab.made.dice import Dice
-from honeyguide.lab.made.ground import Ground
 from honeyguide.lab.made.links import Chance, Roads, Target
-from honeyguide.lab.made.plan import MadePlan
+from honeyguide.lab.made.parameters import MadePlan
+from honeyguide.lab.made.seeded_random import Dice
+from honeyguide.lab.made.topology import Ground
 
 SHOWN = 20
 """Entries on one page of a listing."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from honeyguide.errors import ParseError
 from honeyguide.lab import demo_web
-from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.seeded_random import Dice
 from honeyguide.lab.made.words import WORDS
 from honeyguide.lab.web import Recorded
 from honeyguide.parse.read import read

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from honeyguide.lab.made.dice import Dice
+from honeyguide.lab.made.seeded_random import Dice
 
 DAY = 86_400.0
 _TAIL = 1.5

@@ -14,15 +14,15 @@ from itertools import chain
 from typing import Literal
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.made.dice import Dice
-from honeyguide.lab.made.ground import SLOTS, Ground
+from honeyguide.lab.gzip_io import pack
 from honeyguide.lab.made.links import Roads
 from honeyguide.lab.made.page import Mark, Writer
-from honeyguide.lab.made.plan import MadePlan
-from honeyguide.lab.made.spots import Spot, Spots, What
+from honeyguide.lab.made.parameters import MadePlan
+from honeyguide.lab.made.resolve import Spot, Spots, What
+from honeyguide.lab.made.seeded_random import Dice
 from honeyguide.lab.made.text import books
 from honeyguide.lab.made.time import Calendar
-from honeyguide.lab.packing import pack
+from honeyguide.lab.made.topology import SLOTS, Ground
 from honeyguide.lab.web import Recorded, without_scheme
 from honeyguide.types import Url
 from honeyguide.url import canonical

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.papers.figures import by_topic
+from honeyguide.lab.papers.arithmetic import by_topic
 from honeyguide.lab.papers.neighbours import Neighbourhood, Seen, read_page, relevant
 from honeyguide.lab.papers.study import Outcome, Table, web
 from honeyguide.lab.statistics import Estimate, bootstrap

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from honeyguide.lab.overlap import Document, Shared, document, shared
+from honeyguide.lab.papers.arithmetic import by_topic, gain
 from honeyguide.lab.papers.crawls import Draw, Fetched, Given, crawled, given, settings
-from honeyguide.lab.papers.figures import by_topic, gain
 from honeyguide.lab.papers.neighbours import relevant
 from honeyguide.lab.papers.study import Outcome, Table, web
 from honeyguide.lab.statistics import Estimate, bootstrap

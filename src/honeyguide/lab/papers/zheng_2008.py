@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honeyguide.crawl.chosen import strategy_of
+from honeyguide.crawl.from_settings import strategy_of
 from honeyguide.lab.metrics import harvest
+from honeyguide.lab.oracles import TrueParent
+from honeyguide.lab.papers.arithmetic import gain
 from honeyguide.lab.papers.crawls import Draw, Given, crawled, given, settings
-from honeyguide.lab.papers.figures import gain
 from honeyguide.lab.papers.neighbours import relevant
 from honeyguide.lab.papers.study import Outcome, Table, web
-from honeyguide.lab.references import TrueParent
 from honeyguide.lab.statistics import Estimate, bootstrap
 from honeyguide.lab.trials import WebSpec, opened
 from honeyguide.protocols import Strategy

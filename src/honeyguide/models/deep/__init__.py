@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from honeyguide.models.deep.embedding import Embedding, Encoder, Read, Table, embedding_of
 from honeyguide.models.deep.files import checksum, load, save
-from honeyguide.models.deep.lesson import Epoch, Progress
 from honeyguide.models.deep.model import CategoryModel
 from honeyguide.models.deep.net import KINDS, Kind, Net
 from honeyguide.models.deep.training import Engine, train
+from honeyguide.models.deep.training_loop import Epoch, Progress
 from honeyguide.models.deep.vocabulary import LENGTH, Vocabulary
 
 __all__ = [

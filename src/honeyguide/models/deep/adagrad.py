@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep.lesson import Floats, Ints, Lesson, Rows, Watch, Weights, batches
 from honeyguide.models.deep.net import SHAPES, Kind, softmax
+from honeyguide.models.deep.training_loop import Floats, Ints, Lesson, Rows, Watch, Weights, batches
 
 _RATE, _BEHIND, _ALONE, _START = 0.05, 0.005, 0.02, 1e-6
 """Step sizes: of the embedding, behind it, and of the layers where there is none; what the sums of

@@ -14,7 +14,7 @@ from honeyguide.models.deep import with_torch
 from honeyguide.models.deep.embedding import Encoder
 from honeyguide.models.deep.net import Net
 from honeyguide.models.deep.vocabulary import LENGTH, Vocabulary
-from honeyguide.models.known import Known, too_few
+from honeyguide.models.vocabulary_coverage import Known, too_few
 
 Floats = NDArray[np.floating[Any]]
 Segments = Sequence[Sequence[str]]

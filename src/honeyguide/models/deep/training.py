@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from honeyguide.errors import ModelError
 from honeyguide.models.deep import adagrad, vocabulary
 from honeyguide.models.deep.embedding import Embedding, Encoder, Table
-from honeyguide.models.deep.lesson import (
+from honeyguide.models.deep.model import CategoryModel
+from honeyguide.models.deep.net import INITIAL, KINDS, WIDTH, Kind, Net, drawn
+from honeyguide.models.deep.pooling import pool_vectors
+from honeyguide.models.deep.training_loop import (
     Lesson,
     Progress,
     Rows,
@@ -23,9 +26,6 @@ from honeyguide.models.deep.lesson import (
     batch_of,
     held_back,
 )
-from honeyguide.models.deep.model import CategoryModel
-from honeyguide.models.deep.net import INITIAL, KINDS, WIDTH, Kind, Net, drawn
-from honeyguide.models.deep.pooling import pool_vectors
 from honeyguide.models.deep.vocabulary import LENGTH, PAD, Vocabulary
 
 Floats = NDArray[np.floating[Any]]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.known import telling
+from honeyguide.models.vocabulary_coverage import telling
 
 Ints = NDArray[np.signedinteger[Any]]
 

@@ -12,8 +12,8 @@ from typing import Any, cast
 import numpy as np
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep.lesson import Floats, Ints, Lesson, Rows, Watch, Weights, batches
 from honeyguide.models.deep.net import SHAPES, Kind, Net
+from honeyguide.models.deep.training_loop import Floats, Ints, Lesson, Rows, Watch, Weights, batches
 
 _RATE = 1e-3
 _SCORED = 256

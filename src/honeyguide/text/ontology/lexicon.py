@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from honeyguide.text.language import language_of
 from honeyguide.text.ontology.choose import split
-from honeyguide.text.scripts import unspaced
 from honeyguide.text.terms import Terms
 from honeyguide.text.tokens import LONGEST, fold, stems_of, words
+from honeyguide.text.word_patterns import unspaced
 from honeyguide.types import Concept, Page, Reason, Verdict
 
 _SHOWN = 20_000

@@ -20,10 +20,10 @@ from unicodedata import normalize
 from honeyguide.text.tokens import fold, stems_of, stop_words
 from honeyguide.text.turkish import pieces
 from honeyguide.text.turkish.numbers import spoken
-from honeyguide.text.turkish.repair import Marks, Repair, marks
 from honeyguide.text.turkish.sentences import sentences
 from honeyguide.text.turkish.tables import tables
 from honeyguide.text.turkish.vocabulary import letters, vocabulary
+from honeyguide.text.turkish.word_repair import Marks, Repair, marks
 
 Change = tuple[str, str, str]
 """A step, and what it made of what."""

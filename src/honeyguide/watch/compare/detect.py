@@ -2,7 +2,7 @@
 
 The upper steps of the ladder: equal bodies never come here. Blocks are matched as multisets
 (:mod:`honeyguide.watch.compare.match`), what is known to differ at every visit is masked
-(:mod:`honeyguide.watch.compare.keys`), and the rest is weighed: how much of the main content is
+(:mod:`honeyguide.watch.compare.mask_names`), and the rest is weighed: how much of the main content is
 new, how much it has to do with the topic, and whether such blocks stay (Olston and Pandey 2008 tell
 ephemeral from persistent content; we multiply by persistence where they model it).
 """
@@ -14,9 +14,9 @@ from collections.abc import Collection, Mapping
 from honeyguide.change import Block, Change, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Url
-from honeyguide.watch.compare.keys import SHAPE, TITLE, folder_key, link_key
+from honeyguide.watch.compare.edit_counts import Relevance, Tally
+from honeyguide.watch.compare.mask_names import SHAPE, TITLE, folder_key, link_key
 from honeyguide.watch.compare.match import match
-from honeyguide.watch.compare.tally import Relevance, Tally
 
 _LINKS = 500
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from honeyguide.change import Block
-from honeyguide.watch.compare.keys import Anchor, anchored, named, skeleton, soft
+from honeyguide.watch.compare.mask_names import Anchor, anchored, named, skeleton, soft
 from honeyguide.watch.compare.match import Matching, Pair
 
 

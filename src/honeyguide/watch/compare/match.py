@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from honeyguide.change import Block
-from honeyguide.watch.compare.keys import TITLE, Anchor, skeleton
+from honeyguide.watch.compare.mask_names import TITLE, Anchor, skeleton
 
 _COMMON = 4
 """Word pairs that stand in more blocks than this say little about which is which."""

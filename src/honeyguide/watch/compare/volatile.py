@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from honeyguide.change import Snapshot
-from honeyguide.watch.compare.differing import Differing, differing
-from honeyguide.watch.compare.tally import ASKED_FOR
+from honeyguide.watch.compare.edit_counts import ASKED_FOR
+from honeyguide.watch.compare.volatile_diff import Differing, differing
 
 _MEMORY = 0xFF
 _RECENT = 0xF

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from honeyguide.types import Url
 from honeyguide.url import authority, canonical, host, is_ip
-from honeyguide.watch.telling.shown import clean
+from honeyguide.watch.telling.escaping import clean
 
 MOST = 200_000
 """Pages of one list."""

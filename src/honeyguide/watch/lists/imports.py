@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from honeyguide.errors import ConfigError
-from honeyguide.watch.lists.backup import read_backup, read_watches
+from honeyguide.watch.lists.changedetection import read_backup, read_watches
 from honeyguide.watch.lists.imported import Basket, Imported, Left
-from honeyguide.watch.lists.jobs import read_jobs
-from honeyguide.watch.lists.lists import read_list, read_table, separator
+from honeyguide.watch.lists.plain import read_list, read_table, separator
+from honeyguide.watch.lists.urlwatch import read_jobs
 
 _TEXT = 20_000_000
 """Bytes of a list; a backup may be larger, as it holds every version of every page besides."""

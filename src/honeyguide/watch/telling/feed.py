@@ -20,8 +20,8 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from honeyguide.change import Change
 from honeyguide.errors import DiskFull, StoreError
 from honeyguide.watch.telling.digest import Entry, entries
-from honeyguide.watch.telling.forms import Html, headline, lines
-from honeyguide.watch.telling.shown import clean, link
+from honeyguide.watch.telling.escaping import clean, link
+from honeyguide.watch.telling.rendering import Html, headline, lines
 
 ITEMS = 100
 """The newest changes that a feed holds."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from honeyguide.change import Change
 from honeyguide.watch.telling.digest import Entry, entries
-from honeyguide.watch.telling.forms import EDITS, Form, Html, Markdown, Plain, headline, lines
-from honeyguide.watch.telling.shown import clean, link
+from honeyguide.watch.telling.escaping import clean, link
+from honeyguide.watch.telling.rendering import EDITS, Form, Html, Markdown, Plain, headline, lines
 
 ENTRIES = 40
 """Shown in one message; how many more there are is said."""

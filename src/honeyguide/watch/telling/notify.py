@@ -17,7 +17,7 @@ from honeyguide.text.tokens import check_language, stems_of, words
 from honeyguide.types import Url
 from honeyguide.url import canonical, host
 from honeyguide.watch.telling.digest import batches
-from honeyguide.watch.telling.hours import Rhythm, Weekday, quiet_until, span, told_at, zone
+from honeyguide.watch.telling.quiet_hours import Rhythm, Weekday, quiet_until, span, told_at, zone
 
 TOLD: tuple[ChangeKind, ...] = (
     "new",

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 
 from honeyguide.errors import HoneyguideError
 from honeyguide.types import Failure, Response
-from honeyguide.watch.visit.control import Comparers, InPlace
+from honeyguide.watch.visit.concurrency import Comparers, InPlace
 from honeyguide.watch.visit.due import Due, Outcome
 
 _log = getLogger(__name__)

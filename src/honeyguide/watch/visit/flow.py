@@ -3,10 +3,10 @@
     due pages → lanes (a host's turn) → ask → 304, or the same digest → outcome
                                             → changed: compare here, or elsewhere if large → outcome
 
-The design of Meegahapola et al. (:mod:`honeyguide.watch.visit.threads`) without a thread for each
+The design of Meegahapola et al. (:mod:`honeyguide.watch.visit.mtccdw`) without a thread for each
 fetch: nine of ten bodies have not changed, which their digest tells at once, so that only the rest
 waits to be compared; its queue is bounded by bytes, not by their number, and the reservation
-rule holds for bytes. N and M adapt (:mod:`honeyguide.watch.visit.control`).
+rule holds for bytes. N and M adapt (:mod:`honeyguide.watch.visit.concurrency`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from honeyguide.protocols import Fetcher
 from honeyguide.types import Failure, Response
 from honeyguide.url import domain, host
 from honeyguide.watch.visit.comparing import Comparing
-from honeyguide.watch.visit.control import Comparers, Fetchers, InPlace
-from honeyguide.watch.visit.courtesy import Courtesy
+from honeyguide.watch.visit.concurrency import Comparers, Fetchers, InPlace
 from honeyguide.watch.visit.due import Due, Outcome
-from honeyguide.watch.visit.lanes import Lanes
+from honeyguide.watch.visit.host_queues import Lanes
+from honeyguide.watch.visit.politeness import Courtesy
 from honeyguide.watch.visit.revisit import AUDIT, Revisit, RobotsEntry
 
 __all__ = ["Due", "Flow", "Outcome", "Pulse"]

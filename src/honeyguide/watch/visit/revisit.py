@@ -12,9 +12,9 @@ from honeyguide.errors import FetchError, FetchTimeout
 from honeyguide.protocols import Fetcher
 from honeyguide.types import Failure, FailureKind, Request, Response
 from honeyguide.url import host, origin
-from honeyguide.watch.visit.courtesy import Courtesy, Permit
 from honeyguide.watch.visit.due import Due, Outcome, digest
-from honeyguide.watch.visit.lanes import Lanes
+from honeyguide.watch.visit.host_queues import Lanes
+from honeyguide.watch.visit.politeness import Courtesy, Permit
 
 AUDIT = 1 / 50
 """Of the requests with validators, so many go out without, to see whether they tell the truth."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.watch.when.budget import DAY, HOUR, Budget, steer
+from honeyguide.watch.when.host_turns import Asked, Turn
 from honeyguide.watch.when.rates import START, rate
 from honeyguide.watch.when.rows import Rows
-from honeyguide.watch.when.turns import Asked, Turn
 from honeyguide.watch.when.value import VALUES, Floats
 
 UNKNOWN = rate(START)

@@ -23,11 +23,11 @@ from typing import Literal
 
 from honeyguide.types import Url
 from honeyguide.watch.when.budget import HOUR, Bucket, Budget
+from honeyguide.watch.when.explain import Circumstances, Why, reason
+from honeyguide.watch.when.host_turns import Turn, Turns
 from honeyguide.watch.when.prices import UNKNOWN, Prices
 from honeyguide.watch.when.rates import FASTEST, SLOWEST, Rate
 from honeyguide.watch.when.rows import Rows
-from honeyguide.watch.when.turns import Turn, Turns
-from honeyguide.watch.when.why import Circumstances, Why, reason
 
 
 class Schedule:

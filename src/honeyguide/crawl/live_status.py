@@ -1,0 +1,244 @@
+"""What goes on in a ring right now, for those who look from outside: ``live.json``.
+
+What a crawl found lies in its store. What it is about to do lives in its process only, so it
+tells that every two seconds in a small file beside the store, which is replaced whole. Whoever
+reads it looks at its time: a file that is not written any more tells how things stood last.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from math import isfinite
+from pathlib import Path
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from honeyguide.crawl.politeness import Manners
+from honeyguide.crawl.progress import Progress
+from honeyguide.crawl.ring import Ring
+from honeyguide.errors import StoreError
+from honeyguide.frontier.frontier import LinkFrontier
+from honeyguide.frontier.hosts import HostView
+from honeyguide.store.files import open_plain
+from honeyguide.types import Candidate, Url
+from honeyguide.url import domain
+
+NAME = "live.json"
+EVERY_S = 2.0
+"""How often it is told."""
+_SHARE = 1000.0
+"""Looking through the frontier takes at most a thousandth of the time: after a look that took
+long, the next one waits."""
+_LARGEST = 1_000_000
+"""Bytes of a file that is read."""
+_HOSTS, _TOP, _FETCHING, _BINS = 60, 20, 64, 100
+"""Entries that are told, and so the most that are read: the file may be a stranger's."""
+_LONG = 500
+"""Characters of an address or an anchor."""
+_WINDOW_S = 30.0
+"""The rate is that of so many last seconds."""
+
+
+class Fetching(msgspec.Struct, frozen=True):
+    url: str
+    score: float
+    since: float
+    """When it was first seen under way."""
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A link in front of the frontier."""
+
+    url: str
+    anchor: str
+    score: float
+    source: str = ""
+
+
+class WaitingHost(msgspec.Struct, frozen=True):
+    host: str
+    waiting: int
+    state: str
+    """``asked``, ``resting``, ``left alone``, or ``ready``."""
+    until: float | None = None
+    """When it may be asked again; None: now, or nobody knows."""
+    why: str = ""
+    delay: float | None = None
+    """Seconds that its robots.txt asks for between two requests."""
+
+
+class FrontierNow(msgspec.Struct, frozen=True):
+    at: float = 0.0
+    waiting: int = 0
+    scores: Annotated[list[int], Meta(max_length=_BINS)] = []
+    """Links by score, in equal steps from 0 to 1."""
+    hosts: int = 0
+    busy: int = 0
+    resting: int = 0
+    parked: int = 0
+    most: Annotated[list[WaitingHost], Meta(max_length=_HOSTS)] = []
+    top: Annotated[list[Waiting], Meta(max_length=_TOP)] = []
+    """Who would go first if every host were rested."""
+
+
+class Glimpse(msgspec.Struct, frozen=True):
+    at: float
+    pid: int
+    began: float
+    pages: Annotated[int, Meta(ge=0)] | None = None
+    """The run ends at so many visits; 0: at no number of them; None: it was not told."""
+    visits: int = 0
+    relevant: int = 0
+    failures: int = 0
+    sites: int = 0
+    generation: int = 0
+    rate: float = 0.0
+    """Visits per second lately."""
+    stopping: bool = False
+    ended: str = ""
+    """Why the run ended; '': it goes on, or was killed."""
+    last_failure: str = ""
+    next_at: float | None = None
+    fetching: Annotated[list[Fetching], Meta(max_length=_FETCHING)] = []
+    frontier: FrontierNow = FrontierNow()
+
+
+_DECODER = msgspec.json.Decoder(Glimpse)
+
+
+def read(folder: Path) -> Glimpse | None:
+    """The last glimpse that a crawl of this collection gave; None if there is none to be read."""
+    try:
+        with os.fdopen(open_plain(folder / NAME, os.O_RDONLY), "rb") as file:
+            data = file.read(_LARGEST + 1)
+        return _DECODER.decode(data) if len(data) <= _LARGEST else None
+    except (OSError, StoreError, msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+class Turning(Protocol):
+    """What goes on: a ring, or several."""
+
+    def progress(self) -> Progress: ...
+
+    def under_way(self) -> list[Candidate]: ...
+
+
+class Teller:
+    """Writes the glimpses of one run."""
+
+    def __init__(
+        self, folder: Path, clock: Callable[[], float] = time.time, pages: int | None = None
+    ) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._pages = pages
+        self._began = clock()
+        self._counted: deque[tuple[float, int]] = deque(maxlen=int(_WINDOW_S / EVERY_S) + 1)
+        self._since: dict[str, float] = {}
+        self._frontier = FrontierNow()
+        self._look_at = 0.0
+
+    def tell(self, ring: Turning, ended: str = "") -> None:
+        """Never fails: a crawl does not end because nobody can be told of it."""
+        part = self._folder / f".{NAME}.part"
+        try:
+            data = msgspec.json.encode(self.glimpse(ring, ended))
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+            with os.fdopen(open_plain(part, flags), "wb") as file:
+                file.write(data)
+            part.replace(self._folder / NAME)
+        except (OSError, StoreError):
+            return
+
+    def glimpse(self, ring: Turning, ended: str = "") -> Glimpse:
+        now, progress = self._clock(), ring.progress()
+        self._counted.append((now, progress.visits))
+        then, before = self._counted[0]
+        under_way = ring.under_way()
+        urls = [candidate.link.url for candidate in under_way]
+        self._since = {url: self._since.get(url, now) for url in urls}
+        if now >= self._look_at or ended:
+            self._look(ring, now)
+        return Glimpse(
+            at=now,
+            pid=os.getpid(),
+            began=self._began,
+            pages=self._pages,
+            visits=progress.visits,
+            relevant=progress.relevant,
+            failures=progress.failures,
+            sites=progress.sites,
+            generation=progress.generation,
+            rate=round((progress.visits - before) / (now - then), 3) if now > then else 0.0,
+            stopping=progress.stopping,
+            ended=ended,
+            last_failure=_sane(progress.last_failure),
+            next_at=progress.next_at,
+            fetching=[
+                Fetching(_sane(url), round(candidate.score, 4), self._since[url])
+                for url, candidate in zip(urls[:_FETCHING], under_way, strict=False)
+            ],
+            frontier=self._frontier,
+        )
+
+    def _look(self, ring: Turning, now: float) -> None:
+        if not (isinstance(ring, Ring) and isinstance(ring.frontier, LinkFrontier)):
+            # Several rings, or a frontier of somebody else's: nobody sees all that waits.
+            self._frontier = FrontierNow(at=now, waiting=ring.progress().waiting)
+            return
+        began = time.thread_time()
+        seen = ring.frontier.glance(now, _HOSTS, _TOP)
+        self._frontier = FrontierNow(
+            at=now,
+            waiting=seen.waiting,
+            scores=list(seen.scores),
+            hosts=seen.hosts,
+            busy=seen.busy,
+            resting=seen.resting,
+            parked=seen.parked,
+            most=[_host(view, ring.manners, now) for view in seen.most],
+            top=[
+                Waiting(_sane(link.url), _sane(link.anchor), round(score, 4), _sane(link.source))
+                for link, score in seen.top
+            ],
+        )
+        self._look_at = now + _SHARE * (time.thread_time() - began)
+
+
+def _host(view: HostView, manners: Manners, now: float) -> WaitingHost:
+    rules = next(
+        (
+            found
+            for scheme in ("https", "http")
+            if (found := manners.robots.rules(f"{scheme}://{view.host}", now))
+        ),
+        None,
+    )
+    delay = rules.crawl_delay if rules is not None else None
+    state, until, why = "ready", None, ""
+    if view.busy:
+        state = "asked"
+    elif view.parked:
+        state, until = "left alone", view.parked if isfinite(view.parked) else None
+        if manners.quota.spent(domain(view.host)):
+            why = "its domain had its share of visits (scope.pages_per_domain)"
+        elif rules is not None and rules.closed:
+            why = "its robots.txt cannot be had"
+        elif rules is not None and (slow := manners.slow(rules)):
+            why = slow
+        else:
+            why = "it failed again and again, or asked for a pause"
+    elif view.rests_until > now:
+        state, until = "resting", view.rests_until
+        why = "a rest between two requests"
+    return WaitingHost(_sane(view.host), view.waiting, state, until, why, delay)
+
+
+def _sane(text: str | Url | None) -> str:
+    return (text or "")[:_LONG].encode("utf-8", "replace").decode()

@@ -1,0 +1,165 @@
+"""A linear category model: which words a text has, weighed by how rare they are.
+
+For each category a support vector machine against the rest, on tf-idf vectors of length 1, with
+Platt's sigmoid (1999). Probabilities are as the odds of the categories, with a sum of 1; to divide
+the sigmoids themselves by their sum (Zadrozny & Elkan 2002) was less well calibrated. It
+reads tokens as the networks in :mod:`honeyguide.models.deep` do and gives the same answers, so that
+either can stand for the other. Order and borders of segments say nothing to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.errors import ModelError
+from honeyguide.models import array_checks as sound
+from honeyguide.models.deep.model import MOST
+from honeyguide.models.svm import Linear, learn
+from honeyguide.models.vocabulary_coverage import Known, telling, too_few
+
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.signedinteger[Any]]
+Sparse = tuple[Floats, Ints, Ints]
+
+KIND = "linear"
+_NAME = "a linear category model"
+_LARGEST = 200_000
+"""Words, the most frequent: the web invents them without end …"""
+_LETTERS = 20_000_000
+"""… and characters of all of them."""
+Page = tuple[Sequence[Sequence[str]], Sequence[float]]
+"""Segments, and how much a word of each of them counts; nothing: 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Log-odds of each word for each category."""
+
+    categories: tuple[str, ...]
+    words: str
+    """With a space between, in the order of their places."""
+    rarity: Floats
+    """ln(N/df) of each word."""
+    weights: Floats
+    """[words, categories]"""
+    offsets: Floats
+    settings: dict[str, Any] = field(default_factory=dict)
+    """How the texts were read that it learned from."""
+    card: dict[str, Any] = field(default_factory=dict)
+    """What people should know of it: data, figures, date."""
+
+    def __post_init__(self) -> None:
+        """It may come from a stranger."""
+        size = self.words.count(" ") + 1 if self.words else 0
+        if len(self.categories) > MOST or size > _LARGEST or len(self.words) > _LETTERS:
+            raise ModelError(f"{_NAME} has too many categories or words")
+        sound.numbers(_NAME, self.rarity, self.offsets)
+        if getattr(self.weights, "ndim", 0) != 2:
+            raise ModelError(f"{_NAME} is damaged: its weights are no table")
+        sound.numbers(_NAME, self.weights.reshape(-1))
+        sound.equal(_NAME, size, len(self.rarity), len(self.weights))
+        sound.equal(_NAME, len(self.categories), len(self.offsets), self.weights.shape[1])
+        if len(set(self.categories)) < 2 or len(set(self.categories)) < len(self.categories):
+            raise ModelError(f"{_NAME} is damaged: it has no two categories")
+
+    def judge(self, segments: Sequence[Sequence[str]], weights: Sequence[float] = ()) -> Floats:
+        """The probability of each category."""
+        answer: Floats = self.judge_many([(segments, weights)])[0]
+        return answer
+
+    def judge_many(self, pages: Sequence[Page]) -> Floats:
+        """[pages, categories]"""
+        values, places, starts = self.rows(pages)
+        sums = np.tile(self.offsets.astype(np.float64), (len(pages), 1))
+        filled = np.flatnonzero(np.diff(starts))
+        if len(filled):
+            shares = values[:, None] * self.weights[places]
+            sums[filled] += np.add.reduceat(shares, starts[filled], axis=0)
+        odds = np.exp(sums - sums.max(axis=1, keepdims=True))
+        answer: Floats = odds / odds.sum(axis=1, keepdims=True)
+        return answer
+
+    def strange(self, segments: Sequence[Sequence[str]]) -> Known | None:
+        """How few words are known, where nothing but the offsets would speak; None: enough."""
+        return too_few(self._telling, segments)
+
+    def evidence(
+        self, segments: Sequence[Sequence[str]], category: str, most: int = 10
+    ) -> list[tuple[str, float]]:
+        """The words that speak most for a category, and how much, in log-odds."""
+        values, places, _ = self.rows([(segments, ())])
+        shares = values * self.weights[places, self.categories.index(category)]
+        best = np.argsort(-shares, kind="stable")[:most]
+        return [(self._names[places[n]], float(shares[n])) for n in best if shares[n] > 0]
+
+    def rows(self, pages: Sequence[Page]) -> Sparse:
+        """Vectors of length 1: values, places, and where each page begins."""
+        known, size = self._places, max(1, len(self.rarity))
+        found: list[int] = []
+        each: list[float] = []
+        for number, (segments, weights) in enumerate(pages):
+            base = number * size
+            for tokens, weight in zip(segments, weights or (1.0,) * len(segments), strict=True):
+                here = [base + known[token] for token in tokens if token in known]
+                found += here
+                each += [weight] * len(here)
+        keys, which = np.unique(np.array(found, dtype=np.int64), return_inverse=True)
+        numbers, places = np.divmod(keys, size)
+        counts = np.bincount(which, np.array(each), len(keys))
+        # 1 + ln tf, of what titles may make a broken number.
+        values = (1 + np.log(np.maximum(counts, 1.0))) * self.rarity[places]
+        lengths = np.sqrt(np.bincount(numbers, values * values, len(pages)))
+        values = values / np.where(lengths > 0, lengths, 1.0)[numbers]
+        starts = np.searchsorted(numbers, np.arange(len(pages) + 1)).astype(np.int32)
+        return values, places.astype(np.int32), starts
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return self.words.split(" ") if self.words else []
+
+    @cached_property
+    def _telling(self) -> frozenset[str]:
+        return telling(self._names)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self._names)}
+
+
+def train(
+    pages: Sequence[Page],
+    labels: Sequence[int],
+    categories: Sequence[str],
+    settings: dict[str, Any] | None = None,
+) -> Bags:
+    """A model that tells the categories of these pages apart."""
+    within: dict[str, int] = {}
+    for segments, _ in pages:
+        for token in {token for tokens in segments for token in tokens}:
+            within[token] = within.get(token, 0) + 1
+    # What one page alone has tells nothing of others, where there are enough of them.
+    least = 2 if len(pages) >= 50 else 1
+    kept = sorted((w for w, n in within.items() if n >= least), key=lambda w: (-within[w], w))
+    kept = [word for word in kept[:_LARGEST] if " " not in word and "\n" not in word]
+    rarity = np.log(len(pages) / np.array([within[word] for word in kept], dtype=np.float64))
+    number, size = len(categories), len(kept)
+    blank = Bags(
+        tuple(categories), " ".join(kept), rarity, np.zeros((size, number)), np.zeros(number)
+    )
+    rows = blank.rows(pages)
+    truth = np.asarray(labels)
+    machines = [learn(rows, size, truth == c, None, "linear") for c in range(number)]
+    if not all(isinstance(machine, Linear) for machine in machines):
+        raise ModelError("a category has no examples, or the examples have no words in common")
+    weights = np.stack([m.weights for m in machines if isinstance(m, Linear)], axis=1)
+    offsets = np.array([m.offset for m in machines if isinstance(m, Linear)], np.float32)
+    return Bags(
+        blank.categories, blank.words, rarity.astype(np.float32), weights.astype(np.float32),
+        offsets, dict(settings or {}),
+    )  # fmt: skip

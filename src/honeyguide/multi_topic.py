@@ -1,0 +1,111 @@
+"""Several topics at once: one strategy for each, and the best of their verdicts counts.
+
+A strategy made of strategies. It lies below them all, because it knows none of them, and because
+the store that keeps generations must know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self, cast
+
+from honeyguide.errors import ModelError
+from honeyguide.protocols import Strategy
+from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+
+MOST = 10
+"""Topics of one crawl: each judges every page, and learns in a process of its own."""
+_HIGH, _LOW = 0.8, 0.2
+"""A strategy's own verdict teaches it where it is as sure as this; as for a single topic."""
+
+
+@dataclass(frozen=True)
+class Several:
+    """One strategy for each topic; a page is as relevant, and a link as good, as the best says."""
+
+    kind: str
+    """The strategy of all parts, by its registered name."""
+    names: tuple[str, ...]
+    """Of the topics; the first is meant where nobody says which."""
+    parts: tuple[Strategy, ...]
+
+    def __post_init__(self) -> None:
+        """A saved generation may come from a stranger."""
+        if not (2 <= len(self.parts) == len(self.names) == len(set(self.names)) <= MOST):
+            raise ModelError("a saved generation is damaged: its topics do not fit together")
+        if len({type(part) for part in self.parts}) != 1:
+            raise ModelError("a saved generation is damaged: its parts are of several kinds")
+
+    @property
+    def habits(self) -> Habits:
+        return self.parts[0].habits
+
+    @property
+    def note(self) -> str:
+        """What the parts have to say of their last lesson."""
+        notes = ((n, getattr(p, "note", "")) for n, p in zip(self.names, self.parts, strict=True))
+        return "; ".join(f"{name}: {note}" for name, note in notes if note)
+
+    def part(self, topic: str) -> Strategy:
+        """The strategy for that topic; '': for the first."""
+        if topic and topic not in self.names:
+            raise ModelError(f"there is no topic {topic!r} here; known: {', '.join(self.names)}")
+        return self.parts[self.names.index(topic) if topic else 0]
+
+    def judge(self, page: Page) -> Verdict:
+        verdicts = [part.judge(page) for part in self.parts]
+        scores = tuple(verdict.score for verdict in verdicts)
+        best = scores.index(max(scores))
+        return Verdict(scores[best], self._of(best, verdicts[best].reasons), scores)
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        ranks = [part.rank(links) for part in self.parts]
+        return [max(scores) for scores in zip(*ranks, strict=True)]
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        scores = [part.rank((link,))[0] for part in self.parts]
+        best = scores.index(max(scores))
+        return self._of(best, self.parts[best].explain(link))
+
+    def learn(self, examples: Sequence[Example]) -> Self:
+        """Each part learns what was said of its own topic, and from every visit what it thinks of
+        it itself. A crawl teaches the parts one by one (crawl/topic_trainers.py)."""
+        parts = tuple(
+            part.learn(list(self._lesson(name, part, examples)))
+            for name, part in zip(self.names, self.parts, strict=True)
+        )
+        if all(new is old for new, old in zip(parts, self.parts, strict=True)):
+            return self
+        return replace(self, parts=parts)
+
+    def _lesson(self, name: str, part: Strategy, examples: Sequence[Example]) -> Iterator[Example]:
+        for example in examples:
+            if example.by in ("seed", "user"):
+                if (example.topic or self.names[0]) == name:
+                    yield example
+            elif example.by == "visit":
+                score = 0.0 if example.foreign else part.judge(example.page).score
+                yield replace(example, target=score)
+            elif example.target < 0.5:
+                yield example  # the best verdict was bad: it is for all of them
+            else:
+                score = part.judge(example.page).score
+                if not _LOW < score < _HIGH:
+                    yield replace(example, target=float(score >= _HIGH))
+
+    def _of(self, place: int, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
+        name = self.names[place]
+        return tuple(reason._replace(what=f"{name}: {reason.what}") for reason in reasons)
+
+
+def topics_of(strategy: Strategy) -> tuple[str, ...]:
+    """The names of its topics; none where there is but one."""
+    mixed = cast("object", strategy)
+    return mixed.names if isinstance(mixed, Several) else ()
+
+
+def part_for(strategy: Strategy, topic: str) -> Strategy:
+    """Who decides about that topic; '': about the first."""
+    mixed = cast("object", strategy)
+    return mixed.part(topic) if isinstance(mixed, Several) else strategy
