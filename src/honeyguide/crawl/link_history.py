@@ -230,7 +230,7 @@ class Ledger:
                 self.visits, lift if -FAR < lift < FAR else math.copysign(FAR, lift),
                 0.0, 1.0, 0.0, beside,
             )  # fmt: skip
-            found.append(new(Link, (*link[:-1], new(Yields, told))))
+            found.append(link.with_yields(new(Yields, told)))
         return found if self._standing is None else self._standing.told(found)
 
     def further(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002

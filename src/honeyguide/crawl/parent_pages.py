@@ -41,8 +41,8 @@ class _Waiting(ABC):
     """Links that wait, and what came of those beside them.
 
     ``beside``: what came of the links that stand beside it counts like a page that it stands on,
-    the nearest most (crawl/neighbour_links.py). That is learned on the way, and not for a crawler that is
-    not to learn. ``given``: pages that people judged.
+    the nearest most (crawl/neighbour_links.py). That is learned on the way, and not for a crawler
+    that is not to learn. ``given``: pages that people judged.
     """
 
     def __init__(self, given: Given | None = None, beside: bool = False) -> None:
@@ -170,7 +170,7 @@ class Parents(_Waiting):
         parent = mean(total, count) if met is None else mean(total + met.good, count + met.known)
         if link.channel != "link":
             parent = max(parent, link.parent)
-        return Link(*link[:-3], parent, link.inlinks)
+        return link.with_parent(parent)
 
 
 class Places(_Waiting):
@@ -198,7 +198,7 @@ class Places(_Waiting):
                 met = waiting[link.url] = self._meet(link.url)
                 # A page that is judged again takes the place that it had.
                 others = [place for place in met.places if not _same(place, link)]
-                here = link if link.parent == verdict else Link(*link[:-3], verdict, link.inlinks)
+                here = link if link.parent == verdict else link.with_parent(verdict)
                 met.places = (*others, here)[-_PLACES:]
         self._stand(source, waiting, links, read)
         _shorten(self._met, _WORDED)
@@ -221,7 +221,7 @@ class Places(_Waiting):
         # Its page may have been judged again since.
         verdict = next((place.parent for place in met.places if _same(place, link)), link.parent)
         parent = (verdict + met.good) / (1 + met.known)
-        return link if parent == link.parent else Link(*link[:-3], parent, link.inlinks)
+        return link if parent == link.parent else link.with_parent(parent)
 
 
 class BestParent:
@@ -254,7 +254,7 @@ class BestParent:
         return [
             link
             if link.source is None or (best := met.get(link.url, 0.0)) <= link.parent
-            else Link(*link[:-3], best, link.inlinks)
+            else link.with_parent(best)
             for link in links
         ]
 

@@ -19,7 +19,7 @@ from honeyguide.crawl.stages import Outcome, Stages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.fetch.robots_rules import Rules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
-from honeyguide.types import Candidate, Link, Request, Response, Url, Visit
+from honeyguide.types import Candidate, Request, Response, Url, Visit
 from honeyguide.url import domain, host, origin
 
 _log = logging.getLogger(__name__)
@@ -176,7 +176,7 @@ class Turn:
         wanted = wishes([link.url for link in links])
         parent = outcome.parent
         fresh = [
-            link if link.parent == parent else Link(*link[:-3], parent, link.inlinks)
+            link if link.parent == parent else link.with_parent(parent)
             for link in links
             if link.url in wanted and self.stages.admits(link)
         ]

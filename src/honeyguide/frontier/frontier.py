@@ -135,7 +135,7 @@ class LinkFrontier:
         self._texts.forget(row)
         inlinks = min(int(rows.inlinks[row]) + self._scribe.changes.again.get(row, 0), MOST)
         if link.inlinks != inlinks:
-            link = Link(*link[:-2], inlinks)
+            link = link.with_inlinks(inlinks)
         score, queued = float(rows.score[row]), float(rows.queued[row])
         return Candidate(link, score, queued, int(rows.tries[row]), row)
 
@@ -282,7 +282,7 @@ class LinkFrontier:
             pairs = zip(counts, some.tolist(), strict=True)
             counts = [min(count + again.get(row, 0), MOST) for count, row in pairs]
         links = [
-            link if link.inlinks == count else Link(*link[:-2], count)
+            link if link.inlinks == count else link.with_inlinks(count)
             for link, count in zip(links, counts, strict=True)
         ]
         self._waiting.rescore(some, _clean(rank(links)))

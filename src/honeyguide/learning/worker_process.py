@@ -1,9 +1,9 @@
 """A school in a process of its own, so that the ring never waits for a lesson.
 
-Run as ``python -m honeyguide.learning.worker_process``: a program of its own rather than a fork of ours,
-which would run the user's script a second time or inherit our sockets. What goes through the two
-pipes are typed values in msgpack, never pickles. Strategies go as they are saved, so that the other
-process has what they learned and not what they happen to remember.
+Run as ``python -m honeyguide.learning.worker_process``: a program of its own rather than a fork of
+ours, which would run the user's script a second time or inherit our sockets. What goes through the
+two pipes are typed values in msgpack, never pickles. Strategies go as they are saved, so that the
+other process has what they learned and not what they happen to remember.
 """
 
 from __future__ import annotations

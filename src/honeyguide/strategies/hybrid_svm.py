@@ -64,8 +64,8 @@ class HybridSvm:
     them, and the mean counts (ours): a page has seen many more words than a link."""
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
-    times as many bad ones (ours; learning/self_training.py). 0: whatever is clear, as in the paper, the
-    newest first and within the caps against drift."""
+    times as many bad ones (ours; learning/self_training.py). 0: whatever is clear, as in the paper,
+    the newest first and within the caps against drift."""
     neighbours: bool = True
     """What came of the links beside a link counts with the verdict of its page, unless
     ``learn.teacher`` is none (ours; crawl/parent_pages.py)."""

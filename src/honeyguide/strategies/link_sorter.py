@@ -11,8 +11,8 @@ how original the content is, the key words of the page and their tf-idf) and giv
         the mean over these pages
     K = the cosine between the topic and u's anchor with its page's key words, in tf-idf
 
-The crawl counts what the three are made of (crawl/link_authority.py). In the paper pages are judged by
-another unit; here by keywords.
+The crawl counts what the three are made of (crawl/link_authority.py). In the paper pages are judged
+by another unit; here by keywords.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ concepts near a topic are counted on a page, and a network with four hidden node
 labelled pages, makes a relevance score of the counts.
 
 The paper does not say how links are ordered: a link is worth what the pages it stands on are worth
-together and, while it learns, what came of the links beside it (crawl/parent_pages.py), and links of
-irrelevant pages wait at the end (soft focus). Until pages of both kinds are known there is no
+together and, while it learns, what came of the links beside it (crawl/parent_pages.py), and links
+of irrelevant pages wait at the end (soft focus). Until pages of both kinds are known there is no
 network, and the weighted counts of Ehrig & Maedche 2003 judge.
 """
 
@@ -68,7 +68,8 @@ class OntologyAnn:
     """Links of irrelevant pages get 0 and not the little that their page has."""
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
-    times as many bad ones (ours; learning/self_training.py). 0: whatever is clear, the newest first."""
+    times as many bad ones (ours; learning/self_training.py). 0: whatever is clear, the newest
+    first."""
     neighbours: bool = True
     """What came of the links beside a link counts with its pages, unless ``learn.teacher`` is none
     (ours; crawl/parent_pages.py)."""

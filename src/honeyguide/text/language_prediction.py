@@ -3,8 +3,8 @@
 A link shows signs: a declared language (hreflang), a code in its address, a country's domain, the
 letters of its words, the language of the page that it stands on. Each has a weight, and so have its
 registrable domain, its host, the first part of its path, and its directory, which begin at nothing.
-They learn from each visit (:mod:`honeyguide.text.language_weights`), so a site that marks everything
-``/tr/`` and writes English is soon known for it, and cannot spoil the mark for others.
+They learn from each visit (:mod:`honeyguide.text.language_weights`), so a site that marks
+everything ``/tr/`` and writes English is soon known for it, and cannot spoil the mark for others.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 The upper steps of the ladder: equal bodies never come here. Blocks are matched as multisets
 (:mod:`honeyguide.watch.compare.match`), what is known to differ at every visit is masked
-(:mod:`honeyguide.watch.compare.mask_names`), and the rest is weighed: how much of the main content is
-new, how much it has to do with the topic, and whether such blocks stay (Olston and Pandey 2008 tell
-ephemeral from persistent content; we multiply by persistence where they model it).
+(:mod:`honeyguide.watch.compare.mask_names`), and the rest is weighed: how much of the main content
+is new, how much it has to do with the topic, and whether such blocks stay (Olston and Pandey 2008
+tell ephemeral from persistent content; we multiply by persistence where they model it).
 """
 
 from __future__ import annotations
