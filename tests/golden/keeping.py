@@ -19,6 +19,11 @@ DATA = HERE / "data"
 OLD = HERE / "old"
 SURFACES = HERE / "surfaces"
 
+STILL = {
+    "PYTHONHASHSEED": "0", "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "TZ": "UTC",
+    "LC_ALL": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1",
+}  # fmt: skip
+"""The environment in which everything is recorded and compared."""
 _NEAR = 1e-5
 """How far scores may lie apart on another processor: some are of float32, and learning adds up."""
 
@@ -49,19 +54,25 @@ def machine() -> str:
     return f"{platform.machine()} {done.stdout.strip()}"
 
 
-def recorded(part: str, into: Path) -> Any:
-    """What the code that stands here says now, from a process of its own.
+def run_part(part: str, into: Path) -> Path:
+    """Let the code that stands here say it again, in a process of its own.
 
     The order of Python's sets of text follows from PYTHONHASHSEED, and the strategy ``honeyguide``
     adds up floats in the order of a set (text/link_signs.py): its seed is fixed.
     """
-    environment = os.environ | {"PYTHONHASHSEED": "0", "PYTHONPATH": str(HERE.parents[1])}
+    root = HERE.parents[1]
     words = [sys.executable, "-m", "tests.golden.record", f"--{part}", "--into", str(into)]
+    environment = os.environ | STILL | {"PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
     done = subprocess.run(
-        words, capture_output=True, text=True, env=environment, cwd=HERE.parents[1], timeout=600
+        words, capture_output=True, text=True, env=environment, cwd=root, timeout=600
     )
     assert done.returncode == 0, done.stderr
-    return read(part, into)
+    return into
+
+
+def recorded(part: str, into: Path) -> Any:
+    """What comes of that."""
+    return read(part, run_part(part, into))
 
 
 def other(wanted: dict[str, Any], found: dict[str, Any]) -> str:

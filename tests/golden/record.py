@@ -1,6 +1,6 @@
 """Write down what today's code does.
 
-    PYTHONHASHSEED=0 python -m tests.golden.record [--crawls] [--watch] … [--into FOLDER]
+    python -m tests.golden.record [--crawls] [--watch] … [--into FOLDER]
 
 Without options: all but ``--old``, which are collections of the code of a certain day: they are
 made anew only if their format was changed on purpose.
@@ -38,15 +38,27 @@ def crawls(into: Path) -> None:
     keeping.write("crawls", {"machine": keeping.machine(), "crawls": found}, into)
 
 
-PARTS: dict[str, Callable[[Path], None]] = {"crawls": crawls}
+def seen(into: Path) -> None:
+    """The surfaces."""
+    from tests.golden.surfaces import written
+
+    place = keeping.SURFACES if into == keeping.DATA else into
+    place.mkdir(exist_ok=True)
+    for name, text in written():
+        (place / name).write_text(text, "utf-8")
+
+
+PARTS: dict[str, Callable[[Path], None]] = {"crawls": crawls, "surfaces": seen}
 
 
 def main() -> None:
-    if os.environ.get("PYTHONHASHSEED") != "0":
-        environment = os.environ | {"PYTHONHASHSEED": "0"}
-        os.execve(sys.executable, [sys.executable, "-m", "tests.golden.record", *sys.argv[1:]],
-                  environment)  # fmt: skip
-    parser = argparse.ArgumentParser(description=__doc__)
+    if not keeping.STILL.items() <= os.environ.items():
+        words = [sys.executable, "-m", "tests.golden.record", *sys.argv[1:]]
+        os.execve(sys.executable, words, os.environ | keeping.STILL)
+    # What the user agreed to and spent is not looked at.
+    home = tempfile.TemporaryDirectory()
+    os.environ.update(XDG_STATE_HOME=home.name, XDG_CONFIG_HOME=home.name)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--into", type=Path, default=keeping.DATA)
     for part in PARTS:
         parser.add_argument(f"--{part}", action="store_true")

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import honeyguide
+from honeyguide import Collection
 from honeyguide.config import Settings, parse
 from honeyguide.lab.demo_web import load
 from honeyguide.lab.engine import ADDRESS, LabEngine
@@ -120,7 +122,7 @@ class Case(NamedTuple):
     web: str
     strategy: str
     variant: str = ""
-    tables: Mapping[str, Any] = {}  # noqa: RUF012 - of a NamedTuple, never written to
+    tables: Mapping[str, Any] = {}
     people: bool = True
     engine: bool = False
     latency: bool = False
@@ -211,6 +213,12 @@ def tables_of(case: Case) -> dict[str, Any]:
         else:
             tables[name] = table
     return tables
+
+
+def create(case: Case, folder: Path, **more: Any) -> Collection:
+    """A collection as a person would make it, for that case; ``more``: other tables."""
+    tables = tables_of(case) | more
+    return honeyguide.create(folder, contact="tester@example.org", **tables.pop("topic"), **tables)
 
 
 def visit(case: Case, folder: Path, settings: Settings | None = None) -> None:
