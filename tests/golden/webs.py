@@ -218,7 +218,9 @@ def tables_of(case: Case) -> dict[str, Any]:
 def create(case: Case, folder: Path, **more: Any) -> Collection:
     """A collection as a person would make it, for that case; ``more``: other tables."""
     tables = tables_of(case) | more
-    return honeyguide.create(folder, contact="tester@example.org", **tables.pop("topic"), **tables)
+    topic = tables.pop("topic")
+    topic.pop("name", "")  # it is the folder's
+    return honeyguide.create(folder, contact="tester@example.org", **topic, **tables)
 
 
 def visit(case: Case, folder: Path, settings: Settings | None = None) -> None:
