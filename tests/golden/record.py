@@ -48,7 +48,21 @@ def seen(into: Path) -> None:
         (place / name).write_text(text, "utf-8")
 
 
-PARTS: dict[str, Callable[[Path], None]] = {"crawls": crawls, "surfaces": seen}
+def watched(into: Path) -> None:
+    from tests.golden.telling import told
+    from tests.golden.watching import create, watch
+
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "fresh"
+        settings = create(folder).settings
+        for part, hours, late in (("first", 4.0, 0.0), ("later", 2.0, 5 * 3600.0)):
+            found[part] = watch(folder, settings, hours, late)
+            found[part]["printed"] = told("changes", folder, "--json", "-n", 1000)
+    keeping.write("watch", found, into)
+
+
+PARTS: dict[str, Callable[[Path], None]] = {"crawls": crawls, "surfaces": seen, "watch": watched}
 
 
 def main() -> None:
