@@ -2,8 +2,8 @@
 
     python -m tests.golden.record [--crawls] [--watch] … [--into FOLDER]
 
-Without options: all but ``--old``, which are collections of the code of a certain day: they are
-made anew only if their format was changed on purpose.
+Without options: all but ``--make-old``. The old collections are those of the code of a certain day,
+made anew only if their format was changed on purpose; ``--old`` writes down what is read in them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.golden import keeping, reading, webs
 
-NOT_BY_ITSELF = ("old",)
+NOT_BY_ITSELF = ("make-old",)
 
 
 def crawls(into: Path) -> None:
@@ -62,7 +62,49 @@ def watched(into: Path) -> None:
     keeping.write("watch", found, into)
 
 
-PARTS: dict[str, Callable[[Path], None]] = {"crawls": crawls, "surfaces": seen, "watch": watched}
+def split(into: Path) -> None:
+    """Crawls with two shards."""
+    from tests.golden.sharding import crawl, create, found
+
+    told: dict[str, Any] = {}
+    for strategy in ("breadth", "keyword", "honeyguide"):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place) / "bees"
+            create(folder, strategy, learn={"teacher": "none"})
+            crawl(folder, "--shards", 2)
+            told[strategy] = found(folder)
+    keeping.write("shards", {"machine": keeping.machine(), "visits": told}, into)
+
+
+def old_collections(into: Path) -> None:
+    """They are not made anew, only asked."""
+    from tests.golden.old import NAMES, facts
+
+    told = {}
+    for name in NAMES:
+        with tempfile.TemporaryDirectory() as place:
+            told[name] = facts(name, Path(place))
+    keeping.write("old", {"machine": keeping.machine(), "facts": told}, into)
+
+
+def make_old(into: Path) -> None:
+    """Make the old collections, out of the code that stands here."""
+    from tests.golden.old import make, pack
+
+    with tempfile.TemporaryDirectory() as place:
+        make(Path(place))
+        pack(Path(place))
+    old_collections(into)
+
+
+PARTS: dict[str, Callable[[Path], None]] = {
+    "crawls": crawls,
+    "surfaces": seen,
+    "watch": watched,
+    "shards": split,
+    "old": old_collections,
+    "make-old": make_old,
+}
 
 
 def main() -> None:
@@ -77,7 +119,7 @@ def main() -> None:
     for part in PARTS:
         parser.add_argument(f"--{part}", action="store_true")
     options = vars(parser.parse_args())
-    wanted = [part for part in PARTS if options[part]]
+    wanted = [part for part in PARTS if options[part.replace("-", "_")]]
     for part in wanted or [part for part in PARTS if part not in NOT_BY_ITSELF]:
         PARTS[part](options["into"])
 

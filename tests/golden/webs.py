@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -223,7 +223,12 @@ def create(case: Case, folder: Path, **more: Any) -> Collection:
     return honeyguide.create(folder, contact="tester@example.org", **topic, **tables)
 
 
-def visit(case: Case, folder: Path, settings: Settings | None = None) -> None:
+def visit(
+    case: Case,
+    folder: Path,
+    settings: Settings | None = None,
+    latency: Callable[[str], float] | None = None,
+) -> None:
     """Crawl in simulated time; ``settings`` in place of the case's own."""
     folder.mkdir(exist_ok=True)
     hosts = web_of(case.web)
@@ -232,6 +237,6 @@ def visit(case: Case, folder: Path, settings: Settings | None = None) -> None:
         folder,
         settings or parse(tables_of(case)),
         desk_of(case.web).with_engine(_engine() if case.engine else None),
-        latency=slow,
+        latency=latency or slow,
         people=Truthful(case.web, _TOPICS[case.web].label) if case.people else None,
     )
