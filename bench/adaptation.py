@@ -22,11 +22,11 @@ from pathlib import Path
 import webs
 from harvest import SCHOOLS
 
-from honeyguide.lab.compare import Result, Trial, WebSpec, compare
-from honeyguide.lab.oracles import REFERENCES
-from honeyguide.lab.report import report, rule
-from honeyguide.lab.statistics import bootstrap, paired
-from honeyguide.lab.trials import opened
+from honeyguide.lab.compare import CrawlTrial, TrialResult, WebSpec, run_comparison
+from honeyguide.lab.metrics import bootstrap_mean, paired_difference
+from honeyguide.lab.oracles import REFERENCE_STRATEGIES
+from honeyguide.lab.report import build_report, markdown_table
+from honeyguide.lab.trials import open_web
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "adaptation.md"
@@ -164,8 +164,8 @@ def recorded(folder: Path) -> Topics:
 def others(folder: Path, count: int) -> Topics:
     """The most frequent subjects but those of the tables, here and in bench/harvest.py."""
     web = webs.schools(folder)
-    pages = opened(web).desk.web
-    sizes = Counter(label for url in pages.urls() for label in pages.labels(url))
+    pages = open_web(web).responder.web
+    sizes = Counter(label for url in pages.page_urls() for label in pages.labels_of(url))
     names = [label for label, size in sizes.most_common() if size >= FEWEST]
     return [(web, label, 0) for label in names if label not in (*SCHOOLS, *KNOWN)][:count]
 
@@ -196,21 +196,21 @@ def _tables(
         if len(variants) < 2 or not topics:
             continue
         trials = [
-            Trial(web, topic, variant, draw, budget, examples=examples)
+            CrawlTrial(web, topic, variant, draw, budget, examples=examples)
             for draw in range(chosen.draws)
             for web, topic, budget in topics
             for variant in variants
         ]
-        rows = compare(trials, chosen.results, workers=chosen.workers, done=_tell)
+        rows = run_comparison(trials, chosen.results, workers=chosen.workers, done=_tell)
         base = chosen.baseline if chosen.baseline in variants else variants[0]
-        found = report(rows, tuple(REFERENCES), base)
-        out.append(f"## `{name}`, {title}\n\n{rule(found.all, found)}\n")
+        found = build_report(rows, tuple(REFERENCE_STRATEGIES), base)
+        out.append(f"## `{name}`, {title}\n\n{markdown_table(found.all, found)}\n")
         out += _sighted(rows, variants, base, blind) if blind else []
     return out
 
 
 def _sighted(
-    rows: Sequence[Result], variants: Sequence[str], base: str, blind: int
+    rows: Sequence[TrialResult], variants: Sequence[str], base: str, blind: int
 ) -> Iterator[str]:
     """Of the relevant pages that were left after so many visits, the share that was found then."""
     shares: dict[str, dict[str, list[float]]] = {}
@@ -221,7 +221,7 @@ def _sighted(
     yield f"Of what the first {blind:,} visits had left, found in the others:\n\n"
     for one in variants:
         values, others = list(shares[one].values()), list(shares[base].values())
-        yield f"- `{one}`: {bootstrap(values)}; less `{base}`: {paired(values, others)}\n"
+        yield f"- `{one}`: {bootstrap_mean(values)}; less `{base}`: {paired_difference(values, others)}\n"
 
 
 def _tell(done: int, of: int) -> None:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import Result, Trial, compare
-from honeyguide.lab.metrics import Harvest
-from honeyguide.lab.statistics import Estimate, bootstrap, paired
+from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.metrics import BootstrapEstimate, Harvest, bootstrap_mean, paired_difference
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "asking.md"
@@ -75,7 +74,7 @@ VARIANTS = {
     "random": ":teacher=labels,asks=random",
     "chosen": ":teacher=labels,asks=chosen",
 }
-Figure = Callable[[Result], float]
+Figure = Callable[[TrialResult], float]
 Groups = list[list[float]]
 
 
@@ -89,14 +88,14 @@ def main() -> None:
     chosen = parser.parse_args()
     schools, webkb = webs.schools(chosen.folder), webs.webkb(chosen.folder)
     trials = [
-        Trial(web, topic, name + variant, draw, budget)
+        CrawlTrial(web, topic, name + variant, draw, budget)
         for web, topics, budget in ((schools, SCHOOLS, 0), (webkb, DEPARTMENTS, 200))
         for topic in topics
         for draw in range(chosen.draws)
         for name in chosen.strategies
         for variant in VARIANTS.values()
     ]
-    results = compare(trials, chosen.results, workers=chosen.workers, done=_tell)
+    results = run_comparison(trials, chosen.results, workers=chosen.workers, done=_tell)
     out = [TEXT.format(topics=len(SCHOOLS + DEPARTMENTS), draws=chosen.draws)]
     for name in chosen.strategies:
         out += section(name, [r for r in results if r.strategy.startswith(f"{name}:")])
@@ -105,35 +104,38 @@ def main() -> None:
     sys.stdout.write(f"{PAGE}\n")
 
 
-def section(name: str, results: Sequence[Result]) -> list[str]:
+def section(name: str, results: Sequence[TrialResult]) -> list[str]:
     out = [f"## {name}", "", "| | none | random | chosen | random − none | chosen − random |"]
     out += ["|---|---|---|---|---|---|"]
     for word, figure in FIGURES.items():
         none, random, chosen = (_groups(results, variant, figure) for variant in VARIANTS)
-        means = [str(bootstrap(group)) for group in (none, random, chosen)]
-        differences = [_signed(paired(random, none)), _signed(paired(chosen, random))]
+        means = [str(bootstrap_mean(group)) for group in (none, random, chosen)]
+        differences = [
+            _signed(paired_difference(random, none)),
+            _signed(paired_difference(chosen, random)),
+        ]
         out.append(f"| {word} | {' | '.join(means + differences)} |")
     for word, figure in FIGURES.items():
         out += ["", f"| {word} of each topic | none | random | chosen |", "|---|---|---|---|"]
         for topic in dict.fromkeys(r.topic for r in results):
             rows = [r for r in results if r.topic == topic]
-            cells = [f"{bootstrap(_groups(rows, v, figure)).mean:.3f}" for v in VARIANTS]
+            cells = [f"{bootstrap_mean(_groups(rows, v, figure)).mean:.3f}" for v in VARIANTS]
             out.append(f"| {topic.rpartition('.')[2]} ({rows[0].web}) | {' | '.join(cells)} |")
     return [*out, ""]
 
 
-def area(result: Result) -> float:
+def area(result: TrialResult) -> float:
     return Harvest(result.found, result.relevant).area
 
 
-def precision(result: Result) -> float:
+def precision(result: TrialResult) -> float:
     return result.right / result.judged if result.judged else 1.0
 
 
 FIGURES: dict[str, Figure] = {"area": area, "precision": precision}
 
 
-def _groups(results: Sequence[Result], variant: str, figure: Figure) -> Groups:
+def _groups(results: Sequence[TrialResult], variant: str, figure: Figure) -> Groups:
     """The figure of every draw, topic by topic."""
     topics: dict[str, list[float]] = {}
     for result in results:
@@ -142,7 +144,7 @@ def _groups(results: Sequence[Result], variant: str, figure: Figure) -> Groups:
     return list(topics.values())
 
 
-def _signed(found: Estimate) -> str:
+def _signed(found: BootstrapEstimate) -> str:
     return f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
 
 

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from honeyguide.lab.metrics import bootstrap_mean, paired_difference
 from honeyguide.lab.papers import study
 from honeyguide.lab.papers.arithmetic import by_topic
-from honeyguide.lab.papers.zheng_2008 import Topic, average, crawls
-from honeyguide.lab.statistics import bootstrap, paired
+from honeyguide.lab.papers.zheng_2008 import OntologyTopic, average_harvest, run_crawls
 from honeyguide.lab.trials import WebSpec
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +28,7 @@ MESH = Path("ontologies") / "mesh_mtrees2019.bin.gz"
 BUDGET = 500
 """Visits: later there is little left to find."""
 TOPICS = tuple(
-    Topic(
+    OntologyTopic(
         name, tuple(f"Science.Biology.{label}" for label in labels), "", concept, 3, BUDGET, 73, 47
     )
     for name, concept, labels in (
@@ -55,12 +55,12 @@ OTHERS = (
 @dataclass(frozen=True, slots=True)
 class Job:
     web: WebSpec
-    topic: Topic
+    topic: OntologyTopic
     draw: int
 
 
-def perform(job: Job) -> study.Outcome:
-    return crawls(job.web, job.topic, job.draw, (*OURS, *OTHERS))
+def perform(job: Job) -> study.JobOutcome:
+    return run_crawls(job.web, job.topic, job.draw, (*OURS, *OTHERS))
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=5)
     parser.add_argument("--workers", type=int, default=0)
     chosen = parser.parse_args()
-    web, ontology = study.web(chosen.folder), chosen.folder / MESH
+    web, ontology = study.study_web(chosen.folder), chosen.folder / MESH
     if not ontology.exists():
         parser.error(
             f"{chosen.folder} has no {MESH}: it is on the site of the U.S. National Library of Medicine"
@@ -80,35 +80,37 @@ def main() -> None:
         for draw in range(chosen.draws)
         for topic in TOPICS
     ]
-    outcomes = study.carry_out(
+    outcomes = study.run_jobs(
         "biology", jobs, chosen.results, perform=perform, workers=chosen.workers, done=_tell
     )
     PAGE.write_text(HEAD.format(draws=chosen.draws) + told(outcomes) + FOUND, "utf-8")
     sys.stdout.write(f"{PAGE}\n")
 
 
-def told(outcomes: Sequence[study.Outcome]) -> str:
+def told(outcomes: Sequence[study.JobOutcome]) -> str:
     """Each subject and all of them, in both ways of counting."""
-    return "\n".join(_table(outcomes, new).markdown() for new in (False, True)) + "\n"
+    return "\n".join(_table(outcomes, new).to_markdown() for new in (False, True)) + "\n"
 
 
-def _table(outcomes: Sequence[study.Outcome], new: bool) -> study.Table:
+def _table(outcomes: Sequence[study.JobOutcome], new: bool) -> study.StudyTable:
     groups = by_topic(outcomes)
 
     def values(name: str) -> list[list[float]]:
-        return [[average(one["found"][name][new], BUDGET) for one in group] for group in groups]
+        return [
+            [average_harvest(one["found"][name][new], BUDGET) for one in group] for group in groups
+        ]
 
     found = {name: values(name) for name in (*OURS, *OTHERS)}
     rows = [
         (group[0]["topic"], *(f"{sum(found[name][n]) / len(group):.3f}" for name in found))
         for n, group in enumerate(groups)
     ]
-    rows.append(("**all**", *(str(bootstrap(some)) for some in found.values())))
+    rows.append(("**all**", *(str(bootstrap_mean(some)) for some in found.values())))
     for ours in OURS:
-        ahead = (str(paired(found[ours], found[name])) for name in OTHERS)
+        ahead = (str(paired_difference(found[ours], found[name])) for name in OTHERS)
         rows.append((f"{ours} is ahead by", *("–" for _ in OURS), *ahead))
     counted = "pages not trained on" if new else "all relevant pages"
-    return study.Table(counted.capitalize(), ("subject", *found), tuple(rows))
+    return study.StudyTable(counted.capitalize(), ("subject", *found), tuple(rows))
 
 
 def _tell(done: int, of: int) -> None:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from honeyguide.models.deep import LENGTH, train
+from honeyguide.models.deep import SEGMENT_WORDS, train_net
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "categories.json"
@@ -82,13 +82,13 @@ def prepared(path: Path, readings: Iterable[str]) -> Texts:
 
 
 def _ways() -> dict[str, Callable[[str], list[str]]]:
-    from honeyguide.text.tokens import stems_of, words
+    from honeyguide.text.language import split_words, stems_of
     from honeyguide.text.turkish import Normaliser
 
     stems = stems_of("tr")
 
     def plain(text: str) -> list[str]:
-        return words(text.replace("\u0307", ""), "tr")  # which str.lower() leaves of İ
+        return split_words(text.replace("\u0307", ""), "tr")  # which str.lower() leaves of İ
 
     return {
         "words": plain,
@@ -148,11 +148,12 @@ def _deep(job: Job, words: Any, labels: Any, categories: Any) -> tuple[Any, int]
     kind: Any = job.kind.removesuffix("_adam")
     engine: Any = "numpy" if job.kind == "paper" else "torch"
     seed = 10 * job.repeat + job.fold
-    model = train(kind, words, labels, categories, engine=engine, seed=seed)
+    model = train_net(kind, words, labels, categories, engine=engine, seed=seed)
 
     def judge(asked: list[list[str]]) -> Any:
         pages = [
-            ([text[at : at + LENGTH] for at in range(0, len(text), LENGTH)], ()) for text in asked
+            ([text[at : at + SEGMENT_WORDS] for at in range(0, len(text), SEGMENT_WORDS)], ())
+            for text in asked
         ]
         return model.judge_many(pages).argmax(axis=1)
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from honeyguide.fetch.robots import Robots
+from honeyguide.net.robots import RobotsCache
 from honeyguide.types import Response, Url
-from honeyguide.url import canonical, origin
+from honeyguide.url import canonical_url, site_origin
 
 TOKEN = re.compile(rb'#[^\n]*|\s+|,|"(?:[^"\\]|\\.)*"|[A-Za-z_]\w*|[\[\]{}:]|.', re.DOTALL)
 ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
@@ -89,9 +89,9 @@ def robots(folder: Path) -> Iterator[Outcome]:
                 agent = check["useragent"][0].decode()
                 # As it stands: these cases say that encoding is the caller's part.
                 url = Url(text or "http://foo.bar/")
-                site = Robots(agent)
+                site = RobotsCache(agent)
                 answer = Response(url, 200, (), body, body, b"", b"", "", 0.0, 0.0)
-                rules = site.learn(origin(url), answer, 0.0)
+                rules = site.learn_outcome(site_origin(url), answer, 0.0)
                 found = "ALLOWED" if rules is not None and rules.allows(url) else "DISALLOWED"
                 expected = check["expected_outcome"][0]
                 name = f"{file.stem}[{number}] {agent!r} {text}"
@@ -103,7 +103,7 @@ def urls(file: Path) -> Iterator[Outcome]:
         if isinstance(case, str):
             continue
         text, base = case["input"], case.get("base")
-        start = canonical(base) if base else None
+        start = canonical_url(base) if base else None
         if base and start is None:
             continue  # a base that is not http: no page of ours
         if case.get("failure"):
@@ -114,7 +114,7 @@ def urls(file: Path) -> Iterator[Outcome]:
             expected = case["href"].partition("#")[0]
             if case["protocol"] not in ("http:", "https:"):
                 expected = None
-        found = canonical(text, start)
+        found = canonical_url(text, start)
         yield f"{text!r} at {base}", found == expected, f"expected {expected}, found {found}"
 
 
@@ -123,7 +123,7 @@ def names(file: Path) -> Iterator[Outcome]:
         if isinstance(case, str):
             continue
         expected = case["output"] and Url(f"https://{case['output']}/x")
-        found = canonical(f"https://{case['input']}/x")
+        found = canonical_url(f"https://{case['input']}/x")
         yield repr(case["input"]), found == expected, f"expected {expected}, found {found}"
 
 

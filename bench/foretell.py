@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from honeyguide.text.language_detection import Ear, Tongue
-from honeyguide.text.language_prediction import PRIOR, Guess, _directory
+from honeyguide.languages.detection import DetectedLanguage, LanguageDetector
+from honeyguide.languages.prediction import SIGN_PRIORS, LinkLanguagePredictor, _directory_of
 from honeyguide.types import Link, Page, Url
 
 VISITS = 400
@@ -26,14 +26,14 @@ class Known(NamedTuple):
     """The language that the web's makers say the page is in; '' if they do not."""
 
 
-class Frozen(Guess):
+class Frozen(LinkLanguagePredictor):
     """Never learns: the prior weights alone."""
 
-    def followed(self, link: Link, wanted: bool) -> None:
+    def learn_link(self, link: Link, wanted: bool) -> None:
         pass
 
 
-class Naive(Guess):
+class Naive(LinkLanguagePredictor):
     """The rival: naive Bayes over the same signs, each drawn towards its prior by four visits."""
 
     def __init__(self, wanted: tuple[str, ...]) -> None:
@@ -42,20 +42,22 @@ class Naive(Guess):
         self._all = [0.5, 0.5]
 
     def _shown(self, link: Link) -> list[str]:
-        return [*self._signs(link)[1:], *self._directories[_directory(link.url)].places]
+        return [*self._link_signs(link)[1:], *self._directories[_directory_of(link.url)].places]
 
-    def followed(self, link: Link, wanted: bool) -> None:
+    def learn_link(self, link: Link, wanted: bool) -> None:
         self._all[wanted] += 1
         for sign in self._shown(link):
             self._counts[sign][wanted] += 1
 
-    def chances(self, links: Sequence[Link]) -> list[float]:
+    def predict_links(self, links: Sequence[Link]) -> list[float]:
         base = log(self._all[1] / self._all[0])
         found = []
         for link in links:
             odds = base
             for sign in self._shown(link):
-                expected = 1 / (1 + exp(-base - (PRIOR[sign][0] if sign in PRIOR else 0.0)))
+                expected = 1 / (
+                    1 + exp(-base - (SIGN_PRIORS[sign][0] if sign in SIGN_PRIORS else 0.0))
+                )
                 other, ours = self._counts[sign]
                 odds += log((ours + 4 * expected) / (other + 4 * (1 - expected))) - base
             found.append(1 / (1 + exp(-min(max(odds, -30.0), 30.0))))
@@ -71,7 +73,7 @@ class Crawl(NamedTuple):
 
 
 def crawl(
-    web: dict[Url, Known], heard: dict[Url, Tongue], true: dict[Url, bool], guess: Guess,
+    web: dict[Url, Known], heard: dict[Url, DetectedLanguage], true: dict[Url, bool], guess: LinkLanguagePredictor,
     seeds: Sequence[Url], *, best: bool, visits: int,
 ) -> Crawl:  # fmt: skip
     """Follow links, in their order or the likeliest first, and learn from each."""
@@ -81,19 +83,21 @@ def crawl(
     while waiting and done < visits:
         if best and done % _RERANK == _RERANK - 1:
             links = [link for _, _, link in waiting]
-            waiting = [(-c, w[1], w[2]) for c, w in zip(guess.chances(links), waiting, strict=True)]
+            waiting = [
+                (-c, w[1], w[2]) for c, w in zip(guess.predict_links(links), waiting, strict=True)
+            ]
             heapq.heapify(waiting)
         link = heapq.heappop(waiting)[2]
         done += 1
         wanted += true[link.url]
         if link.source is not None:
-            found.told.append(guess.chances([link])[0])
+            found.told.append(guess.predict_links([link])[0])
             found.true.append(true[link.url])
-            guess.followed(link, true[link.url])
-        guess.read(link.url, heard[link.url])
+            guess.learn_link(link, true[link.url])
+        guess.add_page(link.url, heard[link.url])
         new = {each.url: each for each in web[link.url].page.links if each.url in web}
         fresh = [each for url, each in new.items() if url not in seen]
-        for each, chance in zip(fresh, guess.chances(fresh), strict=True):
+        for each, chance in zip(fresh, guess.predict_links(fresh), strict=True):
             seen.add(each.url)
             serial += 1
             heapq.heappush(waiting, (-chance if best else 0.0, serial, each))
@@ -140,10 +144,12 @@ def report(webs: dict[str, dict[Url, Known]]) -> str:
         web = everything if name == "all" else webs.get(name, {})
         if not web or (name == "all" and len(webs) < 2):
             continue
-        ear = Ear((code,))
-        heard = {url: ear.of(known.page) for url, known in web.items()}
+        ear = LanguageDetector((code,))
+        heard = {url: ear.detect_page(known.page) for url, known in web.items()}
         true = {
-            url: known.stated == code if known.stated else tongue.code == code and ear.wants(tongue)
+            url: known.stated == code
+            if known.stated
+            else tongue.code == code and ear.is_wanted(tongue)
             for (url, known), tongue in zip(web.items(), heard.values(), strict=True)
         }
         starts = [_seeds(web, true, draw, strangers=name == "all") for draw in range(DRAWS)]
@@ -151,7 +157,11 @@ def report(webs: dict[str, dict[Url, Known]]) -> str:
             crawl(web, heard, true, Frozen((code,)), seeds, best=False, visits=VISITS).wanted
             for seeds in starts
         ]
-        for kind, made in (("prior", Frozen), ("learned", Guess), ("naive Bayes", Naive)):
+        for kind, made in (
+            ("prior", Frozen),
+            ("learned", LinkLanguagePredictor),
+            ("naive Bayes", Naive),
+        ):
             whole = crawl(web, heard, true, made((code,)), starts[0], best=False, visits=len(web))
             first = [
                 crawl(web, heard, true, made((code,)), seeds, best=True, visits=VISITS).wanted

@@ -19,9 +19,15 @@ from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import Result, Trial, compare
-from honeyguide.lab.oracles import REFERENCES
-from honeyguide.lab.report import Report, lines, report, rule, write
+from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.oracles import REFERENCE_STRATEGIES
+from honeyguide.lab.report import (
+    ComparisonReport,
+    build_report,
+    markdown_table,
+    score_strategies,
+    write_report,
+)
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "harvest.md"
@@ -57,7 +63,7 @@ STRATEGIES = (
     *(f"ontology_ann:teacher={who},house=true" for who in ("none", "automatic", "both")),
     "ontology_ann:teacher=both,house=true,neighbours=false",
     *(f"honeyguide:teacher={who}" for who in ("none", "both")),
-    *REFERENCES,
+    *REFERENCE_STRATEGIES,
 )
 """Strategies that learn, each static (``none``) and adaptive; see lab/variants.py."""
 _STATIC = ":teacher=none"
@@ -82,7 +88,7 @@ def main() -> None:
     schools, webkb = webs.schools(chosen.folder), webs.webkb(chosen.folder)
     draws = range(chosen.draws)
     trials = [
-        Trial(web, topic, name, draw, budget)
+        CrawlTrial(web, topic, name, draw, budget)
         for web, topics, budget in ((schools, SCHOOLS, 0), (webkb, DEPARTMENTS, 200))
         for topic in topics
         for draw in draws
@@ -91,15 +97,15 @@ def main() -> None:
     # As the noted figures were made: every link counts, seeds count, and nothing is given away.
     bare = replace(schools, strip=(*schools.strip, "meta[name=robots]"))
     checks = [
-        Trial(bare, topic, name, draw, 0, examples=0)
+        CrawlTrial(bare, topic, name, draw, 0, examples=0)
         for topic in NOTED
         for draw in draws
         for name in ("breadth", "true-parent", "oracle")
     ]
-    results = compare([*trials, *checks], chosen.results, workers=chosen.workers, done=_tell)
+    results = run_comparison([*trials, *checks], chosen.results, workers=chosen.workers, done=_tell)
     measured, checked = results[: len(trials)], results[len(trials) :]
-    found = report(measured, tuple(REFERENCES), chosen.baseline)
-    write(measured, chosen.results, found)
+    found = build_report(measured, tuple(REFERENCE_STRATEGIES), chosen.baseline)
+    write_report(measured, chosen.results, found)
     pictures = PAGE.with_suffix("")
     shutil.rmtree(pictures, ignore_errors=True)
     pictures.mkdir(parents=True)
@@ -110,7 +116,11 @@ def main() -> None:
 
 
 def page(
-    found: Report, measured: Sequence[Result], checked: Sequence[Result], draws: int, homes: int
+    found: ComparisonReport,
+    measured: Sequence[TrialResult],
+    checked: Sequence[TrialResult],
+    draws: int,
+    homes: int,
 ) -> str:
     out = [
         "# Harvest on real webs",
@@ -141,18 +151,18 @@ def page(
         "",
         f"![]({PAGE.stem}/{found.name}.svg)",
         "",
-        rule(found.all, found),
+        markdown_table(found.all, found),
         *_adapting(measured),
     ]
     for name, table in found.topics.items():
-        some = next(row for row in measured if found.name_of(row) == name)
+        some = next(row for row in measured if found.topic_name(row) == name)
         out += [f"## {some.topic} ({some.web})", ""]
         out += [f"{found.reach[name]} relevant pages in reach.", ""]
-        out += [f"![]({PAGE.stem}/{name}.svg)", "", rule(table, found)]
+        out += [f"![]({PAGE.stem}/{name}.svg)", "", markdown_table(table, found)]
     return "\n".join([*out, *_check(checked, draws)])
 
 
-def _adapting(measured: Sequence[Result]) -> list[str]:
+def _adapting(measured: Sequence[TrialResult]) -> list[str]:
     """Every strategy that learns beside itself that does not."""
     out = [
         "## Adapting beside never learning",
@@ -171,7 +181,7 @@ def _adapting(measured: Sequence[Result]) -> list[str]:
     for static in statics:
         rivals = [n for n in names if n not in statics and _static(n, statics) == static]
         some = [row for row in measured if row.strategy in (static, *rivals)]
-        table = {line.strategy: line for line in lines(some, static)}
+        table = {line.strategy: line for line in score_strategies(some, static)}
         out += [
             f"| {name} | {table[name].area.mean:.3f} | {table[static].area.mean:.3f} "
             f"| {table[name].difference} |"
@@ -192,7 +202,7 @@ def _static(name: str, statics: Sequence[str]) -> str:
     return found
 
 
-def _check(rows: Sequence[Result], draws: int) -> list[str]:
+def _check(rows: Sequence[TrialResult], draws: int) -> list[str]:
     """Our references beside the figures that came with the corpus."""
     out = [
         "## Are the references right?",

@@ -20,12 +20,12 @@ from typing import NamedTuple
 import webs
 
 from honeyguide import registry
-from honeyguide.lab.chart import svg
-from honeyguide.lab.compare import Result, Start, Trial, WebSpec, compare
-from honeyguide.lab.oracles import REFERENCES
-from honeyguide.lab.report import Report, overall, report, rule
-from honeyguide.lab.variants import variant
-from honeyguide.models.link_features import LEFT_OUT
+from honeyguide.lab.chart import svg_chart
+from honeyguide.lab.compare import CrawlTrial, StartKnowledge, TrialResult, WebSpec, run_comparison
+from honeyguide.lab.oracles import REFERENCE_STRATEGIES
+from honeyguide.lab.report import ComparisonReport, build_report, markdown_table, recall_curves
+from honeyguide.lab.variants import parse_variant
+from honeyguide.models.link_model import FEATURE_GROUPS
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "honeyguide.md"
@@ -74,7 +74,7 @@ PARTS = (
     "honeyguide:use_words=false",
     "honeyguide:use_prior=false",
     "honeyguide:use_signs=false",
-    *(f"honeyguide:without={part}" for part in LEFT_OUT),
+    *(f"honeyguide:without={part}" for part in FEATURE_GROUPS),
     *(f"honeyguide:explore={much}" for much in (0.02, 0.05, 0.1, 0.3)),
     *(f"honeyguide:few={few}" for few in (3, 30)),
     *(f"honeyguide:teacher={who}" for who in ("none", "labels", "both")),
@@ -82,9 +82,9 @@ PARTS = (
 """Each without one part, or with one dial moved; by itself it is taught automatically."""
 STARTS = {
     "all": None,
-    "3 keywords": Start(keywords=3),
-    "5 good pages": Start(good=5),
-    "50 labels, 10 wrong": Start(good=17, bad=33, wrong=0.2),
+    "3 keywords": StartKnowledge(keywords=3),
+    "5 good pages": StartKnowledge(good=5),
+    "50 labels, 10 wrong": StartKnowledge(good=17, bad=33, wrong=0.2),
 }
 EXAMPLES = 20
 
@@ -92,7 +92,7 @@ EXAMPLES = 20
 class Part(NamedTuple):
     name: str
     title: str
-    trials: list[Trial]
+    trials: list[CrawlTrial]
     baseline: str = OURS
 
 
@@ -128,9 +128,9 @@ def parts(folder: Path, draws: int) -> Iterator[Part]:
     yield Part("little", "How little it needs", least, begun(OURS, "all"))
 
 
-def trials(some: Topics, strategies: Sequence[str], draws: int) -> list[Trial]:
+def trials(some: Topics, strategies: Sequence[str], draws: int) -> list[CrawlTrial]:
     return [
-        Trial(web, topic, strategy, draw, budget, examples=EXAMPLES)
+        CrawlTrial(web, topic, strategy, draw, budget, examples=EXAMPLES)
         for web, topic, budget in some
         for draw in range(draws)
         for strategy in strategies
@@ -138,7 +138,7 @@ def trials(some: Topics, strategies: Sequence[str], draws: int) -> list[Trial]:
     ]
 
 
-def little(some: Topics, draws: int) -> list[Trial]:
+def little(some: Topics, draws: int) -> list[CrawlTrial]:
     """Ours, and the best published strategies that can start so, from each start."""
     return [
         replace(trial, start=start)
@@ -148,20 +148,20 @@ def little(some: Topics, draws: int) -> list[Trial]:
     ]
 
 
-def can_start(strategy: str, start: Start | None) -> bool:
+def can_start(strategy: str, start: StartKnowledge | None) -> bool:
     """Whether what it needs is among what is given."""
     if start is None:
         return True
-    habits = registry.find(variant(strategy).name).habits
+    traits = registry.find_strategy(parse_variant(strategy).name).traits
     has = {"keywords": start.keywords, "good": start.good, "bad": start.bad}
-    return not habits.needs or any(has.get(need) for need in habits.needs)
+    return not traits.needs or any(has.get(need) for need in traits.needs)
 
 
 def begun(strategy: str, start: str) -> str:
     return f"{strategy}, from {start}"
 
 
-def named(part: Part, rows: Sequence[Result]) -> list[Result]:
+def named(part: Part, rows: Sequence[TrialResult]) -> list[TrialResult]:
     """Results with the start in the strategy's name, where starts are compared."""
     if part.name != "little":
         return list(rows)
@@ -188,7 +188,7 @@ def main() -> None:
             for part in asked
         ]
     every = [trial for part in asked for trial in part.trials]
-    results = iter(compare(every, chosen.results, workers=chosen.workers, done=_tell))
+    results = iter(run_comparison(every, chosen.results, workers=chosen.workers, done=_tell))
     whole = chosen.part == "all" and not chosen.only
     page = PAGE if whole else chosen.results / f"{chosen.part}.md"
     pictures = page.with_suffix("")
@@ -197,36 +197,36 @@ def main() -> None:
     out = [INTRODUCTION.format(draws=chosen.draws)]
     for number, part in enumerate(asked):
         rows = named(part, [next(results) for _ in part.trials])
-        found = report(rows, tuple(REFERENCES), part.baseline)
+        found = build_report(rows, tuple(REFERENCE_STRATEGIES), part.baseline)
         (pictures / f"{number}.svg").write_text(picture(part, rows, found), "utf-8")
         out += [f"## {part.title}", "", f"![]({page.stem}/{number}.svg)", ""]
         out += [LITTLE] if part.name == "little" else []
-        out += [rule(found.all, found), _by_topic(part, found, rows)]
+        out += [markdown_table(found.all, found), _by_topic(part, found, rows)]
     page.write_text("\n".join(out), "utf-8")
     sys.stdout.write(f"{page}\n")
 
 
-def picture(part: Part, rows: Sequence[Result], found: Report) -> str:
+def picture(part: Part, rows: Sequence[TrialResult], found: ComparisonReport) -> str:
     """Curves of all; where starts are compared, of ours and of the best other for each start."""
     shown = [line.strategy for line in found.all]  # the best first
     if part.name == "little":
         others = [name for name in shown if not name.startswith(f"{OURS},")]
         best = {name.rpartition(", from ")[2]: name for name in reversed(others)}
         shown = [*(begun(OURS, start) for start in STARTS), *(best[s] for s in STARTS if s in best)]
-    curves = overall([row for row in rows if row.strategy in shown])
+    curves = recall_curves([row for row in rows if row.strategy in shown])
     ordered = {name: curves[name] for name in shown if name in curves}
-    return svg(part.title, "% of the budget", "recall", ordered)
+    return svg_chart(part.title, "% of the budget", "recall", ordered)
 
 
-def _by_topic(part: Part, found: Report, rows: Sequence[Result]) -> str:
+def _by_topic(part: Part, found: ComparisonReport, rows: Sequence[TrialResult]) -> str:
     """Areas by topic: ours, the best of the others, and the oracle."""
     if part.name == "little":
         return _by_start(found, rows)
-    names = {Report.name_of(row): row.topic for row in rows}
+    names = {ComparisonReport.topic_name(row): row.topic for row in rows}
     out = ["| topic | honeyguide | best other | oracle |", "|---|---|---|---|"]
     for name, table in found.topics.items():
         areas = {line.strategy: line.area for line in table}
-        others = [n for n in areas if n not in (OURS, *REFERENCES)]
+        others = [n for n in areas if n not in (OURS, *REFERENCE_STRATEGIES)]
         best = max(others, key=lambda n: areas[n].mean, default="")
         out.append(
             f"| {names[name]} | {areas[OURS]} | {f'{areas[best]} {best}' if best else '–'} | "
@@ -235,9 +235,9 @@ def _by_topic(part: Part, found: Report, rows: Sequence[Result]) -> str:
     return "\n".join(out) + "\n"
 
 
-def _by_start(found: Report, rows: Sequence[Result]) -> str:
+def _by_start(found: ComparisonReport, rows: Sequence[TrialResult]) -> str:
     """Areas by topic and start: ours / the best other."""
-    names = {Report.name_of(row): row.topic for row in rows}
+    names = {ComparisonReport.topic_name(row): row.topic for row in rows}
     out = [f"| topic | {' | '.join(STARTS)} |", "|---" * (1 + len(STARTS)) + "|"]
     for name, table in found.topics.items():
         cells = []

@@ -23,11 +23,11 @@ from tests.browser.keyboard import label
 from tests.browser.looking import visitors, watched
 from tests.browser.served import studio
 
-from honeyguide.crawl.create import create
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.responses import Desk
-from honeyguide.lab.simulate import crawl
+from honeyguide.api.create import create
+from honeyguide.lab.responses import LabResponder
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
 from honeyguide.store.store import Store
 
 ROOT = Path(__file__).parents[1]
@@ -51,21 +51,21 @@ class Result:
 
 
 def measure(seed: int, topic: str, room: Path) -> Result:
-    web = MadeWeb(plan_of(f"seed={seed},hosts=60,pages=8000"))
+    web = SyntheticWeb(parse_plan(f"seed={seed},hosts=60,pages=8000"))
 
     def relevant(address: str) -> bool:
-        return topic in web.labels(address)
+        return topic in web.labels_of(address)
 
     first = create(
         room / "labelled",
-        seeds=sorted(web.labelled(topic))[:2],
+        seeds=sorted(web.urls_labelled(topic))[:2],
         contact="https://example.org/honeyguide-bench",
         keywords=[TOPICS[topic]],
         pages=BEFORE,
         fetch={"lab": "http://127.0.0.1:1"},
         crawl={"concurrency": 1},
     )
-    crawl(first.folder, first.settings, Desk(web))
+    simulate_crawl(first.folder, first.settings, LabResponder(web))
     shutil.copytree(first.folder, room / "unlabelled")
     with (
         studio(room) as shown,
@@ -77,7 +77,7 @@ def measure(seed: int, topic: str, room: Path) -> Result:
         given = label(visitor.page, relevant, LABELS)
     more = replace(first.settings, crawl=replace(first.settings.crawl, pages=BEFORE + AFTER))
     for name in ("labelled", "unlabelled"):
-        crawl(room / name, more, Desk(web))
+        simulate_crawl(room / name, more, LabResponder(web))
     return Result(
         seed,
         topic,

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import webs
 
-from honeyguide.lab.compare import Result, Trial, compare
-from honeyguide.lab.oracles import REFERENCES
-from honeyguide.lab.report import report, rule
+from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.oracles import REFERENCE_STRATEGIES
+from honeyguide.lab.report import build_report, markdown_table
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "language-gate.md"
@@ -49,14 +49,14 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     chosen = parser.parse_args()
     helps, made = webs.help_tr(chosen.folder), webs.made_tongues()
-    names = [*(gated(s, g) for s in chosen.strategies for g in GATES), *REFERENCES]
+    names = [*(gated(s, g) for s in chosen.strategies for g in GATES), *REFERENCE_STRATEGIES]
     trials = [
-        Trial(made if topic == "tr" else helps, topic, name, draw, chosen.budget)
+        CrawlTrial(made if topic == "tr" else helps, topic, name, draw, chosen.budget)
         for topic in chosen.topics
         for draw in range(chosen.draws)
         for name in names
     ]
-    results = compare(trials, chosen.results, workers=chosen.workers, done=_tell)
+    results = run_comparison(trials, chosen.results, workers=chosen.workers, done=_tell)
     chosen.page.write_text(page(results, chosen.topics, chosen.draws, chosen.budget), "utf-8")
     sys.stdout.write(f"{chosen.page}\n")
 
@@ -66,7 +66,7 @@ def gated(strategy: str, gate: str) -> str:
     return f"{strategy}{',' if ':' in strategy else ':'}{gate}" if gate else strategy
 
 
-def page(results: Sequence[Result], topics: Sequence[str], draws: int, budget: int) -> str:
+def page(results: Sequence[TrialResult], topics: Sequence[str], draws: int, budget: int) -> str:
     out = [
         "# The language gate",
         "",
@@ -100,18 +100,25 @@ def page(results: Sequence[Result], topics: Sequence[str], draws: int, budget: i
     ]
     for topic in topics:
         some = [result for result in results if result.topic == topic]
-        found = report(some, tuple(REFERENCES), "breadth")
-        out += ["", f"## {topic}", "", TOPICS.get(topic, ""), "", rule(found.all, found).rstrip()]
+        found = build_report(some, tuple(REFERENCE_STRATEGIES), "breadth")
+        out += [
+            "",
+            f"## {topic}",
+            "",
+            TOPICS.get(topic, ""),
+            "",
+            markdown_table(found.all, found).rstrip(),
+        ]
         out += ["", *_judged(some)]
     return "\n".join([*out, ""])
 
 
-def _judged(results: Sequence[Result]) -> list[str]:
+def _judged(results: Sequence[TrialResult]) -> list[str]:
     """What the crawls themselves called relevant, and how much of it truly is."""
     out = ["| strategy | called relevant | of these truly | CPU a visit |", "|---|---|---|---|"]
     for name in dict.fromkeys(result.strategy for result in results):
         some = [result for result in results if result.strategy == name]
-        if name in REFERENCES:
+        if name in REFERENCE_STRATEGIES:
             continue
         judged, right = sum(r.judged for r in some), sum(r.right for r in some)
         share = f"{right / judged:.3f}" if judged else "–"

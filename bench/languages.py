@@ -27,9 +27,8 @@ from pathlib import Path
 
 import foretell
 
-from honeyguide.parse.read import read
-from honeyguide.text.language_detection import Ear
-from honeyguide.text.language_priors import COMMON, primary
+from honeyguide.languages.detection import COMMON_LANGUAGES, LanguageDetector, primary_code
+from honeyguide.parse.read import parse_page
 from honeyguide.types import Link, Page, Response, Url
 
 DJANGO = "django==5.2.*"
@@ -52,7 +51,8 @@ def main() -> None:
     webs: dict[str, dict[Url, foretell.Known]] = {}
     if chosen.manual:
         webs["Apache manual"] = {
-            page.url: foretell.Known(page, primary(page.language)) for page in manual(chosen.manual)
+            page.url: foretell.Known(page, primary_code(page.language))
+            for page in manual(chosen.manual)
         }
     for name in ("libreoffice-help-tr", "artroplasti-org-tr", "uci-ics-2019-small"):
         if chosen.webs and (file := chosen.webs / f"{name}.jsonl.gz").exists():
@@ -71,8 +71,8 @@ def cost() -> str:
     def resident() -> float:
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
-    ear, before, began = Ear(("tr",)), resident(), time.process_time()
-    ear.of_text("Bir iki söz, dinlemeye başlamak için.")
+    ear, before, began = LanguageDetector(("tr",)), resident(), time.process_time()
+    ear.detect_text("Bir iki söz, dinlemeye başlamak için.")
     took, room = time.process_time() - began, resident() - before
     text = "\n".join(
         f"Bu, {n}. satır; sayfanın uzunca bir metni olsun diye yazıldı." for n in range(99)
@@ -85,10 +85,10 @@ def cost() -> str:
     )
 
 
-def _timed(ear: Ear, page: Page) -> float:
+def _timed(ear: LanguageDetector, page: Page) -> float:
     began = time.process_time()
     for _ in range(50):
-        ear.of(page)
+        ear.detect_page(page)
     return (time.process_time() - began) / 50
 
 
@@ -114,7 +114,7 @@ def texts_of(wheel: Path | None) -> dict[str, list[str]]:
             for name in package.namelist():
                 if not name.endswith(".po"):
                     continue
-                code = primary(name.split("/locale/")[1].split("/")[0])
+                code = primary_code(name.split("/locale/")[1].split("/")[0])
                 for told, said in _ENTRY.findall(package.read(name).decode()):
                     told, said = _joined(told), _joined(said)
                     if told and said and said != told and len(said.split()) > 1:
@@ -132,7 +132,7 @@ def _joined(quoted: str) -> str:
 
 
 def short_texts(texts: dict[str, list[str]]) -> str:
-    ear = Ear(("tr",))
+    ear = LanguageDetector(("tr",))
     lines = ["## Short texts", ""]
     bins: dict[int, list[bool]] = defaultdict(list)
     taken: Counter[str] = Counter()
@@ -145,21 +145,21 @@ def short_texts(texts: dict[str, list[str]]) -> str:
         ]
         for name in SHOWN:
             some = [text for text in texts.get(name, []) if least <= len(text.split()) <= most]
-            heard = [ear.of_text(text) for text in some]
+            heard = [ear.detect_text(text) for text in some]
             counts = Counter(tongue.code or "no telling" for tongue in heard)
             told = " · ".join(f"{code} {n / len(some):.3f}" for code, n in counts.most_common(4))
-            wanted = sum(t.code == "tr" and ear.wants(t) for t in heard) / max(len(some), 1)
+            wanted = sum(t.code == "tr" and ear.is_wanted(t) for t in heard) / max(len(some), 1)
             lines.append(f"| {name} | {len(some)} | {told} | {wanted:.3f} |")
         lines.append("")
     for code, some in sorted(texts.items()):
-        for text in some[:150] if code in COMMON else ():
-            tongue = ear.of_text(text)
+        for text in some[:150] if code in COMMON_LANGUAGES else ():
+            tongue = ear.detect_text(text)
             if tongue.code:
-                bins[min(int(tongue.sure * 10), 9)].append(tongue.code == code)
+                bins[min(int(tongue.confidence * 10), 9)].append(tongue.code == code)
             if code != "tr":
-                taken[code] += tongue.code == "tr" and ear.wants(tongue)
+                taken[code] += tongue.code == "tr" and ear.is_wanted(tongue)
     lines += [
-        f"Of up to 150 such texts in each of {len(COMMON & texts.keys())} common languages, how many that"
+        f"Of up to 150 such texts in each of {len(COMMON_LANGUAGES & texts.keys())} common languages, how many that"
         " were heard with some certainty were heard right:",
         "", "| sure | texts | right |", "|---|---|---|",
     ]  # fmt: skip
@@ -175,7 +175,7 @@ def short_texts(texts: dict[str, list[str]]) -> str:
 def page_of(url: str, body: bytes, charset: str = "utf-8") -> Page:
     head = (("content-type", f"text/html; charset={charset}"),)
     answer = Response(Url(url), 200, head, body, body, b"", b"", "", 0.0, 0.0)
-    return read(answer, Link(Url(url)))
+    return parse_page(answer, Link(Url(url)))
 
 
 def manual(folder: Path) -> Iterator[Page]:
@@ -193,7 +193,7 @@ def recorded(file: Path, most: int) -> Iterator[tuple[Url, foretell.Known]]:
 
 
 def pages(webs: dict[str, dict[Url, foretell.Known]]) -> str:
-    ear = Ear(("tr",))
+    ear = LanguageDetector(("tr",))
     lines = ["## Pages", "", "What pages declare is withheld here, except in the last column.", ""]
     lines += [
         "| web | stated | pages | heard as | wanted | with `html lang` |",
@@ -204,11 +204,11 @@ def pages(webs: dict[str, dict[Url, foretell.Known]]) -> str:
         for page, stated in known.values():
             groups[stated].append(page)
         for stated, some in sorted(groups.items(), key=lambda group: -len(group[1]))[:8]:
-            heard = [ear.of(replace(page, language="")) for page in some]
-            declared = sum(ear.wants(ear.of(page)) for page in some) / len(some)
+            heard = [ear.detect_page(replace(page, language="")) for page in some]
+            declared = sum(ear.is_wanted(ear.detect_page(page)) for page in some) / len(some)
             counts = Counter(tongue.code or "no telling" for tongue in heard)
             told = " · ".join(f"{code} {n / len(some):.3f}" for code, n in counts.most_common(3))
-            wanted = sum(map(ear.wants, heard)) / len(some)
+            wanted = sum(map(ear.is_wanted, heard)) / len(some)
             lines.append(
                 f"| {web} | {stated or 'nothing'} | {len(some)} | {told} | {wanted:.3f} | {declared:.3f} |"
             )

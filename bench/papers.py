@@ -12,7 +12,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from honeyguide.lab.papers.study import carry_out, markdown, study
+from honeyguide.lab.papers.study import find_study, run_jobs, study_markdown
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "papers.md"
@@ -29,10 +29,10 @@ def main() -> None:
     chosen = parser.parse_args()
     parts = [HEAD]
     for paper in DRAWS:
-        it = study(paper)
-        jobs = it.jobs(chosen.folder, getattr(chosen, f"draws_{paper}"))
-        outcomes = carry_out(paper, jobs, chosen.results, workers=chosen.workers, done=_tell)
-        parts.append(markdown(it, it.tables(outcomes)))
+        it = find_study(paper)
+        jobs = it.list_jobs(chosen.folder, getattr(chosen, f"draws_{paper}"))
+        outcomes = run_jobs(paper, jobs, chosen.results, workers=chosen.workers, done=_tell)
+        parts.append(study_markdown(it, it.result_tables(outcomes)))
         parts.append(f"### What we make of it\n\n{FOUND[paper]}")
     PAGE.write_text("\n".join(parts), "utf-8")
     sys.stdout.write(f"{PAGE}\n")

@@ -6,7 +6,7 @@ Crawls the embedded web with the strategy as it is, choosing links in proportion
 that poor ones are tried as well, and fits a logistic regression of the truth about each followed link
 on what was known of it before. Prints the coefficients. ``--made`` does the same for some made webs,
 says how well each web's links are told apart by the others' priors, and how each coefficient differs from
-topic to topic: the inverse of its variance is how hard it is to move (models/link_features.py).
+topic to topic: the inverse of its variance is how hard it is to move (models/link_model.py).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 import webs
 
-from honeyguide.config import Settings
-from honeyguide.lab.simulate import crawl
-from honeyguide.lab.topic_sampling import Drawn, drawn, examples_of, settings_of
-from honeyguide.lab.trials import Trial, WebSpec, opened
+from honeyguide.config.settings import Settings
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.topic_sampling import DrawnTopic, draw_topic, trial_examples, trial_settings
+from honeyguide.lab.trials import CrawlTrial, WebSpec, open_web
 from honeyguide.lab.web import without_scheme
 from honeyguide.models import logistic
-from honeyguide.models.link_features import Evidence
+from honeyguide.models.link_model import LinkFeatures
 from honeyguide.store.store import Store
 from honeyguide.strategies.honeyguide import Honeyguide
 
@@ -50,14 +50,14 @@ def main() -> None:
     priors = {name: fitted(parts) for name, parts in seen.items()}
     for name, parts in seen.items():
         sys.stdout.write(f"{name}: {sum(len(truth) for _, truth in parts)} links\n")
-        for field, value in zip(Evidence._fields, priors[name], strict=True):
+        for field, value in zip(LinkFeatures._fields, priors[name], strict=True):
             sys.stdout.write(f"    {field}={value:.2f},\n")
         for other, prior in priors.items():
             apart = np.mean([told_apart(rows @ prior, truth) for rows, truth in parts])
             sys.stdout.write(f"  a good link goes before a bad one by {other}: {apart:.3f}\n")
     single = np.array([fitted([part], bounded=False) for parts in seen.values() for part in parts])
     sys.stdout.write("over all topics, each by itself: mean, and 1 over the variance\n")
-    for field, values in zip(Evidence._fields, single.T, strict=True):
+    for field, values in zip(LinkFeatures._fields, single.T, strict=True):
         sys.stdout.write(f"    {field}: {values.mean():.2f}, {1 / max(values.var(), 0.01):.1f}\n")
 
 
@@ -65,32 +65,34 @@ def gathered(spec: WebSpec, topics: tuple[str, ...], draws: int) -> list[tuple[A
     """By topic, what was known of every link that was followed, and whether it led somewhere."""
     found = []
     for topic in topics:
-        trials = [Trial(spec, topic, "honeyguide", n, BUDGET, examples=10) for n in range(draws)]
+        trials = [
+            CrawlTrial(spec, topic, "honeyguide", n, BUDGET, examples=10) for n in range(draws)
+        ]
         # A third of the crawls know only a few keywords.
         parts = [followed(trial, bare=trial.draw % 3 == 2) for trial in trials]
         found.append((np.concatenate([r for r, _ in parts]), np.concatenate([t for _, t in parts])))
     return found
 
 
-def followed(trial: Trial, bare: bool) -> tuple[Any, Any]:
-    topic = drawn(trial)
+def followed(trial: CrawlTrial, bare: bool) -> tuple[Any, Any]:
+    topic = draw_topic(trial)
     relevant = set(topic.relevant)
     with tempfile.TemporaryDirectory(prefix="honeyguide-prior-") as folder:
-        examples = [] if bare else examples_of(trial, topic)
-        crawl(Path(folder), settings(trial, topic, bare), opened(trial.web).desk.anew(),
+        examples = [] if bare else trial_examples(trial, topic)
+        simulate_crawl(Path(folder), settings(trial, topic, bare), open_web(trial.web).responder.fresh_copy(),
               examples=examples)  # fmt: skip
         with Store.open(Path(folder), "read") as store:
-            strategy = store.load_generation(store.live() or 0, lambda _: Honeyguide)
+            strategy = store.load_generation(store.live_generation() or 0, lambda _: Honeyguide)
             links = [row.link for row in store.visits() if row.link.yields and row.link.source]
     plain = replace(strategy, moved=(), sign_names="", sign_weights=None)
     rows = plain.evidence(links)
     return rows, np.array([float(without_scheme(link.url) in relevant) for link in links])
 
 
-def settings(trial: Trial, topic: Drawn, bare: bool) -> Settings:
+def settings(trial: CrawlTrial, topic: DrawnTopic, bare: bool) -> Settings:
     words = list(topic.keywords)
     random.Random(trial.draw).shuffle(words)
-    plain = settings_of(trial, topic)
+    plain = trial_settings(trial, topic)
     return replace(
         plain,
         topic=replace(plain.topic, keywords=tuple(words[:4] if bare else words)),
@@ -120,7 +122,7 @@ def fitted(parts: list[tuple[Any, Any]], bounded: bool = True) -> Any:
         else (None, 0)
         if name in _NEVER_POSITIVE
         else (0, None)
-        for name in Evidence._fields
+        for name in LinkFeatures._fields
     ]
     return minimize(loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
 

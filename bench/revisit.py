@@ -18,13 +18,18 @@ from typing import Any
 
 import numpy as np
 
-from honeyguide.lab.revisit_study import BASE, Results, Study
+from honeyguide.lab.revisit import BASELINE_RULE, RevisitResults, RevisitStudy
 from honeyguide.types import Url
-from honeyguide.watch.when.budget import DAY, Budget
-from honeyguide.watch.when.priors import Priors
-from honeyguide.watch.when.rates import START, Rate, learn, rate
-from honeyguide.watch.when.schedule import Schedule
-from honeyguide.watch.when.value import FRESH, balance
+from honeyguide.watch.schedule.change_rate import (
+    START_BELIEF,
+    ChangeRate,
+    RatePriors,
+    estimate_rate,
+    update_belief,
+)
+from honeyguide.watch.schedule.prices import DAY, WatchBudget
+from honeyguide.watch.schedule.schedule import Schedule
+from honeyguide.watch.schedule.value import FRESH, balance_price
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "revisit.json"
@@ -54,10 +59,10 @@ def main() -> None:
     size = {"pages": 200, "days": 60.0, "seeds": 2} if asked.quick else {"seeds": asked.seeds}
     few = ("age-known", "age", "age-siblings", "watch")
     studies = {
-        "b = 0.3": Study(visits=0.3, **size),
-        "b = 0.1": Study(visits=0.1, **size),
-        "b = 1.0": Study(visits=1.0, **size),
-        "drift": Study(few, visits=0.3, drift=18.0 if asked.quick else 60.0, **size),
+        "b = 0.3": RevisitStudy(visits=0.3, **size),
+        "b = 0.1": RevisitStudy(visits=0.1, **size),
+        "b = 1.0": RevisitStudy(visits=1.0, **size),
+        "drift": RevisitStudy(few, visits=0.3, drift=18.0 if asked.quick else 60.0, **size),
     }
     found: dict[str, Any] = {"python": platform.python_version(), "seeds": size["seeds"]}
     # First: memory that other work has given back would not be counted.
@@ -70,7 +75,7 @@ def main() -> None:
                 f"{name}: {n}/{study.steps} {rule}        ", end="\r", file=sys.stderr, flush=True
             )
         )
-        found[name] = results[name].told()
+        found[name] = results[name].to_json()
         print(f"{name}: {perf_counter() - began:.0f} s" + " " * 30, file=sys.stderr)
     found["table"] = table()
     text = page(results, found)
@@ -79,14 +84,14 @@ def main() -> None:
         return
     RESULTS.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
     PAGE.write_text(text, "utf-8")
-    gain = results["b = 0.3"].gain("watch")
+    gain = results["b = 0.3"].age_gain("watch")
     print(f"watch beside uniform at 0.3: {-gain.mean:+.1%}; goal {-GOAL:+.0%}")
 
 
 def table() -> list[float]:
     """Cho and Garcia-Molina's: the optimal frequencies of pages that change 1 to 5 times a day."""
     rates, ones = np.array([1.0, 2, 3, 4, 5]), np.ones(5)
-    return [float(f) for f in 1 / FRESH.waits(rates, ones, balance(FRESH, rates, ones, 5))]
+    return [float(f) for f in 1 / FRESH.waits(rates, ones, balance_price(FRESH, rates, ones, 5))]
 
 
 def resident() -> int:
@@ -101,12 +106,14 @@ def large(pages: int) -> dict[str, float]:
     start = 1.7e9
     lasts = (start - dice.random(pages) * 30 * DAY).tolist()
     before, began = resident(), perf_counter()
-    schedule, priors = Schedule(Budget(per_hour=500), start), Priors()
+    schedule, priors = Schedule(WatchBudget(per_hour=500), start), RatePriors()
     for n in range(pages):
         host = f"www.site{n % 2000}.example"
         url = Url(f"https://{host}/section/{n % 50}/page-{n}-with-a-title.html")
-        schedule.add(url, host, rate=Rate(rates[n], rates[n] / 2, rates[n] * 2), last=lasts[n])
-        priors.learn(url, START)
+        schedule.add(
+            url, host, rate=ChangeRate(rates[n], rates[n] / 2, rates[n] * 2), last=lasts[n]
+        )
+        priors.learn(url, START_BELIEF)
     built = perf_counter() - began
     now, made, wakes, longest, late, cpu = start, 0, 0, 0.0, 0.0, process_time()
     while (woken := schedule.wake_at(now)) is not None and woken < start + DAY:
@@ -131,12 +138,14 @@ def large(pages: int) -> dict[str, float]:
         late = max(late, perf_counter() - call)
         assert taken == key, taken
         schedule.visited(key, now)
-    looks, began_cpu, belief = 5_000, process_time(), START
+    looks, began_cpu, belief = 5_000, process_time(), START_BELIEF
     for n in range(looks):
-        prior = priors.of(key)
-        new = learn(belief, prior, last=n * DAY, now=(n + 1) * DAY, changed=float(n % 3 == 0))
+        prior = priors.prior_for(key)
+        new = update_belief(
+            belief, prior, last=n * DAY, now=(n + 1) * DAY, changed=float(n % 3 == 0)
+        )
         priors.learn(key, new, belief)
-        rate(new)
+        estimate_rate(new)
         belief = new
     return {
         "pages": pages,
@@ -151,8 +160,8 @@ def large(pages: int) -> dict[str, float]:
     }
 
 
-def page(results: dict[str, Results], found: dict[str, Any]) -> str:
-    gain = results["b = 0.3"].gain("watch")
+def page(results: dict[str, RevisitResults], found: dict[str, Any]) -> str:
+    gain = results["b = 0.3"].age_gain("watch")
     met = "met" if gain.mean >= GOAL else "**missed**"
     frequencies = " / ".join(f"{f:.2f}" for f in found["table"])
     out = [
@@ -213,17 +222,23 @@ def page(results: dict[str, Results], found: dict[str, Any]) -> str:
     )
 
 
-def rows(results: Results) -> list[str]:
+def rows(results: RevisitResults) -> list[str]:
     out = [
         "| rule | age | beside uniform | fresh | delay | caught | starved | visits |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for rule in results.figures:
-        gain = results.gain(rule)
-        beside = f"{-gain.mean:+.0%} [{-gain.high:+.0%}, {-gain.low:+.0%}]" if rule != BASE else ""
-        figures = {what: results.mean(rule, what) for what in ("age_weighted", "delay", "visits")}
+        gain = results.age_gain(rule)
+        beside = (
+            f"{-gain.mean:+.0%} [{-gain.high:+.0%}, {-gain.low:+.0%}]"
+            if rule != BASELINE_RULE
+            else ""
+        )
+        figures = {
+            what: results.mean_of(rule, what) for what in ("age_weighted", "delay", "visits")
+        }
         shares = [
-            f"{results.mean(rule, what).mean:.3f}"
+            f"{results.mean_of(rule, what).mean:.3f}"
             for what in ("fresh_weighted", "delay", "caught", "starved", "visits")
         ]
         out.append(

@@ -22,37 +22,36 @@ from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
 
-from honeyguide.config import Settings, parse
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.crawl.link_history import Ledger
-from honeyguide.crawl.parent_pages import BestParent, Parents, Places
-from honeyguide.crawl.ranking import Telling, revise
-from honeyguide.crawl.ranking import rank as rank_links
+from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ParseError
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.order import make
-from honeyguide.lab.demo_web import demo_files, topics
+from honeyguide.frontier.order import make_order
 from honeyguide.lab.papers.zheng_2008 import DEMO_ONTOLOGY
-from honeyguide.lab.responses import Desk
-from honeyguide.lab.trials import WebSpec, opened
-from honeyguide.lab.web import without_scheme
-from honeyguide.models.categories import save
-from honeyguide.parse.read import read
+from honeyguide.lab.responses import LabResponder
+from honeyguide.lab.trials import WebSpec, open_web
+from honeyguide.lab.web import demo_files, load_demo_topics, without_scheme
+from honeyguide.links.history import LinkHistory
+from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
+from honeyguide.links.ranking import LinkKnowledge, rerank_changed
+from honeyguide.links.ranking import rank_links as rank_links
+from honeyguide.models.categories import save_category_model
+from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
-from honeyguide.text.segments import Reading
+from honeyguide.text.segments import TextTokenizer
 from honeyguide.training.corpus import Corpus
-from honeyguide.training.model_types import Ways, kinds_of, train
+from honeyguide.training.train import TrainingOptions, parse_kinds, train_model
 from honeyguide.types import (
     Candidate,
     Example,
     Link,
+    LinkStats,
     Page,
     Response,
     Url,
     Verdict,
     Visit,
-    Yields,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -122,27 +121,27 @@ def pages(count: int) -> tuple[list[Answered], list[Answered]]:
 
     A quarter of those are about the topic.
     """
-    desk = opened(WebSpec("demo", demo_files())).desk
-    urls = sorted(desk.web.urls())
+    desk = open_web(WebSpec("demo", demo_files())).responder
+    urls = sorted(desk.web.page_urls())
     asked = urls[:: max(1, len(urls) // count)][:count]
     others = [url for url in urls if url not in set(asked)]
-    good = [url for url in others if TOPIC in desk.web.labels(url)][: count // 4]
-    bad = [url for url in others if TOPIC not in desk.web.labels(url)]
+    good = [url for url in others if TOPIC in desk.web.labels_of(url)][: count // 4]
+    bad = [url for url in others if TOPIC not in desk.web.labels_of(url)]
     taught = [*good, *bad[:: max(1, len(bad) // (count - len(good)))]]
     return answered(desk, asked), answered(desk, taught)
 
 
-def answered(desk: Desk, urls: Sequence[str]) -> list[Answered]:
+def answered(desk: LabResponder, urls: Sequence[str]) -> list[Answered]:
     found: list[tuple[Response, Page, set[str]]] = []
     for url in urls:
-        body, headers = desk.answer(without_scheme(url)).body, (("Content-Type", "text/html"),)
+        body, headers = desk.respond(without_scheme(url)).body, (("Content-Type", "text/html"),)
         name = Url("http://" + without_scheme(url))
         response = Response(name, 200, headers, body, body, b"", b"", "", 0.0, 0.1)
         try:
-            page = read(response, Link(name))
+            page = parse_page(response, Link(name))
         except ParseError:
             continue
-        found.append((response, page, set(desk.web.labels(url))))
+        found.append((response, page, set(desk.web.labels_of(url))))
     spare = [link for _, one, _ in found for link in one.links]
     return [
         Answered(
@@ -171,7 +170,7 @@ def stations(asked: Sequence[Answered], rounds: int) -> dict[str, float]:
     """What does not depend on the strategy."""
 
     def reading(words: bool) -> Callable[[], object]:
-        return lambda: [read(a.response, Link(a.response.url), words=words) for a in asked]
+        return lambda: [parse_page(a.response, Link(a.response.url), words=words) for a in asked]
 
     each = len(asked)
     found = {
@@ -191,7 +190,7 @@ def _kept(asked: Sequence[Answered], warc: bool) -> tuple[float, float, float]:
     settings = replace(Settings().store, warc=warc)
     spent = [0.0, 0.0, 0.0]
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl", settings) as at:
-        frontier = LinkFrontier(at.log, make("best", 1), now=0.0)
+        frontier = LinkFrontier(at.log, make_order("best", 1), now=0.0)
         for first in range(0, len(asked), COMMIT):
             some = asked[first : first + COMMIT]
             marks = [process_time()]
@@ -201,8 +200,8 @@ def _kept(asked: Sequence[Answered], warc: bool) -> tuple[float, float, float]:
             with at.transaction():
                 frontier.flush()
                 marks.append(process_time())
-                at.append([_visit(one, at) for one in some])
-            frontier.flushed()
+                at.append_visits([_visit(one, at) for one in some])
+            frontier.confirm_flush()
             marks.append(process_time())
             for n in range(3):
                 spent[n] += marks[n + 1] - marks[n]
@@ -211,9 +210,11 @@ def _kept(asked: Sequence[Answered], warc: bool) -> tuple[float, float, float]:
 
 
 def _visit(one: Answered, store: Store) -> Visit:
-    copy = store.find_copy(one.page.url, one.page.text)
+    copy = store.find_duplicate(one.page.url, one.page.text)
     link = Link(one.page.url)
-    return Visit(link, 0.0, response=one.response, page=one.page, verdict=Verdict(0.5), copy=copy)
+    return Visit(
+        link, 0.0, response=one.response, page=one.page, verdict=Verdict(0.5), duplicate=copy
+    )
 
 
 def cost(
@@ -226,7 +227,7 @@ def cost(
         strategy.rank(one.links)
     each = len(asked)
     judge = clocked(lambda: [strategy.judge(one.page) for one in asked], rounds, each)
-    if strategy.habits.yields or strategy.habits.parents != "first":
+    if strategy.traits.uses_link_stats or strategy.traits.parent_score != "first":
         several = [_told(strategy, asked) for _ in range(rounds)]
         rank, again = (round(min(times) / each * 1000, 3) for times in zip(*several, strict=True))
     else:
@@ -247,32 +248,32 @@ def _ranking(strategy: Strategy, asked: Sequence[Answered]) -> Callable[[], obje
 def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
     """Seconds for ranking all links, told what is known of them, and for ranking some of them
     again as visits are made; from a fresh start, since what was ranked before is remembered."""
-    habits = strategy.habits
-    ledger: Telling = Ledger(0.5)
-    if not habits.yields:
-        kinds = {"all": Parents, "each": Places}
-        made = kinds.get(habits.parents)
-        ledger = BestParent() if made is None else made(beside=habits.beside)
+    habits = strategy.traits
+    ledger: LinkKnowledge = LinkHistory(0.5)
+    if not habits.uses_link_stats:
+        kinds = {"all": MeanParent, "each": ParentPlaces}
+        made = kinds.get(habits.parent_score)
+        ledger = BestParent() if made is None else made(beside=habits.uses_neighbours)
     fresh, ranking, again = replace(strategy), 0.0, 0.0  # type: ignore[type-var]
     fresh.rank(asked[0].links)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:
-        frontier = LinkFrontier(store.log, make("best", 1), now=0.0)
+        frontier = LinkFrontier(store.log, make_order("best", 1), now=0.0)
         for number, one in enumerate(asked, 1):
             began = process_time()
-            ledger.found(Link(one.page.url, one.page.url), 0.5, one.links)
+            ledger.record_page(Link(one.page.url, one.page.url), 0.5, one.links)
             scores = rank_links(fresh, ledger, one.links)
             ranking += process_time() - began
             frontier.push(map(Candidate, one.links, scores, scores))
             if number % COMMIT == 0:
                 with store.transaction():
                     frontier.flush()
-                frontier.flushed()
+                frontier.confirm_flush()
             if (candidate := frontier.pop(float(number))) is None:
                 continue
             began = process_time()
-            (link,) = ledger.told((candidate.link,))
-            ledger.followed(Visit(link, 0.0, verdict=Verdict(0.6)))
-            revise(fresh, ledger, frontier)
+            (link,) = ledger.annotate_links((candidate.link,))
+            ledger.record_visit(Visit(link, 0.0, verdict=Verdict(0.6)))
+            rerank_changed(fresh, ledger, frontier)
             again += process_time() - began
             frontier.finish(candidate, float(number), 0.0)
     return ranking, again
@@ -280,12 +281,12 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
 
 def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -> Strategy:
     """A strategy that was given the pages as people's labels, and some of them as visits."""
-    topic = topics()[TOPIC]
+    topic = load_demo_topics()[TOPIC]
     stated: dict[str, Any] = {}
     if "model" in parameters:
         folder = category_model(parameters["model"], taught)
         stated, parameters = {"model": str(folder), "categories": [TOPIC]}, {}
-    settings = parse(
+    settings = parse_settings(
         {
             "topic": {
                 "seeds": list(topic.seeds),
@@ -299,7 +300,7 @@ def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -
         },
         "the benchmark",
     )
-    strategy = strategy_of(settings)
+    strategy = build_strategy(settings)
     links = {link.url: link for one in taught for link in one.links}
     examples = []
     for one in taught:
@@ -307,20 +308,22 @@ def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -
         known = Link(one.page.url, Url("http://docs.demo.example/"), anchor=one.page.title)
         link = links.get(one.page.url, known)
         examples.append(Example(link, one.page, float(one.good), "user"))
-        seen = link._replace(yields=Yields(0.2, 5, 0.2, 5, 0.2, link.parent, link.parent, 1, 1, 50))
+        seen = link._replace(
+            yields=LinkStats(0.2, 5, 0.2, 5, 0.2, link.parent, link.parent, 1, 1, 50)
+        )
         examples.append(Example(seen, one.page, 0.9 if one.good else 0.1, "visit"))
     return strategy.learn(examples)
 
 
 def category_model(kind: str, taught: Sequence[Answered]) -> Path:
     """A model of the embedded web's topics, trained from these pages, in a folder."""
-    reading = Reading()
+    reading = TextTokenizer()
     names = sorted({one.label for one in taught})
-    segments = [reading.segments(one.page) for one in taught]
+    segments = [reading.page_segments(one.page) for one in taught]
     labels = [names.index(one.label) for one in taught]
     corpus = Corpus(segments, labels, tuple(names), reading)
     folder = Path(tempfile.mkdtemp(prefix="honeyguide-bench-"))
-    save(train(kinds_of(kind)[0], corpus, Ways()), folder)
+    save_category_model(train_model(parse_kinds(kind)[0], corpus, TrainingOptions()), folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

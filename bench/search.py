@@ -20,15 +20,15 @@ from statistics import fmean, median
 
 import webs
 
-from honeyguide.crawl.search_report import Asked, overview
-from honeyguide.lab.compare import Result, Trial, compare
-from honeyguide.lab.engine import LabEngine
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.simulate import crawl
-from honeyguide.lab.statistics import Estimate, bootstrap
-from honeyguide.lab.topic_sampling import drawn, examples_of, settings_of
-from honeyguide.lab.trials import Start, indexed, opened
+from honeyguide.api.search import QueryReport, search_overview
+from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
+from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
+from honeyguide.lab.search_engine import LabSearchEngine
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
+from honeyguide.lab.topic_sampling import draw_topic, trial_examples, trial_settings
+from honeyguide.lab.trials import StartKnowledge, index_web, open_web
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "search.md"
@@ -53,8 +53,8 @@ METHODS = {
     "honeyguide, C2": f"honeyguide{ASKED}",
 }
 EXAMPLES = {
-    "full": Start(keywords=8, good=20, bad=40),
-    "halved": Start(keywords=8, good=10, bad=20),
+    "full": StartKnowledge(keywords=8, good=20, bad=40),
+    "halved": StartKnowledge(keywords=8, good=10, bad=20),
 }
 RECORDED = {
     "schools": (
@@ -77,21 +77,21 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=PAGE)
     chosen = parser.parse_args()
     made = [
-        Trial(web, topic, name, draw, chosen.budget)
+        CrawlTrial(web, topic, name, draw, chosen.budget)
         for web in webs.scattered()
-        for topic in MadeWeb(plan_of(web.made)).topics[:BIG]
+        for topic in SyntheticWeb(parse_plan(web.made)).topics[:BIG]
         for draw in range(chosen.draws)
         for name in SCATTERED.values()
     ]
     recorded = [
-        Trial(web, topic, name, draw, chosen.short, examples=20, start=start)
+        CrawlTrial(web, topic, name, draw, chosen.short, examples=20, start=start)
         for web in (webs.known(webs.schools(chosen.folder)), webs.known(webs.webkb(chosen.folder)))
         for topic in RECORDED[web.name]
         for start in EXAMPLES.values()
         for draw in range(chosen.draws)
         for name in METHODS.values()
     ]
-    results = compare([*made, *recorded], chosen.results, workers=chosen.workers, done=_tell)
+    results = run_comparison([*made, *recorded], chosen.results, workers=chosen.workers, done=_tell)
     by_key = {result.key: result for result in results}
     out = [*_head(chosen.draws)]
     out += _scattered([(trial, by_key[trial.key]) for trial in made], chosen.budget)
@@ -114,7 +114,7 @@ def _head(draws: int) -> list[str]:
     ]
 
 
-def _scattered(pairs: Sequence[tuple[Trial, Result]], budget: int) -> list[str]:
+def _scattered(pairs: Sequence[tuple[CrawlTrial, TrialResult]], budget: int) -> list[str]:
     webs_named = dict.fromkeys(trial.web.made for trial, _ in pairs)
     out = [
         "",
@@ -136,7 +136,7 @@ def _scattered(pairs: Sequence[tuple[Trial, Result]], budget: int) -> list[str]:
             for x, y in zip(found, base, strict=True)
         ]
         whole = sum(map(sum, found)) / max(1, sum(map(sum, base)))
-        said = f"{_told(bootstrap(each), 1)}, {median(chain(*each)):.1f}, {whole:.1f}"
+        said = f"{_told(bootstrap_mean(each), 1)}, {median(chain(*each)):.1f}, {whole:.1f}"
         said = "" if strategy == SCATTERED[ALONE] else said
         if strategy == SCATTERED[JOINT]:
             few = [
@@ -146,7 +146,7 @@ def _scattered(pairs: Sequence[tuple[Trial, Result]], budget: int) -> list[str]:
                 if a < 5
             ]
             told = len(few), len(list(chain(*each))), fmean(few) if few else 0.0
-        cells = (_told(bootstrap(found), 0), said, _told(bootstrap(share), 2))
+        cells = (_told(bootstrap_mean(found), 0), said, _told(bootstrap_mean(share), 2))
         out.append(f"| {name} | {' | '.join(cells)} |")
     return [
         *out,
@@ -161,20 +161,20 @@ def _scattered(pairs: Sequence[tuple[Trial, Result]], budget: int) -> list[str]:
     ]
 
 
-def _queries(trial: Trial) -> list[str]:
+def _queries(trial: CrawlTrial) -> list[str]:
     """One crawl, and what it asked."""
-    topic = drawn(trial)
+    topic = draw_topic(trial)
     with tempfile.TemporaryDirectory(prefix="honeyguide-bench-") as folder:
-        settings = settings_of(trial, topic)
-        engine = LabEngine(indexed(trial.web, 1.0))
-        crawl(
+        settings = trial_settings(trial, topic)
+        engine = LabSearchEngine(index_web(trial.web, 1.0))
+        simulate_crawl(
             Path(folder),
             settings,
-            opened(trial.web).desk.with_engine(engine),
+            open_web(trial.web).responder.with_engine(engine),
             latency=lambda _: 1.0,
-            examples=examples_of(trial, topic),
+            examples=trial_examples(trial, topic),
         )
-        rows = overview(Path(folder), settings).rows
+        rows = search_overview(Path(folder), settings).rows
     asked = sorted(rows, key=lambda row: (-row.pages, -row.fetched, row.query))
     dropped = [row for row in rows if row.stopped]
     return [
@@ -196,14 +196,14 @@ def _queries(trial: Trial) -> list[str]:
     ]
 
 
-def _line(row: Asked) -> str:
+def _line(row: QueryReport) -> str:
     mean = "" if row.mean is None else f"{row.mean:.2f}"
     fresh = "" if row.fresh is None else row.fresh
     cells = (f"`{row.query}`", row.by, row.pages, row.results, fresh, row.fetched, row.relevant)
     return f"| {' | '.join(map(str, cells))} | {mean} | {row.stopped} |"
 
 
-def _recorded(pairs: Sequence[tuple[Trial, Result]], budget: int) -> list[str]:
+def _recorded(pairs: Sequence[tuple[CrawlTrial, TrialResult]], budget: int) -> list[str]:
     out = [
         "",
         "## Recorded webs",
@@ -225,9 +225,13 @@ def _recorded(pairs: Sequence[tuple[Trial, Result]], budget: int) -> list[str]:
         for name, strategy in METHODS.items():
             for told, start in EXAMPLES.items():
                 some = [(t, r) for t, r in pairs if t.web.name == web and t.start == start]
-                found = bootstrap(_groups(some, strategy, lambda r: r.found[-1] if r.found else 0))
-                visits = bootstrap(_groups(some, strategy, lambda r: r.visits))
-                right = bootstrap(_groups(some, strategy, lambda r: r.right / max(1, r.judged)))
+                found = bootstrap_mean(
+                    _groups(some, strategy, lambda r: r.found[-1] if r.found else 0)
+                )
+                visits = bootstrap_mean(_groups(some, strategy, lambda r: r.visits))
+                right = bootstrap_mean(
+                    _groups(some, strategy, lambda r: r.right / max(1, r.judged))
+                )
                 out.append(
                     f"| {name} | {told} | {_told(found, 0)} | {visits.mean:.0f} | {_told(right, 2)} |"
                 )
@@ -240,7 +244,9 @@ def _start(name: str) -> str:
 
 
 def _groups(
-    pairs: Sequence[tuple[Trial, Result]], strategy: str, value: Callable[[Result], float]
+    pairs: Sequence[tuple[CrawlTrial, TrialResult]],
+    strategy: str,
+    value: Callable[[TrialResult], float],
 ) -> list[list[float]]:
     """Topic by topic, its draws."""
     groups: dict[tuple[str, str], list[float]] = {}
@@ -250,7 +256,7 @@ def _groups(
     return list(groups.values())
 
 
-def _told(estimate: Estimate, digits: int) -> str:
+def _told(estimate: BootstrapEstimate, digits: int) -> str:
     return f"{estimate.mean:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 

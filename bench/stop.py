@@ -21,13 +21,13 @@ import webs
 
 from honeyguide import registry
 from honeyguide.errors import ParseError
-from honeyguide.lab.chart import svg
-from honeyguide.lab.graph import Graph
-from honeyguide.lab.simulate import crawl
-from honeyguide.lab.topic_sampling import drawn, examples_of, settings_of
-from honeyguide.lab.trials import Trial, opened
+from honeyguide.lab.chart import svg_chart
+from honeyguide.lab.graph import WebGraph
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.topic_sampling import draw_topic, trial_examples, trial_settings
+from honeyguide.lab.trials import CrawlTrial, open_web
 from honeyguide.lab.web import without_scheme
-from honeyguide.parse.read import read
+from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.types import Link, Response, Url
@@ -63,7 +63,7 @@ class Row(NamedTuple):
         return self.found / self.truth if self.truth else 1.0
 
 
-def trials(folder: Path, strategies: Sequence[str], draw: int) -> Iterator[Trial]:
+def trials(folder: Path, strategies: Sequence[str], draw: int) -> Iterator[CrawlTrial]:
     schools, webkb, help_tr = webs.schools(folder), webs.webkb(folder), webs.help_tr(folder)
     made = webs.made_small()
     for web, topic, budget in (
@@ -76,24 +76,24 @@ def trials(folder: Path, strategies: Sequence[str], draw: int) -> Iterator[Trial
         (made, "whoosh", 2000),
     ):
         for name in strategies:
-            yield Trial(web, topic, name, draw, budget)
+            yield CrawlTrial(web, topic, name, draw, budget)
 
 
-def rows_of(trial: Trial) -> list[Row]:
-    web, topic = opened(trial.web), drawn(trial)
-    settings, examples = settings_of(trial, topic), examples_of(trial, topic)
-    desk = web.desk.anew()
+def rows_of(trial: CrawlTrial) -> list[Row]:
+    web, topic = open_web(trial.web), draw_topic(trial)
+    settings, examples = trial_settings(trial, topic), trial_examples(trial, topic)
+    desk = web.responder.fresh_copy()
     reports = []
     with tempfile.TemporaryDirectory(prefix="honeyguide-stop-") as name:
         for quarter in QUARTERS:
             limits = replace(settings.crawl, pages=trial.budget * quarter // len(QUARTERS))
             leg = replace(settings, crawl=limits)
-            reports.append(crawl(Path(name), leg, desk, examples=examples))
+            reports.append(simulate_crawl(Path(name), leg, desk, examples=examples))
         with Store.open(Path(name), "read") as store:
             visited = [without_scheme(row.url) for row in store.visits() if row.has_page]
             counts = [report.progress.pages for report in reports]
-            strategy = store.load_generation(store.live() or 0, registry.find)
-    reach = web.graph.reachable(topic.seeds)
+            strategy = store.load_generation(store.live_generation() or 0, registry.find_strategy)
+    reach = web.graph.reachable_from(topic.seeds)
     wanted = _wanted(web.graph, reach, strategy, settings.topic.threshold)
     labels = set(topic.relevant) & reach
     out = []
@@ -110,20 +110,20 @@ def rows_of(trial: Trial) -> list[Row]:
     return out
 
 
-def _wanted(graph: Graph, reach: set[str], strategy: Strategy, threshold: float) -> set[str]:
+def _wanted(graph: WebGraph, reach: set[str], strategy: Strategy, threshold: float) -> set[str]:
     """What the strategy, as it is in the end, calls relevant of all that can be reached.
 
     Addresses without end are not counted: their number is only where we stopped to follow them.
     """
     found = set()
     for key in reach:
-        url, answer = Url("http://" + key), graph.desk.answer(key)
-        if answer.status != 200 or graph.desk.web.endless(url):
+        url, answer = Url("http://" + key), graph.desk.respond(key)
+        if answer.status != 200 or graph.desk.web.is_endless(url):
             continue
         headers, body = (("Content-Type", "text/html"),), answer.body
         response = Response(url, 200, headers, body, body, b"", b"", "", 0.0, 0.0)
         try:
-            page = read(response, Link(url))
+            page = parse_page(response, Link(url))
         except ParseError:
             continue
         if page.index and strategy.judge(page).score >= threshold:
@@ -164,7 +164,9 @@ def _chart(rows: Sequence[Row]) -> str:
             (25 * q, fmean(r.total / r.truth for r in rows if (r.topic, r.quarter) == (topic, q)))
             for q in QUARTERS
         ]
-    return svg("How many relevant pages are there?", "% of the budget", "estimated ÷ true", curves)
+    return svg_chart(
+        "How many relevant pages are there?", "% of the budget", "estimated ÷ true", curves
+    )
 
 
 def _page(rows: Sequence[Row]) -> str:

@@ -21,14 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from honeyguide.config import StoreSettings
-from honeyguide.store.searches import Hit, Search
+from honeyguide.config.settings import StoreSettings
+from honeyguide.store.searches import SearchResultRow, SearchRow
 from honeyguide.store.store import Store
-from honeyguide.studio.app import build
-from honeyguide.studio.auth import Gate
+from honeyguide.studio.app import build_app
+from honeyguide.studio.auth import AuthGate
 from honeyguide.studio.indexing import Indexer
-from honeyguide.studio.runs import Runs
-from honeyguide.studio.shared_state import Kept
+from honeyguide.studio.runs import SharedObjects, StudioRuns
 from honeyguide.types import Failure, Label, Link, Page, Reason, Response, Url, Verdict, Visit
 
 RESULT = Path(__file__).parent / "results" / "studio.json"
@@ -71,7 +70,7 @@ def visit(number: int, generator: random.Random, sites: int) -> Visit:
     if score >= 0.5:
         text += " honey and beekeeping in the apiary"
     page = Page(url, f"Page {number} " + " ".join(words(generator, 4)), "About", ("One",), text,
-                language="en", tongue=generator.choice(TONGUES))  # fmt: skip
+                language="en", detected_language=generator.choice(TONGUES))  # fmt: skip
     reasons = (Reason("“honey” ×3", 0.4), Reason("“beekeeping” ×1", 0.2))
     answer = Response(url, 200, (), b"x" * 100, b"x" * 100, b"", b"", "192.0.2.1", at, 0.2)
     return Visit(link, at, generation, queued, queued, response=answer, page=page,
@@ -97,12 +96,12 @@ def make(folder: Path, visits: int) -> None:
             batch.append(each)
             if len(batch) == 2000:
                 with store.transaction():
-                    store.append(batch)
+                    store.append_visits(batch)
                 batch = []
         with store.transaction():
-            store.append(batch)
+            store.append_visits(batch)
             rows = store.visits(page=True, limit=2000)
-            store.label(
+            store.add_labels(
                 Label(row.url, float(row.id % 2), ("ann", "bob")[row.id % 2], row.at)
                 for row in list(rows)
             )
@@ -120,9 +119,12 @@ def search(folder: Path, queries: int = 200, pages: int = 5) -> None:
         for number in range(queries):
             query = " ".join(words(generator, 1 + number % 3))
             for page in range(1, pages + 1):
-                found = [Hit(row.url, row.title, "honey") for row in generator.sample(rows, 10)]
-                made = Search(START, "searxng", query, page, results=10, fresh=5)
-                store.searches.add(made, found)
+                found = [
+                    SearchResultRow(row.url, row.title, "honey")
+                    for row in generator.sample(rows, 10)
+                ]
+                made = SearchRow(START, "searxng", query, page, results=10, fresh=5)
+                store.searches.add_search(made, found)
     (folder / "searched").touch()
 
 
@@ -200,8 +202,8 @@ def _whole(name: str, path: str) -> str:
 
 async def measure(root: Path, name: str, rounds: int) -> dict[str, list[tuple[float, float]]]:
     """Milliseconds by the clock and of CPU, of every round of every view."""
-    gate, kept = Gate(1), Kept()
-    app = build(gate, Runs(root), kept)
+    gate, kept = AuthGate(1), SharedObjects()
+    app = build_app(gate, StudioRuns(root), kept)
     status, body = await ask(app, gate.token, f"/api/c/{name}/visits")
     first = json.loads(body)
     values = {"next": first["next"], "last": first["rows"][0]["visit"]}

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from honeyguide.text.turkish import Normaliser
-from honeyguide.text.turkish.deasciify import PLAIN
+from honeyguide.text.turkish.vocabulary import PLAIN_LETTERS
 
 CAPITALS = str.maketrans("ÇĞİÖŞÜÂÎÛ", "CGIOSUAIU")
 HATS = str.maketrans("âîû", "aiu")
@@ -71,7 +71,7 @@ def read(path: Path) -> Iterator[str]:
 def right(texts: list[str], restore: Callable[[str], list[str]], name: str) -> None:
     words = good = as_it_was = 0
     for text in texts:
-        plain = text.translate(PLAIN).translate(CAPITALS)
+        plain = text.translate(PLAIN_LETTERS).translate(CAPITALS)
         wanted, got, before = FOLD.words(text), restore(plain), FOLD.words(plain)
         if len(wanted) != len(got) or len(wanted) != len(before):
             continue

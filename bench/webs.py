@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from honeyguide.lab.demo_web import demo_files
-from honeyguide.lab.papers.study import web
-from honeyguide.lab.trials import WebSpec, opened
+from honeyguide.lab.papers.study import study_web
+from honeyguide.lab.trials import WebSpec, open_web
+from honeyguide.lab.web import demo_files
 
 
 def schools(folder: Path) -> WebSpec:
@@ -22,13 +22,13 @@ def schools(folder: Path) -> WebSpec:
     Its index pages, which list the subjects, are closed, and the line that prints an article's
     subject is left out.
     """
-    return web(folder)
+    return study_web(folder)
 
 
 def webkb(folder: Path) -> WebSpec:
     """Pages of computer science departments, labelled by kind; it starts from their home pages."""
     files = (str(folder / "webkb-cornell-texas.jsonl.gz"),)
-    homes = sorted(opened(WebSpec("webkb", files)).desk.web.labelled("department"))
+    homes = sorted(open_web(WebSpec("webkb", files)).responder.web.urls_labelled("department"))
     return WebSpec("webkb", files, seeds=tuple(homes))
 
 
@@ -59,8 +59,8 @@ def made_hosts(seed: int) -> WebSpec:
 
 def frequent(web: WebSpec, most: int) -> list[str]:
     """The topics of a made web that most of its pages have, the most frequent first."""
-    truth = opened(web).desk.web
-    counts = Counter(label for url in truth.urls() for label in truth.labels(url))
+    truth = open_web(web).responder.web
+    counts = Counter(label for url in truth.page_urls() for label in truth.labels_of(url))
     return [topic for topic, _ in counts.most_common(most)]
 
 

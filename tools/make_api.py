@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from honeyguide.studio.app import routes
-from honeyguide.studio.openapi import table
+from honeyguide.studio.app import all_routes
+from honeyguide.studio.openapi import api_table
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "api.md"
 HEAD = """\
@@ -78,7 +78,7 @@ description says.
 
 
 def main() -> int:
-    text = HEAD + table(routes()) + TAIL
+    text = HEAD + api_table(all_routes()) + TAIL
     if "--check" in sys.argv:
         return 0 if PAGE.exists() and PAGE.read_text("utf-8") == text else 1
     PAGE.write_text(text, "utf-8")

@@ -23,7 +23,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from honeyguide.types import Url
-from honeyguide.url import canonical
+from honeyguide.url import canonical_url
 
 HERE = Path(__file__).parent
 DEMO = HERE.parent / "src/honeyguide/lab/demo_data"
@@ -144,7 +144,7 @@ def start_page(manuals: list[Manual]) -> Page:
 def links(page: Page) -> Iterator[Url]:
     for match in _LINK.finditer(page.html):
         target = html.unescape(match[1] or match[2] or match[3] or "")
-        if url := canonical(target.strip(), page.url):
+        if url := canonical_url(target.strip(), page.url):
             yield url
 
 
@@ -175,7 +175,7 @@ def without_dead_links(pages: dict[Url, Page], known: dict[str, Url]) -> None:
 
         def alive(match: re.Match[str], base: Url = page.url) -> str:
             target = html.unescape(match[1] or match[2] or match[3] or "").strip()
-            url = canonical(target, base)
+            url = canonical_url(target, base)
             if url is None or url.split("/")[2] not in hosts or _bare(url) in known:
                 return match[0]
             return _HREF.sub("", match[0])

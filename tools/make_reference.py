@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from honeyguide.crawl.settings_reference import Key, tables
+from honeyguide.config.topic_file import SettingsKey, settings_tables
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "reference" / "settings.md"
@@ -40,13 +40,13 @@ def default(value: Any) -> str:
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def kind(key: Key) -> str:
+def kind(key: SettingsKey) -> str:
     return key.kind or ", ".join(f"`{choice}`" for choice in key.choices)
 
 
 def page() -> str:
     out = [HEAD]
-    for table in tables().values():
+    for table in settings_tables().values():
         out.append(f"\n## `[{table.name}]`\n")
         if table.meaning:
             out.append(table.meaning + "\n")

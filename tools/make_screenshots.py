@@ -19,10 +19,10 @@ from tests.browser.served import Studio, searching, studio
 from tests.end_to_end.crawling import collection, honeyguide
 from tests.site.server import Site
 
-from honeyguide.lab.demo_web import load
-from honeyguide.lab.engine import ADDRESS, engine_over
-from honeyguide.lab.responses import Serving
-from honeyguide.lab.serve import serve_in_thread
+from honeyguide.lab.responses import ServingOptions
+from honeyguide.lab.search_engine import LAB_ENGINE_URL, make_lab_engine
+from honeyguide.lab.server import serve_in_thread
+from honeyguide.lab.web import load_demo_web
 
 FOLDER = Path(__file__).parents[1] / "docs" / "how-to" / "studio"
 TOPIC, WATCHED = "full-text-search", "bees"
@@ -68,17 +68,17 @@ def _shown() -> Iterator[Studio]:
         _watch(root, site)
         chosen = ("-s", "honeyguide", "-s", "keyword", "-s", "breadth", "-t", TOPIC)
         honeyguide("lab", "compare", *chosen, "--draws", 3, "--out", root / "compared", timeout=300)
-        web, serving = load(), Serving(latency_s=0.25)
-        with serve_in_thread(web, serving, engine=engine_over(web, serving)) as lab:
+        web, serving = load_demo_web(), ServingOptions(latency_s=0.25)
+        with serve_in_thread(web, serving, engine=make_lab_engine(web, serving)) as lab:
             asked = {"queries": ["stemming words"], "per_minute": 30.0}
-            engine = {"engine": "searxng", "url": ADDRESS}
+            engine = {"engine": "searxng", "url": LAB_ENGINE_URL}
             searching(root / TOPIC, lab, pages=2000, search=engine | asked)
             with studio(root) as running:
                 yield running
 
 
 def _desk(visitor: Looking, folder: Path) -> None:
-    truth = load()
+    truth = load_demo_web()
 
     def keep(name: str) -> None:
         visitor.page.wait_for_timeout(500)
@@ -91,7 +91,7 @@ def _desk(visitor: Looking, folder: Path) -> None:
     visitor.go(TOPIC, "live")
     visitor.page.wait_for_function(_RUN, timeout=60_000)
     visitor.go(TOPIC, "label")
-    label(visitor.page, lambda url: TOPIC in truth.labels(url), 12)
+    label(visitor.page, lambda url: TOPIC in truth.labels_of(url), 12)
     visitor.page.wait_for_timeout(2500)
     keep("label")
     visitor.go(TOPIC, "queries")

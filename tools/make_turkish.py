@@ -28,9 +28,16 @@ from pathlib import Path
 
 import msgspec
 
-from honeyguide.text.tokens import fold, stems_of
-from honeyguide.text.turkish.deasciify import MARKED, PLAIN, SIDE, Letters, features
-from honeyguide.text.turkish.vocabulary import fronted, harmonic
+from honeyguide.text.language import fold_text, stems_of
+from honeyguide.text.turkish.vocabulary import (
+    CONTEXT_LETTERS,
+    MARKED_LETTERS,
+    PLAIN_LETTERS,
+    LetterRestorer,
+    front_vowels,
+    is_harmonic,
+    letter_features,
+)
 
 DATA = Path(__file__).parents[1] / "src/honeyguide/text/turkish/data"
 DICTIONARY = "hunspell-tr"
@@ -65,8 +72,10 @@ def main(work: Path) -> None:
     random.Random(1).shuffle(plainly)
     weights = train(plainly[HELD_OUT : HELD_OUT + LEARNT])
     pack("weights", "\n".join(by_weight(weights)))
-    right = Letters(weights)
-    good = sum(right.restore(w.translate(PLAIN)).word == w for w in plainly[:HELD_OUT])
+    right = LetterRestorer(weights)
+    good = sum(
+        right.restore_marks(w.translate(PLAIN_LETTERS)).word == w for w in plainly[:HELD_OUT]
+    )
     print(f"{good / HELD_OUT:.4f} of {HELD_OUT} held-out forms restored")
 
 
@@ -83,7 +92,7 @@ def dictionary(work: Path) -> set[str]:
     found = set()
     for line in (folder / "tr_TR.dic").read_text("utf-8").splitlines()[1:]:
         entry, _, flags = line.partition("/")
-        word = fold(entry, "tr")
+        word = fold_text(entry, "tr")
         found.add(word)
         found.update(word + endings[flag] for flag in flags.split(",") if flag)
     return {word for word in found if _WORD(word)}
@@ -99,8 +108,10 @@ def stems(forms: set[str]) -> Iterator[str]:
     for base, found in grouped.items():
         if len(found) >= FORMS_OF_A_STEM:
             endings = [form[len(base) :] for form in found]
-            obey = sum(harmonic(base, ending) for ending in endings)
-            lines[sum(harmonic(fronted(base), ending) for ending in endings) > obey].append(base)
+            obey = sum(is_harmonic(base, ending) for ending in endings)
+            lines[sum(is_harmonic(front_vowels(base), ending) for ending in endings) > obey].append(
+                base
+            )
     yield from (" ".join(sorted(lines[soft])) for soft in (False, True))
 
 
@@ -119,7 +130,7 @@ def common(ranks: dict[str, int]) -> Iterator[str]:
     """Lines of a frequency and its words."""
     best: dict[str, int] = {}
     for word, rank in ranks.items():
-        plain = word.translate(PLAIN)
+        plain = word.translate(PLAIN_LETTERS)
         best[plain] = min(rank, best.get(plain, rank))
     levels: dict[int, list[str]] = defaultdict(list)
     for word, rank in ranks.items():
@@ -138,12 +149,16 @@ def train(words: Sequence[str]) -> dict[str, float]:
     for turn in range(PASSES):
         random.Random(turn).shuffle(order)
         for word in order:
-            plain = word.translate(PLAIN)
+            plain = word.translate(PLAIN_LETTERS)
             for place, letter in enumerate(plain):
-                if letter not in MARKED:
+                if letter not in MARKED_LETTERS:
                     continue
                 step += 1
-                found = list(features(word[:place], letter, plain[place + 1 : place + 1 + SIDE]))
+                found = list(
+                    letter_features(
+                        word[:place], letter, plain[place + 1 : place + 1 + CONTEXT_LETTERS]
+                    )
+                )
                 truth = 1 if word[place] != letter else -1
                 if truth * sum(now.get(feature, 0) for feature in found) <= 1:
                     for feature in found:

@@ -13,10 +13,10 @@ from warcio.checker import Checker  # type: ignore[import-untyped]
 
 from honeyguide.errors import HoneyguideError
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.order import make
+from honeyguide.frontier.order import make_order
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.store.warc import digest
+from honeyguide.store.warc import sha1_digest
 
 Seen = dict[int, tuple[str, float]]
 """Visits as a reader sees them: number → address and time."""
@@ -49,7 +49,7 @@ def faults(folder: Path) -> list[str]:
         if not rows:
             return found
         with Store.open(folder, "read") as store:
-            store.check()
+            store.check_database()
             found += _frontier(store, rows)
             found += _records(store, rows)
     except HoneyguideError as error:
@@ -72,13 +72,13 @@ def unfinished(folder: Path, web: Web) -> list[str]:
 def _frontier(store: Store, rows: list[VisitRow]) -> list[str]:
     """The frontier knows every visit as done, and as many links wait as the journal says; those
     that were under way when it was written wait again."""
-    frontier = LinkFrontier(store.log, make("best", 1))
+    frontier = LinkFrontier(store.log, make_order("best", 1))
     found = []
     done = [row.url for row in rows if row.final]
-    for url, wanted in zip(done, frontier.wanted(done), strict=True):
+    for url, wanted in zip(done, frontier.still_wanted(done), strict=True):
         if wanted:
             found.append(f"{url} was visited and would be visited again")
-    said = store.meta("waiting") or "0"
+    said = store.get_meta("waiting") or "0"
     if not 0 <= len(frontier) - int(said) <= AT_ONCE:
         found.append(f"{len(frontier)} links wait, the journal says {said}")
     return found
@@ -90,12 +90,12 @@ def _records(store: Store, rows: list[VisitRow]) -> list[str]:
     for row in rows:
         if row.status is None:
             continue
-        record = store.record(row)
+        record = store.warc_record(row)
         if record is None:
             found.append(f"{row.url} has no record")
         elif record[0].get("WARC-Type") == "response":
             payload = record[1].partition(b"\r\n\r\n")[2]
-            if digest(payload) != row.payload_digest:
+            if sha1_digest(payload) != row.payload_digest:
                 found.append(f"{row.url} has another payload than the journal says")
     return found
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from honeyguide.crawl.live_status import NAME as LIVE
+from honeyguide.crawl.live_status import LIVE_FILE as LIVE
 
 Kind = Literal["create", "write", "truncate", "sync", "unlink", "mkdir"]
 

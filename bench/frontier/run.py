@@ -26,12 +26,12 @@ import numpy
 import report
 from stage import COMMIT, EVERY, POPS, ROUNDS, Stage
 
-from honeyguide.lab.made.parameters import MadePlan
+from honeyguide.lab.synthetic.parameters import SyntheticPlan
 
 ROOT = Path(__file__).parents[2]
 RESULT = ROOT / "bench" / "results" / "frontier.json"
 USUAL = [1_000_000, 3_000_000, 10_000_000]
-PLAN = MadePlan(hosts=200_000, pages=100_000_000)
+PLAN = SyntheticPlan(hosts=200_000, pages=100_000_000)
 
 
 def progress(label: str) -> Callable[[str, int, int], None]:

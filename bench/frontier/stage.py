@@ -14,10 +14,10 @@ from time import perf_counter, process_time
 
 from links import A_PAGE, pages
 
-from honeyguide.config import Settings
+from honeyguide.config.settings import Settings
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.order import make
-from honeyguide.lab.made.parameters import MadePlan
+from honeyguide.frontier.order import make_order
+from honeyguide.lab.synthetic.parameters import SyntheticPlan
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Candidate, Link
@@ -36,7 +36,9 @@ STRATEGY = Keyword(keywords=("backup", "restore", "write-ahead log", "encryption
 
 
 class Stage:
-    def __init__(self, folder: Path, plan: MadePlan, first: int, links: int, tell: Tell) -> None:
+    def __init__(
+        self, folder: Path, plan: SyntheticPlan, first: int, links: int, tell: Tell
+    ) -> None:
         self._pages = pages(plan, first)
         self._tell = tell
         next(self._pages)  # whatever getting a page needs is there now
@@ -48,7 +50,7 @@ class Stage:
         opened = process_time() - cpu
         self._frontier = LinkFrontier(
             self._store.log,
-            make("best", 1),
+            make_order("best", 1),
             now=0.0,
             site_links=settings.scope.links_per_domain,
             site_hosts=settings.scope.hosts_per_domain,
@@ -92,7 +94,7 @@ class Stage:
             "per_new_us": (pushing + flushing) / new * 1e6,
             "memory_bytes": (resident() - self._before) / self.links,
             "disk_bytes": self._disk() / self.links,
-            "hosts": sum(1 for _ in frontier.hosts()),
+            "hosts": sum(1 for _ in frontier.iter_hosts()),
         }
 
     def pop(self, now: float) -> dict[str, float]:
@@ -112,17 +114,17 @@ class Stage:
         """What a strategy that learns every few pages costs the ring, with and without."""
         ranked = Timed(STRATEGY.rank)
         at_once = plain = learning = 0.0
-        self._frontier.rerank(ranked)  # the first one reads what later ones find at hand
+        self._frontier.rerank_all(ranked)  # the first one reads what later ones find at hand
         for generation in range(ROUNDS):
             start = process_time()
-            self._frontier.rerank(ranked)
+            self._frontier.rerank_all(ranked)
             at_once += process_time() - start
             for page in self._some(EVERY):
                 learning += self._push(page)
                 now = self._turn(now)
             self._commit()
             self._tell("learn", generation, ROUNDS)
-        self._frontier._rerank.end()
+        self._frontier._rerank.end_sweep()
         for page in self._some(EVERY * ROUNDS):
             plain += self._push(page)
         self._commit()
@@ -149,11 +151,11 @@ class Stage:
         """Rerank a million links, the oldest first after those in front; the CPU it took."""
         frontier = self._frontier
         start = process_time()
-        frontier.rerank(rank)
+        frontier.rerank_all(rank)
         while frontier._rerank and rank.links < RERANKED:
             frontier.push(())
             self._tell("rerank", rank.links, RERANKED)
-        frontier._rerank.end()
+        frontier._rerank.end_sweep()
         return process_time() - start
 
     def _turn(self, now: float) -> float:
@@ -179,7 +181,7 @@ class Stage:
         start = process_time()
         with self._store.transaction():
             self._frontier.flush()
-        self._frontier.flushed()
+        self._frontier.confirm_flush()
         return process_time() - start
 
     def _disk(self) -> int:

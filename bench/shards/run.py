@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 from bench.shards.web import address, make, serve
 
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
 from honeyguide.store.shards import shard_of
 
 ROOT = Path(__file__).parents[2]

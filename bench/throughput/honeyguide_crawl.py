@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
 
 KEYWORDS = ["backup", "replication", "full-text search", "transaction", "index", "authentication"]
 

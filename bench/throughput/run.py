@@ -173,7 +173,7 @@ def main() -> None:
         # Compile everything before anything is measured.
         env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         sh(python, "-c", "import scrapy.crawler, scrapy.spiders, crawlee.crawlers"
-           if python == str(peers) else "import honeyguide.crawl.collection", env=env)  # fmt: skip
+           if python == str(peers) else "import honeyguide.api.collection", env=env)  # fmt: skip
     try:
         for round_ in range(chosen.rounds):
             for name in commands(peers, starts, chosen.folder):

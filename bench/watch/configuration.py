@@ -19,15 +19,25 @@ from typing import Any
 from bench.watch.stations import Alone, Report, Repository, Shared, differ, fetcher, urls
 
 from honeyguide.change import Change
-from honeyguide.config import PolitenessSettings
-from honeyguide.fetch.robots import Robots
-from honeyguide.frontier.hosts import Politeness
+from honeyguide.config.settings import PolitenessSettings
+from honeyguide.frontier.hosts import HostDelayPolicy
+from honeyguide.net.robots import RobotsCache
 from honeyguide.types import Response, Url
-from honeyguide.url import origin
-from honeyguide.watch.visit.concurrency import Comparers, Fetchers, InPlace, affordable
-from honeyguide.watch.visit.flow import Due, Flow
-from honeyguide.watch.visit.mtccdw import Steps, one_thread, three_stages, two_stages
-from honeyguide.watch.visit.politeness import Courtesy
+from honeyguide.url import site_origin
+from honeyguide.watch.visit.concurrency import (
+    CompareConcurrency,
+    FetchConcurrency,
+    InPlaceLimit,
+    affordable_fetches,
+)
+from honeyguide.watch.visit.flow import DuePage, RevisitFlow
+from honeyguide.watch.visit.mtccdw import (
+    ThreadedSteps,
+    run_one_thread,
+    run_three_stages,
+    run_two_stages,
+)
+from honeyguide.watch.visit.politeness import RevisitPoliteness
 
 
 def threads(
@@ -41,7 +51,7 @@ def threads(
             found.append(report.url)
             repository.put(report.url, report.body)
 
-    steps: Steps[Url, Response, bytes, Report] = Steps(
+    steps: ThreadedSteps[Url, Response, bytes, Report] = ThreadedSteps(
         web.get,
         lambda response: repository.old(response.url),
         lambda old, response: Report(response.url, response.body, differ(old, response)),
@@ -49,11 +59,13 @@ def threads(
     )
     try:
         if which == "1":
-            ran = one_thread(wanted, steps)
+            ran = run_one_thread(wanted, steps)
         elif which == "2":
-            ran = three_stages(wanted, steps, crawlers=n or 78, bringers=m or 6, comparers=m or 6)
+            ran = run_three_stages(
+                wanted, steps, crawlers=n or 78, bringers=m or 6, comparers=m or 6
+            )
         else:
-            ran = two_stages(wanted, steps, producers=n or 78, consumers=m or 11)
+            ran = run_two_stages(wanted, steps, producers=n or 78, consumers=m or 11)
     finally:
         web.close()
     return {
@@ -62,7 +74,7 @@ def threads(
     }  # fmt: skip
 
 
-def compare(old: bytes, _page: Due, response: Response) -> Change | None:
+def compare(old: bytes, _page: DuePage, response: Response) -> Change | None:
     return differ(old, response)
 
 
@@ -70,25 +82,29 @@ async def ours(repository: Repository, wanted: list[Url], n: int, m: int) -> dic
     """M: that many threads compare every body; 0: as it ships, small bodies in place."""
     found: list[str] = []
     failures = published = most = 0
-    robots = Robots()
-    for place in {origin(url) for url in wanted}:
-        robots.load(place, time.time(), 404, "")  # as the others, who do not ask
-    courtesy = Courtesy(robots, Politeness(PolitenessSettings(loopback_delay_s=0.0), 1))
+    robots = RobotsCache()
+    for place in {site_origin(url) for url in wanted}:
+        robots.load_text(place, time.time(), 404, "")  # as the others, who do not ask
+    courtesy = RevisitPoliteness(
+        robots, HostDelayPolicy(PolitenessSettings(loopback_delay_s=0.0), 1)
+    )
     client = fetcher()
-    comparers = Comparers(m or 1)
+    comparers = CompareConcurrency(m or 1)
     comparers.count = m or 1
     pool = ThreadPoolExecutor(m or 1)
 
     began = time.monotonic()
-    controller = Fetchers(n, start=n, least=n) if n else Fetchers(affordable())
-    flow: Flow[bytes, Change | None] = Flow(
+    controller = (
+        FetchConcurrency(n, start=n, least=n) if n else FetchConcurrency(affordable_fetches())
+    )
+    flow: RevisitFlow[bytes, Change | None] = RevisitFlow(
         client, courtesy, lambda page: repository.old(page.url), compare,
-        fetchers=controller, comparers=comparers, in_place=InPlace(0 if m else 65_536), pool=pool,
+        fetchers=controller, comparers=comparers, in_place=InPlaceLimit(0 if m else 65_536), pool=pool,
         per_host=1_000, per_site=1_000,
     )  # fmt: skip
     try:
         async for outcome in flow.run(repository.due(wanted)):
-            most = max(most, flow.pulse().fetchers)
+            most = max(most, flow.current_status().fetchers)
             if outcome.state in ("unchanged", "changed"):
                 published += 1
             else:

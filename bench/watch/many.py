@@ -20,14 +20,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from honeyguide.config import Settings, parse
-from honeyguide.crawl import topics
-from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.crawl.from_settings import build_strategy
+from honeyguide.learning import topics
 from honeyguide.store.store import Store
 from honeyguide.types import Url
-from honeyguide.url import canonical
-from honeyguide.watch.build import opened
-from honeyguide.watch.watcher import Watch
+from honeyguide.url import canonical_url
+from honeyguide.watch.build import open_watch
+from honeyguide.watch.watcher import Watcher
 
 RESULT = Path(__file__).parents[1] / "results" / "watch-many.json"
 
@@ -53,21 +53,21 @@ def fill(folder: Path, count: int, now: float) -> None:
     """Pages on 2,000 hosts, seen a moment ago, that change once in some days."""
     urls = [Url(f"https://h{n % 2000}.example/page/{n}") for n in range(count)]
     with Store.open(folder, "crawl") as store, store.transaction():
-        store.watched.add(urls, "import", now)
-        rows = store.watched.each()
-        store.watched.save(
+        store.watched.add_pages(urls, "import", now)
+        rows = store.watched.iter_rows()
+        store.watched.save_rows(
             [row._replace(visited=now, succeeded=now, digest=b"x" * 16, visits=3) for row in rows]
         )
 
 
 async def measure(folder: Path, settings: Settings, seconds: float, url: Url) -> dict[str, float]:
     began = time.process_time()
-    async with opened(
+    async with open_watch(
         folder,
         settings,
-        strategy_of(settings),
+        build_strategy(settings),
         0,
-        lambda store: topics.said(store, settings),
+        lambda store: topics.load_effective_labels(store, settings),
         lambda _: True,
     ) as watch:
         running = asyncio.create_task(watch.run())
@@ -77,12 +77,12 @@ async def measure(folder: Path, settings: Settings, seconds: float, url: Url) ->
         await asyncio.sleep(seconds)
         idle = (time.process_time() - before) / seconds
         with Store.open(folder, "write") as other:
-            other.watched.add([url], "user", time.time())
+            other.watched.add_pages([url], "user", time.time())
         added = time.time()
         await asyncio.to_thread(Page.came.wait, 30)
         watch.stop()
         tally = await running
-    assert isinstance(watch, Watch)
+    assert isinstance(watch, Watcher)
     return {
         "pages": tally.watched,
         "start_cpu_s": round(opened_s, 2),
@@ -99,9 +99,9 @@ def main() -> None:
     chosen = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = canonical(f"http://127.0.0.1:{server.server_port}/page")
+    url = canonical_url(f"http://127.0.0.1:{server.server_port}/page")
     assert url is not None
-    settings = parse(
+    settings = parse_settings(
         {
             "topic": {"seeds": ["https://example.org/"], "keywords": ["something"]},
             "fetch": {"contact": "bench@example.org", "private_addresses": True},

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 
@@ -106,10 +106,10 @@ def _ours(folder: Path, urls: list[str], scratch: Path, first: bool) -> set[str]
             notify=[{"to": "atom"}],
         )
         with Store.open(folder, "crawl") as store:
-            store.watched.add(map(Url, urls), "user", time.time())
+            store.watched.add_pages(map(Url, urls), "user", time.time())
     _run([sys.executable, "-m", "honeyguide", "watch", str(folder), "--once", "--quiet"], scratch)
     with Store.open(folder, "read") as store:
-        return {str(row.change.url) for row in store.changes.newest()}
+        return {str(row.change.url) for row in store.changes.iter_newest()}
 
 
 def _twice(store: Path) -> list[str]:

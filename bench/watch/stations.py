@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide.change import Change
-from honeyguide.config import FetchSettings
+from honeyguide.config.settings import FetchSettings
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.database import Database
-from honeyguide.store.versions import Versions
+from honeyguide.store.versions import VersionTable
 from honeyguide.types import Request, Response, Url
-from honeyguide.watch.compare.detect import compare
-from honeyguide.watch.visit.due import Due, digest
+from honeyguide.watch.compare.page_change import compare_snapshots
+from honeyguide.watch.visit.due import DuePage, body_digest
 
 GROUP = 64
 """Versions that are committed together, in every configuration."""
@@ -37,7 +37,7 @@ def differ(old: bytes, response: Response) -> Change | None:
     if old == response.body:
         return None
     url, kind = response.url, response.header("content-type")
-    return compare(read_snapshot(old, url, kind), read_snapshot(response.body, url, kind))
+    return compare_snapshots(read_snapshot(old, url, kind), read_snapshot(response.body, url, kind))
 
 
 class Repository:
@@ -45,19 +45,19 @@ class Repository:
 
     def __init__(self, path: Path) -> None:
         self._db = Database(path, "crawl")
-        self._versions = Versions(self._db)
+        self._versions = VersionTable(self._db)
         self._lock = threading.Lock()
         self._new: list[tuple[Url, bytes]] = []
 
     def fill(self, bodies: list[tuple[Url, bytes]]) -> None:
         with self._db.transaction():
             for url, body in bodies:
-                self._versions.add(url, body, time.time())
+                self._versions.add_version(url, body, time.time())
 
     def old(self, url: Url) -> bytes:
         with self._lock:
-            found = self._versions.latest(url)
-            return b"" if found is None else self._versions.body(url, found.number)
+            found = self._versions.latest_version(url)
+            return b"" if found is None else self._versions.read_body(url, found.number)
 
     def put(self, url: Url, body: bytes) -> None:
         with self._lock:
@@ -65,10 +65,10 @@ class Repository:
             if len(self._new) >= GROUP:
                 self._commit()
 
-    def due(self, wanted: list[Url]) -> list[Due]:
-        found = [(url, self._versions.latest(url)) for url in wanted]
+    def due(self, wanted: list[Url]) -> list[DuePage]:
+        found = [(url, self._versions.latest_version(url)) for url in wanted]
         return [
-            Due(url, n, digest=bytes.fromhex(row.digest), size=row.size)
+            DuePage(url, n, digest=bytes.fromhex(row.digest), size=row.size)
             for n, (url, row) in enumerate(found)
             if row is not None
         ]
@@ -81,7 +81,7 @@ class Repository:
     def _commit(self) -> None:
         with self._db.transaction():
             for url, body in self._new:
-                self._versions.add(url, body, time.time())
+                self._versions.add_version(url, body, time.time())
         self._new.clear()
 
 
@@ -126,4 +126,4 @@ class Alone:
         self._runner.close()
 
 
-__all__ = ["Alone", "Report", "Repository", "Shared", "differ", "digest", "fetcher", "urls"]
+__all__ = ["Alone", "Report", "Repository", "Shared", "body_digest", "differ", "fetcher", "urls"]

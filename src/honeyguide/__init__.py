@@ -18,19 +18,19 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.create import create
-    from honeyguide.crawl.progress import Progress, Report
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.create import create
+    from honeyguide.crawl.status import Progress, Report
     from honeyguide.errors import HoneyguideError
 
 __all__ = ["Collection", "HoneyguideError", "Progress", "Report", "__version__", "create"]
 
 _HOMES = {
-    "Collection": "honeyguide.crawl.collection",
+    "Collection": "honeyguide.api.collection",
     "HoneyguideError": "honeyguide.errors",
-    "Progress": "honeyguide.crawl.progress",
-    "Report": "honeyguide.crawl.progress",
-    "create": "honeyguide.crawl.create",
+    "Progress": "honeyguide.crawl.status",
+    "Report": "honeyguide.crawl.status",
+    "create": "honeyguide.api.create",
 }
 
 

@@ -39,7 +39,7 @@ class Snapshot:
     """Digest of its tags without their texts: equal if only words differ."""
 
 
-class Edit(NamedTuple):
+class PageEdit(NamedTuple):
     """One block, or one field of its data, that is not as it was."""
 
     what: Literal["added", "removed", "changed", "moved", "data"]
@@ -62,7 +62,7 @@ class Change:
     """0..1: how much of what matters on the page is new."""
     since: float = 0.0
     """When the version before was seen."""
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[PageEdit, ...] = ()
     links_added: tuple[Url, ...] = ()
     links_removed: tuple[Url, ...] = ()
     masked: int = 0

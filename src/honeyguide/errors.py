@@ -123,11 +123,11 @@ class ClusterError(HoneyguideError):
     exit_code = 10
 
 
-class Unreached(ClusterError):
+class StorageUnreachable(ClusterError):
     pass
 
 
-class Fenced(ClusterError):
+class ShardFenced(ClusterError):
     pass
 
 
@@ -142,14 +142,16 @@ class SearchError(HoneyguideError):
     exit_code = 9
 
     def __init__(self, kind: SearchFailure, detail: str = "", wait: float = 0.0) -> None:
-        super().__init__(f"the search engine is {_STATE[kind]}" + (f": {detail}" if detail else ""))
+        super().__init__(
+            f"the search engine is {_FAILURE_WORDS[kind]}" + (f": {detail}" if detail else "")
+        )
         self.kind: SearchFailure = kind
         self.detail = detail
         self.wait = wait
         """Seconds before asking again makes sense; infinity: not in this run."""
 
 
-_STATE: dict[SearchFailure, str] = {
+_FAILURE_WORDS: dict[SearchFailure, str] = {
     "down": "down",
     "slow": "too slow",
     "limited": "asked too often",

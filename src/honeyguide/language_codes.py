@@ -54,46 +54,48 @@ _TABLE = """
 _CODE = re.compile(r"[a-z]{2,3}")
 
 
-def named(code: str) -> str:
+def language_name(code: str) -> str:
     """The language's English name; its code where we know none.
 
     >>> named("tr")
     'Turkish'
     """
-    return _names().get(code, code)
+    return _names_by_code().get(code, code)
 
 
-def listed(codes: Iterable[str]) -> str:
+def language_names(codes: Iterable[str]) -> str:
     """Several of them in a sentence.
 
     >>> listed(["tr", "de", "en"])
     'Turkish, German or English'
     """
-    *first, last = map(named, codes)
+    *first, last = map(language_name, codes)
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def check(code: str, key: str) -> None:
+def check_language_code(code: str, key: str) -> None:
     """A ConfigError for what is no code of a language, with the one that was meant, perhaps."""
-    if code in _names() or (_CODE.fullmatch(code) and len(code) == 3 and code not in _long()):
+    if code in _names_by_code() or (
+        _CODE.fullmatch(code) and len(code) == 3 and code not in _short_by_long()
+    ):
         return
-    near = _meant(code)
+    near = _meant_codes(code)
     hint = (
-        f"did you mean {' or '.join(f'{one!r} ({named(one)})' for one in near)}?"
+        f"did you mean {' or '.join(f'{one!r} ({language_name(one)})' for one in near)}?"
         if near
         else "codes are such as 'en', 'de', 'tr' (ISO 639-1)"
     )
     raise ConfigError(f"{key}: there is no language with the code {code!r:.40}; {hint}")
 
 
-def _meant(code: str) -> list[str]:
+def _meant_codes(code: str) -> list[str]:
     """Codes that somebody may have meant: by the name of a language, a region or a slip."""
     plain = re.split("[-_.]", code.strip().lower()[:40])[0]
-    if plain in _names():
+    if plain in _names_by_code():
         return [plain]
-    if plain in _long():
-        return [_long()[plain]]
-    names = {name.lower(): two for two, name in _names().items()}
+    if plain in _short_by_long():
+        return [_short_by_long()[plain]]
+    names = {name.lower(): two for two, name in _names_by_code().items()}
     if meant := get_close_matches(plain, names, 2, 0.75):
         return [names[one] for one in meant]
     return get_close_matches(plain, _COMMON, 2, 0.4) if len(plain) < 4 else []
@@ -106,17 +108,17 @@ _COMMON = (
 
 
 @lru_cache(maxsize=1)
-def _entries() -> tuple[tuple[str, str, str], ...]:
+def _code_table() -> tuple[tuple[str, str, str], ...]:
     found = (entry.strip().split(" ", 2) for entry in _TABLE.replace("\n", " ").split(","))
     return tuple((two, three, name) for two, three, name in found)
 
 
 @lru_cache(maxsize=1)
-def _names() -> dict[str, str]:
-    return {two: name for two, _, name in _entries()}
+def _names_by_code() -> dict[str, str]:
+    return {two: name for two, _, name in _code_table()}
 
 
 @lru_cache(maxsize=1)
-def _long() -> dict[str, str]:
+def _short_by_long() -> dict[str, str]:
     """Three letters → two."""
-    return {one: two for two, three, _ in _entries() for one in three.split("/")}
+    return {one: two for two, three, _ in _code_table() for one in three.split("/")}

@@ -12,16 +12,16 @@ from typing import Self, cast
 
 from honeyguide.errors import ModelError
 from honeyguide.protocols import Strategy
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
 
-MOST = 10
+MAX_TOPICS = 10
 """Topics of one crawl: each judges every page, and learns in a process of its own."""
-_HIGH, _LOW = 0.8, 0.2
+_SURE_GOOD, _SURE_BAD = 0.8, 0.2
 """A strategy's own verdict teaches it where it is as sure as this; as for a single topic."""
 
 
 @dataclass(frozen=True)
-class Several:
+class MultiTopicStrategy:
     """One strategy for each topic; a page is as relevant, and a link as good, as the best says."""
 
     kind: str
@@ -32,14 +32,14 @@ class Several:
 
     def __post_init__(self) -> None:
         """A saved generation may come from a stranger."""
-        if not (2 <= len(self.parts) == len(self.names) == len(set(self.names)) <= MOST):
+        if not (2 <= len(self.parts) == len(self.names) == len(set(self.names)) <= MAX_TOPICS):
             raise ModelError("a saved generation is damaged: its topics do not fit together")
         if len({type(part) for part in self.parts}) != 1:
             raise ModelError("a saved generation is damaged: its parts are of several kinds")
 
     @property
-    def habits(self) -> Habits:
-        return self.parts[0].habits
+    def traits(self) -> StrategyTraits:
+        return self.parts[0].traits
 
     @property
     def note(self) -> str:
@@ -47,7 +47,7 @@ class Several:
         notes = ((n, getattr(p, "note", "")) for n, p in zip(self.names, self.parts, strict=True))
         return "; ".join(f"{name}: {note}" for name, note in notes if note)
 
-    def part(self, topic: str) -> Strategy:
+    def strategy_for(self, topic: str) -> Strategy:
         """The strategy for that topic; '': for the first."""
         if topic and topic not in self.names:
             raise ModelError(f"there is no topic {topic!r} here; known: {', '.join(self.names)}")
@@ -57,7 +57,7 @@ class Several:
         verdicts = [part.judge(page) for part in self.parts]
         scores = tuple(verdict.score for verdict in verdicts)
         best = scores.index(max(scores))
-        return Verdict(scores[best], self._of(best, verdicts[best].reasons), scores)
+        return Verdict(scores[best], self._label_reasons(best, verdicts[best].reasons), scores)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         ranks = [part.rank(links) for part in self.parts]
@@ -66,20 +66,22 @@ class Several:
     def explain(self, link: Link) -> tuple[Reason, ...]:
         scores = [part.rank((link,))[0] for part in self.parts]
         best = scores.index(max(scores))
-        return self._of(best, self.parts[best].explain(link))
+        return self._label_reasons(best, self.parts[best].explain(link))
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """Each part learns what was said of its own topic, and from every visit what it thinks of
-        it itself. A crawl teaches the parts one by one (crawl/topic_trainers.py)."""
+        it itself. A crawl teaches the parts one by one (learning/topic_trainers.py)."""
         parts = tuple(
-            part.learn(list(self._lesson(name, part, examples)))
+            part.learn(list(self._topic_examples(name, part, examples)))
             for name, part in zip(self.names, self.parts, strict=True)
         )
         if all(new is old for new, old in zip(parts, self.parts, strict=True)):
             return self
         return replace(self, parts=parts)
 
-    def _lesson(self, name: str, part: Strategy, examples: Sequence[Example]) -> Iterator[Example]:
+    def _topic_examples(
+        self, name: str, part: Strategy, examples: Sequence[Example]
+    ) -> Iterator[Example]:
         for example in examples:
             if example.by in ("seed", "user"):
                 if (example.topic or self.names[0]) == name:
@@ -91,21 +93,21 @@ class Several:
                 yield example  # the best verdict was bad: it is for all of them
             else:
                 score = part.judge(example.page).score
-                if not _LOW < score < _HIGH:
-                    yield replace(example, target=float(score >= _HIGH))
+                if not _SURE_BAD < score < _SURE_GOOD:
+                    yield replace(example, target=float(score >= _SURE_GOOD))
 
-    def _of(self, place: int, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
+    def _label_reasons(self, place: int, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
         name = self.names[place]
         return tuple(reason._replace(what=f"{name}: {reason.what}") for reason in reasons)
 
 
-def topics_of(strategy: Strategy) -> tuple[str, ...]:
+def topic_names(strategy: Strategy) -> tuple[str, ...]:
     """The names of its topics; none where there is but one."""
     mixed = cast("object", strategy)
-    return mixed.names if isinstance(mixed, Several) else ()
+    return mixed.names if isinstance(mixed, MultiTopicStrategy) else ()
 
 
-def part_for(strategy: Strategy, topic: str) -> Strategy:
+def strategy_for_topic(strategy: Strategy, topic: str) -> Strategy:
     """Who decides about that topic; '': about the first."""
     mixed = cast("object", strategy)
-    return mixed.part(topic) if isinstance(mixed, Several) else strategy
+    return mixed.strategy_for(topic) if isinstance(mixed, MultiTopicStrategy) else strategy

@@ -8,18 +8,18 @@ from typing import ClassVar, Protocol, Self
 from honeyguide.types import (
     Candidate,
     Example,
-    Habits,
     Link,
     Page,
     Reason,
     Request,
     Response,
+    StrategyTraits,
     Url,
     Verdict,
     Visit,
 )
 
-Rank = Callable[[Sequence[Link]], list[float]]
+RankFunction = Callable[[Sequence[Link]], list[float]]
 
 
 class Strategy(Protocol):
@@ -30,7 +30,7 @@ class Strategy(Protocol):
     paper's default.
     """
 
-    habits: ClassVar[Habits]
+    traits: ClassVar[StrategyTraits]
 
     def judge(self, page: Page) -> Verdict:
         """How relevant is this page?"""
@@ -60,7 +60,7 @@ class Frontier(Protocol):
     def push(self, candidates: Iterable[Candidate]) -> int:
         """Take links in; a link known already counts as one more inlink. How many were new."""
 
-    def wanted(self, urls: Sequence[Url]) -> list[bool]:
+    def still_wanted(self, urls: Sequence[Url]) -> list[bool]:
         """Which of these would still be visited: new, or waiting."""
 
     def pop(self, now: float) -> Candidate | None:
@@ -75,19 +75,19 @@ class Frontier(Protocol):
     def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
         """The same for one that was not tried: its turn went to robots.txt, or it had none."""
 
-    def take(self, host: str, now: float) -> float:
+    def claim_host(self, host: str, now: float) -> float:
         """Claim a host without a candidate: 0 when claimed, else when to ask again."""
 
-    def release(self, host: str, now: float, rest: float) -> None:
+    def release_host(self, host: str, now: float, rest: float) -> None:
         """Give a taken host back; it rests."""
 
-    def park(self, host: str, until: float) -> None:
+    def park_host(self, host: str, until: float) -> None:
         """No request to this host before that time (infinity: until unparked by a new time)."""
 
-    def rerank(self, rank: Rank) -> None:
+    def rerank_all(self, rank: RankFunction) -> None:
         """Score what waits anew; may happen step by step as the ring turns."""
 
-    def revise(self, rank: Rank, urls: Sequence[Url], ahead: int) -> None:
+    def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
         """Score these anew, as far as they wait, and about so many of those in front."""
 
     def wake_at(self) -> float | None:
@@ -96,18 +96,18 @@ class Frontier(Protocol):
     def flush(self) -> None:
         """Write what the log does not hold yet, inside the store's transaction: once in each.
 
-        It is kept until :meth:`flushed`. A flush that nobody confirms is settled by the next
+        It is kept until :meth:`confirm_flush`. A flush that nobody confirms is settled by the next
         one, which asks the log whether it kept it and, if not, writes it again.
         """
 
-    def flushed(self) -> None:
+    def confirm_flush(self) -> None:
         """The transaction is committed: what was flushed stays."""
 
     def __len__(self) -> int:
         """How many links wait."""
 
 
-class Log(Protocol):
+class FrontierLog(Protocol):
     """Where a frontier's truth lies: an append-only list of entries.
 
     Each entry has an index, scanned when a frontier opens, and a text, looked up one at a time.
@@ -116,24 +116,24 @@ class Log(Protocol):
     def append(self, index: bytes, text: bytes) -> int:
         """The new entry's number; numbers grow."""
 
-    def text(self, entry: int) -> bytes: ...
+    def read_text(self, entry: int) -> bytes: ...
 
-    def holds(self, entry: int) -> bool:
+    def has_entry(self, entry: int) -> bool:
         """Whether this entry is there; not if its transaction failed."""
 
-    def scan(self) -> Iterator[tuple[int, bytes]]:
+    def scan_entries(self) -> Iterator[tuple[int, bytes]]:
         """Every entry's number and index, in order."""
 
 
-class Order(Protocol):
+class FrontierOrder(Protocol):
     """Who goes first. Larger keys first; equal keys in order of arrival."""
 
-    def key(self, score: float, depth: int) -> float: ...
+    def sort_key(self, score: float, depth: int) -> float: ...
 
-    def served(self, key: float) -> None:
+    def mark_served(self, key: float) -> None:
         """The candidate with this key was taken (proportional orders keep time by it)."""
 
 
 class Teacher(Protocol):
-    def teach(self, visit: Visit) -> Example | None:
+    def example_from(self, visit: Visit) -> Example | None:
         """What can be learned from this visit, if anything."""

@@ -15,7 +15,7 @@ from honeyguide.errors import ConfigError, ModelError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-OURS = {
+BUILTIN_STRATEGIES = {
     "breadth": "honeyguide.strategies.breadth:Breadth",
     "backlinks": "honeyguide.strategies.backlinks:Backlinks",
     "keyword": "honeyguide.strategies.keyword:Keyword",
@@ -30,21 +30,21 @@ OURS = {
 }
 
 
-def names() -> list[str]:
-    return sorted({*OURS, *(entry.name for entry in _others())})
+def strategy_names() -> list[str]:
+    return sorted({*BUILTIN_STRATEGIES, *(entry.name for entry in _entry_points())})
 
 
-def find(name: str) -> type[Any]:
+def find_strategy(name: str) -> type[Any]:
     """The class of that strategy, imported now."""
-    target = OURS.get(name)
+    target = BUILTIN_STRATEGIES.get(name)
     if target is None:
-        for entry in _others():
+        for entry in _entry_points():
             if entry.name == name:
                 target = entry.value
                 break
         else:
-            near = get_close_matches(name, names(), 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names())}"
+            near = get_close_matches(name, strategy_names(), 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(strategy_names())}"
             raise ConfigError(f"crawl.strategy: there is no strategy {name!r}; {hint}")
     module, _, attribute = target.partition(":")
     try:
@@ -56,7 +56,7 @@ def find(name: str) -> type[Any]:
     return found
 
 
-def _others() -> EntryPoints:
+def _entry_points() -> EntryPoints:
     from importlib.metadata import entry_points  # takes as long to load as a dozen pages
 
     return entry_points(group="honeyguide.strategies")

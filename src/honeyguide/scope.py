@@ -9,32 +9,32 @@ from typing import Literal
 
 from honeyguide.errors import ConfigError
 from honeyguide.types import Link, Url
-from honeyguide.url import domain, host, path
+from honeyguide.url import domain_of, host_of, path_of
 
-Rule = Literal["everything", "domain", "host", "prefix"]
-Refusal = tuple[Literal["scope", "trap"], str]
+ScopeRule = Literal["everything", "domain", "host", "prefix"]
+ScopeRefusal = tuple[Literal["scope", "trap"], str]
 """Of which kind it is, and why, in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ScopeRules:
     """The user's fence. ``rule`` compares with the seeds; patterns go on top of it."""
 
-    rule: Rule = "everything"
+    rule: ScopeRule = "everything"
     seeds: tuple[Url, ...] = ()
     include: tuple[re.Pattern[str], ...] = ()
     exclude: tuple[re.Pattern[str], ...] = ()
     names: frozenset[str] = frozenset()
     """Hosts or registrable domains of the seeds, as the rule needs them."""
 
-    def refuses(self, url: Url) -> str:
+    def refusal_reason(self, url: Url) -> str:
         """Why this address lies outside, in words; '' if it lies inside."""
-        if self.rule == "domain" and domain(host(url)) not in self.names:
-            return f"outside the seeds' domains ({_some(self.names)})"
-        if self.rule == "host" and _bare(host(url)) not in self.names:
-            return f"outside the seeds' hosts ({_some(self.names)})"
-        if self.rule == "prefix" and not _place(url).startswith(tuple(self.names)):
-            return f"outside the seeds' folders ({_some(self.names)})"
+        if self.rule == "domain" and domain_of(host_of(url)) not in self.names:
+            return f"outside the seeds' domains ({_name_list(self.names)})"
+        if self.rule == "host" and _strip_www(host_of(url)) not in self.names:
+            return f"outside the seeds' hosts ({_name_list(self.names)})"
+        if self.rule == "prefix" and not _host_and_path(url).startswith(tuple(self.names)):
+            return f"outside the seeds' folders ({_name_list(self.names)})"
         for pattern in self.exclude:
             if pattern.search(url):
                 return f"excluded by the pattern {pattern.pattern!r}"
@@ -45,22 +45,22 @@ class Scope:
 
 
 def make_scope(
-    rule: Rule,
+    rule: ScopeRule,
     seeds: tuple[Url, ...],
     include: tuple[str, ...] = (),
     exclude: tuple[str, ...] = (),
-) -> Scope:
-    return Scope(
+) -> ScopeRules:
+    return ScopeRules(
         rule,
         seeds,
-        _compiled("scope.include", include),
-        _compiled("scope.exclude", exclude),
-        frozenset(_name(rule, seed) for seed in seeds),
+        _compile_patterns("scope.include", include),
+        _compile_patterns("scope.exclude", exclude),
+        frozenset(_scope_name(rule, seed) for seed in seeds),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Traps:
+class UrlTraps:
     """Shapes of addresses that lead nowhere for ever."""
 
     length: int = 2083
@@ -68,7 +68,7 @@ class Traps:
     repeats: int = 2
     """How often one path segment may stand in an address."""
 
-    def refuses(self, url: Url) -> str:
+    def refusal_reason(self, url: Url) -> str:
         if len(url) > self.length:
             return f"longer than {self.length} characters"
         # Scheme, nothing, authority, and the steps of the path.
@@ -85,52 +85,52 @@ class Traps:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class ScopeFilter:
     """Scope and traps together: what every link, seed and redirect must pass."""
 
-    scope: Scope
-    traps: Traps
+    scope: ScopeRules
+    traps: UrlTraps
     hosts: frozenset[str] = frozenset()
     """All the hosts there are, in a lab; empty: the whole web."""
 
-    def refuses(self, link: Link) -> Refusal | None:
-        if reason := self.traps.refuses(link.url):
+    def find_refusal(self, link: Link) -> ScopeRefusal | None:
+        if reason := self.traps.refusal_reason(link.url):
             return "trap", reason
-        if self.hosts and host(link.url) not in self.hosts:
+        if self.hosts and host_of(link.url) not in self.hosts:
             return "scope", "outside the lab's web"
-        if reason := self.scope.refuses(link.url):
+        if reason := self.scope.refusal_reason(link.url):
             return "scope", reason
         return None
 
 
-def _bare(name: str) -> str:
+def _strip_www(name: str) -> str:
     """example.org and www.example.org are one place to people; seeds redirect between them."""
     return name.removeprefix("www.")
 
 
-def _place(url: Url) -> str:
+def _host_and_path(url: Url) -> str:
     """Host and path without the scheme, for the same reason."""
-    return _bare(host(url)) + path(url)
+    return _strip_www(host_of(url)) + path_of(url)
 
 
-def _name(rule: Rule, seed: Url) -> str:
+def _scope_name(rule: ScopeRule, seed: Url) -> str:
     match rule:
         case "domain":
-            return domain(host(seed))
+            return domain_of(host_of(seed))
         case "host":
-            return _bare(host(seed))
+            return _strip_www(host_of(seed))
         case "prefix":
-            return _place(seed)[: _place(seed).rindex("/") + 1]
+            return _host_and_path(seed)[: _host_and_path(seed).rindex("/") + 1]
         case "everything":
             return ""
 
 
-def _some(names: frozenset[str]) -> str:
+def _name_list(names: frozenset[str]) -> str:
     shown = sorted(names)[:3]
     return ", ".join(shown) + (", …" if len(names) > len(shown) else "")
 
 
-def _compiled(key: str, patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
+def _compile_patterns(key: str, patterns: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     compiled = []
     for pattern in patterns:
         try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NewType
 
 Url = NewType("Url", str)
-"""A canonical address. Only :func:`honeyguide.url.canonical` makes one."""
+"""A canonical address. Only :func:`honeyguide.url.canonical_url` makes one."""
 
 Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search", "example"]
 """How a link came to us."""
@@ -22,11 +22,11 @@ FailureKind = Literal[
 """Why a visit brought no page. The first nine are the ``kind`` of a ``FetchError``."""
 
 
-UNASKED: frozenset[FailureKind] = frozenset({"robots", "forbidden", "scope", "trap"})
+UNREQUESTED: frozenset[FailureKind] = frozenset({"robots", "forbidden", "scope", "trap"})
 """Failures, without an answer, of links that nobody was asked for: told, but no visits."""
 
 
-class Yields(NamedTuple):
+class LinkStats(NamedTuple):
     """What came of links like this one, as far as the crawl knew when it was ranked.
 
     Yields are mean verdicts, 0..1, drawn towards those of the wider circle while few are known.
@@ -34,11 +34,11 @@ class Yields(NamedTuple):
 
     host: float
     """Of the links to its host …"""
-    hosted: float
+    host_count: float
     """… and how many were followed, old ones counting less."""
     group: float
     """Of the links to its host that stood in the same place of a page (tag path) …"""
-    grouped: float
+    group_count: float
     siblings: float
     """Of the other links on the pages that it stands on."""
     parents: float
@@ -54,12 +54,12 @@ class Yields(NamedTuple):
     surprise: float = 0.0
     """How much more than expected came of links to its host, in its place and on its pages: in
     log-odds, to be added."""
-    backing: float = 0.0
+    authority: float = 0.0
     """How many hosts link to it and how good they are, beside the best-backed link: 0..1. This and
-    what follows is told to those who ask for it (:attr:`Habits.standing`)."""
-    original: float = 1.0
+    what follows is told to those who ask for it (:attr:`StrategyTraits.uses_authority`)."""
+    originality: float = 1.0
     """How little the pages that it stands on resemble pages that were read before them."""
-    alike: float = 0.0
+    topic_similarity: float = 0.0
     """How much its anchor and the key words of its page are the topic's: a cosine."""
     beside: float = 0.1
     """What came of the links that stand beside it, the nearest counting most."""
@@ -85,10 +85,11 @@ class Link(NamedTuple):
     """Redirects that led here since the last real link."""
     parent: float = 1.0
     """The verdict's score of the page it stood on; what that means where it stands on several:
-    :attr:`Habits.parents`."""
+    :attr:`StrategyTraits.parent_score`."""
     inlinks: int = 1
-    yields: Yields | None = None
-    """Told to strategies that ask for it (:attr:`Habits.yields`), while they rank."""
+    yields: LinkStats | None = None
+    """Told to strategies that ask for it (:attr:`StrategyTraits.uses_link_stats`), while they rank.
+    """
 
     # Made as tuples are: a page has a hundred links, and ``_replace`` takes three times as long.
 
@@ -100,7 +101,7 @@ class Link(NamedTuple):
         """The same link, found on so many pages."""
         return tuple.__new__(Link, (*self[:_INLINKS], inlinks, *self[_INLINKS + 1 :]))
 
-    def with_yields(self, yields: Yields) -> Link:
+    def with_yields(self, yields: LinkStats) -> Link:
         """The same link with what is known of links like it."""
         return tuple.__new__(Link, (*self[:_YIELDS], yields, *self[_YIELDS + 1 :]))
 
@@ -116,7 +117,7 @@ class Candidate(NamedTuple):
     link: Link
     score: float
     """What the strategy says now."""
-    queued: float = 0.0
+    initial_score: float = 0.0
     """What it said when the link was first seen."""
     tries: int = 0
     """Attempts already made."""
@@ -195,7 +196,7 @@ class Page:
     """False: the page asks that its links not be followed."""
     media_type: str = "text/html"
     charset: str = "utf-8"
-    tongue: str = ""
+    detected_language: str = ""
     """The language its words are in, as heard; '' if nobody listened or could tell."""
 
 
@@ -206,7 +207,7 @@ class Reason(NamedTuple):
     weight: float
 
 
-UNKNOWN = 0.49
+UNKNOWN_SCORE = 0.49
 """What a strategy says of a page when it knows nothing of the topic: not enough to be relevant."""
 
 
@@ -230,7 +231,7 @@ class Failure(NamedTuple):
     """False: it will be tried again."""
 
 
-class Copy(NamedTuple):
+class DuplicateOf(NamedTuple):
     """This page's text was seen before."""
 
     of: Url
@@ -243,7 +244,7 @@ class Visit(NamedTuple):
     link: Link
     at: float
     generation: int = 0
-    queued: float = 0.0
+    initial_score: float = 0.0
     """Score when the link entered the frontier."""
     score: float = 0.0
     """Score when it was taken out."""
@@ -251,15 +252,19 @@ class Visit(NamedTuple):
     response: Response | None = None
     page: Page | None = None
     verdict: Verdict | None = None
-    copy: Copy | None = None
+    duplicate: DuplicateOf | None = None
     moved: Url | None = None
     """Where a redirect points."""
     failure: Failure | None = None
 
     @property
-    def asked(self) -> bool:
+    def was_requested(self) -> bool:
         """Whether the site was asked. What we must not ask for is told, but it is no visit."""
-        return self.failure is None or self.response is not None or self.failure.kind not in UNASKED
+        return (
+            self.failure is None
+            or self.response is not None
+            or self.failure.kind not in UNREQUESTED
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +279,7 @@ class Label:
     """The name of the topic it is about; '': the first."""
 
 
-class Habits(NamedTuple):
+class StrategyTraits(NamedTuple):
     """What a strategy is used to: how its candidates are served and what it can start from."""
 
     order: Literal["best", "breadth", "proportional"] = "best"
@@ -283,26 +288,26 @@ class Habits(NamedTuple):
     learns: bool = False
     needs: tuple[Literal["keywords", "description", "good", "bad", "ontology"], ...] = ()
     """Any one of these must be in the topic; empty: nothing is needed."""
-    visits: bool = False
+    learns_from_visits: bool = False
     """It learns from every visit, with the verdict as the target, besides labels."""
-    outlinks: bool = False
+    reads_outlinks: bool = False
     """It reads the links on the pages that it learns from."""
-    grows: bool = False
+    learns_on_growth: bool = False
     """It learns whenever its examples grew by a tenth, not every so many pages."""
     reads: Literal["words", "links"] = "words"
     """What it looks at: the words of pages and around links, or only where links lead."""
-    yields: bool = False
+    uses_link_stats: bool = False
     """It wants to know what came of similar links, and ranks anew those that are touched by it."""
-    standing: bool = False
+    uses_authority: bool = False
     """It wants to know, besides, who links to a link, and among which words."""
-    parents: Literal["first", "best", "all", "each"] = "first"
+    parent_score: Literal["first", "best", "all", "each"] = "first"
     """A link's ``parent``, while it is ranked: the verdict of the page that it was found on, of the
     best page that it stands on, or what all of these are worth together. Or it is ranked as it
-    stands on each of them, words and all, and the best counts (crawl/parent_pages.py)."""
-    beside: bool = False
+    stands on each of them, words and all, and the best counts (links/parent_pages.py)."""
+    uses_neighbours: bool = False
     """With ``parents`` all or each: what came of the links beside it counts, too, unless
     ``learn.teacher`` is none."""
-    learned: tuple[str, ...] = ()
+    learned_fields: tuple[str, ...] = ()
     """Fields of plain numbers and words that a lesson fills: no parameters for topic.toml."""
 
 

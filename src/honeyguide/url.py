@@ -17,7 +17,7 @@ from xxhash import xxh3_64_hexdigest, xxh3_64_intdigest
 
 from honeyguide.types import Url
 
-_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-]*(?:\.[A-Za-z0-9_\-]+)*\Z").match
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_\-]*(?:\.[A-Za-z0-9_\-]+)*\Z").match
 """A relative name that no rule of the standard touches: ``page-2.html``."""
 
 _TRACKING = re.compile(
@@ -27,23 +27,23 @@ _TRACKING = re.compile(
 
 
 @lru_cache(maxsize=1)
-def _suffixes() -> PublicSuffixList:
+def _suffix_list() -> PublicSuffixList:
     """Read when first asked: it takes as long as a hundred pages."""
     return PublicSuffixList()
 
 
-def suffixes() -> str:
+def suffix_list_digest() -> str:
     """Which list of public suffixes is used here: registrable domains depend on it."""
     return xxh3_64_hexdigest(Path(PSLFILE).read_bytes())
 
 
-def canonical(text: str, base: Url | None = None) -> Url | None:
+def canonical_url(text: str, base: Url | None = None) -> Url | None:
     """The canonical form of a link's text, or None if it is no http(s) address.
 
     >>> canonical("HTTP://Example.org:80/a/../b#c")
     'http://example.org/b'
     """
-    if base is not None and _PLAIN(text) and "?" not in base:
+    if base is not None and _PLAIN_NAME(text) and "?" not in base:
         return Url(base[: base.rindex("/") + 1] + text)
     try:
         href = join_url(base, text) if base is not None else normalize_url(text)
@@ -55,7 +55,7 @@ def canonical(text: str, base: Url | None = None) -> Url | None:
     return Url(href if cut < 0 else href[:cut])
 
 
-def untracked(url: Url) -> Url:
+def without_tracking(url: Url) -> Url:
     """The same address without the parameters that only say who sent the visitor."""
     path, mark, query = url.partition("?")
     if not mark:
@@ -64,18 +64,18 @@ def untracked(url: Url) -> Url:
     return Url(f"{path}?{'&'.join(kept)}" if kept else path)
 
 
-def authority(url: str) -> str:
+def authority_of(url: str) -> str:
     """``user@host:port`` of a canonical address."""
     return url.split("/", 3)[2]
 
 
 @lru_cache(maxsize=128)
-def host(url: str) -> str:
+def host_of(url: str) -> str:
     """The host's name, without port: what politeness is kept for.
 
     Remembered for a moment: on its way round the ring an address is asked for it eight times.
     """
-    name = authority(url)
+    name = authority_of(url)
     if "@" in name:
         name = name.rpartition("@")[2]
     if name.startswith("["):
@@ -86,30 +86,30 @@ def host(url: str) -> str:
 
 
 @lru_cache(maxsize=128)
-def origin(url: str) -> str:
+def site_origin(url: str) -> str:
     """Scheme, host and port: what a robots.txt speaks for. Remembered like the host."""
     scheme, _, _ = url.partition("//")
-    place = authority(url).rpartition("@")[2]
+    place = authority_of(url).rpartition("@")[2]
     name, colon, port = place.partition(":")
     if name.endswith("."):
         place = (name.rstrip(".") or name) + colon + port
     return f"{scheme}//{place}"
 
 
-def path(url: str) -> str:
+def path_of(url: str) -> str:
     """Path and query, as robots.txt rules see them."""
     return url[url.index("/", url.index("//") + 2) :]
 
 
 @lru_cache(maxsize=65_536)
-def domain(name: str) -> str:
+def domain_of(name: str) -> str:
     """The registrable domain of a host: ``bbc.co.uk`` of ``news.bbc.co.uk``.
 
     Addresses in numbers and names without a public suffix stand for themselves.
     """
     if is_ip(name):
         return name
-    return str(_suffixes().privatesuffix(name) or name)
+    return str(_suffix_list().privatesuffix(name) or name)
 
 
 @lru_cache(maxsize=4_096)
@@ -124,6 +124,6 @@ def is_ip(name: str) -> bool:
     return True
 
 
-def fingerprint(url: str) -> int:
+def url_fingerprint(url: str) -> int:
     """64 bits that stand for the address in the frontier's seen-set."""
     return xxh3_64_intdigest(url.encode())

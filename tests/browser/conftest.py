@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from honeyguide.lab.demo_web import load
-from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.web import RecordedWeb
+from honeyguide.lab.server import serve_in_thread
+from honeyguide.lab.web import RecordedWeb, load_demo_web
 from tests.browser.driving import browser, program
 from tests.browser.hostile import HostileSite
 from tests.browser.looking import Looking, visitors, watched
@@ -33,7 +32,7 @@ def drivable() -> None:
 @pytest.fixture(scope="package")
 def web(drivable: None) -> RecordedWeb:
     """The demo web, with the truth about its pages."""
-    return load()
+    return load_demo_web()
 
 
 @pytest.fixture(scope="package")

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
-from honeyguide.lab.demo_web import topics
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
+from honeyguide.lab.web import load_demo_topics
 from tests.browser.hostile import PAGES, PAYLOADS, HostileSite
 from tests.end_to_end.crawling import collection, honeyguide
 
@@ -61,7 +61,7 @@ def studio(root: Path) -> Iterator[Studio]:
 
 def searching(folder: Path, lab: str, pages: int = _PAGES, **tables: Any) -> Collection:
     """A topic of the demo web."""
-    topic = topics()["full-text-search"]
+    topic = load_demo_topics()["full-text-search"]
     return create(
         folder,
         seeds=topic.seeds,

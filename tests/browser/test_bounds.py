@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.crawl import live_status as glimpse
+from honeyguide.crawl import live_status
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH
 
@@ -64,7 +64,7 @@ def test_bars_of_any_number_are_drawn(looking: Looking) -> None:
 
 
 def test_a_strangers_glimpse_does_not_break_live(looking: Looking) -> None:
-    path = looking.shown.root / SEARCH / glimpse.NAME
+    path = looking.shown.root / SEARCH / live_status.LIVE_FILE
     before = path.read_bytes() if path.exists() else None
     said = {"at": 1.0, "pid": 1, "began": 0.0, "frontier": {"scores": [0] * 480_000}}
     path.write_text(json.dumps(said, separators=(",", ":")))

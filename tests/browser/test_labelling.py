@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.lab.responses import Serving
-from honeyguide.lab.serve import serve_in_thread
+from honeyguide.lab.responses import ServingOptions
+from honeyguide.lab.server import serve_in_thread
 from honeyguide.lab.web import RecordedWeb
 from honeyguide.store.store import Store
 from tests.browser.keyboard import label
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def running(looking: Looking, web: RecordedWeb) -> Iterator[str]:
     """A crawl of a slow lab, started and stopped with the buttons of the studio."""
     name = "running"
-    with serve_in_thread(web, Serving(latency_s=0.15)) as lab:
+    with serve_in_thread(web, ServingOptions(latency_s=0.15)) as lab:
         searching(looking.shown.root / name, lab, pages=5000)
         looking.go(name, "start")
         looking.page.get_by_role("button", name="Start the crawl").click()
@@ -46,7 +46,7 @@ def test_label_twenty_pages_while_it_crawls(
 ) -> None:
     folder = looking.shown.root / running
     looking.go(running, "label")
-    given = label(looking.page, lambda url: "full-text-search" in web.labels(url), 20)
+    given = label(looking.page, lambda url: "full-text-search" in web.labels_of(url), 20)
     assert len(given) == 20
     with Store.open(folder, "read") as store:
         kept = {one.url: one.value >= 0.5 for _, one in store.labels()}
@@ -66,7 +66,7 @@ def _learned(folder: Path) -> int:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with Store.open(folder, "read") as store:
-            if (live := store.live() or 0) >= 1:
+            if (live := store.live_generation() or 0) >= 1:
                 return live
         time.sleep(0.2)
     raise AssertionError("the crawl learned nothing from twenty labels")

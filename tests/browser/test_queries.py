@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.store.lock import Lock
-from honeyguide.store.searches import Search
+from honeyguide.store.collection_files import CollectionLock
+from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store
 from tests.browser.hostile import PAYLOADS
 from tests.browser.looking import Looking
@@ -32,8 +32,10 @@ def folder(shown: Studio, site: SearchSite) -> Iterator[Path]:
     made = asking(shown.root / NAME, site.url, per_month=0)
     hits = [(f"https://{n}.example/", PAYLOADS[n % len(PAYLOADS)], "") for n in range(10)]
     with Store.open(made.folder, "crawl") as store, store.transaction():
-        store.searches.add(Search(1e9, "searxng", f"honey {PAYLOADS[0]}", fresh=8), hits)
-        store.searches.add(Search(1e9, "searxng", "wax", outcome="slow", detail=PAYLOADS[1]))
+        store.searches.add_search(SearchRow(1e9, "searxng", f"honey {PAYLOADS[0]}", fresh=8), hits)
+        store.searches.add_search(
+            SearchRow(1e9, "searxng", "wax", outcome="slow", detail=PAYLOADS[1])
+        )
         store.set_meta("searches_taken", "2")
     yield made.folder
     shutil.rmtree(made.folder)
@@ -75,7 +77,7 @@ def test_a_suggestion_is_run(looking: Looking, folder: Path, site: SearchSite) -
 
 
 def test_while_a_crawl_runs_it_is_left_to_it(looking: Looking, folder: Path) -> None:
-    lock = Lock(folder / "lock")
+    lock = CollectionLock(folder / "lock")
     try:
         looking.go(NAME, "queries")
         looking.page.get_by_label("Query", exact=True).fill("nosema")
@@ -83,7 +85,7 @@ def test_while_a_crawl_runs_it_is_left_to_it(looking: Looking, folder: Path) -> 
         looking.page.get_by_text("will ask this next").wait_for()
         looking.page.get_by_text("The crawl that runs will ask these next:").wait_for()
         with Store.open(folder, "read") as store:
-            assert [query for _, query, _ in store.searches.wanted()][-1] == "nosema"
+            assert [query for _, query, _ in store.searches.requested_queries()][-1] == "nosema"
     finally:
         lock.close()
 

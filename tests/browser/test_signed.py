@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from honeyguide.cli.serve import leading
+from honeyguide.cli.serve import redirect_page
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH, Studio
 
@@ -15,7 +15,7 @@ def test_the_page_on_the_disk_leads_to_its_place(chromium: Any, shown: Studio) -
     context = chromium.new_context()
     try:
         page = context.new_page()
-        with leading(f"{shown.address}/c/{SEARCH}/start") as file:
+        with redirect_page(f"{shown.address}/c/{SEARCH}/start") as file:
             assert file is not None
             page.goto(file.as_uri())
             page.wait_for_url(f"{shown.origin}/#/c/{SEARCH}/start")

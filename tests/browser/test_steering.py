@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from honeyguide.config import load
+from honeyguide.config.settings import load_settings
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH, searching
 
@@ -99,6 +99,6 @@ def test_a_topic_is_changed_where_it_is_steered(looking: Looking, lab: str) -> N
     page.get_by_role("button", name="Keep").click()
     page.get_by_text("Kept.").first.wait_for()
     assert "royal jelly" in looking.text
-    said = load(folder / "topic.toml")
+    said = load_settings(folder / "topic.toml")
     assert said.topic.keywords == ("beekeeping", "royal jelly", "wax")
     assert (said.crawl.pages, said.topic.seeds) == (55, ("http://docs.demo.example/",))

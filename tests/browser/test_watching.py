@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from honeyguide.change import Change, Edit
-from honeyguide.crawl.create import create
-from honeyguide.store.lock import Lock
+from honeyguide.api.create import create
+from honeyguide.change import Change, PageEdit
+from honeyguide.store.collection_files import CollectionLock
 from honeyguide.store.store import Store
 from honeyguide.types import Url
-from honeyguide.watch.progress import RUNNING
+from honeyguide.watch.watcher import RUNNING_FACT
 from tests.browser.looking import Looking
 from tests.browser.served import SEARCH, searching
 from tests.end_to_end.crawling import honeyguide
@@ -26,7 +26,9 @@ NEW = b"<main><p>Honey is sold here.</p><p>Price: 15 EUR</p><p>No bee is left.</
 
 def change(number: int, at: float, url: Url = SHOP) -> Change:
     text = f"The {number}th line was written anew. " * 12
-    return Change(url, at, ("content",), 0.5, at - 60, (Edit("added", "main/p", "", text, 0.5),))
+    return Change(
+        url, at, ("content",), 0.5, at - 60, (PageEdit("added", "main/p", "", text, 0.5),)
+    )
 
 
 @pytest.fixture
@@ -36,9 +38,9 @@ def watched(looking: Looking, request: pytest.FixtureRequest) -> Path:
     create(folder, seeds=[SHOP], contact="tester@example.org", keywords=["honey"])
     now = time.time()
     with Store.open(folder, "crawl") as store:
-        store.watched.add([SHOP], "user", now)
-        one = store.versions.add(SHOP, OLD, now - 120)
-        two = store.versions.add(SHOP, NEW, now - 60)
+        store.watched.add_pages([SHOP], "user", now)
+        one = store.versions.add_version(SHOP, OLD, now - 120)
+        two = store.versions.add_version(SHOP, NEW, now - 60)
         for number in range(6):
             store.changes.append(change(number, now - 600))
         store.changes.append(change(9, now - 60), one, two)
@@ -98,8 +100,8 @@ def test_the_chosen_change_stands_below_the_bar(looking: Looking, watched: Path)
 
 def test_live_tells_of_a_watch_that_runs(looking: Looking, watched: Path) -> None:
     with Store.open(watched, "write") as store:
-        store.facts.set(*RUNNING, os.getpid())
-    lock = Lock(watched / "lock")
+        store.facts.set(*RUNNING_FACT, os.getpid())
+    lock = CollectionLock(watched / "lock")
     try:
         looking.go(watched.name, "live")
         panel = looking.page.locator("section[aria-label=Watch]")

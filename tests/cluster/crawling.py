@@ -10,11 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from honeyguide.cluster.remote_state import ends
-from honeyguide.cluster.vault import vault
-from honeyguide.cluster.vault.entry import unpack
-from honeyguide.cluster.vault.log import number_of
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
+from honeyguide.cluster.remote_state import last_vault_entries
+from honeyguide.cluster.vault import open_object_store
+from honeyguide.cluster.vault.shard_log import entry_number, unpack_entry
 from tests.cluster import web
 from tests.cluster.machines import Machine, end
 from tests.cluster.nodes import address, environment
@@ -74,7 +73,9 @@ class Crawl:
     def moved(self, machine: str) -> bool:
         """Whether nobody there owns a shard any more, and all owners have saved."""
         [room] = self.vault.iterdir()
-        found = ends(vault(str(room)), sum(1 for _ in room.glob("shard-*")))
+        found = last_vault_entries(
+            open_object_store(str(room)), sum(1 for _ in room.glob("shard-*"))
+        )
         return all(end["machine"] != machine and end["kind"] == "segment" for end in found)
 
     def asked(self) -> list[web.Asked]:
@@ -91,7 +92,7 @@ class Crawl:
         found: dict[int, list[Any]] = {}
         for path in sorted(self.vault.glob("*/shard-*/log/[0-9]*")):
             shard = int(path.parent.parent.name.removeprefix("shard-"))
-            entry = unpack(path.read_bytes(), path.name, shard, number_of(path.name))
+            entry = unpack_entry(path.read_bytes(), path.name, shard, entry_number(path.name))
             found.setdefault(shard, []).append(entry.head)
         return found
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.crawl import unite
-from honeyguide.cluster.partition import shard_of
-from honeyguide.crawl.collection import Collection
+from honeyguide.api.collection import Collection
+from honeyguide.cluster.sharded_crawl import unite_shards
+from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.types import Url
-from honeyguide.url import host
+from honeyguide.url import host_of
 from tests.cluster import web
 from tests.cluster.crawling import Crawl, one_writer, until
 from tests.cluster.machines import Machines, end, missing
@@ -76,13 +76,13 @@ def test_a_crawl_outlives_machines_and_its_command(tmp_path: Path) -> None:
     assert "was lost on b and reopened" in said
     again = len(log) - len({(asked.host, asked.path) for asked in log})
     assert again < 0.2 * len(wanted), "more was done again than the window allows"
-    unite(crawl.folder, Collection(crawl.folder).settings)
+    unite_shards(crawl.folder, Collection(crawl.folder).settings)
     assert _visits(crawl) == visits
 
 
 def _shards(crawl: Crawl, after: int) -> set[int]:
     """Whose visits came into the collection since."""
-    return {shard_of(host(Url(row.url)), 3) for row in journal(crawl.folder)[after:]}
+    return {shard_of(host_of(Url(row.url)), 3) for row in journal(crawl.folder)[after:]}
 
 
 def _visits(crawl: Crawl) -> Counter[str]:

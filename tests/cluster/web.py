@@ -71,16 +71,16 @@ class Small:
 
 class Made:
     def __init__(self, plan: str) -> None:
-        from honeyguide.lab.made.parameters import plan_of
-        from honeyguide.lab.made.web import MadeWeb
-        from honeyguide.lab.responses import Desk
+        from honeyguide.lab.responses import LabResponder
+        from honeyguide.lab.synthetic.parameters import parse_plan
+        from honeyguide.lab.synthetic.web import SyntheticWeb
 
-        web = MadeWeb(plan_of(plan))
-        self._desk = Desk(web)
+        web = SyntheticWeb(parse_plan(plan))
+        self._desk = LabResponder(web)
         self.hosts = sorted(web.hosts)
 
     def page(self, host: str, path: str) -> tuple[int, bytes]:
-        answer = self._desk.answer(f"{host}{path}")
+        answer = self._desk.respond(f"{host}{path}")
         return answer.status, gzip.decompress(answer.packed) if answer.packed else b""
 
 

@@ -18,13 +18,13 @@ class FileLog:
             file.write(struct.pack("<II", len(index), len(text)) + index + text)
         return number
 
-    def text(self, entry: int) -> bytes:
+    def read_text(self, entry: int) -> bytes:
         return self._entry(entry)[1]
 
-    def holds(self, entry: int) -> bool:
+    def has_entry(self, entry: int) -> bool:
         return entry < self._path.stat().st_size
 
-    def scan(self) -> Iterator[tuple[int, bytes]]:
+    def scan_entries(self) -> Iterator[tuple[int, bytes]]:
         at = 0
         while at < self._path.stat().st_size:
             index, text = self._entry(at)

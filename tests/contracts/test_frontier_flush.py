@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.memory import MemoryLog
-from honeyguide.frontier.order import Best
+from honeyguide.frontier.log import MemoryFrontierLog
+from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
 from tests.contracts.test_frontier import drain, link
@@ -29,11 +29,11 @@ def fail(store: Store, frontier: LinkFrontier) -> None:
 def keep(store: Store, frontier: LinkFrontier) -> None:
     with store.transaction():
         frontier.flush()
-    frontier.flushed()
+    frontier.confirm_flush()
 
 
 def told(frontier: LinkFrontier) -> list[tuple[Link, float, float, int]]:
-    return [(c.link, c.score, c.queued, c.tries) for c in drain(frontier, 1000.0)]
+    return [(c.link, c.score, c.initial_score, c.tries) for c in drain(frontier, 1000.0)]
 
 
 def events(frontier: LinkFrontier, batch: int) -> None:
@@ -49,33 +49,33 @@ def events(frontier: LinkFrontier, batch: int) -> None:
     assert second is not None
     frontier.finish(first, now, 1.0)
     frontier.retry(second, now, 1.0, now + 5.0)
-    frontier.park(f"p{batch}.org", 900.0)
+    frontier.park_host(f"p{batch}.org", 900.0)
 
 
 @pytest.mark.parametrize("pattern", ["f", "ff", "fk", "kf", "ffk", "kffkfk", "fkfkff"])
 def test_what_a_failed_transaction_lost_is_written_again(tmp_path: Path, pattern: str) -> None:
     with Store.open(tmp_path / "good", "crawl") as store:
-        honest = LinkFrontier(store.log, Best())
+        honest = LinkFrontier(store.log, BestFirstOrder())
         for batch in range(len(pattern)):
             events(honest, batch)
         keep(store, honest)
-        expected = told(LinkFrontier(store.log, Best(), now=1000.0))
+        expected = told(LinkFrontier(store.log, BestFirstOrder(), now=1000.0))
     with Store.open(tmp_path / "bad", "crawl") as store:
-        frontier = LinkFrontier(store.log, Best())
+        frontier = LinkFrontier(store.log, BestFirstOrder())
         for batch, act in enumerate(pattern):
             events(frontier, batch)
             (fail if act == "f" else keep)(store, frontier)
         keep(store, frontier)
-        reopened = LinkFrontier(store.log, Best(), now=1000.0)
+        reopened = LinkFrontier(store.log, BestFirstOrder(), now=1000.0)
         assert told(reopened) == expected
         assert sorted(told(frontier)) == sorted(expected), "memory and log agree"
-        names = [view.host for view in reopened.hosts()]
+        names = [view.host for view in reopened.iter_hosts()]
         assert len(names) == len(set(names)) == 4 + len(pattern)
 
 
 def test_links_stay_readable_whatever_became_of_their_transaction(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        frontier = LinkFrontier(store.log, Best())
+        frontier = LinkFrontier(store.log, BestFirstOrder())
         frontier.push(link(f"http://h{n}.org/", 1 - n / 10) for n in range(9))
         fail(store, frontier)
         frontier.push([link("http://late.org/", 0.01)])
@@ -89,7 +89,7 @@ def test_links_stay_readable_whatever_became_of_their_transaction(tmp_path: Path
 
 def test_a_flush_that_breaks_half_way_keeps_everything(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        frontier = LinkFrontier(store.log, Best())
+        frontier = LinkFrontier(store.log, BestFirstOrder())
         frontier.push(link(f"http://h{n % 5}.org/{n}") for n in range(9000))
         append, calls = store.log.append, 0
 
@@ -103,31 +103,31 @@ def test_a_flush_that_breaks_half_way_keeps_everything(tmp_path: Path) -> None:
         store.log.append = breaking  # type: ignore[method-assign]
         with pytest.raises(Full), store.transaction():
             frontier.flush()
-        assert list(store.log.scan()) == []
+        assert list(store.log.scan_entries()) == []
         keep(store, frontier)
-        assert len(LinkFrontier(store.log, Best())) == 9000
+        assert len(LinkFrontier(store.log, BestFirstOrder())) == 9000
 
 
 def test_a_flush_alone_is_settled_by_the_next() -> None:
-    log = MemoryLog()
-    frontier = LinkFrontier(log, Best())
+    log = MemoryFrontierLog()
+    frontier = LinkFrontier(log, BestFirstOrder())
     for n in range(5):
         frontier.push([link(f"http://h{n}.org/"), link("http://h0.org/")])
         frontier.flush()
     frontier.flush()
-    assert len(list(log.scan())) == 5
-    again = LinkFrontier(log, Best())
+    assert len(list(log.scan_entries())) == 5
+    again = LinkFrontier(log, BestFirstOrder())
     assert [c.link.inlinks for c in drain(again)] == [6, 1, 1, 1, 1]
     assert frontier._texts.written == 5
     assert frontier._texts.fresh == []
 
 
 def test_confirming_without_a_flush_does_nothing() -> None:
-    frontier = LinkFrontier(MemoryLog(), Best())
-    frontier.flushed()
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder())
+    frontier.confirm_flush()
     frontier.push([Candidate(Link(Url("http://a.org/")), 0.5)])
-    frontier.flushed()
+    frontier.confirm_flush()
     frontier.flush()
-    frontier.flushed()
-    frontier.flushed()
+    frontier.confirm_flush()
+    frontier.confirm_flush()
     assert len(frontier) == 1

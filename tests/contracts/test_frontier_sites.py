@@ -7,8 +7,8 @@ from math import inf
 import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.memory import MemoryLog
-from honeyguide.frontier.order import Best
+from honeyguide.frontier.log import MemoryFrontierLog
+from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.protocols import Frontier
 from honeyguide.types import Candidate, Link, Url
 
@@ -23,15 +23,15 @@ def urls(frontier: LinkFrontier, now: float, most: int = 99) -> list[Candidate]:
 
 
 def test_without_limits_nobody_is_turned_away() -> None:
-    frontier = LinkFrontier(MemoryLog(), Best())
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder())
     assert frontier.push(link(f"http://h{n}.evil.org/") for n in range(500)) == 500
     assert len(urls(frontier, 0.0, 999)) == 500
     assert frontier.dropped == 0
 
 
 def test_a_site_brings_so_many_links() -> None:
-    log = MemoryLog()
-    frontier = LinkFrontier(log, Best(), site_links=3)
+    log = MemoryFrontierLog()
+    frontier = LinkFrontier(log, BestFirstOrder(), site_links=3)
     page = [link(f"http://h{n % 2}.evil.org/{n}") for n in range(5)]
     other = [link(f"http://other.org/{n}") for n in range(2)]
     assert frontier.push([*page, *other, page[0], page[4]]) == 5
@@ -44,36 +44,36 @@ def test_a_site_brings_so_many_links() -> None:
         frontier.finish(candidate, 0.0, 0.0)
     assert frontier.push(page) == 0, "what is done counts too"
     frontier.flush()
-    again = LinkFrontier(log, Best(), site_links=3)
+    again = LinkFrontier(log, BestFirstOrder(), site_links=3)
     assert again.push([*page, link("http://other.org/9"), link("http://other.org/10")]) == 1
     assert again.dropped == 3
 
 
 def test_what_would_be_dropped_is_not_wanted() -> None:
-    frontier = LinkFrontier(MemoryLog(), Best(), site_links=2, site_hosts=1)
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), site_links=2, site_hosts=1)
     frontier.push([link("http://a.evil.org/")])
     asked = ["http://a.evil.org/", "http://a.evil.org/2", "http://b.evil.org/", "http://b.org/"]
-    assert frontier.wanted([Url(url) for url in asked]) == [True, True, False, True]
+    assert frontier.still_wanted([Url(url) for url in asked]) == [True, True, False, True]
     frontier.push([link("http://a.evil.org/2")])
-    assert frontier.wanted([Url("http://a.evil.org:8080/3")]) == [False]
+    assert frontier.still_wanted([Url("http://a.evil.org:8080/3")]) == [False]
     assert frontier.dropped == 2
 
 
 def test_a_site_has_so_many_hosts() -> None:
-    log = MemoryLog()
-    frontier = LinkFrontier(log, Best(), site_hosts=2)
+    log = MemoryFrontierLog()
+    frontier = LinkFrontier(log, BestFirstOrder(), site_hosts=2)
     assert frontier.push(link(f"http://h{n}.evil.co.uk/") for n in range(9)) == 2
     assert frontier.push([link("http://h1.evil.co.uk/2"), link("http://other.co.uk/")]) == 2
     assert frontier.dropped == 7
     frontier.flush()
-    assert len(list(frontier.hosts())) == 3
-    again = LinkFrontier(log, Best(), site_hosts=2)
+    assert len(list(frontier.iter_hosts())) == 3
+    again = LinkFrontier(log, BestFirstOrder(), site_hosts=2)
     assert again.push([link("http://h7.evil.co.uk/"), link("http://h0.evil.co.uk/3")]) == 1
     assert again.push([link("http://127.0.0.1/"), link("http://127.0.0.2/")]) == 2
 
 
 def test_a_seed_is_always_taken_in() -> None:
-    frontier = LinkFrontier(MemoryLog(), Best(), site_links=1, site_hosts=1)
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), site_links=1, site_hosts=1)
     frontier.push([link("http://a.evil.org/")])
     assert frontier.push([link("http://a.evil.org/2", channel="seed")]) == 1
     assert frontier.push([link("http://b.evil.org/", channel="seed")]) == 1
@@ -81,7 +81,7 @@ def test_a_seed_is_always_taken_in() -> None:
 
 
 def test_so_many_hosts_of_a_site_are_asked_at_once() -> None:
-    frontier: Frontier = LinkFrontier(MemoryLog(), Best(), site_busy=2)
+    frontier: Frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), site_busy=2)
     frontier.push(link(f"http://h{n}.one.org/", (9 - n) / 10) for n in range(5))
     frontier.push([link("http://two.org/", 0.01)])
     first, second, third = (frontier.pop(0.0) for _ in range(3))
@@ -110,17 +110,17 @@ def test_so_many_hosts_of_a_site_are_asked_at_once() -> None:
 
 def test_who_waits_for_his_site_may_leave_the_line() -> None:
     """The best of those who waited can be parked, claimed or outrun meanwhile."""
-    frontier = LinkFrontier(MemoryLog(), Best(), site_busy=1)
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), site_busy=1)
     frontier.push(link(f"http://h{n}.one.org/", (9 - n) / 10) for n in range(5))
     first = frontier.pop(0.0)
     assert first is not None
     assert frontier.pop(0.0) is None
-    frontier.park("h1.one.org", 500.0)
-    assert frontier.take("h2.one.org", 0.0) == 0.0, "a claim is not held up by its own site"
+    frontier.park_host("h1.one.org", 500.0)
+    assert frontier.claim_host("h2.one.org", 0.0) == 0.0, "a claim is not held up by its own site"
     frontier.push([link("http://h4.one.org/better", 0.95)])
     frontier.finish(first, 0.0, 0.0)
     assert frontier.pop(0.0) is None, "the claimed host counts"
-    frontier.release("h2.one.org", 0.0, 10.0)
+    frontier.release_host("h2.one.org", 0.0, 10.0)
     second = frontier.pop(0.0)
     assert second is not None
     assert second.link.url == "http://h4.one.org/better"
@@ -134,7 +134,7 @@ def test_who_waits_for_his_site_may_leave_the_line() -> None:
 
 
 def test_a_host_whose_rest_ends_while_its_site_is_full() -> None:
-    frontier = LinkFrontier(MemoryLog(), Best(), site_busy=1)
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), site_busy=1)
     frontier.push([link("http://a.one.org/1", 0.9), link("http://a.one.org/2", 0.8)])
     frontier.push([link("http://b.one.org/1", 0.1)])
     first = frontier.pop(0.0)
@@ -153,17 +153,17 @@ def test_a_host_whose_rest_ends_while_its_site_is_full() -> None:
 
 @pytest.mark.parametrize("busy", [1, 3])
 def test_a_site_of_very_many_hosts_costs_no_scan(busy: int) -> None:
-    frontier = LinkFrontier(MemoryLog(), Best(), site_busy=busy)
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), site_busy=busy)
     frontier.push(link(f"http://h{n}.one.org/", n / 3000) for n in range(3000))
     steps = 0
-    lend = frontier._choice._lend
+    lend = frontier._choice._unblock_site
 
     def counted(site: object) -> None:
         nonlocal steps
         steps += 1
         lend(site)  # type: ignore[arg-type]
 
-    frontier._choice._lend = counted  # type: ignore[method-assign]
+    frontier._choice._unblock_site = counted  # type: ignore[method-assign]
     order = []
     out: list[Candidate] = []
     for now in range(3000):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from honeyguide import registry
-from honeyguide.config import parse
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.multi_topic import Several
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy
+from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.protocols import Strategy
 from tests.contracts.test_strategies import (
     TOPIC,
@@ -31,11 +31,11 @@ __all__ = [
 ]
 
 
-@pytest.fixture(params=registry.names())
+@pytest.fixture(params=registry.strategy_names())
 def strategy(request: pytest.FixtureRequest) -> Strategy:
     soup = {"name": "soup", "keywords": ["soup", "salt"], "good": ["http://e.org/cook"]}
-    made = strategy_of(
-        parse(
+    made = build_strategy(
+        parse_settings(
             {
                 "topic": TOPIC | {"name": "birds"},
                 "topics": [soup],
@@ -43,5 +43,5 @@ def strategy(request: pytest.FixtureRequest) -> Strategy:
             }
         )
     )
-    assert isinstance(made, Several)
+    assert isinstance(made, MultiTopicStrategy)
     return made

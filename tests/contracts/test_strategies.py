@@ -9,11 +9,11 @@ from dataclasses import fields, is_dataclass
 import pytest
 
 from honeyguide import registry
-from honeyguide.config import parse
-from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.protocols import Strategy
-from honeyguide.store.generations import pack, unpack
-from honeyguide.types import Example, Habits, Link, Page, Reason, Url
+from honeyguide.store.generations import pack_strategy, unpack_strategy
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Url
 
 TOPIC = {
     "keywords": ["bird migration", "plumage"],
@@ -44,14 +44,14 @@ EXAMPLES = (
 )
 
 
-@pytest.fixture(params=registry.names())
+@pytest.fixture(params=registry.strategy_names())
 def strategy(request: pytest.FixtureRequest) -> Strategy:
-    return strategy_of(parse({"topic": TOPIC, "crawl": {"strategy": request.param}}))
+    return build_strategy(parse_settings({"topic": TOPIC, "crawl": {"strategy": request.param}}))
 
 
 def test_is_a_frozen_dataclass_with_habits(strategy: Strategy) -> None:
     assert is_dataclass(strategy)
-    assert isinstance(strategy.habits, Habits)
+    assert isinstance(strategy.traits, StrategyTraits)
     with pytest.raises(AttributeError):
         setattr(strategy, fields(strategy)[0].name, "changed")
     assert type(strategy).__doc__, "say what it is for"
@@ -86,14 +86,14 @@ def test_learning_leaves_the_old_one_untouched(strategy: Strategy) -> None:
     learned = strategy.learn(EXAMPLES)
     assert strategy == before
     assert (strategy.judge(BIRDS), strategy.rank(LINKS)) == (verdict, scores)
-    assert (learned is strategy) or strategy.habits.learns
+    assert (learned is strategy) or strategy.traits.learns
     assert 0 <= learned.judge(BIRDS).score <= 1
     assert strategy.learn(()).judge(BIRDS) == verdict, "nothing to learn, nothing changed"
 
 
 def test_survives_saving_and_loading(strategy: Strategy) -> None:
     for version in (strategy, strategy.learn(EXAMPLES)):
-        again = unpack(pack("it", version), registry_of(version))
+        again = unpack_strategy(pack_strategy("it", version), registry_of(version))
         assert again.judge(BIRDS) == version.judge(BIRDS)
         assert again.rank(LINKS) == version.rank(LINKS)
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import pytest
 
 from honeyguide import registry
-from honeyguide.config import parse
-from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Link, Page, Url
 
@@ -72,7 +72,7 @@ TEXTS = {
 
 def made(name: str, code: str) -> Strategy:
     topic = {"keywords": [TEXTS[code].keyword], "words": code, "seeds": ["http://e.org/"]}
-    return strategy_of(parse({"topic": topic, "crawl": {"strategy": name}}))
+    return build_strategy(parse_settings({"topic": topic, "crawl": {"strategy": name}}))
 
 
 def pages(text: Text) -> tuple[Page, Page]:
@@ -99,7 +99,7 @@ def told(strategy: Strategy, code: str) -> Strategy:
 
 
 @pytest.mark.parametrize("code", [code for code in TEXTS if code != "en"])
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.strategy_names())
 def test_tells_pages_apart_as_in_english(name: str, code: str) -> None:
     if tells(made(name, "en"), "en"):
         assert tells(made(name, code), code)
@@ -108,7 +108,7 @@ def test_tells_pages_apart_as_in_english(name: str, code: str) -> None:
 
 
 @pytest.mark.parametrize("code", [code for code in TEXTS if code != "en"])
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.strategy_names())
 def test_ranks_links_apart_as_in_english(name: str, code: str) -> None:
     def apart(code: str) -> bool:
         about, other = made(name, code).rank(links(TEXTS[code]))
@@ -119,5 +119,5 @@ def test_ranks_links_apart_as_in_english(name: str, code: str) -> None:
 
 def test_that_holds_for_something() -> None:
     """Most strategies can tell the English pages apart, or nothing above would be checked."""
-    able = [name for name in registry.names() if tells(made(name, "en"), "en")]
+    able = [name for name in registry.strategy_names() if tells(made(name, "en"), "en")]
     assert {"keyword", "honeyguide"} <= set(able)

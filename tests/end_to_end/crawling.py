@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
-from honeyguide.crawl.generations import Listed
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
+from honeyguide.api.generations import GenerationSummary
 from honeyguide.store.store import Store
 from tests.commands import Told
 from tests.end_to_end.crawling import COMMAND, collection, journal, start
@@ -172,5 +172,5 @@ def test_answers_in_the_middle_of_a_crawl_make_a_generation(site: Site, tmp_path
     assert all(value == kinds[url] for url, value in labels(folder).items())
 
 
-def _made(folder: Path) -> list[Listed]:
+def _made(folder: Path) -> list[GenerationSummary]:
     return Collection(folder).generations()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cli.formatting import COMMANDS
+from honeyguide.cli.formatting import COMMAND_NAMES
 from tests.commands import Told
 from tests.end_to_end.crawling import COMMAND, collection, honeyguide, journal, start
 from tests.site.exchange import Exchange
@@ -293,7 +293,7 @@ def test_new_asks_on_a_terminal_and_again(tmp_path: Path) -> None:
 
 
 def test_every_command_helps_with_an_example(told: Told) -> None:
-    for words in (["lab", "serve"], *([name] for name in COMMANDS if name != "lab")):
+    for words in (["lab", "serve"], *([name] for name in COMMAND_NAMES if name != "lab")):
         done = told(*words, "--help")
         assert done.code == 0
         assert f"honeyguide {' '.join(words)}" in done.out

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
 from honeyguide.errors import StoreError
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.serve import serve_in_thread
+from honeyguide.lab.server import serve_in_thread
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
 from tests.commands import Told
 from tests.end_to_end.crawling import honeyguide, journal, start
 
-WEB = MadeWeb(plan_of("seed=5,pages=3000,hosts=12,languages=0.7"))
+WEB = SyntheticWeb(parse_plan("seed=5,pages=3000,hosts=12,languages=0.7"))
 """Of its pages, about a fifth is in Turkish."""
 PAGES = 150
 
@@ -32,7 +32,7 @@ def lab() -> Iterator[str]:
 def collection(folder: Path, lab: str, *languages: str) -> Path:
     create(
         folder,
-        seeds=[WEB.page(number) for number in range(3)],
+        seeds=[WEB.random_page(number) for number in range(3)],
         contact="tester@example.org",
         language=languages,
         strategy="breadth",

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
 from honeyguide.errors import StoreError
 from tests.end_to_end.crawling import honeyguide, journal, start
 from tests.site.server import Site

@@ -13,11 +13,11 @@ from typing import ClassVar, Self
 import pytest
 
 from honeyguide import registry
-from honeyguide.crawl.build import opened
-from honeyguide.crawl.collection import Collection
+from honeyguide.api.collection import Collection
+from honeyguide.crawl.build import open_crawl
 from honeyguide.errors import DiskFull
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
 from tests.end_to_end.crawling import collection, journal
 from tests.site.exchange import Exchange, page, text
 from tests.site.server import Site
@@ -152,7 +152,7 @@ def test_a_full_disk_loses_nothing(site: Site, tmp_path: Path) -> None:
     made = collection(folder, [site.url(site.addresses[0], "/")])
 
     async def cramped() -> None:
-        async with opened(folder, made.settings) as ring:
+        async with open_crawl(folder, made.settings) as ring:
             database = ring.store._db.connection
             used = int(database.execute("PRAGMA page_count").get)
             database.execute(f"PRAGMA max_page_count = {used + 30}")
@@ -183,7 +183,7 @@ def test_a_changed_topic_is_a_new_generation(site: Site, tmp_path: Path) -> None
 class Pupil:
     """Learns one thing: how many examples it has seen."""
 
-    habits: ClassVar[Habits] = Habits(learns=True)
+    traits: ClassVar[StrategyTraits] = StrategyTraits(learns=True)
     lessons: int = 0
 
     def judge(self, page: Page) -> Verdict:
@@ -202,7 +202,7 @@ class Pupil:
 def test_generations_are_learned_while_it_crawls(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(registry.OURS, "pupil", f"{__name__}:Pupil")
+    monkeypatch.setitem(registry.BUILTIN_STRATEGIES, "pupil", f"{__name__}:Pupil")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     weave(site, site.addresses[:2], pages=30)
     folder = tmp_path / "c"

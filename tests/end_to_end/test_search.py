@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
 from honeyguide.errors import StoreError
-from honeyguide.lab.engine import ADDRESS, engine_over
-from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.web import Recorded, RecordedWeb
+from honeyguide.lab.search_engine import LAB_ENGINE_URL, make_lab_engine
+from honeyguide.lab.server import serve_in_thread
+from honeyguide.lab.web import RecordedResponse, RecordedWeb
 from honeyguide.store.store import Store
 from tests.end_to_end.crawling import honeyguide, journal, start
 
@@ -24,17 +24,19 @@ PAGES = 60
 KILLS = 8
 
 
-def record(number: int) -> Recorded:
+def record(number: int) -> RecordedResponse:
     """A page on a host of its own, which nobody links to."""
     body = f"<title>Hive {number}</title><p>Honey bee, honey bee, hive number {number}. Honey bee."
     url = f"http://h{number}.test/"
-    return Recorded(url, 200, (("Content-Type", "text/html"),), gzip.compress(body.encode()))
+    return RecordedResponse(
+        url, 200, (("Content-Type", "text/html"),), gzip.compress(body.encode())
+    )
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[str]:
     web = RecordedWeb([record(number) for number in range(PAGES)])
-    with serve_in_thread(web, engine=engine_over(web, latency_s=0.02)) as address:
+    with serve_in_thread(web, engine=make_lab_engine(web, latency_s=0.02)) as address:
         yield address
 
 
@@ -48,7 +50,7 @@ def collection(folder: Path, lab: str, **search: object) -> Path:
         crawl={"pages": 0, "concurrency": 4},
         fetch={"lab": lab},
         politeness={"loopback_delay_s": 0.0},
-        search={"engine": "searxng", "url": ADDRESS, "per_minute": 0, "compose": False,
+        search={"engine": "searxng", "url": LAB_ENGINE_URL, "per_minute": 0, "compose": False,
                 "mode": "search_only", "queries": ["honey bee"], **search},
     )  # fmt: skip
     return folder
@@ -99,14 +101,14 @@ def test_kills_lose_no_answer_and_ask_nothing_twice(lab: str, tmp_path: Path) ->
     assert max(Counter(row.url for row in journal(folder)).values()) == 1
     assert len(journal(folder)) == PAGES, "a result was lost"
     with Store.open(folder, "read") as store:
-        asked = [(search.query, search.page) for search in store.searches.all()]
+        asked = [(search.query, search.page) for search in store.searches.list_searches()]
         assert len(asked) == len(set(asked)), "a page of results was asked for twice"
-        assert store.searches.sums().fresh == PAGES
+        assert store.searches.search_totals().fresh == PAGES
 
 
 def searches(folder: Path) -> list[int]:
     try:
         with Store.open(folder, "read") as store:
-            return [search.id for search in store.searches.all()]
+            return [search.id for search in store.searches.list_searches()]
     except StoreError:
         return []  # killed before the database was made

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from honeyguide.crawl.engine_state import agree
+from honeyguide.api.search import allow_engine
 from tests.end_to_end.crawling import collection, honeyguide
 
 KEY = "k3y-SECRET/abc+def=="
@@ -116,7 +116,7 @@ def test_a_key_is_left_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 "price": 5.0,
             },
         )
-        agree(made.settings, made.folder)
+        allow_engine(made.settings, made.folder)
         bees, out = made.folder, tmp_path / "out"
         out.mkdir()
         told = [

@@ -13,20 +13,19 @@ from typing import Any
 import pytest
 
 from honeyguide import registry
-from honeyguide.config import LearnSettings
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.crawl.topic_trainers import Tutors
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
+from honeyguide.config.settings import LearnSettings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError
-from honeyguide.lab.demo_web import load, topics
-from honeyguide.lab.responses import Desk
-from honeyguide.lab.simulate import crawl
-from honeyguide.lab.web import RecordedWeb
-from honeyguide.learning.teach import Lesson
-from honeyguide.learning.worker_process import Apart
-from honeyguide.multi_topic import Several
-from honeyguide.store.generations import pack
+from honeyguide.lab.responses import LabResponder
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.web import RecordedWeb, load_demo_topics, load_demo_web
+from honeyguide.learning.topic_trainers import MultiTopicLearner
+from honeyguide.learning.trainer import LearningResult
+from honeyguide.learning.worker_process import WorkerProcessBackend
+from honeyguide.multi_topic import MultiTopicStrategy
+from honeyguide.store.generations import pack_strategy
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label
 from tests.commands import Told
@@ -38,11 +37,11 @@ BOTH = (SEARCH, ACCESS)
 
 @pytest.fixture(scope="module")
 def web() -> RecordedWeb:
-    return load()
+    return load_demo_web()
 
 
 def made(folder: Path, **tables: Any) -> Collection:
-    one, two = topics()[SEARCH], topics()[ACCESS]
+    one, two = load_demo_topics()[SEARCH], load_demo_topics()[ACCESS]
     return create(
         folder,
         seeds=one.seeds,
@@ -60,20 +59,23 @@ def made(folder: Path, **tables: Any) -> Collection:
 def visits(collection: Collection, web: RecordedWeb, pages: int) -> Collection:
     """Go on in simulated time, where lessons are given at once."""
     limits = replace(collection.settings.crawl, pages=pages, concurrency=4)
-    crawl(collection.folder, replace(collection.settings, crawl=limits), Desk(web))
+    simulate_crawl(collection.folder, replace(collection.settings, crawl=limits), LabResponder(web))
     return Collection(collection.folder)
 
 
-def live(collection: Collection) -> tuple[Several, dict[str, dict[str, float]]]:
+def live(collection: Collection) -> tuple[MultiTopicStrategy, dict[str, dict[str, float]]]:
     """The generation that decides, and what it says of each page for each topic."""
     with Store.open(collection.folder, "read") as store:
-        number = store.live()
+        number = store.live_generation()
         assert number is not None
-        found = store.load_generation(number, registry.find)
-        assert isinstance(found, Several)
-        pages = [store.page_of(row) for row in store.visits(page=True) if row.verdict is not None]
+        found = store.load_generation(number, registry.find_strategy)
+        assert isinstance(found, MultiTopicStrategy)
+        pages = [
+            store.rebuild_page(row) for row in store.visits(page=True) if row.verdict is not None
+        ]
         return found, {
-            page.url: {name: found.part(name).judge(page).score for name in BOTH} for page in pages
+            page.url: {name: found.strategy_for(name).judge(page).score for name in BOTH}
+            for page in pages
         }
 
 
@@ -84,34 +86,38 @@ def test_two_topics_in_one_crawl(tmp_path: Path, web: RecordedWeb, told: Told) -
     fetched = [row.url for row in journal(manuals)]
     assert len(fetched) == len(set(fetched)), "each page once"
     for name in BOTH:
-        truth = [name in web.labels(row.url) for row in rows]
+        truth = [name in web.labels_of(row.url) for row in rows]
         right = sum(
-            (row.scores[name] >= 0.5) == true for row, true in zip(rows, truth, strict=True)
+            (row.topic_scores[name] >= 0.5) == true for row, true in zip(rows, truth, strict=True)
         )
         assert right / len(rows) > 0.7, name
-        wanted = [row.scores[name] for row, true in zip(rows, truth, strict=True) if true]
-        others = [row.scores[name] for row, true in zip(rows, truth, strict=True) if not true]
+        wanted = [row.topic_scores[name] for row, true in zip(rows, truth, strict=True) if true]
+        others = [row.topic_scores[name] for row, true in zip(rows, truth, strict=True) if not true]
         assert len(wanted) >= 3, name
         assert fmean(wanted) > fmean(others) + 0.3, name
-    assert all(row.verdict == max(row.scores.values()) for row in rows)
+    assert all(row.verdict == max(row.topic_scores.values()) for row in rows)
 
     counted = collection.status().topics
-    assert counted == {name: sum(r.scores[name] >= 0.5 for r in rows) for name in BOTH}
+    assert counted == {name: sum(r.topic_scores[name] >= 0.5 for r in rows) for name in BOTH}
     said = told("status", manuals).out
     assert f"{SEARCH} {counted[SEARCH]} · {ACCESS} {counted[ACCESS]}" in said
-    page = max(rows, key=lambda row: row.scores[ACCESS])
+    page = max(rows, key=lambda row: row.topic_scores[ACCESS])
     said = told("explain", manuals, page.url).out
-    assert f"{ACCESS} {page.scores[ACCESS]:.2f}" in said
+    assert f"{ACCESS} {page.topic_scores[ACCESS]:.2f}" in said
     assert f"{ACCESS}: " in said, "its reasons name the topic"
 
     # Labels of one topic: they are learned, by that topic only.
     before, thought = live(collection)
-    judged = [(url, float(SEARCH in web.labels(url))) for url in list(thought)[:50]]
+    judged = [(url, float(SEARCH in web.labels_of(url))) for url in list(thought)[:50]]
     collection.label_all(judged, topic=SEARCH)
     visits(collection, web, 95)
     after, thinks = live(collection)
-    assert pack("it", after.part(ACCESS)) == pack("it", before.part(ACCESS))
-    assert pack("it", after.part(SEARCH)) != pack("it", before.part(SEARCH))
+    assert pack_strategy("it", after.strategy_for(ACCESS)) == pack_strategy(
+        "it", before.strategy_for(ACCESS)
+    )
+    assert pack_strategy("it", after.strategy_for(SEARCH)) != pack_strategy(
+        "it", before.strategy_for(SEARCH)
+    )
     error = [
         sum((thoughts[url][SEARCH] - value) ** 2 for url, value in judged)
         for thoughts in (thought, thinks)
@@ -128,7 +134,7 @@ def test_a_page_good_for_one_topic_and_bad_for_the_other(
     manuals = tmp_path / "manuals"
     collection = visits(made(manuals, crawl={"strategy": "keyword"}), web, 60)
     rows = [row for row in journal(manuals) if row.verdict is not None]
-    page = next(row for row in rows if row.scores[SEARCH] >= 0.5 > row.scores[ACCESS])
+    page = next(row for row in rows if row.topic_scores[SEARCH] >= 0.5 > row.topic_scores[ACCESS])
     wrong = told("label", manuals, "--good", page.url)
     assert (wrong.code, f"{SEARCH} or {ACCESS}" in wrong.err) == (2, True)
     wrong = told("label", manuals, "--good", page.url, "--topic", "acess")
@@ -151,7 +157,7 @@ def test_a_page_good_for_one_topic_and_bad_for_the_other(
     assert page.url not in found[SEARCH]
     assert page.url in found[ACCESS]
     row = found[""][page.url]
-    assert float(row[f"topic.{SEARCH}"]) == page.scores[SEARCH]
+    assert float(row[f"topic.{SEARCH}"]) == page.topic_scores[SEARCH]
     assert (row[f"label.{SEARCH}"], row[f"label.{ACCESS}"]) == ("0.0", "1.0")
     assert set(found[""]) == set(found[SEARCH]) | set(found[ACCESS])
     plain = tmp_path / "all.jsonl"
@@ -168,7 +174,7 @@ def test_it_goes_on_where_it_was(tmp_path: Path, web: RecordedWeb) -> None:
     assert visits(collection, web, 80).status().generation is not None
     again, thinks = live(collection)
     assert thinks == thought, "opened again, it is the same generation"
-    assert pack("it", again) == pack("it", learned)
+    assert pack_strategy("it", again) == pack_strategy("it", learned)
     visits(collection, web, 120)
     urls = [row.url for row in journal(manuals)]
     assert len(urls) == len(set(urls)) > before
@@ -180,8 +186,8 @@ def test_it_goes_on_where_it_was(tmp_path: Path, web: RecordedWeb) -> None:
     collection = visits(Collection(manuals), web, 140)
     assert collection.topics == (*BOTH, "backup")
     rows = [row for row in journal(manuals) if row.verdict is not None]
-    assert set(rows[0].scores) == set(BOTH)
-    assert set(rows[-1].scores) == {*BOTH, "backup"}
+    assert set(rows[0].topic_scores) == set(BOTH)
+    assert set(rows[-1].topic_scores) == {*BOTH, "backup"}
     assert set(collection.status().topics) == {*BOTH, "backup"}
 
 
@@ -189,17 +195,17 @@ def test_lessons_apart(tmp_path: Path, web: RecordedWeb) -> None:
     """In real time each topic learns in a process of its own; one that cannot keeps its part."""
     collection = visits(made(tmp_path / "manuals", crawl={"strategy": "hybrid_svm"}), web, 40)
     settings = replace(collection.settings, learn=LearnSettings(teacher="interactive"))
-    made_of: Any = strategy_of(settings)
+    made_of: Any = build_strategy(settings)
     with Store.open(collection.folder, "crawl") as store:
         rows = [row for row in store.visits(page=True) if row.verdict is not None]
-        store.label([Label(row.url, float(n % 2), topic=ACCESS) for n, row in enumerate(rows)])
+        store.add_labels([Label(row.url, float(n % 2), topic=ACCESS) for n, row in enumerate(rows)])
 
-        async def lesson() -> Lesson:
-            tutors = Tutors(Apart, store, settings)
+        async def lesson() -> LearningResult:
+            tutors = MultiTopicLearner(WorkerProcessBackend, store, settings)
             try:
                 for row in rows:
-                    tutors.offer(Example(row.link, store.page_of(row), 1.0, "user"))
-                return await tutors.lesson(made_of)
+                    tutors.offer(Example(row.link, store.rebuild_page(row), 1.0, "user"))
+                return await tutors.build_generation(made_of)
             finally:
                 await tutors.aclose()
 

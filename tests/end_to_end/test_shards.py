@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.partition import shard_of
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
+from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.errors import StoreError
-from honeyguide.url import host
+from honeyguide.url import host_of
 from tests.end_to_end.crawling import collection, honeyguide, journal, start
 from tests.end_to_end.politeness_probe import assert_one_at_a_time
 from tests.site.exchange import text
@@ -305,7 +305,7 @@ def _shortest_rest(hits: Sequence[Hit]) -> float:
 
 
 def _shard(url: str) -> int:
-    return shard_of(host(url), 2)
+    return shard_of(host_of(url), 2)
 
 
 def _visits(folder: Path) -> set[tuple[int, str, float]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from honeyguide.crawl.create import create
-from honeyguide.crawl.progress import Report
-from honeyguide.types import UNKNOWN
+from honeyguide.api.create import create
+from honeyguide.crawl.status import Report
+from honeyguide.types import UNKNOWN_SCORE
 from tests.end_to_end.crawling import journal
 from tests.end_to_end.test_learning import weave
 from tests.site.server import Site
@@ -36,7 +36,7 @@ def test_good_pages_that_never_came_are_not_waited_for(site: Site, tmp_path: Pat
     assert not crawled(site, folder, 7, good=good, bad=bad).warnings
     verdicts = {str(row.url): row.verdict or 0.0 for row in journal(folder) if row.has_page}
     assert len(verdicts) == 7
-    assert UNKNOWN not in verdicts.values()
+    assert UNKNOWN_SCORE not in verdicts.values()
     assert verdicts[good[0]] > 0.5 > verdicts[bad[0]]
 
 

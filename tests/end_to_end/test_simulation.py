@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config import Settings, parse
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
-from honeyguide.lab.demo_web import load, topics
-from honeyguide.lab.responses import Desk
-from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.simulate import crawl
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
+from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.lab.responses import LabResponder
+from honeyguide.lab.server import serve_in_thread
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.web import load_demo_topics, load_demo_web
 from tests.end_to_end.crawling import journal
 
 PAGES = 80
 
 
 def raw(strategy: str, order: str, delay: float) -> dict[str, dict[str, object]]:
-    topic = topics()["full-text-search"]
+    topic = load_demo_topics()["full-text-search"]
     return {
         "topic": {"keywords": list(topic.keywords), "seeds": list(topic.seeds)},
         "crawl": {"strategy": strategy, "order": order, "pages": PAGES, "concurrency": 1},
@@ -42,8 +42,8 @@ def decisions(folder: Path) -> list[tuple[object, ...]]:
     [("keyword", "best"), ("breadth", "strategy"), ("keyword", "proportional")],
 )
 def test_simulated_and_real_crawls_agree(strategy: str, order: str, tmp_path: Path) -> None:
-    web = load()
-    settings: Settings = parse(raw(strategy, order, 0.0))
+    web = load_demo_web()
+    settings: Settings = parse_settings(raw(strategy, order, 0.0))
     with serve_in_thread(web) as address:
         made = raw(strategy, order, 0.0)
         made["fetch"]["lab"] = address
@@ -58,16 +58,16 @@ def test_simulated_and_real_crawls_agree(strategy: str, order: str, tmp_path: Pa
         Collection(tmp_path / "real").crawl()
     lab = replace(settings, fetch=replace(settings.fetch, lab="http://127.0.0.1:1"))
     (tmp_path / "simulated").mkdir()
-    crawl(tmp_path / "simulated", lab, Desk(web))
+    simulate_crawl(tmp_path / "simulated", lab, LabResponder(web))
     real, simulated = decisions(tmp_path / "real"), decisions(tmp_path / "simulated")
     assert len(real) >= PAGES
     assert real == simulated
 
 
 def test_politeness_costs_no_wall_time(tmp_path: Path) -> None:
-    settings = parse(raw("keyword", "best", 20.0))
+    settings = parse_settings(raw("keyword", "best", 20.0))
     lab = replace(settings, fetch=replace(settings.fetch, lab="http://127.0.0.1:1"))
     began = time.monotonic()
-    report = crawl(tmp_path, lab, Desk(load()), latency=lambda _: 1.5)
+    report = simulate_crawl(tmp_path, lab, LabResponder(load_demo_web()), latency=lambda _: 1.5)
     assert report.seconds > 100, "simulated time passes"
     assert time.monotonic() - began < 30

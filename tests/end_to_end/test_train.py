@@ -204,7 +204,7 @@ def test_stopping_and_places_that_cannot_be(
         assert out.is_dir(), "made and tried before anything is read"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("honeyguide.training.train.gather", stop)
+    monkeypatch.setattr("honeyguide.training.train.gather_corpus", stop)
     out = tmp_path / "deep" / "er" / "model"
     done = told("train", labelled, "-o", out)
     assert (done.code, done.out) == (130, "")
@@ -220,9 +220,9 @@ def test_stopping_and_places_that_cannot_be(
 def test_a_stopped_save_leaves_nothing_half(
     labelled: Path, tmp_path: Path, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from honeyguide.models.deep import files
+    from honeyguide.models.deep import category_model
 
-    put = files.put
+    put = category_model.write_durably
 
     def stop(path: Path, data: bytes) -> None:
         if path.name == "model.json":
@@ -230,22 +230,25 @@ def test_a_stopped_save_leaves_nothing_half(
         put(path, data)
 
     out = tmp_path / "model"
-    monkeypatch.setattr(files, "put", stop)
+    monkeypatch.setattr(category_model, "write_durably", stop)
     done = told("train", labelled, "-o", out, "--kind", "linear", "--folds", 0)
     assert (done.code, "nothing was saved" in done.err) == (130, True)
     assert not out.exists()
 
 
 def test_a_lab_is_asked(labelled: Path, tmp_path: Path, told: Told) -> None:
-    from honeyguide.lab.gzip_io import pack
-    from honeyguide.lab.serve import serve_in_thread
-    from honeyguide.lab.web import Recorded, RecordedWeb
+    from honeyguide.lab.server import serve_in_thread
+    from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
 
     out = tmp_path / "model"
     assert told("train", labelled, "-o", out, "--kind", "linear", "--folds", 0).code == 0
     body = f"<title>x</title><p>{text('soup', 5)}".encode()
-    page = Recorded("http://a.test/x", 200, (("Content-Type", "text/html"),), pack(body))
-    data = Recorded("http://a.test/d", 200, (("Content-Type", "application/json"),), pack(b"{}"))
+    page = RecordedResponse(
+        "http://a.test/x", 200, (("Content-Type", "text/html"),), gzip_bytes(body)
+    )
+    data = RecordedResponse(
+        "http://a.test/d", 200, (("Content-Type", "application/json"),), gzip_bytes(b"{}")
+    )
     who = ("-m", out, "-c", "me@example.org")
     with serve_in_thread(RecordedWeb([page, data])) as lab:
         done = told("classify", "http://a.test/x", *who, "--lab", lab, "--json")

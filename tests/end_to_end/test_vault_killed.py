@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from random import Random
 
-from honeyguide.cluster.vault import rebuild, vault
+from honeyguide.cluster.vault import open_object_store, rebuild_database
 from honeyguide.store.database import Database
 
 OWNER = """
@@ -46,9 +46,11 @@ def test_what_was_said_to_be_saved_is_restored(tmp_path: Path) -> None:
             owner.kill()
             lines = owner.stdout.read().split()
         least = int(lines[-1]) if lines else said + 10
-        rebuild(vault(str(tmp_path / "vault")), 0, tmp_path / "look", check=True)
+        rebuild_database(
+            open_object_store(str(tmp_path / "vault")), 0, tmp_path / "look", check=True
+        )
         database = Database(tmp_path / "look" / "collection.db", "read")
-        rows = database.all("SELECT key, length(value) FROM meta ORDER BY key")
+        rows = database.fetch_all("SELECT key, length(value) FROM meta ORDER BY key")
         database.close()
         # Saved, and killed before it could say so: one more.
         assert len(rows) in (least, least + 10)

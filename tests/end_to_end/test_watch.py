@@ -250,19 +250,19 @@ def test_kill_9_loses_no_version_and_tells_nothing_twice(web: Web, bees: Path, t
         watching.wait()
     rounds(told, bees)
     with Store.open(bees, "read") as store:
-        rows = list(store.changes.newest())
+        rows = list(store.changes.iter_newest())
         assert {row.change.url for row in rows} == {web.url(f"/p{n}") for n in range(4)}
         assert len(rows) == edits
         for row in rows:
             assert row.new is not None
-            assert b"diary" in store.versions.body(row.change.url, row.new)
-        (tidings,) = store.outbox.tidings()
+            assert b"diary" in store.versions.read_body(row.change.url, row.new)
+        (tidings,) = store.outbox.channel_status()
         assert (tidings.waiting, tidings.sent) == (0, edits)
 
 
 def _watched(folder: Path, url: str) -> bool:
     with Store.open(folder, "read") as store:
-        return any(row.url == url for row in store.watched.each())
+        return any(row.url == url for row in store.watched.iter_rows())
 
 
 def test_a_page_is_watched_without_a_crawl(web: Web, told: Told, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def run_part(part: str, into: Path) -> Path:
     """Let the code that stands here say it again, in a process of its own.
 
     The order of Python's sets of text follows from PYTHONHASHSEED, and the strategy ``honeyguide``
-    adds up floats in the order of a set (text/link_signs.py): its seed is fixed.
+    adds up floats in the order of a set (text/link_text.py): its seed is fixed.
     """
     root = HERE.parents[1]
     words = [sys.executable, "-m", "tests.golden.record", f"--{part}", "--into", str(into)]

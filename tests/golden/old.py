@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from honeyguide import Collection
-from honeyguide.cluster.vault import Keeper, rebuild, vault
+from honeyguide.cluster.vault import ShardReplicator, open_object_store, rebuild_database
 from honeyguide.store.database import Database
 from tests.golden import reading, sharding, watching
 from tests.golden.keeping import OLD
@@ -50,7 +50,7 @@ def make(place: Path) -> None:
 
 def _killed(case: Case, folder: Path) -> None:
     """Go on with it in another process that ends at once, in the middle of everything."""
-    settings = Collection(folder).limited(60, None)
+    settings = Collection(folder).limited_settings(60, None)
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -96,13 +96,13 @@ def _vault(folder: Path, sharded: Path) -> None:
     folder.mkdir()
     for shard, home in enumerate(sorted((sharded / "shards").iterdir())):
         database = Database(home / "collection.db", "crawl")
-        keeper = Keeper.claim(vault(str(folder)), shard, "the old one")
+        keeper = ShardReplicator.claim(open_object_store(str(folder)), shard, "the old one")
         keeper.save(database)
-        database.run("INSERT OR REPLACE INTO meta VALUES('golden', 'kept')")
+        database.execute("INSERT OR REPLACE INTO meta VALUES('golden', 'kept')")
         keeper.save(database)
-        database.run("DELETE FROM meta WHERE key = 'golden'")
+        database.execute("DELETE FROM meta WHERE key = 'golden'")
         keeper.save(database)
-        keeper.farewell(database)
+        keeper.release_shard(database)
         database.close()
 
 
@@ -138,7 +138,7 @@ def facts(name: str, place: Path) -> dict[str, Any]:
         found["rows"] = _tables(folder)
         fresh = unpack(name, place / f"{name}-later")
         pages = len(reading.visits(fresh)) + _LATER
-        visit(CASES[name], fresh, Collection(fresh).limited(pages, None))
+        visit(CASES[name], fresh, Collection(fresh).limited_settings(pages, None))
         found["crawled on"] = reading.visits(fresh)
     elif name == "watched":
         found["rows"] = watching.read(folder)
@@ -240,10 +240,10 @@ def _of_vault(place: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for shard in (0, 1):
         home = place / f"shard-{shard}"
-        restored = rebuild(vault(str(folder)), shard, home, check=True)
+        restored = rebuild_database(open_object_store(str(folder)), shard, home, check=True)
         with reading.database(home) as db:
             visits = reading.rows(db, "visits", ("url", "verdict", "status"), "id")
-        keeper = Keeper.claim(vault(str(folder)), shard, "the new one")
+        keeper = ShardReplicator.claim(open_object_store(str(folder)), shard, "the new one")
         again = keeper.restore(place / f"again-{shard}", check=True)
         found[f"shard {shard}"] = {
             "entries": restored.entries,

@@ -13,9 +13,9 @@ from typing import Any
 
 import honeyguide
 from honeyguide import Collection
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.serve import serve_in_thread
+from honeyguide.lab.server import serve_in_thread
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
 from tests.golden.reading import Row, database, rows
 
 _PLAN = (
@@ -29,8 +29,8 @@ does follow from it: of two like pages the later one is the copy."""
 
 
 @cache
-def _web() -> MadeWeb:
-    return MadeWeb(plan_of(_PLAN))
+def _web() -> SyntheticWeb:
+    return SyntheticWeb(parse_plan(_PLAN))
 
 
 @contextmanager

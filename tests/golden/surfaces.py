@@ -15,8 +15,8 @@ from typing import Any
 
 import honeyguide
 from honeyguide import errors
-from honeyguide.studio.app import routes
-from honeyguide.studio.openapi import describe
+from honeyguide.studio.app import all_routes
+from honeyguide.studio.openapi import describe_api
 from tests.golden.telling import drawn, helps, told
 from tests.golden.webs import CASES, create, visit
 
@@ -170,7 +170,7 @@ def _pretty(value: Any) -> str:
 
 
 def _openapi() -> Any:
-    return json.loads(json.dumps(describe(routes())))
+    return json.loads(json.dumps(describe_api(all_routes())))
 
 
 def _inlined(value: Any, shapes: dict[str, Any], inside: tuple[str, ...]) -> Any:

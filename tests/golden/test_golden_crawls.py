@@ -27,7 +27,7 @@ def now(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def test_every_strategy_is_recorded() -> None:
-    assert set(registry.names()) == set(STRATEGIES)
+    assert set(registry.strategy_names()) == set(STRATEGIES)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,16 +12,16 @@ from typing import Any
 
 import honeyguide
 from honeyguide import Collection
-from honeyguide.config import Settings
-from honeyguide.crawl import topics
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.responses import Desk
-from honeyguide.lab.simulate import EPOCH, DeskFetcher, run
+from honeyguide.config.settings import Settings
+from honeyguide.crawl.from_settings import build_strategy
+from honeyguide.lab.responses import LabResponder
+from honeyguide.lab.simulate import SIMULATION_START, LabFetcher, run_simulated
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
+from honeyguide.learning import topics
 from honeyguide.store.store import Store
 from honeyguide.types import Request, Response, Url
-from honeyguide.watch.build import opened
+from honeyguide.watch.build import open_watch
 from tests.golden.reading import columns, database, rows
 
 _PLAN = "seed=5,pages=300,hosts=12,topics=borg+sqlite,changes=6,errors=0.02,redirects=0.02"
@@ -31,15 +31,15 @@ Visits = list[list[Any]]
 
 
 @cache
-def _web() -> MadeWeb:
-    return MadeWeb(plan_of(_PLAN))
+def _web() -> SyntheticWeb:
+    return SyntheticWeb(parse_plan(_PLAN))
 
 
 def create(folder: Path) -> Collection:
     """Nothing is crawled: a person says which pages are watched."""
     web = _web()
-    alive = [url for url in sorted(web.urls()) if web.rate(url) > 0][:_PAGES]
-    home = f"http://{web.homes('borg')[0]}/"
+    alive = [url for url in sorted(web.page_urls()) if web.change_rate(url) > 0][:_PAGES]
+    home = f"http://{web.home_hosts('borg')[0]}/"
     found = honeyguide.create(
         folder,
         seeds=[home],
@@ -56,7 +56,7 @@ def create(folder: Path) -> Collection:
         ],
     )
     with Store.open(folder, "crawl") as store:
-        store.watched.add([*map(Url, alive), Url(home)], "user", EPOCH)
+        store.watched.add_pages([*map(Url, alive), Url(home)], "user", SIMULATION_START)
     return found
 
 
@@ -69,10 +69,10 @@ class _Changing:
 
     async def fetch(self, request: Request) -> Response:
         at = self._clock()
-        desk = Desk(_web().at(at - EPOCH))
+        desk = LabResponder(_web().at_time(at - SIMULATION_START))
         note: list[Any] = [at, request.url, 0]
         self.visits.append(note)
-        response = await DeskFetcher(desk, lambda _: 0.05, self._clock).fetch(request)
+        response = await LabFetcher(desk, lambda _: 0.05, self._clock).fetch(request)
         note[2] = response.status
         return response
 
@@ -88,15 +88,15 @@ def watch(folder: Path, settings: Settings, hours: float, late: float = 0.0) -> 
         loop = asyncio.get_running_loop()
 
         def clock() -> float:
-            return EPOCH + late + loop.time()
+            return SIMULATION_START + late + loop.time()
 
         fetcher = _Changing(clock)
-        async with opened(
+        async with open_watch(
             folder,
             settings,
-            strategy_of(settings),
+            build_strategy(settings),
             0,
-            lambda store: topics.said(store, settings),
+            lambda store: topics.load_effective_labels(store, settings),
             lambda _: True,
             fetcher=fetcher,
             clock=clock,
@@ -105,7 +105,7 @@ def watch(folder: Path, settings: Settings, hours: float, late: float = 0.0) -> 
             tally = await watched.run(hours=hours)
         return fetcher.visits, list(tally)
 
-    visits, tally = run(main())
+    visits, tally = run_simulated(main())
     said = _known(out.getvalue()).splitlines()
     return {"visits": visits, "tally": tally, "said": said, **read(folder)}
 

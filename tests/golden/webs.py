@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 import honeyguide
 from honeyguide import Collection
-from honeyguide.config import Settings, parse
-from honeyguide.lab.demo_web import load
-from honeyguide.lab.engine import ADDRESS, LabEngine
-from honeyguide.lab.engine_index import Index
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.responses import Desk
-from honeyguide.lab.simulate import crawl
-from honeyguide.lab.web import Web, without_scheme
+from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.lab.responses import LabResponder
+from honeyguide.lab.search_engine import LAB_ENGINE_URL, LabSearchEngine, LabSearchIndex
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
+from honeyguide.lab.web import LabWeb, load_demo_web, without_scheme
 
 PAGES = 70
 STRATEGIES = (
@@ -63,27 +61,29 @@ _TOPICS = {
 
 
 @cache
-def web_of(name: str) -> Web:
-    return load() if name == "demo" else MadeWeb(plan_of(_PLANS[name]))
+def web_of(name: str) -> LabWeb:
+    return load_demo_web() if name == "demo" else SyntheticWeb(parse_plan(_PLANS[name]))
 
 
 @cache
-def desk_of(name: str) -> Desk:
-    return Desk(web_of(name))
+def desk_of(name: str) -> LabResponder:
+    return LabResponder(web_of(name))
 
 
 @cache
-def _engine() -> LabEngine:
-    return LabEngine(Index.over(desk_of("forums"), reach=0.5), latency_s=0.3)
+def _engine() -> LabSearchEngine:
+    return LabSearchEngine(
+        LabSearchIndex.from_responder(desk_of("forums"), reach=0.5), latency_s=0.3
+    )
 
 
 @cache
 def _told(web: str) -> tuple[list[str], list[str], list[str]]:
     """Seeds, good and bad addresses: some of the label's, spread over all of them."""
     label, found = _TOPICS[web].label, web_of(web)
-    good = sorted(found.labelled(label))
+    good = sorted(found.urls_labelled(label))
     truth = set(good)
-    bad = [url for url in sorted(found.urls()) if url not in truth]
+    bad = [url for url in sorted(found.page_urls()) if url not in truth]
     seeds = _spread(good, 3)
     good = [url for url in _spread(good, 20) if url not in seeds]
     return seeds, good[: _TOPICS[web].good], _spread(bad, _TOPICS[web].bad)
@@ -97,7 +97,7 @@ class Truthful(Mapping[Any, tuple[float, Any]]):
     """Somebody who answers truly for every fifth page that comes by."""
 
     def __init__(self, web: str, label: str) -> None:
-        self._relevant = {without_scheme(url) for url in web_of(web).labelled(label)}
+        self._relevant = {without_scheme(url) for url in web_of(web).urls_labelled(label)}
         self._pages = 0
         self._said: dict[str, tuple[float, Any]] = {}
 
@@ -171,7 +171,13 @@ _OTHER = [
         "forums",
         "honeyguide",
         "engine",
-        {"search": {"engine": "searxng", "url": ADDRESS, "queries": ["borg backup", "prune"]}},
+        {
+            "search": {
+                "engine": "searxng",
+                "url": LAB_ENGINE_URL,
+                "queries": ["borg backup", "prune"],
+            }
+        },
         engine=True,
         latency=True,
     ),
@@ -232,10 +238,10 @@ def visit(
     """Crawl in simulated time; ``settings`` in place of the case's own."""
     folder.mkdir(exist_ok=True)
     hosts = web_of(case.web)
-    slow = hosts.latency if case.latency and isinstance(hosts, MadeWeb) else lambda _: 0.0
-    crawl(
+    slow = hosts.host_latency if case.latency and isinstance(hosts, SyntheticWeb) else lambda _: 0.0
+    simulate_crawl(
         folder,
-        settings or parse(tables_of(case)),
+        settings or parse_settings(tables_of(case)),
         desk_of(case.web).with_engine(_engine() if case.engine else None),
         latency=latency or slow,
         people=Truthful(case.web, _TOPICS[case.web].label) if case.people else None,

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from honeyguide.models.svm import Linear, Rbf
-from honeyguide.store.generations import pack, unpack
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.strategies.hybrid_svm import HybridSvm
-from honeyguide.text.vectors import fit, page_text
-from honeyguide.types import UNKNOWN, Example, Link, Page, Url
+from honeyguide.text.vectors import fit_lexicon, page_text
+from honeyguide.types import UNKNOWN_SCORE, Example, Link, Page, Url
 
 BIRDS = ("plumage", "migration", "finch", "feather", "nest", "wing", "beak", "egg", "song", "flock")
 SOUPS = ("soup", "spoon", "salt", "kettle", "broth", "onion", "carrot", "stove", "recipe", "bowl")
@@ -60,7 +60,7 @@ def test_equation_1(learned: HybridSvm) -> None:
     link = Link(Url("http://e.org/x"), START, anchor="finch", after="of the feather")
     assert learned.link_words is not None
     assert learned.link_machine is not None
-    h = learned.link_machine.scores(learned.link_words.rows(("finch of the feather",)))[0]
+    h = learned.link_machine.scores(learned.link_words.to_rows(("finch of the feather",)))[0]
     for p in (0.0, 0.3, 1.0):
         assert free.rank([link._replace(parent=p)]) == [pytest.approx(0.1 * p + 0.9 * h)]
 
@@ -74,7 +74,7 @@ def test_both_classifiers_read_links(learned: HybridSvm) -> None:
     ):
         assert words is not None
         assert machine is not None
-        said += machine.scores(words.rows(("finch of the feather",)))
+        said += machine.scores(words.to_rows(("finch of the feather",)))
     assert said[0] != pytest.approx(said[1])
     assert learned.rank([link]) == [pytest.approx(0.9 * sum(said) / 2)], "ours: the mean"
     assert replace(learned, alone=True).rank([link]) == [pytest.approx(0.9 * said[0])]
@@ -115,7 +115,7 @@ def test_the_kernel_is_too_flat_for_its_own_sign_but_not_for_ours() -> None:
     from sklearn.svm import SVC
 
     examples = some(20, 30)
-    lexicon, rows = fit([page_text(e.page) for e in examples])
+    lexicon, rows = fit_lexicon([page_text(e.page) for e in examples])
     dense = np.zeros((50, len(lexicon)))
     for number in range(50):
         values, places = rows.row(number)
@@ -147,7 +147,7 @@ def test_more_labels_make_it_better(kernel: Literal["rbf", "linear"]) -> None:
 def test_untrained_it_believes_the_topics_words_or_the_parent() -> None:
     page = example(1, True).page
     link = Link(Url("http://e.org/x"), START, anchor="plumage", parent=0.4)
-    assert HybridSvm().judge(page).score == UNKNOWN
+    assert HybridSvm().judge(page).score == UNKNOWN_SCORE
     assert HybridSvm().rank([link]) == [0.4]
     told = HybridSvm(keywords=("plumage",))
     assert told.judge(Page(START, text="plumage " * 9)).score > 0.4
@@ -253,7 +253,7 @@ def test_bad_examples_do_no_harm(kernel: Literal["rbf", "linear"]) -> None:
 def test_a_learned_one_is_saved_whole(kernel: Literal["rbf", "linear"], kind: type) -> None:
     learned = HybridSvm(kernel=kernel, fewest_links=5).learn(some(12, 12))
     assert isinstance(learned.link_machine, kind)
-    again = unpack(pack("hybrid_svm", learned), lambda _: HybridSvm)
+    again = unpack_strategy(pack_strategy("hybrid_svm", learned), lambda _: HybridSvm)
     test = some(5, 5, first=500)
     assert [again.judge(e.page) for e in test] == [learned.judge(e.page) for e in test]
     assert again.rank([e.link for e in test]) == learned.rank([e.link for e in test])

@@ -10,17 +10,17 @@ import random
 import numpy as np
 import pytest
 
-from honeyguide.models.neural import Lesson, train
-from honeyguide.models.threshold import best_f1
+from honeyguide.models.logistic import best_f1_threshold
+from honeyguide.models.neural import BackpropOptions, train_network
 from honeyguide.strategies.ontology_ann import OntologyAnn
 from honeyguide.strategies.ontology_weights import OntologyWeights
-from honeyguide.text.ontology.choose import choose, split
-from honeyguide.text.ontology.lexicon import lexicon
-from honeyguide.text.ontology.load import load
-from honeyguide.text.tokens import stems_of
+from honeyguide.text.language import stems_of
+from honeyguide.text.ontology.lexicon import concept_lexicon
+from honeyguide.text.ontology.load import load_ontology
+from honeyguide.text.ontology.ontology import name_stems, nearest_concepts
 from honeyguide.types import Concept, Example, Link, Page, Url
 
-CELL = tuple(f.concept for f in choose(load("cell"), "cell", 3))
+CELL = tuple(f.concept for f in nearest_concepts(load_ontology("cell"), "cell", 3))
 FIGURE = {"gene": 6, "tissue": 5, "cell": 13, "anatomical": 1, "component": 0}
 """The page of the paper's worked example; its score was 1."""
 
@@ -51,15 +51,15 @@ def training_pages() -> list[Example]:
 
 @pytest.mark.parametrize(("topic", "distance", "concepts"), [("cell", 3, 38), ("mammal", 4, 56)])
 def test_as_many_concepts_lie_near_a_topic(topic: str, distance: int, concepts: int) -> None:
-    found = choose(load(topic), topic, distance)
+    found = nearest_concepts(load_ontology(topic), topic, distance)
     assert len(found) == concepts
     assert found[0].concept == Concept(found[0].concept.name, 0, found[0].concept.synonyms)
     assert max(f.distance for f in found) == distance
-    assert len(choose(load(topic), topic, distance - 1)) < concepts
+    assert len(nearest_concepts(load_ontology(topic), topic, distance - 1)) < concepts
 
 
 def test_distance_is_the_number_of_links_in_either_direction() -> None:
-    far = {f.concept.name: f.distance for f in choose(load("cell"), "cell", 9)}
+    far = {f.concept.name: f.distance for f in nearest_concepts(load_ontology("cell"), "cell", 9)}
     assert far["Cell"] == 0
     assert far["Anatomical Structure"] == far["Stem Cell"] == far["Cell Component"] == 1
     assert far["Organ"] == far["Nucleus"] == far["HeLa"] == 2
@@ -68,28 +68,30 @@ def test_distance_is_the_number_of_links_in_either_direction() -> None:
 
 
 def test_each_kind_of_link_can_be_left_out() -> None:
-    names = {f.concept.name for f in choose(load("cell"), "cell", 9, ("is-a",))}
+    names = {f.concept.name for f in nearest_concepts(load_ontology("cell"), "cell", 9, ("is-a",))}
     assert "Stem Cell" in names
     assert names.isdisjoint({"Cell Component", "HeLa"})
-    assert {f.concept.name for f in choose(load("cell"), "Hela", 1, ("inst",))} == {
+    assert {
+        f.concept.name for f in nearest_concepts(load_ontology("cell"), "Hela", 1, ("inst",))
+    } == {
         "HeLa",
         "Epithelial Cell",
     }
 
 
 def test_composite_names_are_split_into_single_words() -> None:
-    assert split("Gene or Genome") == ("gene", "genom")
-    assert split("Cell Component") == tuple(stems_of("en")[w] for w in ("cell", "component"))
-    assert split("Body Part, Organ, or Organ Component") == ("bodi", "organ", "compon")
-    words = lexicon(CELL, "en")
+    assert name_stems("Gene or Genome") == ("gene", "genom")
+    assert name_stems("Cell Component") == tuple(stems_of("en")[w] for w in ("cell", "component"))
+    assert name_stems("Body Part, Organ, or Organ Component") == ("bodi", "organ", "compon")
+    words = concept_lexicon(CELL, "en")
     assert len(set(words.names)) == len(words.names), "one input for each distinct stem"
     distance = dict(zip(words.names, words.distances, strict=True))
     assert (distance["cell"], distance["compon"], distance["nucleus"]) == (0, 1, 2)
 
 
 def test_the_worked_page_gives_the_papers_counts() -> None:
-    words = lexicon(CELL, "en")
-    counts = words.count(page(FIGURE)).found
+    words = concept_lexicon(CELL, "en")
+    counts = words.count_page(page(FIGURE)).found
     stems = stems_of("en")
     for word, n in FIGURE.items():
         assert counts.get(words.names.index(stems[word]), 0) == n
@@ -97,12 +99,12 @@ def test_the_worked_page_gives_the_papers_counts() -> None:
 
 
 def test_delta_weighs_by_distance() -> None:
-    words = lexicon(CELL, "en")
-    counts = words.count(page(FIGURE))
+    words = concept_lexicon(CELL, "en")
+    counts = words.count_page(page(FIGURE))
     # cell is the topic; gene, tissue, anatomical and component are one step away.
-    assert words.weigh(counts, 0.5) == 13 + 0.5 * (6 + 5 + 1)
-    assert words.weigh(counts, 1.0) == 25
-    assert words.weigh(counts, 0.0) == 13
+    assert words.weighted_sum(counts, 0.5) == 13 + 0.5 * (6 + 5 + 1)
+    assert words.weighted_sum(counts, 1.0) == 25
+    assert words.weighted_sum(counts, 0.0) == 13
 
 
 def test_theta_is_one_half_and_the_f1_best_on_labelled_pages() -> None:
@@ -110,8 +112,8 @@ def test_theta_is_one_half_and_the_f1_best_on_labelled_pages() -> None:
     assert weights.judge(page(FIGURE)).score == pytest.approx(0.5)
     scores, relevant = (1.0, 2.0, 6.0, 3.0, 8.0, 9.0), (False, False, False, True, True, True)
     # Above 2 there are 3 right of 4 (F1 6/7); above 6, 2 of 2 but one lost (4/5).
-    assert best_f1(scores, relevant, 100.0) == 2.5
-    assert best_f1(scores, relevant, 2.1) == 2.1, "as good as any: stay"
+    assert best_f1_threshold(scores, relevant, 100.0) == 2.5
+    assert best_f1_threshold(scores, relevant, 2.1) == 2.1, "as good as any: stay"
     learned = weights.learn(training_pages())
     right = [(learned.judge(e.page).score >= 0.5) == (e.target == 1.0) for e in training_pages()]
     assert sum(right) >= 97
@@ -120,7 +122,7 @@ def test_theta_is_one_half_and_the_f1_best_on_labelled_pages() -> None:
 def test_the_network_has_four_hidden_nodes_and_stops_below_one_percent() -> None:
     ann = OntologyAnn(concepts=CELL).learn(training_pages())
     assert ann.network is not None
-    inputs = len(lexicon(CELL, "en"))
+    inputs = len(concept_lexicon(CELL, "en"))
     assert ann.network.inner.shape == (4, inputs + 1)
     assert ann.network.outer.shape == (4 + 1,)
     assert ann.network.rmse < 0.01
@@ -131,13 +133,15 @@ def test_the_network_has_four_hidden_nodes_and_stops_below_one_percent() -> None
 
 def test_training_learns_what_no_single_weight_can() -> None:
     rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float64)
-    network = train(rows, np.array([0.0, 1.0, 1.0, 0.0]), Lesson(rate=1.0, momentum=0.9, seed=3))
+    network = train_network(
+        rows, np.array([0.0, 1.0, 1.0, 0.0]), BackpropOptions(rate=1.0, momentum=0.9, seed=3)
+    )
     assert network.scores(rows).round().tolist() == [0, 1, 1, 0]
 
 
 def test_contradictions_end_training_on_a_plateau() -> None:
     rows = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 0.0]])
-    network = train(rows, np.array([1.0, 0.0, 1.0]), Lesson())
+    network = train_network(rows, np.array([1.0, 0.0, 1.0]), BackpropOptions())
     assert network.epochs < 5000
     assert network.rmse == pytest.approx((0.5 / 3) ** 0.5, abs=0.02)
 
@@ -149,7 +153,7 @@ def test_house_stops_early_and_terms_need_no_ontology() -> None:
     assert house.judge(page(FIGURE)).score > 0.7
     terms = OntologyAnn(concepts=CELL, inputs="terms").learn(training_pages())
     assert {"cell", "gene", "membran"} <= set(terms.terms)
-    assert len(terms.terms) <= len(lexicon(CELL, "en"))
+    assert len(terms.terms) <= len(concept_lexicon(CELL, "en"))
     assert terms.judge(page(FIGURE)).score > 0.9
 
 

@@ -11,23 +11,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.frontier.order import Proportional
-from honeyguide.models.confidence import (
-    LEVELS,
-    binned,
-    factor,
-    nearest,
-    percentiles,
-    pooled,
-    relative,
+from honeyguide.frontier.order import ProportionalOrder
+from honeyguide.models.feature_selection import (
+    admit_features,
+    admit_features_fast,
+    pearson_r,
+    rank_features,
+    roc_auc,
 )
-from honeyguide.models.feature_selection import admitted, admitted_fast, auc, pearson, ranked
-from honeyguide.models.link_promise import promise
-from honeyguide.models.ridge import ridge
-from honeyguide.store.generations import pack, unpack
+from honeyguide.models.link_promise import (
+    LEVELS,
+    binned_confidence,
+    confidence_factor,
+    error_percentiles,
+    fit_promise,
+    nearest_confidence,
+    pooled_confidence,
+    relative_errors,
+)
+from honeyguide.models.regressors import prepare_ridge
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.strategies.user_utility import UserUtility
-from honeyguide.text.keywords import odds
-from honeyguide.types import UNKNOWN, Example, Link, Page, Url
+from honeyguide.text.keywords import phrase_odds
+from honeyguide.types import UNKNOWN_SCORE, Example, Link, Page, Url
 
 GOOD = ("breast cancer survivor", "my story", "chemotherapy diary", "support group", "diagnosis")
 BAD = ("stock market", "football results", "side effects leaflet", "privacy policy", "recipes")
@@ -62,13 +68,15 @@ def trained(**parameters: object) -> UserUtility:
 
 def test_psi_with_empty_cells_is_finite_and_orders_phrases() -> None:
     good, bad = np.array([5.0, 5.0, 1.0, 0.0]), np.array([0.0, 1.0, 0.0, 5.0])
-    psi = odds(good, bad, 10, 10)
+    psi = phrase_odds(good, bad, 10, 10)
     assert psi.tolist() == pytest.approx(
         [5.5 * 10.5 / (5.5 * 0.5), 5.5 * 9.5 / (5.5 * 1.5), 1.5 * 10.5 / (9.5 * 0.5), 1 / 21]
     )
-    assert ranked(psi, good + bad, 1).tolist() == [0, 1, 2, 3]
-    assert ranked(psi, good + bad, 5).tolist() == [0, 1, 3], "too rare to count"
-    assert ranked(psi, good + bad, 1, both=True).tolist() == [0, 3, 1, 2], "against counts too"
+    assert rank_features(psi, good + bad, 1).tolist() == [0, 1, 2, 3]
+    assert rank_features(psi, good + bad, 5).tolist() == [0, 1, 3], "too rare to count"
+    assert rank_features(psi, good + bad, 1, both=True).tolist() == [0, 3, 1, 2], (
+        "against counts too"
+    )
 
 
 def scores(*values: float) -> tuple[list[int], object]:
@@ -85,19 +93,19 @@ def test_admission_stops_after_a_drop_of_more_than_five_percent() -> None:
     rising = [0.5 + 0.03 * n for n in range(12)]  # the best: 0.83, with 12 phrases
     values = [*rising, 0.80, 0.79, 0.788, 0.99]
     asked, score = scores(*values)
-    assert admitted(score, len(values)) == 12  # type: ignore[arg-type]
+    assert admit_features(score, len(values)) == 12  # type: ignore[arg-type]
     assert asked[-1] == 15, "0.79 is 4.8 % below the best, 0.788 is 5.06 %"
 
 
 def test_admission_does_not_stop_before_ten_phrases() -> None:
     values = [0.9, *[0.5] * 9, 0.95, 0.9]
     asked, score = scores(*values)
-    assert admitted(score, len(values)) == 11  # type: ignore[arg-type]
+    assert admit_features(score, len(values)) == 11  # type: ignore[arg-type]
     assert asked == list(range(1, 13))
 
 
 def test_of_equal_scores_the_fewest_phrases_are_kept() -> None:
-    for admit in (admitted, admitted_fast):
+    for admit in (admit_features, admit_features_fast):
         assert admit(lambda n: 0.7 if n >= 3 else 0.6, 40) == 3
         assert admit(lambda n: 0.5, 0) == 0
 
@@ -110,16 +118,16 @@ def test_fast_admission_comes_near_the_peak_with_few_questions(peak: int) -> Non
         asked.append(count)
         return 1 - 0.002 * abs(count - peak)
 
-    found = admitted_fast(score, 100)
+    found = admit_features_fast(score, 100)
     assert abs(found - peak) <= max(1, peak // 50)
     assert len(asked) <= 45
 
 
 def test_scores_by_hand() -> None:
-    assert auc(np.array([1.0, 1, 0, 0]), np.array([0.9, 0.4, 0.4, 0.1])) == 0.875
-    assert auc(np.ones(3), np.ones(3)) == 0.5
-    assert pearson(np.array([0.0, 1, 2]), np.array([1.0, 3, 5])) == pytest.approx(1)
-    assert pearson(np.array([0.0, 1]), np.array([1.0, 1])) == 0
+    assert roc_auc(np.array([1.0, 1, 0, 0]), np.array([0.9, 0.4, 0.4, 0.1])) == 0.875
+    assert roc_auc(np.ones(3), np.ones(3)) == 0.5
+    assert pearson_r(np.array([0.0, 1, 2]), np.array([1.0, 3, 5])) == pytest.approx(1)
+    assert pearson_r(np.array([0.0, 1]), np.array([1.0, 1])) == 0
 
 
 # Tier 1: the learner
@@ -130,7 +138,7 @@ def test_phi_tells_good_from_bad_pages_and_says_why() -> None:
     assert crawler.learned.phi is not None
     fresh = [example(n, good=n % 2 == 0) for n in range(1000, 1060)]
     said = np.array([crawler.judge(e.page).score for e in fresh])
-    assert auc(np.array([e.target for e in fresh]), said) > 0.95
+    assert roc_auc(np.array([e.target for e in fresh]), said) > 0.95
     reasons = crawler.judge(fresh[0].page).reasons
     assert any("text: “" in reason.what for reason in reasons)
 
@@ -156,26 +164,28 @@ def test_leave_one_out_equals_as_many_refits() -> None:
     for columns in (5, 40):
         rows = (chance.random((25, columns)) < 0.4).astype(float)
         target = chance.random(25)
-        exact = ridge(rows, target).left_out(2.0)
+        exact = prepare_ridge(rows, target).leave_one_out(2.0)
         for out in range(25):
             rest = np.arange(25) != out
-            refitted = ridge(rows[rest], target[rest]).fit(2.0)
+            refitted = prepare_ridge(rows[rest], target[rest]).fit(2.0)
             assert exact[out] == pytest.approx(refitted.predict(rows[out : out + 1])[0])
 
 
 def test_ten_levels_of_confidence() -> None:
     assert LEVELS.tolist() == [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]
     errors = np.arange(101) / 100
-    assert percentiles(errors) == pytest.approx(LEVELS), "ψ is the η-percentile of the errors"
+    assert error_percentiles(errors) == pytest.approx(LEVELS), "ψ is the η-percentile of the errors"
 
 
 def test_q_by_hand() -> None:
     psi = np.array([0.5, 0.4, 0.4, 0.3, 0.2, 0.2, 0.1, 0.1, 0.0, 0.0])
     summed = sum(eta * (1 - p) for eta, p in zip(LEVELS, psi, strict=True))
-    assert factor(psi) == pytest.approx(summed / 4.55), "4.55 is the most that the sum can be"
-    assert factor(np.zeros(10)) == 1
-    assert factor(np.ones(10)) == 0
-    assert relative(np.array([0.5, 1.0, 0.1]), np.array([0.4, 0.2, 0.0])).tolist() == (
+    assert confidence_factor(psi) == pytest.approx(summed / 4.55), (
+        "4.55 is the most that the sum can be"
+    )
+    assert confidence_factor(np.zeros(10)) == 1
+    assert confidence_factor(np.ones(10)) == 0
+    assert relative_errors(np.array([0.5, 1.0, 0.1]), np.array([0.4, 0.2, 0.0])).tolist() == (
         pytest.approx([0.25, 1.0, 1.0])
     )
 
@@ -185,12 +195,12 @@ def test_confidence_to_the_letter_cancels_in_the_chance_of_a_link() -> None:
     rows = (chance.random((200, 8)) < 0.5).astype(float)
     target = np.clip(rows @ chance.random(8) / 4 + 0.1 * chance.random(200), 0, 1)
     familiar = chance.random(200)
-    literal = promise(rows, target, familiar, learner="ridge", confidence="global")
-    said = literal.said(rows)
-    q = literal.weigh(said, familiar)
+    literal = fit_promise(rows, target, familiar, learner="ridge", confidence="global")
+    said = literal.predict(rows)
+    q = literal.trusted_value(said, familiar)
     assert q / q.sum() == pytest.approx(said / said.sum())
-    local = promise(rows, target, familiar, learner="ridge", confidence="binned")
-    q = local.weigh(said, familiar)
+    local = fit_promise(rows, target, familiar, learner="ridge", confidence="binned")
+    q = local.trusted_value(said, familiar)
     assert q / q.sum() != pytest.approx(said / said.sum(), rel=1e-3)
 
 
@@ -198,19 +208,24 @@ def test_a_bin_is_drawn_to_the_whole_as_by_twenty_errors() -> None:
     # Ten errors of 1 at Υ = 0.9, 90 of 0 at Υ = 0.1: the whole has ψ = 0 up to η = 0.9.
     said = np.array([0.1] * 90 + [0.9] * 10)
     truth = np.array([0.1] * 90 + [0.0] * 10)
-    one = binned(truth, said, np.ones(100))
-    everywhere = percentiles(relative(truth, said))
-    expected = factor((10 * np.ones(10) + 20 * everywhere) / 30)
-    assert one.of(np.array([0.95]), np.ones(1))[0] == pytest.approx(expected)
-    assert pooled(truth, said).of(np.array([0.95]), np.ones(1))[0] == factor(everywhere)
+    one = binned_confidence(truth, said, np.ones(100))
+    everywhere = error_percentiles(relative_errors(truth, said))
+    expected = confidence_factor((10 * np.ones(10) + 20 * everywhere) / 30)
+    assert one.factors_of(np.array([0.95]), np.ones(1))[0] == pytest.approx(expected)
+    assert pooled_confidence(truth, said).factors_of(np.array([0.95]), np.ones(1))[
+        0
+    ] == confidence_factor(everywhere)
 
 
 def test_links_of_unknown_words_have_a_confidence_of_their_own() -> None:
     # The same promises: kept where the words are known, broken where they are not.
     said, familiar = np.full(200, 0.5), np.repeat([1.0, 0.0], 100)
     truth = np.where(familiar > 0, 0.5, 1.0)
-    for one in (binned(truth, said, familiar), nearest(truth, said, familiar)):
-        known, strange = one.of(np.array([0.5, 0.5]), np.array([0.5, 0.49]))
+    for one in (
+        binned_confidence(truth, said, familiar),
+        nearest_confidence(truth, said, familiar),
+    ):
+        known, strange = one.factors_of(np.array([0.5, 0.5]), np.array([0.5, 0.49]))
         assert known > strange + 0.5
 
 
@@ -248,11 +263,11 @@ def test_warm_up_is_uniform_and_ends() -> None:
 
 
 def test_it_is_drawn_in_proportion_and_taught_at_every_tenth() -> None:
-    assert UserUtility.habits.order == "proportional"
-    assert UserUtility.habits.grows
-    assert UserUtility.habits.visits
-    order = Proportional(1)
-    first = [order.key(0.8, 0) > order.key(0.2, 0) for _ in range(4000)]
+    assert UserUtility.traits.order == "proportional"
+    assert UserUtility.traits.learns_on_growth
+    assert UserUtility.traits.learns_from_visits
+    order = ProportionalOrder(1)
+    first = [order.sort_key(0.8, 0) > order.sort_key(0.2, 0) for _ in range(4000)]
     assert np.mean(first) == pytest.approx(0.8, abs=0.03), "p = q ÷ Σq"
 
 
@@ -271,13 +286,13 @@ def test_temperature_sharpens_and_haste_prefers_fast_hosts() -> None:
 
 def test_the_house_serves_the_best_first_and_wants_all_pages() -> None:
     made = UserUtility(house=True)
-    assert made.habits.order == "best"
-    assert (made.habits.parents, made.habits.beside) == ("all", True)
-    assert not UserUtility(house=True, neighbours=False).habits.beside
-    assert UserUtility.habits == UserUtility().habits == UserUtility(neighbours=False).habits
-    assert UserUtility().habits.parents == "first", "the paper's"
-    again = unpack(pack("it", made), lambda _: UserUtility)
-    assert again.habits == made.habits
+    assert made.traits.order == "best"
+    assert (made.traits.parent_score, made.traits.uses_neighbours) == ("all", True)
+    assert not UserUtility(house=True, neighbours=False).traits.uses_neighbours
+    assert UserUtility.traits == UserUtility().traits == UserUtility(neighbours=False).traits
+    assert UserUtility().traits.parent_score == "first", "the paper's"
+    again = unpack_strategy(pack_strategy("it", made), lambda _: UserUtility)
+    assert again.traits == made.traits
 
 
 @pytest.mark.parametrize(
@@ -291,12 +306,14 @@ def test_what_only_chance_has_is_no_part_of_the_house(drawn: dict[str, object]) 
 def test_a_promise_comes_to_what_the_pages_are_worth() -> None:
     rows = np.array([[1.0, 0.0], [0.0, 1.0]] * 20)
     target = np.array([0.6, 0.2] * 20)
-    made = promise(rows, target, np.ones(40), learner="ridge", confidence="binned")
+    made = fit_promise(rows, target, np.ones(40), learner="ridge", confidence="binned")
     assert made.usual == pytest.approx(0.4)
     # Odds of 1:1 for the pages; the promise has 4:1, and 2:3 is usual: 6:1 together.
-    assert made.beside(np.array([0.5]), np.array([0.8]))[0] == pytest.approx(6 / 7)
-    assert made.beside(np.array([0.3]), np.array([0.4]))[0] == pytest.approx(0.3), "as usual"
-    ends = made.beside(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0]))
+    assert made.combine_with_pages(np.array([0.5]), np.array([0.8]))[0] == pytest.approx(6 / 7)
+    assert made.combine_with_pages(np.array([0.3]), np.array([0.4]))[0] == pytest.approx(0.3), (
+        "as usual"
+    )
+    ends = made.combine_with_pages(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 1.0, 0.0, 1.0]))
     assert ((ends > 0) & (ends < 1)).all()
     assert (np.argsort(ends) == [0, 1, 2, 3]).all() or (np.argsort(ends) == [0, 2, 1, 3]).all()
 
@@ -343,7 +360,7 @@ def test_the_house_prefers_fast_hosts_before_promises_too() -> None:
     for taught in (LABELS[:6], [*LABELS, *VISITS]):
         made, plain = (one.learn(taught) for one in (quick, UserUtility(house=True)))
         some = [link._replace(parent=0.6) for link in links(4)]
-        expected = [made._quick(link) for link in some]
+        expected = [made._speed_factor(link) for link in some]
         assert len(set(expected)) > 1
         assert np.array(made.rank(some)) / plain.rank(some) == pytest.approx(expected)
 
@@ -378,8 +395,8 @@ def test_the_house_reads_what_speaks_against_a_page() -> None:
 def test_promises_are_made_once_a_generation(monkeypatch: pytest.MonkeyPatch) -> None:
     crawler = UserUtility(house=True).learn([*LABELS, *VISITS])
     first, asked = crawler.rank(links()), []
-    real = UserUtility._words
-    monkeypatch.setattr(UserUtility, "_words", lambda s, k: asked.append(k) or real(s, k))
+    real = UserUtility._link_snippet
+    monkeypatch.setattr(UserUtility, "_link_snippet", lambda s, k: asked.append(k) or real(s, k))
     assert crawler.rank(links()[::-1]) == first[::-1]
     assert not asked
     # Another place of the same link has words of its own.
@@ -475,14 +492,14 @@ def test_a_page_that_says_nothing_is_not_good_because_most_labels_are() -> None:
 
 def test_untrained_without_a_topic_everything_is_possible() -> None:
     made = UserUtility(warmup=0)
-    assert made.judge(LABELS[0].page).score == UNKNOWN
+    assert made.judge(LABELS[0].page).score == UNKNOWN_SCORE
     assert made.rank([links()[0]._replace(parent=0.3)]) == [0.3]
 
 
 @pytest.mark.parametrize("learner", ["additive", "bagging", "kernel", "ridge", "stacking"])
 def test_what_was_learned_survives_saving(learner: str) -> None:
     crawler = trained(learners=(learner,))
-    again = unpack(pack("it", crawler), lambda _: UserUtility)
+    again = unpack_strategy(pack_strategy("it", crawler), lambda _: UserUtility)
     assert again.judge(VISITS[0].page) == crawler.judge(VISITS[0].page)
     assert again.rank(links()) == crawler.rank(links())
     assert again.learn([*LABELS, *VISITS]).rank(links()) == crawler.rank(links())

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.store.generations import pack, unpack
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.strategies.adaptive_links import AdaptiveLinks
-from honeyguide.strategies.adaptive_links import _worth as worth
-from honeyguide.text.link_words import Field, choose
+from honeyguide.strategies.adaptive_links import _words_worth as worth
+from honeyguide.text.link_text import LinkField, choose_link_words
 from honeyguide.types import Example, Link, Page, Url
 
-SIZES: dict[Field, int] = {"url": 150, "anchor": 150, "around": 100}
+SIZES: dict[LinkField, int] = {"url": 150, "anchor": 150, "around": 100}
 START = Url("http://start.org/")
 PAPER = AdaptiveLinks(fewest_links=2, keywords=("article",), alone=True)
 
@@ -259,22 +259,22 @@ def test_features_are_the_frequent_words_of_each_field() -> None:
              before="see", after="lark" if n < 5 else "finch")
         for n in range(20)
     ]  # fmt: skip
-    words = choose(links, ("url", "anchor", "around"), SIZES)
+    words = choose_link_words(links, ("url", "anchor", "around"), SIZES)
     assert words.anchor == ("migrat", "plumag")
     assert words.around == ("finch",), "more than 5 times, and no stop words"
     assert words.url == ("bird",), "birdwatching merged into bird, short words left out"
     assert words.tlds == ("org",)
-    few = choose(links[:8], ("around",), SIZES)
+    few = choose_link_words(links[:8], ("around",), SIZES)
     assert few.around == ("lark", "finch"), "more than once where none has more than 10"
     assert few.tlds == ()
-    small = choose(links, ("anchor",), {**SIZES, "anchor": 1})
+    small = choose_link_words(links, ("anchor",), {**SIZES, "anchor": 1})
     assert small.anchor == ("migrat",)
 
 
 def test_rows_are_ones_and_address_words_find_the_stem_within() -> None:
     links = [Link(Url(f"http://{n}.org/bird"), anchor="bird") for n in range(12)]
-    words = choose(links, ("url", "anchor", "around"), SIZES)
-    rows = words.rows([
+    words = choose_link_words(links, ("url", "anchor", "around"), SIZES)
+    rows = words.to_rows([
         Link(Url("http://x.org/songbirds/bird"), anchor="songbirds"),
         Link(Url("http://x.net/"), anchor=""),
         Link(Url("http://x.net/"), anchor="birds bird birds"),
@@ -283,13 +283,13 @@ def test_rows_are_ones_and_address_words_find_the_stem_within() -> None:
     assert rows.row(1)[1].tolist() == []
     assert [words.names[p] for p in rows.row(2)[1]] == ["“bird” in the anchor"]
     assert set(rows.values.tolist()) == {1.0}
-    assert words.rows([]).starts.tolist() == [0]
+    assert words.to_rows([]).starts.tolist() == [0]
 
 
 @pytest.mark.parametrize("classes", ["binary", "levels"])
 def test_a_learned_one_is_saved_whole(classes: Literal["binary", "levels"]) -> None:
     learned = AdaptiveLinks(fewest_links=2, keywords=("article",), classes=classes).learn(chains())
-    again = unpack(pack("adaptive_links", learned), lambda _: AdaptiveLinks)
+    again = unpack_strategy(pack_strategy("adaptive_links", learned), lambda _: AdaptiveLinks)
     test = [link("article"), link("shop"), link("archive index")]
     assert again.rank(test) == learned.rank(test)
     assert again.explain(test[0]) == learned.explain(test[0])

@@ -12,14 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import FetchTimeout
-from honeyguide.watch.visit.mtccdw import Ran, Steps, one_thread, three_stages, two_stages
+from honeyguide.watch.visit.mtccdw import (
+    ThreadedSteps,
+    ThreadRunResult,
+    run_one_thread,
+    run_three_stages,
+    run_two_stages,
+)
 
 Report = tuple[int, bool]
 
 
 def steps(
     published: list[Report], seed: int = 0, failing: float = 0.0, slow: float = 0.0005
-) -> Steps[int, str, int, Report]:
+) -> ThreadedSteps[int, str, int, Report]:
     """Pages whose number divides by ten have changed; latencies and failures by chance."""
 
     def wait(number: int, what: str) -> None:
@@ -41,10 +47,10 @@ def steps(
         assert document.startswith(f"{number} ")
         return number, document.endswith("new")
 
-    return Steps(crawl, old, compare, published.append)
+    return ThreadedSteps(crawl, old, compare, published.append)
 
 
-def settle(ran: Ran[int], published: list[Report], pages: int) -> None:
+def settle(ran: ThreadRunResult[int], published: list[Report], pages: int) -> None:
     """Everything exactly once, changes right, nothing invented."""
     failed = [link for link, _ in ran.failures]
     assert sorted([*failed, *(number for number, _ in published)]) == list(range(pages))
@@ -70,13 +76,13 @@ def test_every_page_is_compared_once_and_no_queue_overflows(
     before = threading.active_count()
     two: list[Report] = []
     three: list[Report] = []
-    ran = two_stages(
+    ran = run_two_stages(
         range(pages), steps(two, seed, failing), producers=n, consumers=m, capacity=capacity,
         paper_rule=paper_rule,
     )  # fmt: skip
     settle(ran, two, pages)
     assert ran.fullest <= capacity
-    ran = three_stages(
+    ran = run_three_stages(
         range(pages), steps(three, seed, failing), crawlers=n, bringers=m, comparers=k,
         capacity=capacity, paper_rule=paper_rule,
     )  # fmt: skip
@@ -88,16 +94,16 @@ def test_every_page_is_compared_once_and_no_queue_overflows(
 
 def test_one_thread_goes_page_after_page() -> None:
     published: list[Report] = []
-    ran = one_thread(range(30), steps(published, failing=0.1))
+    ran = run_one_thread(range(30), steps(published, failing=0.1))
     settle(ran, published, 30)
     assert [number for number, _ in published] == sorted(number for number, _ in published)
 
 
 def test_effective_time_is_seconds_per_page() -> None:
     ticks = iter((10.0, 12.0))
-    ran = two_stages(range(500), steps([], slow=0), clock=lambda: next(ticks))
+    ran = run_two_stages(range(500), steps([], slow=0), clock=lambda: next(ticks))
     assert ran.effective_ms == pytest.approx(4.0)
-    assert one_thread([], steps([])).effective_ms == 0.0
+    assert run_one_thread([], steps([])).effective_ms == 0.0
 
 
 def test_threads_wait_together_and_one_waits_alone() -> None:
@@ -108,18 +114,20 @@ def test_threads_wait_together_and_one_waits_alone() -> None:
         return f"{number} old"
 
     parts = steps([], slow=0)
-    sleeping: Steps[int, str, int, Report] = Steps(sleepy, parts.old, parts.compare, parts.publish)
-    alone = one_thread(range(40), sleeping)
+    sleeping: ThreadedSteps[int, str, int, Report] = ThreadedSteps(
+        sleepy, parts.load_old, parts.compare, parts.publish
+    )
+    alone = run_one_thread(range(40), sleeping)
     assert alone.seconds >= 0.2
     for ran in (
-        two_stages(range(40), sleeping, producers=20, consumers=2),
-        three_stages(range(40), sleeping, crawlers=20, bringers=2, comparers=2),
+        run_two_stages(range(40), sleeping, producers=20, consumers=2),
+        run_three_stages(range(40), sleeping, crawlers=20, bringers=2, comparers=2),
     ):
         assert ran.seconds < alone.seconds / 2
 
 
-@pytest.mark.parametrize("run", [one_thread, two_stages, three_stages])
-def test_a_publisher_that_fails_ends_the_run(run: Callable[..., Ran[int]]) -> None:
+@pytest.mark.parametrize("run", [run_one_thread, run_two_stages, run_three_stages])
+def test_a_publisher_that_fails_ends_the_run(run: Callable[..., ThreadRunResult[int]]) -> None:
     published: list[Report] = []
     parts = steps(published, slow=0)
 
@@ -130,6 +138,6 @@ def test_a_publisher_that_fails_ends_the_run(run: Callable[..., Ran[int]]) -> No
 
     before = threading.active_count()
     with pytest.raises(OSError, match="full"):
-        run(range(200), Steps(parts.crawl, parts.old, parts.compare, full))
+        run(range(200), ThreadedSteps(parts.crawl, parts.load_old, parts.compare, full))
     assert len(published) == 5
     assert threading.active_count() == before

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from honeyguide.watch.when.rates import cho_garcia_molina
+from honeyguide.watch.schedule.change_rate import cho_garcia_molina
 
 
 def test_the_formula() -> None:

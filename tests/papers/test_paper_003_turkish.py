@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.text.turkish import Normaliser, explain
+from honeyguide.text.turkish import Normaliser, explain_changes
 
 EXAMPLES = [
     ("slang", "slm", "selam"),
@@ -34,7 +34,7 @@ def test_the_examples_among_each_other() -> None:
 
 
 def test_every_change_is_explained() -> None:
-    assert explain("slm GaziAntep $ark14U") == [
+    assert explain_changes("slm GaziAntep $ark14U") == [
         ("slang", "slm", "selam"),
         ("case", "GaziAntep", "gaziantep"),
         ("emo", "$ark14U", "şarkı senin için"),

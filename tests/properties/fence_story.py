@@ -12,10 +12,18 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from honeyguide.cluster.vault.commands import Ask, Create, Names, Read, Steps
-from honeyguide.cluster.vault.entry import Head, unpack
-from honeyguide.cluster.vault.log import Owner, number_of
-from honeyguide.errors import ClusterError, Fenced, Unreached
+from honeyguide.cluster.vault.shard_log import (
+    CreateObject,
+    ListObjects,
+    ReadObject,
+    ShardOwner,
+    StoreCommand,
+    StoreSteps,
+    VaultEntryHead,
+    entry_number,
+    unpack_entry,
+)
+from honeyguide.errors import ClusterError, ShardFenced, StorageUnreachable
 
 LEASE = 10.0
 DRIFT = 0.02
@@ -31,7 +39,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
-        self._heads: dict[bytes, Head] = {}
+        self._heads: dict[bytes, VaultEntryHead] = {}
         self.exclusive = True
 
     def create(self, name: str, data: bytes) -> bool:
@@ -41,16 +49,16 @@ class Memory:
         self._check(self.head(name))
         return True
 
-    def head(self, name: str) -> Head:
+    def head(self, name: str) -> VaultEntryHead:
         data = self.objects[name]
         if data not in self._heads:
-            self._heads[data] = unpack(data, name, SHARD, number_of(name)).head
+            self._heads[data] = unpack_entry(data, name, SHARD, entry_number(name)).head
         return self._heads[data]
 
     def base(self) -> int:
         return self.head(max(self.objects)).base
 
-    def _check(self, new: Head) -> None:
+    def _check(self, new: VaultEntryHead) -> None:
         if new.number < self.base():
             return  # in a part of the log that nobody reads any more
         before = f"shard-0000/log/{new.number - 1:010}"
@@ -66,16 +74,16 @@ class Memory:
 class Process:
     """One that claims, looks, saves, compacts, leaves, dies and comes back."""
 
-    def __init__(self, story: Story, kind: type[Owner]) -> None:
+    def __init__(self, story: Story, kind: type[ShardOwner]) -> None:
         dice = story.dice
         self.story, self.kind = story, kind
         self.offset = dice.uniform(0, 1e6)
         self.rate = dice.uniform(1 - DRIFT, 1 + DRIFT)
         self.asleep = 0
-        self.owner: Owner | None = None
+        self.owner: ShardOwner | None = None
         """Set as soon as its claim is made: from then on it may act."""
         self._work: Iterator[Any] | None = None
-        self._ask: Ask | None = None
+        self._ask: StoreCommand | None = None
         self._answer: object = None
 
     def clock(self) -> float:
@@ -85,7 +93,7 @@ class Process:
         """When it may act, in true time."""
         if self.owner is None:
             return float("inf"), float("-inf")
-        begins, ends = self.owner.window()
+        begins, ends = self.owner.acting_window()
         return (begins - self.offset) / self.rate, (ends - self.offset) / self.rate
 
     def step(self) -> None:
@@ -95,7 +103,7 @@ class Process:
         elif self._ask is not None:
             self._answer = self.story.answer(self._ask)
             self._ask = None
-        elif isinstance(error := self._answer, Unreached):
+        elif isinstance(error := self._answer, StorageUnreachable):
             self._go(lambda: self._work.throw(error))  # type: ignore[union-attr]
         else:
             self._go(lambda: self._work.send(self._answer))  # type: ignore[union-attr]
@@ -103,14 +111,14 @@ class Process:
     def die(self) -> None:
         self.owner = self._work = self._ask = None
 
-    def _go(self, resume: Callable[[], Ask]) -> None:
+    def _go(self, resume: Callable[[], StoreCommand]) -> None:
         try:
             self._ask = resume()
         except StopIteration:
             self._work = None
-        except Unreached:
+        except StorageUnreachable:
             self._work = None
-        except Fenced:
+        except ShardFenced:
             self.die()
         except ClusterError:
             if self.story.strict:
@@ -123,51 +131,51 @@ class Process:
             return self._claim()
         chance = dice.random()
         if chance < 0.5:
-            return owner.renewing()
+            return owner.renew_steps()
         if chance < 0.6:
             return self._save(owner, owner.base)
         if chance < 0.93:
             return self._compact(owner)
         return self._leave(owner)
 
-    def _claim(self) -> Steps[None]:
+    def _claim(self) -> StoreSteps[None]:
         owner = self.kind(SHARD, "worker", LEASE, self.clock)
-        yield from owner.claiming()
+        yield from owner.claim_steps()
         self.owner = owner
 
-    def _save(self, owner: Owner, base: int | None) -> Steps[Head]:
-        yield from owner.settling()
+    def _save(self, owner: ShardOwner, base: int | None) -> StoreSteps[VaultEntryHead]:
+        yield from owner.settle_steps()
         base = owner.number + 1 if base is None else owner.base
-        head = yield from owner.appending("segment", base=base, whole=base == owner.number + 1)
+        head = yield from owner.append_steps("segment", base=base, whole=base == owner.number + 1)
         vault = self.story.vault
         name = f"shard-0000/log/{head.number:010}"
         if head.number >= vault.base() and not (name in vault.objects and vault.head(name) == head):
             raise Broken(f"entry {head.number} was said to be written, and is not there")
         return head
 
-    def _compact(self, owner: Owner) -> Steps[None]:
+    def _compact(self, owner: ShardOwner) -> StoreSteps[None]:
         head = yield from self._save(owner, None)
         quick = self.story.dice.random() < 0.7
-        for name in (yield Names("shard-0000/log/")):
-            if number_of(name) < head.base:
+        for name in (yield ListObjects("shard-0000/log/")):
+            if entry_number(name) < head.base:
                 if not quick:
-                    yield Read(name)  # time passes
+                    yield ReadObject(name)  # time passes
                 self.story.delete(name)
 
-    def _leave(self, owner: Owner) -> Steps[None]:
-        yield from owner.leaving()
+    def _leave(self, owner: ShardOwner) -> StoreSteps[None]:
+        yield from owner.release_steps()
         if self.owner is owner and owner.over:
             self.owner = None
 
 
 class Story:
-    def __init__(self, seed: int, kind: type[Owner] = Owner) -> None:
+    def __init__(self, seed: int, kind: type[ShardOwner] = ShardOwner) -> None:
         self.dice = random.Random(seed)
         self.now = 0.0
         self.vault = Memory()
         self.keep_claims = True
         self.processes = [Process(self, kind) for _ in range(3)]
-        self.late: list[Create] = []
+        self.late: list[CreateObject] = []
         self.acted = 0
         self.strict = True
         self._haste = self.dice.choice([50.0, 5.0, 1.0])
@@ -192,12 +200,12 @@ class Story:
             jump = chance > 0.96
             self._pass(dice.uniform(0, 1.5 * LEASE) if jump else dice.expovariate(self._haste))
 
-    def answer(self, ask: Ask) -> object:
+    def answer(self, ask: StoreCommand) -> object:
         """What the vault does and what is heard of it."""
         trouble = self.dice.random() < self._trouble
-        lost = Unreached("lost")
+        lost = StorageUnreachable("lost")
         match ask:
-            case Create(name, data):
+            case CreateObject(name, data):
                 if not trouble:
                     return self.vault.create(name, data)
                 match self.dice.randrange(4):
@@ -212,9 +220,9 @@ class Story:
                     case _:  # it was done, and asked again by a layer below
                         self.vault.create(name, data)
                         return self.vault.create(name, data)
-            case Read(name):
+            case ReadObject(name):
                 return lost if trouble else self.vault.objects.get(name)
-            case Names():
+            case ListObjects():
                 return lost if trouble else sorted(self.vault.objects)
 
     def delete(self, name: str) -> None:

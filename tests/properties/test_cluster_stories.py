@@ -15,16 +15,16 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.crawl import Wish, crawl_with
-from honeyguide.cluster.messages import ToCoordinator, ToShard, decode, encode
-from honeyguide.cluster.remote_state import Cluster, room
-from honeyguide.cluster.resharding import prepare
-from honeyguide.cluster.runner import Hear
-from honeyguide.cluster.shard import Plan
-from honeyguide.cluster.shard_node import NOTHING, Host
-from honeyguide.cluster.vault.log import steady
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.progress import Report
+from honeyguide.api.collection import Collection
+from honeyguide.cluster.messages import ToCoordinator, ToShard, decode_message, encode_message
+from honeyguide.cluster.remote_state import ClusterLocation, vault_place
+from honeyguide.cluster.resharding import prepare_shards
+from honeyguide.cluster.runner import MessageHandler
+from honeyguide.cluster.shard import ShardPlan
+from honeyguide.cluster.shard_node import NOTHING_READ, ShardNode
+from honeyguide.cluster.sharded_crawl import ShardingRequest, crawl_with_runner
+from honeyguide.cluster.vault.shard_log import boot_seconds
+from honeyguide.crawl.status import Report
 from honeyguide.store.store import Store
 from tests.end_to_end.crawling import collection, honeyguide, journal
 from tests.end_to_end.politeness_probe import assert_one_at_a_time
@@ -37,25 +37,25 @@ CLUSTER = {"save_s": 0.15, "lease_s": 12.0, "warc_s": 0.4}
 
 
 def clock() -> float:
-    return steady() * FAST
+    return boot_seconds() * FAST
 
 
 class Stage:
-    """Implements :class:`honeyguide.cluster.runner.Runner`, and tells a story meanwhile."""
+    """Implements :class:`honeyguide.cluster.runner.ShardRunner`, and tells a story meanwhile."""
 
     grace_s, silence_s = 30.0, 1e9
 
     def __init__(self, place: str, scratch: Path, dice: random.Random, accidents: int) -> None:
         self.place, self.scratch, self.dice, self.accidents = place, scratch, dice, accidents
-        self.hosts: dict[int, Host] = {}
+        self.hosts: dict[int, ShardNode] = {}
         self.lives: dict[int, asyncio.Task[None]] = {}
         self.old: list[asyncio.Task[None]] = []
-        self.gone: list[Host] = []
+        self.gone: list[ShardNode] = []
         self.heard: dict[int, tuple[str, int]] = {}
         self.told: list[str] = []
         self.reader = "1"
 
-    async def start(self, plans: Sequence[Plan], hear: Hear) -> None:
+    async def start(self, plans: Sequence[ShardPlan], hear: MessageHandler) -> None:
         self.plans = {plan.shard: plan for plan in plans}
         for shard in self.plans:
             if shard not in self.hosts:
@@ -66,7 +66,7 @@ class Stage:
     def open(self, shard: int) -> None:
         # A message to a shard is lost with it, as on any network.
         lives = self.lives
-        host = Host(
+        host = ShardNode(
             self.plans[shard],
             self.place,
             lambda to, data: self.carry(host, to, data),
@@ -74,26 +74,26 @@ class Stage:
             clock=clock,
         )
         self.hosts[shard] = host
-        lives[shard] = asyncio.create_task(host.live())
+        lives[shard] = asyncio.create_task(host.run_shard())
 
-    def carry(self, by: Host, to: int, data: bytes) -> None:
+    def carry(self, by: ShardNode, to: int, data: bytes) -> None:
         connected = by in self.hosts.values()
         if connected and to in self.hosts and self.dice.random() > 0.05:
-            asyncio.get_running_loop().call_soon(self.hosts[to].tell, [data])
+            asyncio.get_running_loop().call_soon(self.hosts[to].receive_messages, [data])
 
     def send(self, shard: int, message: ToShard) -> None:
-        self.hosts[shard].tell([encode(message)])
+        self.hosts[shard].receive_messages([encode_message(message)])
 
-    async def pause(self) -> None:
+    async def wait_until_sent(self) -> None:
         await asyncio.sleep(0)
 
-    async def poll(self, hear: Hear) -> None:
+    async def poll(self, hear: MessageHandler) -> None:
         while True:
             for shard, host in self.hosts.items():
-                before = self.heard.get(shard, NOTHING)
+                before = self.heard.get(shard, NOTHING_READ)
                 self.heard[shard], found = host.news.fetch(self.reader, before, 0)
                 for data in found:
-                    message = decode(data)
+                    message = decode_message(data)
                     assert isinstance(message, ToCoordinator)
                     hear(message)
             await asyncio.sleep(0.02)
@@ -139,7 +139,7 @@ def test_nothing_is_lost(site: Site, tmp_path: Path, seed: int) -> None:
         politeness={"loopback_delay_s": 0.01},
         cluster=CLUSTER,
     )
-    wish = Wish(SHARDS, lambda _: None, cluster=Cluster("nowhere:1", str(place)))
+    wish = ShardingRequest(SHARDS, lambda _: None, cluster=ClusterLocation("nowhere:1", str(place)))
     report, stage = asyncio.run(_story(folder, place, wish, tmp_path, dice))
     visits = Counter(row.url for row in journal(folder))
     assert set(visits) == set(web.urls), (stage.told, "a page was not visited")
@@ -158,12 +158,12 @@ def test_nothing_is_lost(site: Site, tmp_path: Path, seed: int) -> None:
 
 
 async def _story(
-    folder: Path, place: Path, wish: Wish, scratch: Path, dice: random.Random
+    folder: Path, place: Path, wish: ShardingRequest, scratch: Path, dice: random.Random
 ) -> tuple[Report, Stage]:
     settings = Collection(folder).settings
     with Store.open(folder, "crawl", settings.store) as store:
-        prepare(store, SHARDS, lambda _: None)
-        where = room(store, str(place))
+        prepare_shards(store, SHARDS, lambda _: None)
+        where = vault_place(store, str(place))
     stage = Stage(where, scratch / "machines", dice, accidents=8)
     async with asyncio.timeout(150):  # where something was lost, it may never end
-        return await crawl_with(folder, settings, wish, stage, None), stage
+        return await crawl_with_runner(folder, settings, wish, stage, None), stage

@@ -22,9 +22,9 @@ from hypothesis.stateful import (
 )
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.memory import MemoryLog
-from honeyguide.frontier.order import Best
-from honeyguide.protocols import Log
+from honeyguide.frontier.log import MemoryFrontierLog
+from honeyguide.frontier.order import BestFirstOrder
+from honeyguide.protocols import FrontierLog
 from honeyguide.types import Candidate, Link, Url
 from tests.contracts.logs import FileLog
 
@@ -75,11 +75,13 @@ class Machine(RuleBasedStateMachine):
         self.limits = {"site_links": 0, "site_hosts": 0, "site_busy": 0}
         self.open()
 
-    def log(self) -> Log:
+    def log(self) -> FrontierLog:
         return FileLog(Path(self.folder.name) / "log")
 
     def open(self) -> None:
-        self.frontier = LinkFrontier(self.log(), Best(), now=self.now, delay=5.0, **self.limits)
+        self.frontier = LinkFrontier(
+            self.log(), BestFirstOrder(), now=self.now, delay=5.0, **self.limits
+        )
 
     def teardown(self) -> None:
         self.folder.cleanup()
@@ -128,7 +130,7 @@ class Machine(RuleBasedStateMachine):
             url = f"http://{host}/{number}"
             batch.append(Candidate(Link(Url(url), anchor=f"{number}"), score))
         links = self.model.links
-        self.before = list(self.frontier.hosts())
+        self.before = list(self.frontier.iter_hosts())
         dropped = self.frontier.dropped
         # The frontier first: a reranking under way takes its step before the links come in.
         told = self.frontier.push(batch)
@@ -170,7 +172,7 @@ class Machine(RuleBasedStateMachine):
         assert candidate.link.url == f"http://{best.host}/{candidate.link.anchor}"
         assert self.model.links[candidate.link.url] is best
         assert candidate.score == best.score
-        assert (candidate.queued, candidate.tries) == (best.queued, best.tries)
+        assert (candidate.initial_score, candidate.tries) == (best.queued, best.tries)
         assert candidate.link.inlinks == best.inlinks
         best.state = "busy"
         self.out.append(candidate)
@@ -196,7 +198,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(host=hosts)
     def take(self, host: str) -> None:
-        again = self.frontier.take(host, self.now)
+        again = self.frontier.claim_host(host, self.now)
         if host in self.busy():
             assert again > self.now
         elif self.free_at(host) > self.now:
@@ -209,7 +211,7 @@ class Machine(RuleBasedStateMachine):
     @rule(rest=st.sampled_from([0.0, 1.5]))
     def release(self, rest: float) -> None:
         host = self.taken.pop()
-        self.frontier.release(host, self.now, rest)
+        self.frontier.release_host(host, self.now, rest)
         self.rests[host] = self.now + rest
 
     @rule(host=hosts, wait=st.sampled_from([-1.0, 0.0, 10.0, 90.0, inf]))
@@ -217,7 +219,7 @@ class Machine(RuleBasedStateMachine):
         until = self.now + wait
         # A park is told no time: the frontier goes by the last one it heard.
         self.frontier.wake_at()
-        self.frontier.park(host, until)
+        self.frontier.park_host(host, until)
         heard = self.frontier._choice.now
         self.model.parked[host] = until if until > heard else 0.0
         if until > heard + 30 or host in self.model.remembered:
@@ -235,13 +237,13 @@ class Machine(RuleBasedStateMachine):
                 found.append(known.score)
             return found
 
-        self.frontier.rerank(rank)
+        self.frontier.rerank_all(rank)
 
     @rule(confirmed=st.booleans())
     def flush(self, confirmed: bool) -> None:
         self.frontier.flush()
         if confirmed:
-            self.frontier.flushed()
+            self.frontier.confirm_flush()
         self.flushed = deepcopy(self.model)
 
     @rule()
@@ -271,7 +273,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def counts(self) -> None:
         assert len(self.frontier) == len(self.waiting())
-        views = {view.host: view for view in self.frontier.hosts()}
+        views = {view.host: view for view in self.frontier.iter_hosts()}
         for host, view in views.items():
             assert view.waiting == sum(known.host == host for known in self.waiting())
             assert view.busy == (host in self.busy())
@@ -292,24 +294,24 @@ class Machine(RuleBasedStateMachine):
 @pytest.fixture(autouse=True)
 def small() -> object:
     """Limits so small that a few links reach all of them."""
-    share = "honeyguide.frontier.{}.share"
+    share = "honeyguide.frontier.{}.hot_share"
     with (
-        patch("honeyguide.frontier.queue.FEW", 2),
-        patch("honeyguide.frontier.queue.LIMIT", 4),
-        patch("honeyguide.frontier.waiting_links.LIMIT", 4),
-        patch("honeyguide.frontier.replay.LIMIT", 4),
-        patch(share.format("queue"), lambda count: max(2, isqrt(count))),
+        patch("honeyguide.frontier.host_queues.MIN_HOT", 2),
+        patch("honeyguide.frontier.host_queues.HOT_LIMIT", 4),
+        patch("honeyguide.frontier.waiting_links.HOT_LIMIT", 4),
+        patch("honeyguide.frontier.replay.HOT_LIMIT", 4),
+        patch(share.format("host_queues"), lambda count: max(2, isqrt(count))),
         patch(share.format("replay"), lambda count: max(2, isqrt(count))),
-        patch("honeyguide.frontier.rerank.SLICE", 5),
-        patch("honeyguide.frontier.rerank.WINDOW", 16),
-        patch("honeyguide.frontier.rerank.AT_ONCE", 8),
-        patch("honeyguide.frontier.log_writer.ENTRY", 12),
-        patch("honeyguide.frontier.link_texts.CHUNK", 4),
-        patch("honeyguide.frontier.link_texts.CACHED", 2),
-        patch("honeyguide.frontier.codec.CHUNK", 4),
-        patch("honeyguide.frontier.seen.NEWEST", 6),
-        patch("honeyguide.frontier.seen.GROWTH", 2),
-        patch("honeyguide.frontier.replay.BATCH", 200),
+        patch("honeyguide.frontier.waiting_links.SLICE_LINKS", 5),
+        patch("honeyguide.frontier.waiting_links.WINDOW_ROWS", 16),
+        patch("honeyguide.frontier.waiting_links.FRONT_LINKS", 8),
+        patch("honeyguide.frontier.log.ENTRY_LINKS", 12),
+        patch("honeyguide.frontier.log.CHUNK_LINKS", 4),
+        patch("honeyguide.frontier.log.CACHED_CHUNKS", 2),
+        patch("honeyguide.frontier.log_codec.CHUNK_LINKS", 4),
+        patch("honeyguide.frontier.seen_set.MAX_NEWEST", 6),
+        patch("honeyguide.frontier.seen_set.RUN_GROWTH", 2),
+        patch("honeyguide.frontier.replay.BATCH_BYTES", 200),
     ):
         yield
 
@@ -322,10 +324,10 @@ class TestFrontier(Machine.TestCase):  # type: ignore[misc, name-defined]
 @settings(max_examples=30)
 def test_memory_and_file_agree(batches: list[list[tuple[str, int, float]]], every: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        logs: list[Log] = [MemoryLog(), FileLog(Path(folder) / "log")]
+        logs: list[FrontierLog] = [MemoryFrontierLog(), FileLog(Path(folder) / "log")]
         told = []
         for log in logs:
-            frontier = LinkFrontier(log, Best())
+            frontier = LinkFrontier(log, BestFirstOrder())
             popped: list[Candidate | None] = []
             for number, batch in enumerate(batches):
                 frontier.push(
@@ -336,5 +338,7 @@ def test_memory_and_file_agree(batches: list[list[tuple[str, int, float]]], ever
                     frontier.finish(candidate, number, 0.5)
                 if number % every == 0:
                     frontier.flush()
-            told.append((popped, list(log.scan()) and [index for _, index in log.scan()]))
+            told.append(
+                (popped, list(log.scan_entries()) and [index for _, index in log.scan_entries()])
+            )
         assert told[0] == told[1]

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.decoded import Source
-from honeyguide.parse.directives import Directives
-from honeyguide.parse.read import read
-from honeyguide.parse.resolve import Resolver
+from honeyguide.parse.decoded import DecodedResponse, PageDirectives
+from honeyguide.parse.read import parse_page
+from honeyguide.parse.resolve import LinkResolver
 from honeyguide.types import Link, Page, Response, Url
-from honeyguide.url import canonical
+from honeyguide.url import canonical_url
 
 URL = Url("https://example.org/a/b?c=d")
 
@@ -53,20 +52,20 @@ def test_a_page_or_a_parse_error(body: bytes, media_type: str, headers: list[tup
     sent = (("Content-Type", media_type), *headers)
     answer = Response(URL, 200, sent, body, body, b"", b"", "127.0.0.1", 0.0, 0.0)
     with suppress(ParseError):
-        check(read(answer, Link(URL, channel="sitemap")))
+        check(parse_page(answer, Link(URL, channel="sitemap")))
 
 
 def check(page: Page) -> None:
     for link in page.links:
         assert link.url.startswith(("http://", "https://"))
-        assert canonical(link.url) == link.url != page.url
+        assert canonical_url(link.url) == link.url != page.url
         assert link.source == page.url
         assert len(link.before) <= 50
         assert len(link.after) <= 50
         assert len(link.anchor) <= 300
         assert len(link.tag_path) <= 120
     assert len({link.url for link in page.links}) == len(page.links)
-    assert page.canonical is None or canonical(page.canonical) == page.canonical != page.url
+    assert page.canonical is None or canonical_url(page.canonical) == page.canonical != page.url
     assert page.follow or not page.links
     "".join((page.title, page.description, page.text, *page.headings)).encode()
 
@@ -80,5 +79,7 @@ PATHS = st.lists(
 
 @given(PATHS, st.sampled_from([URL, Url("https://example.org/"), Url("http://e.org:8/a//b/c")]))
 def test_addresses_are_those_of_the_standard(text: str, base: Url):
-    source = Source(base, "", "utf-8", "text/html", 1, Directives(), strip_tracking=False)
-    assert Resolver(source).address(text) == canonical(text.strip(), base)
+    source = DecodedResponse(
+        base, "", "utf-8", "text/html", 1, PageDirectives(), strip_tracking=False
+    )
+    assert LinkResolver(source).resolve_address(text) == canonical_url(text.strip(), base)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.seeds.composer import Composer
-from honeyguide.seeds.query import parse
+from honeyguide.search.composer import QueryComposer
+from honeyguide.search.query import parse_query
 from honeyguide.types import Url
 
 _TEXT = st.one_of(
@@ -20,15 +20,15 @@ _PAGE = st.tuples(st.integers(0, 6), _TEXT, _TEXT, st.floats())
 @settings(max_examples=60, deadline=None)
 @given(st.lists(_PAGE, max_size=12), st.sampled_from(["en", "tr", "zh", "th", "xx", ""]), _TEXT)
 def test_any_pages(pages: list[tuple[int, str, str, float]], language: str, said: str) -> None:
-    composer = Composer(language, said.split()[:5], said)
+    composer = QueryComposer(language, said.split()[:5], said)
     for number, title, text, weight in pages:
-        composer.read(Url(f"http://h{number % 4}.example/{number}"), title, text, weight)
-        made = composer.candidates(20)
+        composer.add_page(Url(f"http://h{number % 4}.example/{number}"), title, text, weight)
+        made = composer.propose_queries(20)
         assert len(made) <= 20
         assert len({p.query.key for p in made}) == len(made)
         for proposal in made:
             query = proposal.query
             assert 1 <= len(query.terms) <= 3
             assert all(term.strip() == term and term for term in query.terms)
-            assert parse(str(query)).key == query.key
+            assert parse_query(str(query)).key == query.key
             assert proposal.score == proposal.score

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.seeds.composer import Proposal
-from honeyguide.seeds.query import Query
-from honeyguide.seeds.query_bandit import Pulls
+from honeyguide.search.composer import QueryProposal
+from honeyguide.search.query import Query
+from honeyguide.search.query_bandit import QueryBandit
 
 WORDS = [
     Query(terms) for terms in (("a",), ("b",), ("c",), ("a", "b"), ("b", "c"), ("a", "b", "c"))
@@ -22,24 +22,24 @@ _ANSWER = st.tuples(
 _STEP = st.one_of(st.just("fail"), st.sampled_from(WORDS), _ANSWER)
 
 
-def told(steps: list[object], most: int) -> tuple[Pulls, list[tuple[Query, int]]]:
-    pulls, asked = Pulls(3, most), []
-    pulls.offer([Proposal(query, float(n), (), "") for n, query in enumerate(WORDS)])
+def told(steps: list[object], most: int) -> tuple[QueryBandit, list[tuple[Query, int]]]:
+    pulls, asked = QueryBandit(3, most), []
+    pulls.set_proposals([QueryProposal(query, float(n), (), "") for n, query in enumerate(WORDS)])
     for step in steps:
         if isinstance(step, Query):
-            pulls.insist(step)
+            pulls.request_query(step)
             continue
         if (chosen := pulls.choose()) is None:
             assert pulls.idle
             continue
         asked.append(chosen)
         if step == "fail":
-            pulls.failed(*chosen)
+            pulls.record_failure(*chosen)
         elif isinstance(step, tuple):
             urls, fresh, promised, more, verdicts = step
-            pulls.answered(*chosen, urls, fresh, promised, more)
+            pulls.record_page(*chosen, urls, fresh, promised, more)
             for verdict in verdicts:
-                pulls.brought(chosen[0], verdict)
+                pulls.record_verdict(chosen[0], verdict)
     return pulls, asked
 
 

@@ -11,14 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import SearchError
-from honeyguide.seeds.api_keys import Key
-from honeyguide.seeds.engine import CHARACTERS, spoken
-from honeyguide.seeds.query import Query
-from honeyguide.seeds.response_parsing import SNIPPET, TITLE, Fields, answer, clean, found
-from honeyguide.url import canonical
+from honeyguide.search.api_keys import ApiKey
+from honeyguide.search.engine import (
+    MAX_QUERY_CHARACTERS,
+    MAX_SNIPPET,
+    MAX_TITLE,
+    ResultFields,
+    clean_text,
+    engine_query_text,
+    parse_json_answer,
+    parse_results,
+)
+from honeyguide.search.query import Query
+from honeyguide.url import canonical_url
 
-FIELDS = Fields("a.b", "url", "title", "content")
-KEY = Key("sEcret/k+y")
+FIELDS = ResultFields("a.b", "url", "title", "content")
+KEY = ApiKey("sEcret/k+y")
 texts = st.text(st.characters() | st.sampled_from("<>&;/!#\0\u202e\ud800b \n"), max_size=60)
 addresses = st.sampled_from(["http://a.test/", "https://b.test/x?y", "javascript:1", "http://[",
                              "http://a.test/sEcret%2Fk%2By"])  # fmt: skip
@@ -44,7 +52,7 @@ def is_clean(text: str, most: int) -> bool:
 
 @given(texts)
 def test_clean_text(text: str) -> None:
-    assert is_clean(clean(text, 20), 20)
+    assert is_clean(clean_text(text, 20), 20)
     text.encode("utf-8", "surrogatepass")
 
 
@@ -52,16 +60,18 @@ def test_clean_text(text: str) -> None:
 def test_any_answer(listed: Any) -> None:
     body = json.dumps({"a": {"b": listed}}).encode()
     try:
-        got = found(answer(body), FIELDS, frozenset({"https://b.test"}), KEY.redacted)
+        got = parse_results(
+            parse_json_answer(body), FIELDS, frozenset({"https://b.test"}), KEY.redact
+        )
     except SearchError:
         assert not isinstance(listed, list)
         return
     for result in got.results:
-        assert canonical(result.url) == result.url
+        assert canonical_url(result.url) == result.url
         assert not result.url.startswith("https://b.test")
-        assert KEY.redacted(result.url) == result.url
-        assert is_clean(result.title, TITLE)
-        assert is_clean(result.snippet, SNIPPET)
+        assert KEY.redact(result.url) == result.url
+        assert is_clean(result.title, MAX_TITLE)
+        assert is_clean(result.snippet, MAX_SNIPPET)
         result.title.encode()
         result.snippet.encode()
     if isinstance(listed, list):
@@ -71,21 +81,21 @@ def test_any_answer(listed: Any) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes(body: bytes) -> None:
     with pytest.raises(SearchError) as caught:
-        found(answer(body), FIELDS, frozenset(), str)
+        parse_results(parse_json_answer(body), FIELDS, frozenset(), str)
     assert caught.value.kind == "garbage"
 
 
 @given(texts, texts)
 def test_the_key_is_in_no_text(before: str, after: str) -> None:
-    line = clean(f"{before}sEcret/k+y{after}", SNIPPET, KEY.redacted)
+    line = clean_text(f"{before}sEcret/k+y{after}", MAX_SNIPPET, KEY.redact)
     assert "secret/k+y" not in line.lower()
 
 
 @given(st.lists(texts, max_size=8), st.lists(texts, max_size=8))
 def test_terms_give_no_orders(terms: list[str], without: list[str]) -> None:
-    said = spoken(Query(tuple(terms), tuple(without)), negatives=True)
-    assert len(said) <= CHARACTERS
+    said = engine_query_text(Query(tuple(terms), tuple(without)), negatives=True)
+    assert len(said) <= MAX_QUERY_CHARACTERS
     assert said.count('"') % 2 == 0
     said.encode()
     assert not re.search(r'(?:^| )"?[!:?+~@]', said)
-    assert spoken(Query((), tuple(without)), negatives=False) == ""
+    assert engine_query_text(Query((), tuple(without)), negatives=False) == ""

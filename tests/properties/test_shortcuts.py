@@ -7,16 +7,15 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.parse.decoded import Source
-from honeyguide.parse.directives import Directives
-from honeyguide.parse.resolve import Resolver, unreadable
-from honeyguide.parse.tree_limits import _tamed, bounded
-from honeyguide.parse.xml_text import _with_end_tags
-from honeyguide.store.minhash import _folded
-from honeyguide.text.terms import _ENDS
-from honeyguide.text.tokens import stems_of
+from honeyguide.parse.decoded import DecodedResponse, PageDirectives
+from honeyguide.parse.feeds_and_sitemaps import _with_end_tags
+from honeyguide.parse.resolve import LinkResolver, is_unreadable
+from honeyguide.parse.tree_limits import _tame_html, bound_html
+from honeyguide.store.duplicates import _lower_bytes
+from honeyguide.text.language import stems_of
+from honeyguide.text.relevance import _ENDS
 from honeyguide.types import Url
-from honeyguide.url import canonical
+from honeyguide.url import canonical_url
 
 _CLOSED = re.compile(
     r"<(script|style|title|textarea|iframe|noscript|template|div|p|a|span)\b([^<>]*)/>"
@@ -42,7 +41,7 @@ def test_empty_elements_get_the_end_tags_that_a_search_would_give_them(text: str
 
 @given(st.text())
 def test_folding_bytes_is_folding_letters(text: str) -> None:
-    assert _folded(text) == text.lower().encode("utf-8", "replace")
+    assert _lower_bytes(text) == text.lower().encode("utf-8", "replace")
 
 
 @given(
@@ -55,11 +54,13 @@ def test_folding_bytes_is_folding_letters(text: str) -> None:
     ).map("".join)
 )
 def test_plain_paths_lead_where_the_standard_says(text: str) -> None:
-    source = Source(_BASE, "", "utf-8", "text/html", 0, Directives(), strip_tracking=False)
-    url = canonical(text.partition("#")[0], _BASE)
-    expected = None if url is None or url == _BASE or unreadable(url) else url
+    source = DecodedResponse(
+        _BASE, "", "utf-8", "text/html", 0, PageDirectives(), strip_tracking=False
+    )
+    url = canonical_url(text.partition("#")[0], _BASE)
+    expected = None if url is None or url == _BASE or is_unreadable(url) else url
     # Asked twice: the second answer comes from memory.
-    assert [Resolver(source).target(text) for _ in range(2)] == [expected] * 2
+    assert [LinkResolver(source).resolve_target(text) for _ in range(2)] == [expected] * 2
 
 
 @given(
@@ -92,6 +93,6 @@ def test_a_glance_at_tags_lets_none_pass_that_would_be_tamed(
     html = "".join(f"<b a{n}>" for n in range(different)) + "".join(pieces) * times
     tags = html.count("<")
     if len(html) > 48_000 or (len(html) > 24_000 and tags * tags > 8_000_000):
-        assert bounded(html) == _tamed(html)
+        assert bound_html(html) == _tame_html(html)
     else:
-        assert bounded(html) == html
+        assert bound_html(html) == html

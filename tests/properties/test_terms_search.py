@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.text.terms import Terms
-from honeyguide.text.tokens import stems_of
+from honeyguide.text.language import stems_of
+from honeyguide.text.relevance import TermMatcher
 
 _TERMS = ("backup", "full-text search", "university", "time series", "hope", "ability")
 _ENDINGS = (
@@ -22,8 +22,8 @@ _WORDS = (
 _texts = st.lists(st.sampled_from(_WORDS.split()) | st.text(max_size=5), max_size=30).map(" ".join)
 
 
-def _both() -> tuple[Terms, Terms]:
-    searching, looking = Terms(_TERMS), Terms(_TERMS)
+def _both() -> tuple[TermMatcher, TermMatcher]:
+    searching, looking = TermMatcher(_TERMS), TermMatcher(_TERMS)
     assert searching._starts
     looking._starts = ()
     return searching, looking
@@ -32,7 +32,7 @@ def _both() -> tuple[Terms, Terms]:
 @given(_texts)
 def test_in_one_text(text: str) -> None:
     searching, looking = _both()
-    assert searching.count(text) == looking.count(text)
+    assert searching.count_terms(text) == looking.count_terms(text)
 
 
 @given(st.lists(_texts, max_size=6))
@@ -52,8 +52,8 @@ def test_english_stems_keep_the_beginning_of_the_word(word: str, ending: str) ->
 
 @pytest.mark.parametrize("language", ["tr", "ar", "id", "xx"])
 def test_other_languages_may_change_it(language: str) -> None:
-    assert not Terms(("backup",), language)._starts
+    assert not TermMatcher(("backup",), language)._starts
 
 
 def test_many_terms_are_not_searched_one_by_one() -> None:
-    assert not Terms([f"{a}{b}bra" for a in "abcdef" for b in "abcdef"])._starts
+    assert not TermMatcher([f"{a}{b}bra" for a in "abcdef" for b in "abcdef"])._starts

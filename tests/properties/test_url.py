@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.types import Url
-from honeyguide.url import authority, canonical, domain, host, origin, path, untracked
+from honeyguide.url import (
+    authority_of,
+    canonical_url,
+    domain_of,
+    host_of,
+    path_of,
+    site_origin,
+    without_tracking,
+)
 
 BASES = st.sampled_from(
     [None, Url("http://e.org/"), Url("https://a.b.co.uk:8443/x/y.html?q=1"), Url("http://[::1]/a/")]
@@ -19,21 +27,21 @@ HREFS = st.one_of(
 
 @given(HREFS, BASES)
 def test_canonical_is_idempotent_and_http(text: str, base: Url | None) -> None:
-    url = canonical(text, base)
+    url = canonical_url(text, base)
     if url is None:
         return
-    assert canonical(url) == url
+    assert canonical_url(url) == url
     assert "#" not in url
     assert url.startswith(("http://", "https://"))
-    if "@" not in url and not authority(url).partition(":")[0].endswith("."):
-        assert origin(url) + path(url) == url
-    assert host(url)
-    assert domain(host(url))
+    if "@" not in url and not authority_of(url).partition(":")[0].endswith("."):
+        assert site_origin(url) + path_of(url) == url
+    assert host_of(url)
+    assert domain_of(host_of(url))
 
 
 @given(HREFS, BASES)
 def test_untracked_keeps_it_canonical(text: str, base: Url | None) -> None:
-    url = canonical(text, base)
+    url = canonical_url(text, base)
     if url is not None:
-        assert canonical(untracked(url)) == untracked(url)
-        assert host(untracked(url)) == host(url)
+        assert canonical_url(without_tracking(url)) == without_tracking(url)
+        assert host_of(without_tracking(url)) == host_of(url)

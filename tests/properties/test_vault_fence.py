@@ -7,11 +7,16 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from honeyguide.cluster.vault import log
-from honeyguide.cluster.vault.commands import Create, Read, Steps
-from honeyguide.cluster.vault.entry import Entry, Head
-from honeyguide.cluster.vault.log import Owner
-from honeyguide.errors import Unreached
+from honeyguide.cluster.vault import shard_log
+from honeyguide.cluster.vault.shard_log import (
+    CreateObject,
+    ReadObject,
+    ShardOwner,
+    StoreSteps,
+    VaultEntry,
+    VaultEntryHead,
+)
+from honeyguide.errors import StorageUnreachable
 from tests.properties.fence_story import Broken, Story
 
 STORIES = 1200
@@ -29,65 +34,65 @@ def test_one_acts_at_a_time_and_no_old_owner_is_heard() -> None:
     assert epochs > 2 * STORIES
 
 
-class NoWait(Owner):
-    def _inherited(self, last: Entry | None) -> float:
+class NoWait(ShardOwner):
+    def _inherited_wait(self, last: VaultEntry | None) -> float:
         return 0.0
 
 
-class NoWaitHandedOn(Owner):
+class NoWaitHandedOn(ShardOwner):
     """Waits for the owner just before, not for those that one waited for."""
 
-    def _inherited(self, last: Entry | None) -> float:
+    def _inherited_wait(self, last: VaultEntry | None) -> float:
         if last is None or last.head.kind == "farewell":
             return 0.0
-        return log.patience(last.head.lease_s)
+        return shard_log.takeover_wait(last.head.lease_s)
 
 
-class NoEnd(Owner):
+class NoEnd(ShardOwner):
     """Acts on without looking whether it is still the owner."""
 
-    def window(self) -> tuple[float, float]:
+    def acting_window(self) -> tuple[float, float]:
         return self._from, float("-inf") if self.over else float("inf")
 
 
-class LookCountedFromItsEnd(Owner):
-    def renewing(self) -> Steps[None]:
-        yield from super().renewing()
+class LookCountedFromItsEnd(ShardOwner):
+    def renew_steps(self) -> StoreSteps[None]:
+        yield from super().renew_steps()
         self._seen = self.clock()
 
 
-class ActsAfterFarewell(Owner):
-    def leaving(self) -> Steps[None]:
-        yield from super().leaving()
+class ActsAfterFarewell(ShardOwner):
+    def release_steps(self) -> StoreSteps[None]:
+        yield from super().release_steps()
         self.over = False
 
 
-class NoReadBack(Owner):
+class NoReadBack(ShardOwner):
     """Holds what exists for its own."""
 
-    def _made(self, head: Head, data: bytes) -> Steps[bool]:
-        for _ in range(log.TRIES):
+    def _create_entry(self, head: VaultEntryHead, data: bytes) -> StoreSteps[bool]:
+        for _ in range(shard_log.SEND_TRIES):
             try:
-                made: bool = yield Create(log.name(self.shard, head.number), data)
-            except Unreached:
+                made: bool = yield CreateObject(shard_log.entry_name(self.shard, head.number), data)
+            except StorageUnreachable:
                 continue
             return made or True
-        raise Unreached("lost")
+        raise StorageUnreachable("lost")
 
 
-class NoNonce(Owner):
+class NoNonce(ShardOwner):
     """Knows its own by everything but the nonce."""
 
-    def _made(self, head: Head, data: bytes) -> Steps[bool]:
-        if (yield from super()._made(head, data)):
+    def _create_entry(self, head: VaultEntryHead, data: bytes) -> StoreSteps[bool]:
+        if (yield from super()._create_entry(head, data)):
             return True
-        found = yield from self._entry(head.number)
+        found = yield from self._read_entry(head.number)
         return found is not None and _named(found.head) == _named(head)
 
 
-class NoLookAfterClaim(Owner):
-    def _astray(self, claim: Head) -> Steps[bool]:
-        yield Read(log.name(self.shard, claim.number))
+class NoLookAfterClaim(ShardOwner):
+    def _is_stray(self, claim: VaultEntryHead) -> StoreSteps[bool]:
+        yield ReadObject(shard_log.entry_name(self.shard, claim.number))
         return False
 
 
@@ -104,7 +109,7 @@ class NoLookAfterClaim(Owner):
         (NoLookAfterClaim, 1700),
     ],
 )
-def test_without_a_rule_it_breaks(kind: type[Owner], first: int) -> None:
+def test_without_a_rule_it_breaks(kind: type[ShardOwner], first: int) -> None:
     assert breaks(lambda seed: Story(seed, kind), first)
 
 
@@ -127,11 +132,11 @@ def test_without_the_old_claims_it_breaks() -> None:
 
 
 def test_without_a_margin_for_fast_clocks_it_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "patience", lambda lease_s: lease_s)
+    monkeypatch.setattr(shard_log, "takeover_wait", lambda lease_s: lease_s)
     assert breaks(Story, 1000)
 
 
-def _named(head: Head) -> Head:
+def _named(head: VaultEntryHead) -> VaultEntryHead:
     return msgspec.structs.replace(head, nonce="", at=0.0)
 
 

@@ -8,9 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from honeyguide.cluster.vault import Keeper, rebuild
-from honeyguide.cluster.vault import replicator as keeper
-from honeyguide.errors import Unreached
+from honeyguide.cluster.vault import ShardReplicator, rebuild_database, replicator
+from honeyguide.errors import StorageUnreachable
 from honeyguide.store.database import Database
 from tests.unit.vaults import Shaky, dump, opened, saved
 
@@ -18,14 +17,14 @@ from tests.unit.vaults import Shaky, dump, opened, saved
 @pytest.mark.parametrize("seed", range(12))
 def test_restored_is_what_was_saved(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = Random(seed)
-    monkeypatch.setattr(keeper, "PART", dice.choice([30_000, 32_000_000]))
-    monkeypatch.setattr(keeper, "_SMALL", dice.choice([10_000, 4_000_000]))
+    monkeypatch.setattr(replicator, "PART", dice.choice([30_000, 32_000_000]))
+    monkeypatch.setattr(replicator, "_SMALL", dice.choice([10_000, 4_000_000]))
     with TemporaryDirectory() as name:
         folder = Path(name)
         vault = Shaky(folder / "vault")
         told: list[object] | None = None
         for owner_number in range(3):
-            owner = Keeper.claim(vault, 0, f"owner {owner_number}")
+            owner = ShardReplicator.claim(vault, 0, f"owner {owner_number}")
             here = folder / f"owner{owner_number}"
             owner.restore(here)
             if told is not None:
@@ -33,12 +32,16 @@ def test_restored_is_what_was_saved(seed: int, monkeypatch: pytest.MonkeyPatch) 
             with opened(here) as database:
                 told = live(dice, vault, owner, database, told)
             if told is not None:
-                rebuild(vault, 0, folder / "look", check=True)
+                rebuild_database(vault, 0, folder / "look", check=True)
                 assert saved(folder / "look") == told
 
 
 def live(
-    dice: Random, vault: Shaky, owner: Keeper, database: Database, told: list[object] | None
+    dice: Random,
+    vault: Shaky,
+    owner: ShardReplicator,
+    database: Database,
+    told: list[object] | None,
 ) -> list[object] | None:
     """One owner's life; says what it saved last."""
     for _ in range(dice.randrange(12)):
@@ -49,12 +52,12 @@ def live(
         try:
             owner.save(database)
             told = dump(database)
-        except Unreached:
+        except StorageUnreachable:
             pass
         finally:
             vault.lose_before = vault.lose_after = 0
     if dice.random() < 0.5:
-        owner.farewell(database)
+        owner.release_shard(database)
         told = dump(database)
     else:
         # What could not be told may have arrived all the same: ask, to know what to expect.
@@ -67,17 +70,17 @@ def live(
 def write(dice: Random, database: Database) -> None:
     chance = dice.random()
     if chance < 0.03:
-        database.run("VACUUM")
+        database.execute("VACUUM")
         return
     try:
         with database.transaction():
             for _ in range(dice.randrange(1, 5)):
                 key = f"k{dice.randrange(30)}"
                 if dice.random() < 0.3:
-                    database.run("DELETE FROM meta WHERE key >= ?", (key,))
+                    database.execute("DELETE FROM meta WHERE key >= ?", (key,))
                 else:
                     text = dice.choice("abc") * dice.choice([1, 100, 9000, 70_000])
-                    database.run("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, text))
+                    database.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, text))
             if chance > 0.9:
                 raise ZeroDivisionError
     except ZeroDivisionError:

@@ -36,16 +36,18 @@ answers = st.builds(
 @given(st.lists(answers, min_size=1, max_size=4))
 @settings(max_examples=150)
 def test_every_file_is_valid(found: list[Response]) -> None:
-    file = [warc.info("x.warc.gz", 0.0)]
+    file = [warc.warcinfo_record("x.warc.gz", 0.0)]
     expected: list[tuple[str, bytes | None]] = [("warcinfo", None)]
     for answer in found:
-        identity = warc.new_id()
-        digest = warc.digest(answer.payload)
-        file.append(warc.response(answer, digest, identity))
+        identity = warc.new_record_id()
+        digest = warc.sha1_digest(answer.payload)
+        file.append(warc.response_record(answer, digest, identity))
         expected.append(("response", answer.payload))
-        file.append(warc.revisit(answer, warc.IDENTICAL, digest, answer.url, 1.0, identity))
+        file.append(
+            warc.revisit_record(answer, warc.IDENTICAL_PAYLOAD, digest, answer.url, 1.0, identity)
+        )
         expected.append(("revisit", b""))
-        if asked := warc.request(answer, identity):
+        if asked := warc.request_record(answer, identity):
             file.append(asked)
             expected.append(("request", None))
     read = ArchiveIterator(io.BytesIO(b"".join(file)), check_digests="raise")
@@ -59,7 +61,7 @@ def test_every_file_is_valid(found: list[Response]) -> None:
 
 @given(answers)
 def test_a_record_says_its_own_length_and_no_more(answer: Response) -> None:
-    plain = gzip.decompress(warc.response(answer, "sha1:X", "<urn:x>"))
+    plain = gzip.decompress(warc.response_record(answer, "sha1:X", "<urn:x>"))
     head, _, rest = plain.partition(b"\r\n\r\n")
     fields = [line.split(b": ", 1) for line in head.split(b"\r\n")[1:]]
     names = [name for name, _ in fields]

@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 from honeyguide.change import Block, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Url
-from honeyguide.watch.compare.detect import compare, compare_bodies
-from honeyguide.watch.compare.match import match
-from honeyguide.watch.compare.volatile import Memory, early, observe, started
-from honeyguide.watch.compare.word_diff import diff_words
+from honeyguide.watch.compare.block_matching import match_blocks
+from honeyguide.watch.compare.page_change import compare_bodies, compare_snapshots
+from honeyguide.watch.compare.volatile import (
+    VolatileMemory,
+    find_volatile,
+    initial_memory,
+    observe_changed,
+)
+from honeyguide.watch.version_diff import diff_words
 
 URL = Url("http://example.org/")
 TEXTS = st.lists(st.sampled_from("a b c 1 22 12:30 x9f".split()), min_size=1, max_size=6).map(  # noqa: SIM905
@@ -38,12 +43,12 @@ SNAPSHOTS = st.builds(
 
 @given(SNAPSHOTS)
 def test_a_version_does_not_differ_from_itself(snapshot: Snapshot) -> None:
-    assert compare(snapshot, snapshot) is None
+    assert compare_snapshots(snapshot, snapshot) is None
 
 
 @given(SNAPSHOTS, SNAPSHOTS)
 def test_a_change_has_kinds_and_stays_within_bounds(old: Snapshot, new: Snapshot) -> None:
-    change = compare(old, new)
+    change = compare_snapshots(old, new)
     if change is None:
         assert [b[:2] for b in old.blocks] == [b[:2] for b in new.blocks]
         assert set(old.links) == set(new.links)
@@ -57,7 +62,7 @@ def test_a_change_has_kinds_and_stays_within_bounds(old: Snapshot, new: Snapshot
 
 @given(BLOCKS, BLOCKS)
 def test_every_block_is_accounted_for_once(old: tuple[Block, ...], new: tuple[Block, ...]) -> None:
-    found = match(old, new)
+    found = match_blocks(old, new)
     for kept, length, places in (
         (found.kept_old, len(old), [pair.old for pair in found.pairs]),
         (found.kept_new, len(new), [pair.new for pair in found.pairs]),
@@ -78,24 +83,24 @@ def test_what_early_finds_covers_what_differed(old: Snapshot, new: Snapshot) -> 
         )
         for one in (old, new)
     )
-    masks = early(old, new)
+    masks = find_volatile(old, new)
     if masks:
-        assert compare(old, new, masks) is None
+        assert compare_snapshots(old, new, masks) is None
 
 
 @given(SNAPSHOTS, st.lists(SNAPSHOTS, max_size=6))
 def test_a_memory_survives_being_written_down(first: Snapshot, others: list[Snapshot]) -> None:
-    memory = started(early(first, others[0]) if others else ())
+    memory = initial_memory(find_volatile(first, others[0]) if others else ())
     for other in others:
-        memory = observe(memory, first, other, 60.0)
+        memory = observe_changed(memory, first, other, 60.0)
         first = other
-        assert Memory.from_json(memory.to_json()) == memory
+        assert VolatileMemory.from_json(memory.to_json()) == memory
 
 
 @given(st.text(max_size=200))
 def test_a_stranger_s_memory_never_fails(text: str) -> None:
-    memory = Memory.from_json(text)
-    assert Memory.from_json(memory.to_json()) == memory
+    memory = VolatileMemory.from_json(text)
+    assert VolatileMemory.from_json(memory.to_json()) == memory
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from honeyguide.config import FetchSettings
-from honeyguide.fetch.http import CurlFetcher, user_agent
+from honeyguide.config.settings import FetchSettings
+from honeyguide.fetch.http import CurlFetcher, make_user_agent
 from honeyguide.types import Request, Response, Url
 
 HASTY = FetchSettings(connect_s=1.0, read_s=1.0, total_s=2.0, private_addresses=True)
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 def fetcher(settings: FetchSettings = HASTY, *, proxy: str = "") -> CurlFetcher:
-    agent = user_agent("crawl@example.org", "0.1")
+    agent = make_user_agent("crawl@example.org", "0.1")
     return CurlFetcher(replace(settings, proxy=proxy), user_agent=agent)
 
 

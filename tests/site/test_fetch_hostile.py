@@ -20,7 +20,7 @@ from honeyguide.errors import (
     WrongType,
 )
 from honeyguide.types import Request, Response, Url
-from honeyguide.url import canonical
+from honeyguide.url import canonical_url
 from tests.site.behaviours import CATALOGUE
 from tests.site.client import until
 from tests.site.fetching import HASTY, Outcome, fetch_all, fetch_one
@@ -165,7 +165,7 @@ def test_nothing_was_followed(wild: Site, outcomes: dict[str, Outcome]) -> None:
 
 @pytest.mark.parametrize("place", PRIVATE)
 def test_private_places_are_refused(wild: Site, place: str) -> None:
-    url = canonical(place)
+    url = canonical_url(place)
     assert url is not None
     for proxy in ("", wild.proxy):
         before = len(wild.log)
@@ -180,7 +180,7 @@ def test_our_own_addresses_are_refused_too(wild: Site) -> None:
 
 @pytest.mark.parametrize("place", FOREIGN)
 def test_foreign_schemes_never_become_addresses(wild: Site, place: str) -> None:
-    assert canonical(place, Url(wild.url(HOST, "/"))) is None
+    assert canonical_url(place, Url(wild.url(HOST, "/"))) is None
     result, _ = fetch_one(Request(Url(place)))
     assert isinstance(result, FetchError)
 
@@ -188,7 +188,7 @@ def test_foreign_schemes_never_become_addresses(wild: Site, place: str) -> None:
 def test_malformed_places_end_in_words(wild: Site) -> None:
     """Whatever of a bad Location is an address at all can be asked for without harm."""
     base = Url(wild.url("x.test", "/"))
-    urls = [url for place in MALFORMED if (url := canonical(place, base))]
+    urls = [url for place in MALFORMED if (url := canonical_url(place, base))]
     assert urls
     for result, seconds in fetch_all(urls, GUARDED, proxy=wild.proxy):
         assert isinstance(result, Response | FetchError)

@@ -11,8 +11,7 @@ import pytest
 
 from honeyguide.errors import FetchError
 from honeyguide.fetch.http import CurlFetcher
-from honeyguide.fetch.robots import Robots
-from honeyguide.fetch.robots_rules import Rules
+from honeyguide.net.robots import RobotsCache, RobotsRules
 from honeyguide.types import Request, Url
 from tests.conftest import opened
 from tests.site.fetching import HASTY, fetcher
@@ -40,16 +39,16 @@ DELAYS = {
 }  # fmt: skip
 
 
-async def learn(fetch: CurlFetcher, robots: Robots, name: str) -> Rules:
+async def learn(fetch: CurlFetcher, robots: RobotsCache, name: str) -> RobotsRules:
     """As the ring does it: ask, follow, until there are rules."""
     origin = f"http://{robots_host(name)}"
     for _ in range(10):
         url = robots.request_url(origin, time.time())
         request = Request(url, limit=512 * 1024, truncate=True, any_type=True)
         try:
-            rules = robots.learn(origin, await fetch.fetch(request), time.time())
+            rules = robots.learn_outcome(origin, await fetch.fetch(request), time.time())
         except FetchError as error:
-            rules = robots.learn(origin, error, time.time())
+            rules = robots.learn_outcome(origin, error, time.time())
         if rules is not None:
             return rules
     raise AssertionError(f"{name}: no end of redirects")
@@ -63,11 +62,11 @@ def zoo() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def rules(zoo: Site) -> dict[str, Rules]:
-    async def work() -> list[Rules]:
+def rules(zoo: Site) -> dict[str, RobotsRules]:
+    async def work() -> list[RobotsRules]:
         fetch = fetcher(replace(HASTY, private_addresses=False), proxy=zoo.proxy)
         try:
-            return await asyncio.gather(*(learn(fetch, Robots(), name) for name in ROBOTS))
+            return await asyncio.gather(*(learn(fetch, RobotsCache(), name) for name in ROBOTS))
         finally:
             await fetch.aclose()
 
@@ -75,7 +74,7 @@ def rules(zoo: Site) -> dict[str, Rules]:
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_what_may_be_asked_for(rules: dict[str, Rules], name: str) -> None:
+def test_what_may_be_asked_for(rules: dict[str, RobotsRules], name: str) -> None:
     site = f"http://{robots_host(name)}"
     begun = time.process_time()
     allowed = tuple(rules[name].allows(Url(site + path)) for path in ("/", "/private"))
@@ -86,23 +85,23 @@ def test_what_may_be_asked_for(rules: dict[str, Rules], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DELAYS)
-def test_how_long_to_rest(rules: dict[str, Rules], name: str) -> None:
+def test_how_long_to_rest(rules: dict[str, RobotsRules], name: str) -> None:
     assert rules[name].crawl_delay == DELAYS[name]
 
 
-def test_a_delay_without_reason_is_a_number(rules: dict[str, Rules]) -> None:
+def test_a_delay_without_reason_is_a_number(rules: dict[str, RobotsRules]) -> None:
     delay = rules["delay-1e9"].crawl_delay
     assert delay == 86_400.0
 
 
-def test_sitemaps_are_addresses_and_few(rules: dict[str, Rules]) -> None:
+def test_sitemaps_are_addresses_and_few(rules: dict[str, RobotsRules]) -> None:
     assert len(rules["sitemaps-many"].sitemaps) <= 100
     for url in rules["sitemaps-foreign"].sitemaps:
         assert url.startswith(("http://", "https://"))
     assert "http://victim.test/s.xml" in rules["sitemaps-foreign"].sitemaps
 
 
-def test_redirects_of_robots_are_counted(zoo: Site, rules: dict[str, Rules]) -> None:
+def test_redirects_of_robots_are_counted(zoo: Site, rules: dict[str, RobotsRules]) -> None:
     assert rules
     assert len(zoo.hits("moved-5.test")) == 6
     assert len(zoo.hits("moved-loop.test")) == 6

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from honeyguide.config import parse
-from honeyguide.crawl.build import opened
-from honeyguide.crawl.progress import Report
-from honeyguide.crawl.ring import Ring
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.build import open_crawl
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.status import Report
 from honeyguide.errors import FetchError
-from honeyguide.lab.simulate import run
+from honeyguide.lab.simulate import run_simulated
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Request, Response
@@ -66,22 +66,22 @@ def crawl(
     web: FakeWeb,
     seeds: list[str],
     *,
-    meanwhile: Callable[[Ring], Any] | None = None,
+    meanwhile: Callable[[CrawlLoop], Any] | None = None,
     **tables: dict[str, Any],
 ) -> Report:
     """Crawl until it ends; ``meanwhile`` sees the ring before it runs."""
     topic = {"seeds": seeds, "keywords": ["honey", "bee"]} | tables.pop("topic", {})
     fetch = {"contact": "tester@example.org"} | tables.pop("fetch", {})
     store = {"warc": False} | tables.pop("store", {})
-    settings = parse({"topic": topic, "fetch": fetch, "store": store, **tables})
+    settings = parse_settings({"topic": topic, "fetch": fetch, "store": store, **tables})
 
     async def main() -> Report:
-        async with opened(folder, settings, fetcher=web, clock=web.now) as ring:
+        async with open_crawl(folder, settings, fetcher=web, clock=web.now) as ring:
             if meanwhile is not None:
                 meanwhile(ring)
             return await ring.run()
 
-    report = run(main())
+    report = run_simulated(main())
     web.start += 100_000.0  # a later run happens later
     return report
 

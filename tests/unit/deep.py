@@ -7,25 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.models.deep import CategoryModel, Kind, Net, Vocabulary
-from honeyguide.models.deep.net import drawn
+from honeyguide.models.deep import CategoryModel, NetKind, TextNet, WordVocabulary
+from honeyguide.models.deep.net import draw_weights
 
 WORDS = tuple(f"word{n}" for n in range(40))
 
 
-def net(kind: Kind, *, words: int = 42, width: int = 6, categories: int = 3, seed: int = 1) -> Net:
+def net(
+    kind: NetKind, *, words: int = 42, width: int = 6, categories: int = 3, seed: int = 1
+) -> TextNet:
     """Random weights, biases too."""
     dice = np.random.default_rng(seed)
     arrays: dict[str, NDArray[Any]] = {
         name: array + dice.normal(0, 0.1, array.shape).astype(np.float32)
-        for name, array in drawn(kind, width, categories, dice).items()
+        for name, array in draw_weights(kind, width, categories, dice).items()
     }
     arrays["embedding"] = dice.normal(0, 1, (words, width)).astype(np.float32)
-    return Net(kind, arrays)
+    return TextNet(kind, arrays)
 
 
-def model(kind: Kind = "paper") -> CategoryModel:
-    return CategoryModel(("a", "b", "c"), Vocabulary(WORDS, 0), net(kind), {"language": "tr"})
+def model(kind: NetKind = "paper") -> CategoryModel:
+    return CategoryModel(("a", "b", "c"), WordVocabulary(WORDS, 0), net(kind), {"language": "tr"})
 
 
 def rows(count: int = 9, length: int = 150, words: int = 42, seed: int = 1) -> NDArray[np.int32]:

@@ -17,13 +17,13 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
-from honeyguide.config import FetchSettings, SearchSettings, Settings
+from honeyguide.config.settings import FetchSettings, SearchSettings, Settings
 from honeyguide.errors import SearchError
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.protocols import Fetcher
-from honeyguide.seeds.engine import Engine, Found
-from honeyguide.seeds.engine_factory import engine_of, fetcher_of
-from honeyguide.seeds.query import Query
+from honeyguide.search.engine import ResultPage, SearchEngine
+from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
+from honeyguide.search.query import Query
 
 T = TypeVar("T")
 ENGINES = ["searxng", "brave", "json-header", "json-address"]
@@ -156,7 +156,7 @@ def entry(engine: str, url: Any, title: Any = "", snippet: Any = "") -> dict[str
 
 def use(
     search: SearchSettings,
-    work: Callable[[Engine], Awaitable[T]],
+    work: Callable[[SearchEngine], Awaitable[T]],
     time: Time | None = None,
     *,
     lab: bool = False,
@@ -165,10 +165,10 @@ def use(
     time = time or Time()
 
     async def main() -> T:
-        fetcher: Fetcher = fetcher_of(HOME)
+        fetcher: Fetcher = make_engine_fetcher(HOME)
         assert isinstance(fetcher, CurlFetcher)
         try:
-            engine = engine_of(search, fetcher, time, lab=lab, sleep=time.sleep)
+            engine = make_engine(search, fetcher, time, lab=lab, sleep=time.sleep)
             assert engine is not None
             return await work(engine)
         finally:
@@ -177,7 +177,7 @@ def use(
     return asyncio.run(main())
 
 
-def ask(search: SearchSettings, page: int = 1, time: Time | None = None) -> Found:
+def ask(search: SearchSettings, page: int = 1, time: Time | None = None) -> ResultPage:
     return use(search, lambda engine: engine.search(QUERY, page), time)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from honeyguide.parse.read import read
+from honeyguide.parse.read import parse_page
 from honeyguide.types import Channel, Link, Page, Response, Url
 
 URL = Url("https://example.org/docs/guide/index.html")
@@ -32,7 +32,7 @@ def page(
     html_limit: int = 10_000_000,
     words: bool = True,
 ) -> Page:
-    return read(
+    return parse_page(
         response(body, media_type, *headers, url=url),
         Link(Url(url), depth=depth, channel=channel, rel=rel),
         strip_tracking=strip_tracking,

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from honeyguide.config import FetchSettings
-from honeyguide.fetch.dns import NoSuchName, Resolver
+from honeyguide.config.settings import FetchSettings
+from honeyguide.fetch.dns import DnsResolver, NoSuchName
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.types import Request, Response, Url
 
@@ -108,7 +108,7 @@ async def everywhere(host: str) -> tuple[list[str], float]:
 def use(work: Callable[[CurlFetcher], Awaitable[T]], settings: FetchSettings = OPEN) -> T:
     async def main() -> T:
         fetcher = CurlFetcher(
-            settings, user_agent="Honeyguide/0.1 (+me@x.test)", resolver=Resolver(everywhere)
+            settings, user_agent="Honeyguide/0.1 (+me@x.test)", resolver=DnsResolver(everywhere)
         )
         try:
             return await work(fetcher)

@@ -12,9 +12,9 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
-from honeyguide.crawl.engine_state import agree
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
+from honeyguide.api.search import allow_engine
 
 EVIL = "\x1b[31mred\x07 \u202e<b>bold</b>"
 
@@ -93,5 +93,5 @@ def asking(folder: Path, url: str, **search: Any) -> Collection:
         contact="a@example.org",
         search={key: value for key, value in table.items() if value != ""},
     )
-    agree(made.settings, made.folder)
+    allow_engine(made.settings, made.folder)
     return made

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from honeyguide.config import parse
-from honeyguide.crawl.build import opened
-from honeyguide.crawl.progress import Report
-from honeyguide.crawl.ring import Ring
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.build import open_crawl
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.status import Report
 from honeyguide.errors import SearchError
-from honeyguide.lab.simulate import run
-from honeyguide.seeds.engine import Found, Result
-from honeyguide.seeds.query import Query
-from honeyguide.store.searches import Search
+from honeyguide.lab.simulate import run_simulated
+from honeyguide.search.engine import ResultPage, SearchResult
+from honeyguide.search.query import Query
+from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 from tests.unit.crawling import FakeWeb
@@ -24,7 +24,7 @@ from tests.unit.crawling import FakeWeb
 BEES = "<title>Bees</title><p>Honey bee, honey bee, honey bee. "
 STEAM = "<title>Steam</title><p>Locomotives and boilers. "
 
-Say = Callable[[int, str, int], Found | Exception]
+Say = Callable[[int, str, int], ResultPage | Exception]
 """(how often it was asked, query, page) → what it answers."""
 
 
@@ -43,7 +43,7 @@ class MadeEngine:
         words = str(query).replace('"', "").replace(" ", "+")
         return Url(f"https://made.example/search?q={words}&p={page}")
 
-    async def search(self, query: Query, page: int) -> Found:
+    async def search(self, query: Query, page: int) -> ResultPage:
         self.asked.append((str(query), page))
         await asyncio.sleep(self.latency)
         if callable(self.say):
@@ -56,9 +56,11 @@ class MadeEngine:
         return found
 
 
-def results(urls: Sequence[str], *, more: bool = True) -> Found:
-    listed = (Result(Url(url), f"Honey bee {n}", "All about the bee") for n, url in enumerate(urls))
-    return Found(tuple(listed), more)
+def results(urls: Sequence[str], *, more: bool = True) -> ResultPage:
+    listed = (
+        SearchResult(Url(url), f"Honey bee {n}", "All about the bee") for n, url in enumerate(urls)
+    )
+    return ResultPage(tuple(listed), more)
 
 
 def scattered(count: int, text: str = BEES) -> FakeWeb:
@@ -71,7 +73,7 @@ def crawl(
     web: FakeWeb,
     engine: MadeEngine | None,
     *,
-    meanwhile: Callable[[Ring], Any] | None = None,
+    meanwhile: Callable[[CrawlLoop], Any] | None = None,
     **tables: dict[str, Any],
 ) -> Report:
     topic = {"keywords": ["honey", "bee"]} | tables.pop("topic", {})
@@ -80,24 +82,24 @@ def crawl(
     fetch = {"contact": "tester@example.org"}
     crawls = {"strategy": "keyword"} | tables.pop("crawl", {})
     store = {"warc": False} | tables.pop("store", {})
-    settings = parse(
+    settings = parse_settings(
         {"topic": topic, "fetch": fetch, "store": store, "search": search, "crawl": crawls} | tables
     )
 
     async def main() -> Report:
-        async with opened(folder, settings, fetcher=web, clock=web.now, engine=engine) as ring:
+        async with open_crawl(folder, settings, fetcher=web, clock=web.now, engine=engine) as ring:
             if meanwhile is not None:
                 meanwhile(ring)
             return await ring.run()
 
-    report = run(main())
+    report = run_simulated(main())
     web.start += 100_000.0  # a later run happens later
     return report
 
 
-def asked(folder: Path) -> list[Search]:
+def asked(folder: Path) -> list[SearchRow]:
     with Store.open(folder, "read") as store:
-        return store.searches.all()
+        return store.searches.list_searches()
 
 
 def failing(kind: Any, wait: float = 0.0) -> Say:

@@ -11,7 +11,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from honeyguide.store.store import Store
 from honeyguide.types import (
-    Copy,
+    DuplicateOf,
     Failure,
     Link,
     Page,
@@ -55,7 +55,7 @@ def good(number: int, score: float = 0.9, text: str | None = None, **more: Any) 
         "link": Link(url, Url("https://example.org/"), f"anchor {number}", "before", "after"),
         "at": 1_700_000_000.0 + number,
         "generation": 1 + number // 10,
-        "queued": 0.25,
+        "initial_score": 0.25,
         "score": 0.5,
         "response": answer(url, f"<p>{number} {text}</p>".encode()),
         "page": Page(url, f"Page {number}", "About", ("One", "Two"), text, language="en"),
@@ -71,7 +71,7 @@ def bad(number: int, kind: str = "timeout") -> Visit:
 
 
 def copy(number: int, of: str) -> Visit:
-    return good(number, copy=Copy(Url(of), exact=True))
+    return good(number, duplicate=DuplicateOf(Url(of), exact=True))
 
 
 def records(path: Path) -> Iterator[tuple[str, str, bytes]]:
@@ -97,11 +97,11 @@ def change(folder: Path, sql: str, *values: object) -> None:
 def small(folder: Path) -> Path:
     """A collection of five good visits."""
     with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(n) for n in range(5)])
+        store.append_visits([good(n) for n in range(5)])
     return folder
 
 
 def crawl(folder: Path) -> None:
     """One more visit, as a crawl would append it."""
     with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(99)])
+        store.append_visits([good(99)])

@@ -11,10 +11,9 @@ from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message
 
-from honeyguide.studio.app import build
-from honeyguide.studio.auth import Gate
-from honeyguide.studio.runs import Runs
-from honeyguide.studio.shared_state import Kept
+from honeyguide.studio.app import build_app
+from honeyguide.studio.auth import AuthGate
+from honeyguide.studio.runs import SharedObjects, StudioRuns
 
 PORT = 8765
 
@@ -34,10 +33,10 @@ class Client:
 
     def __init__(self, root: Path, command: Sequence[str] = ("false",), app: Any = None) -> None:
         self.root = root
-        self.gate = Gate(PORT)
-        self.runs = Runs(root, command)
-        self.kept = Kept()
-        self.app: ASGIApp = app or build(self.gate, self.runs, self.kept)
+        self.gate = AuthGate(PORT)
+        self.runs = StudioRuns(root, command)
+        self.kept = SharedObjects()
+        self.app: ASGIApp = app or build_app(self.gate, self.runs, self.kept)
 
     def get(self, path: str, headers: Mapping[str, str | None] | None = None) -> Answer:
         return self.ask("GET", path, b"", headers)

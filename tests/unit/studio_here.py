@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from honeyguide.config import StoreSettings
+from honeyguide.config.settings import StoreSettings
 from honeyguide.store.store import Store
-from honeyguide.studio.context import Here
-from honeyguide.studio.runs import Runs
-from honeyguide.studio.shared_state import Kept
+from honeyguide.studio.routes import RequestContext
+from honeyguide.studio.runs import SharedObjects, StudioRuns
 from honeyguide.types import Visit
 
 TOPIC = '[topic]\nkeywords = ["honey"]\nseeds = ["https://a.example/"]\n'
@@ -20,9 +19,9 @@ def keep(folder: Path, visits: list[Visit], warc: bool = False) -> Path:
     (folder / "topic.toml").write_text(TOPIC + '[fetch]\ncontact = "a@example.org"\n')
     settings = StoreSettings(warc=warc)
     with Store.open(folder, "crawl", settings) as store, store.transaction():
-        store.append(visits)
+        store.append_visits(visits)
     return folder
 
 
-def here(folder: Path) -> Here:
-    return Here(folder.parent, folder, "ann", Runs(folder.parent), Kept())
+def here(folder: Path) -> RequestContext:
+    return RequestContext(folder.parent, folder, "ann", StudioRuns(folder.parent), SharedObjects())

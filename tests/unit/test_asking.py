@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide import registry
-from honeyguide.config import Settings, parse
-from honeyguide.crawl.label_queries import ask, questions, unlabelled
-from honeyguide.learning.active_learning import Askable, Told, choose
-from honeyguide.store.labels import contradictions
+from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.learning.active_learning import LabelledText, UnlabelledPage, choose_questions
+from honeyguide.learning.label_queries import ask_for_labels, label_questions, unlabelled_rows
+from honeyguide.store.labels import find_contradictions
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 from tests.unit.crawling import FakeWeb, crawl
@@ -22,67 +22,84 @@ from tests.unit.test_lessons import FINCH, SOUP, address, birds, is_finch
 TRAIN = "train engine rail station ticket signal coach buffer "
 
 
-def whys(pages: list[Askable], told: list[Told], count: int, **more: Any) -> list[str]:
-    return [question.why for question in choose(pages, told, count, **more)]
+def whys(
+    pages: list[UnlabelledPage], told: list[LabelledText], count: int, **more: Any
+) -> list[str]:
+    return [question.why for question in choose_questions(pages, told, count, **more)]
 
 
-def places(pages: list[Askable], told: list[Told], count: int, **more: Any) -> list[int]:
-    return [question.place for question in choose(pages, told, count, **more)]
+def places(
+    pages: list[UnlabelledPage], told: list[LabelledText], count: int, **more: Any
+) -> list[int]:
+    return [question.place for question in choose_questions(pages, told, count, **more)]
 
 
 def test_the_nearest_to_the_threshold_goes_first() -> None:
-    pages = [Askable(v, f"{FINCH} w{n}") for n, v in enumerate((0.02, 0.95, 0.6, 0.3))]
+    pages = [UnlabelledPage(v, f"{FINCH} w{n}") for n, v in enumerate((0.02, 0.95, 0.6, 0.3))]
     assert places(pages, [], 1) == [2]
     assert places(pages, [], 1, threshold=0.3) == [3]
-    assert choose(pages, [], 1)[0].why == "unsure"
+    assert choose_questions(pages, [], 1)[0].why == "unsure"
 
 
 def test_a_batch_is_spread() -> None:
-    alike = [Askable(0.5, FINCH + f"w{n}") for n in range(4)]
-    pages = [*alike, Askable(0.4, SOUP), Askable(0.4, TRAIN)]
+    alike = [UnlabelledPage(0.5, FINCH + f"w{n}") for n in range(4)]
+    pages = [*alike, UnlabelledPage(0.4, SOUP), UnlabelledPage(0.4, TRAIN)]
     assert set(places(pages, [], 3)[1:3]) & {4, 5}
     first, second = places(pages, [], 2)
     assert first < 4 <= second, "another page of the same words would teach nothing"
 
 
 def test_what_is_like_a_labelled_page_is_not_asked_again() -> None:
-    pages = [Askable(0.5, FINCH + "one"), Askable(0.45, SOUP + "two")]
+    pages = [UnlabelledPage(0.5, FINCH + "one"), UnlabelledPage(0.45, SOUP + "two")]
     assert places(pages, [], 1) == [0]
-    assert places(pages, [Told(FINCH + "one", 1.0)], 1) == [1]
+    assert places(pages, [LabelledText(FINCH + "one", 1.0)], 1) == [1]
 
 
 def test_one_in_five_is_a_sure_yes_and_one_a_sure_no_like_the_good_ones() -> None:
-    pages = [Askable(0.5 + 0.01 * n, f"middle{n} text{n} " * 5) for n in range(8)]
-    pages += [Askable(0.97, f"yes{n} really{n} " * 5) for n in range(3)]
-    pages += [Askable(0.01, f"no{n} never{n} " * 5) for n in range(3)]
-    pages.append(Askable(0.02, FINCH))
-    told = [Told(FINCH + "nest", 1.0), Told(SOUP, 0.0)]
-    asked = choose(pages, told, 5)
+    pages = [UnlabelledPage(0.5 + 0.01 * n, f"middle{n} text{n} " * 5) for n in range(8)]
+    pages += [UnlabelledPage(0.97, f"yes{n} really{n} " * 5) for n in range(3)]
+    pages += [UnlabelledPage(0.01, f"no{n} never{n} " * 5) for n in range(3)]
+    pages.append(UnlabelledPage(0.02, FINCH))
+    told = [LabelledText(FINCH + "nest", 1.0), LabelledText(SOUP, 0.0)]
+    asked = choose_questions(pages, told, 5)
     kinds = {question.why: question.place for question in asked}
     assert [question.why for question in asked].count("sure") == 1
     assert pages[kinds["sure"]].verdict >= 0.57
     assert kinds["missed"] == len(pages) - 1
-    one_by_one = [choose(pages, told, 1, given=n)[0].why for n in range(5)]
+    one_by_one = [choose_questions(pages, told, 1, given=n)[0].why for n in range(5)]
     assert one_by_one.count("sure") == one_by_one.count("missed") == 1, "also one at a time"
 
 
 def test_it_says_why() -> None:
-    nothing = [Askable(0.49, f"{FINCH} {n}", known=False) for n in range(3)]
+    nothing = [UnlabelledPage(0.49, f"{FINCH} {n}", known=False) for n in range(3)]
     assert whys(nothing, [], 1) == ["unknown"]
-    large = [Askable(0.5, f"{FINCH} {n}", "a.org") for n in range(8)]
-    others = [Askable(0.5, f"{SOUP} {n}", f"{n}.org") for n in range(8)]
+    large = [UnlabelledPage(0.5, f"{FINCH} {n}", "a.org") for n in range(8)]
+    others = [UnlabelledPage(0.5, f"{SOUP} {n}", f"{n}.org") for n in range(8)]
     assert whys(large + others, [], 1) == ["site"]
     assert places(large + others, [], 1)[0] < 8
-    assert whys(large + others, [Told("train", 1.0, "a.org")], 1) != ["site"], "it has its label"
-    seen = [Askable(0.45, FINCH), Askable(0.5, FINCH + "nest"), Askable(0.2, SOUP)]
+    assert whys(large + others, [LabelledText("train", 1.0, "a.org")], 1) != ["site"], (
+        "it has its label"
+    )
+    seen = [
+        UnlabelledPage(0.45, FINCH),
+        UnlabelledPage(0.5, FINCH + "nest"),
+        UnlabelledPage(0.2, SOUP),
+    ]
     assert whys(seen, [], 1) == ["unsure"], "nothing is strange before anything is labelled"
-    assert choose(seen, [Told(FINCH, 1.0)], 1) == [(2, "strange")]
+    assert choose_questions(seen, [LabelledText(FINCH, 1.0)], 1) == [(2, "strange")]
 
 
 def test_nothing_to_ask_about() -> None:
-    assert choose([], [Told("x", 1.0)], 5) == []
-    assert choose([Askable(0.5, "")], [], 0) == []
-    assert len(choose([Askable(0.5, ""), Askable(1.0, "")], [Told("", 0.0)], 5)) == 2
+    assert choose_questions([], [LabelledText("x", 1.0)], 5) == []
+    assert choose_questions([UnlabelledPage(0.5, "")], [], 0) == []
+    assert (
+        len(
+            choose_questions(
+                [UnlabelledPage(0.5, ""), UnlabelledPage(1.0, "")], [LabelledText("", 0.0)], 5
+            )
+        )
+        == 2
+    )
 
 
 @settings(max_examples=50, deadline=None)
@@ -100,16 +117,16 @@ def test_each_page_is_asked_once_and_the_same_every_time(
     threshold: float,
     before: int,
 ) -> None:
-    pages = [Askable(*one) for one in seen]
-    told = [Told(*one) for one in labelled]
-    found = choose(pages, told, count, threshold=threshold, given=before)
+    pages = [UnlabelledPage(*one) for one in seen]
+    told = [LabelledText(*one) for one in labelled]
+    found = choose_questions(pages, told, count, threshold=threshold, given=before)
     assert len({question.place for question in found}) == len(found) == min(count, len(pages))
     assert all(0 <= question.place < len(pages) for question in found)
-    assert found == choose(pages, told, count, threshold=threshold, given=before)
+    assert found == choose_questions(pages, told, count, threshold=threshold, given=before)
 
 
 def topic(**more: Any) -> Settings:
-    return parse({"topic": {"seeds": [address(0)]}, **more})
+    return parse_settings({"topic": {"seeds": [address(0)]}, **more})
 
 
 def test_pages_that_are_labelled_or_copies_are_not_asked_about(tmp_path: Path) -> None:
@@ -128,23 +145,23 @@ def test_pages_that_are_labelled_or_copies_are_not_asked_about(tmp_path: Path) -
     crawl(tmp_path, web, ["http://a.test/a"])
     with Store.open(tmp_path, "write") as store:
         both = {"http://a.test/b", "http://a.test/c"}
-        (kept,) = {row.url for row in unlabelled(store, [])} & both
+        (kept,) = {row.url for row in unlabelled_rows(store, [])} & both
         copy = (both - {kept}).pop()
-        store.label([Label(Url("http://a.test/d"), 0.0), Label(Url(copy), 1.0)])
-        asked = {question.row.url for question in questions(store, topic(), 9)}
+        store.add_labels([Label(Url("http://a.test/d"), 0.0), Label(Url(copy), 1.0)])
+        asked = {question.row.url for question in label_questions(store, topic(), 9)}
         assert asked == {"http://a.test/a", "http://a.test/e"}
         given_away = topic(topic={"seeds": [address(0)], "bad": ["http://a.test/e"]})
-        assert [q.row.url for q in questions(store, given_away, 9)] == ["http://a.test/a"]
+        assert [q.row.url for q in label_questions(store, given_away, 9)] == ["http://a.test/a"]
 
 
-@pytest.mark.parametrize("name", registry.names())
+@pytest.mark.parametrize("name", registry.strategy_names())
 def test_every_strategy_asks(name: str, tmp_path: Path) -> None:
     tables: dict[str, Any] = {"crawl": {"strategy": name, "pages": 12, "concurrency": 1}}
     told = {"keywords": ["finch", "plumage"], "good": [address(40)], "bad": [address(41)]}
     crawl(tmp_path, birds(), [address(0)], topic=told, **tables)
     with Store.open(tmp_path, "read") as store:
-        asked = questions(store, topic(**tables), 5)
-        again = questions(store, topic(**tables), 5)
+        asked = label_questions(store, topic(**tables), 5)
+        again = label_questions(store, topic(**tables), 5)
     assert len(asked) == 5
     assert asked == again
     assert all(question.because and 0 <= question.verdict <= 1 for question in asked)
@@ -153,15 +170,15 @@ def test_every_strategy_asks(name: str, tmp_path: Path) -> None:
 def test_the_budget_says_how_much_may_be_asked(tmp_path: Path) -> None:
     crawl(tmp_path, birds(), [address(0)], crawl={"pages": 12, "concurrency": 1})
     with Store.open(tmp_path, "write") as store:
-        free = ask(store, tmp_path, topic(), 4)
+        free = ask_for_labels(store, tmp_path, topic(), 4)
         assert (free.left, len(free.questions)) == (None, 4)
         bound = topic(learn={"budget": 3})
-        found = ask(store, tmp_path, bound, 4)
+        found = ask_for_labels(store, tmp_path, bound, 4)
         assert (found.left, len(found.questions)) == (3, 3)
         assert found.questions == free.questions[:3]
-        store.label([Label(question.row.url, 1.0) for question in found.questions])
-        assert ask(store, tmp_path, bound, 4) == (0, [])
-        assert ask(store, tmp_path, topic(), 0) == (None, [])
+        store.add_labels([Label(question.row.url, 1.0) for question in found.questions])
+        assert ask_for_labels(store, tmp_path, bound, 4) == (0, [])
+        assert ask_for_labels(store, tmp_path, topic(), 0) == (None, [])
 
 
 def test_verdicts_of_an_earlier_generation_are_given_anew(tmp_path: Path) -> None:
@@ -169,14 +186,14 @@ def test_verdicts_of_an_earlier_generation_are_given_anew(tmp_path: Path) -> Non
     untaught: dict[str, Any] = {"keywords": []}
     crawl(tmp_path, birds(), [address(0)], topic=untaught, **tables)
     with Store.open(tmp_path, "write") as store:
-        assert {q.why for q in questions(store, topic(**tables), 2)} == {"unknown"}
+        assert {q.why for q in label_questions(store, topic(**tables), 2)} == {"unknown"}
         done = [row.url for row in store.visits(page=True)][:12]
-        store.label([Label(url, float(is_finch(url))) for url in done])
+        store.add_labels([Label(url, float(is_finch(url))) for url in done])
     tables["crawl"]["pages"] = 22
     crawl(tmp_path, birds(), [address(0)], topic=untaught, **tables)
     with Store.open(tmp_path, "read") as store:
-        assert store.live()
-        asked = questions(store, topic(**tables), 6)
+        assert store.live_generation()
+        asked = label_questions(store, topic(**tables), 6)
     assert asked
     assert all(question.relevant == is_finch(question.row.url) for question in asked)
 
@@ -191,30 +208,34 @@ def test_people_who_differ_are_told_apart() -> None:
         (6, Label(a, 0.1, "cleo")),
         (7, Label(c, 0.0, "bob")),
     ]
-    assert contradictions(labels) == [(labels[3][1], labels[0][1]), (labels[4][1], labels[0][1])]
-    assert contradictions(labels, 5) == [(labels[4][1], labels[0][1])]
-    assert contradictions(labels, 6) == []
+    assert find_contradictions(labels) == [
+        (labels[3][1], labels[0][1]),
+        (labels[4][1], labels[0][1]),
+    ]
+    assert find_contradictions(labels, 5) == [(labels[4][1], labels[0][1])]
+    assert find_contradictions(labels, 6) == []
 
 
 def test_disagreement_is_of_places_and_not_of_scales() -> None:
     """Links promise little, pages are judged high: only the one that changes places disagrees."""
-    pages = [Askable(0.5 + n / 20, f"{FINCH} w{n}", promise=n / 100) for n in range(8)]
-    pages[6] = Askable(pages[6].verdict, TRAIN, promise=0.0)
-    pages.append(Askable(0.5, SOUP))  # a seed: nothing was promised
-    found = choose(pages, [], 9, choice="disagreement")
+    pages = [UnlabelledPage(0.5 + n / 20, f"{FINCH} w{n}", promise=n / 100) for n in range(8)]
+    pages[6] = UnlabelledPage(pages[6].verdict, TRAIN, promise=0.0)
+    pages.append(UnlabelledPage(0.5, SOUP))  # a seed: nothing was promised
+    found = choose_questions(pages, [], 9, choice="disagreement")
     assert found[0] == (6, "split")
     assert 8 not in [question.place for question in found]
 
 
 def test_novelty_asks_once_of_each_host_that_nobody_labelled() -> None:
-    pages = [Askable(0.5, f"{FINCH} {n}", f"{n % 3}.org") for n in range(9)]
-    found = choose(pages, [Told(SOUP, 1.0, "0.org")], 9, choice="novelty")
+    pages = [UnlabelledPage(0.5, f"{FINCH} {n}", f"{n % 3}.org") for n in range(9)]
+    found = choose_questions(pages, [LabelledText(SOUP, 1.0, "0.org")], 9, choice="novelty")
     assert sorted(pages[question.place].site for question in found) == ["1.org", "2.org"]
     assert {question.why for question in found} == {"host"}
 
 
 def test_uncertainty_never_asks_about_the_sure_ones_first() -> None:
     pages = [
-        Askable(v, f"{FINCH} w{n}") for n, v in enumerate((0.99, 0.98, 0.52, 0.01, 0.47, 0.55))
+        UnlabelledPage(v, f"{FINCH} w{n}")
+        for n, v in enumerate((0.99, 0.98, 0.52, 0.01, 0.47, 0.55))
     ]
     assert set(places(pages, [], 3, choice="uncertainty")) == {2, 4, 5}

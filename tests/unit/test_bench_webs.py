@@ -10,9 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from honeyguide.lab.compare import Result, Trial, WebSpec
-from honeyguide.lab.report import report
-from honeyguide.lab.trials import opened
+from honeyguide.lab.compare import CrawlTrial, TrialResult, WebSpec
+from honeyguide.lab.report import build_report
+from honeyguide.lab.trials import open_web
 
 BENCH = Path(__file__).parents[2] / "bench"
 
@@ -42,19 +42,19 @@ def test_whoever_can_start_from_little_does(house: ModuleType) -> None:
         assert ("keyword" in names) == (word in ("all", "3 keywords"))
         assert "adaptive_links" in names
     whole = next(trial for trial in trials if trial.start is None)
-    assert whole.key == Trial(web, "bees", whole.strategy, 0, 50, examples=20).key
+    assert whole.key == CrawlTrial(web, "bees", whole.strategy, 0, 50, examples=20).key
 
 
 def test_starts_are_told_apart_in_the_table_and_the_picture(house: ModuleType) -> None:
     trials = house.little([(WebSpec("w"), "bees", 50)], 2)
-    some = Result("", "w", "bees", "", 0, 3, (1, 2, 3), 5, 4, 3, 1.0)
+    some = TrialResult("", "w", "bees", "", 0, 3, (1, 2, 3), 5, 4, 3, 1.0)
     rows = [
         replace(some, strategy=trial.strategy, draw=trial.draw, found=(1, 2, 2 + (number % 3)))
         for number, trial in enumerate(trials)
     ]
     part = house.Part("little", "How little", trials, house.begun("honeyguide", "all"))
     named = house.named(part, rows)
-    found = report(named, (), part.baseline)
+    found = build_report(named, (), part.baseline)
     assert len(found.all) == len(trials) / 2
     picture = house.picture(part, named, found)
     assert picture.count("<polyline") == 8
@@ -88,13 +88,13 @@ def test_every_adaptive_crawler_is_compared_with_its_own_static_one(
 
 def test_parts_name_parameters_that_exist(house: ModuleType) -> None:
     from honeyguide import registry
-    from honeyguide.config import build
-    from honeyguide.lab.variants import variant
+    from honeyguide.config.settings import build_dataclass
+    from honeyguide.lab.variants import parse_variant
 
     for name in (*house.PARTS, *house.RIVALS):
-        chosen = variant(name)
-        kind = registry.find(chosen.name)
-        made = build(kind, dict(chosen.parameters), "the bench", "strategy.")
+        chosen = parse_variant(name)
+        kind = registry.find_strategy(chosen.name)
+        made = build_dataclass(kind, dict(chosen.parameters), "the bench", "strategy.")
         assert type(made) is kind, name
 
 
@@ -102,10 +102,10 @@ def test_the_most_frequent_topics_of_a_made_web(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.syspath_prepend(str(BENCH))
     webs = import_module("webs")
     web = WebSpec("made", made="seed=5,pages=600,hosts=20")
-    truth = opened(web).desk.web
+    truth = open_web(web).responder.web
     sizes = {
-        topic: sum(topic in truth.labels(url) for url in truth.urls())
-        for topic in {label for url in truth.urls() for label in truth.labels(url)}
+        topic: sum(topic in truth.labels_of(url) for url in truth.page_urls())
+        for topic in {label for url in truth.page_urls() for label in truth.labels_of(url)}
     }
     first = webs.frequent(web, 2)
     assert len(first) == 2

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl import neighbour_links as module
-from honeyguide.crawl.judged_pages import UNNAMED, Given
-from honeyguide.crawl.link_stats import HOPE, Met
-from honeyguide.crawl.neighbour_links import Beside
-from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.links import neighbours
+from honeyguide.links.link_stats import (
+    NEIGHBOUR_PRIOR,
+    NO_JUDGED_LINKS,
+    JudgedPages,
+    WaitingLinkStats,
+)
+from honeyguide.links.neighbours import NeighbourLinks
 from honeyguide.types import Example, Link, Page, Url
 from tests.unit.crawling import crawl
 from tests.unit.test_lessons import address, birds
@@ -25,30 +29,30 @@ def row(*names: str) -> list[Url]:
 class Told:
     """Waiting links and their neighbours, as the ledger keeps them."""
 
-    def __init__(self, given: Given | None = None) -> None:
-        self.waiting: dict[Url, Met] = {}
-        self.beside = Beside(given or Given(), self.waiting)
+    def __init__(self, given: JudgedPages | None = None) -> None:
+        self.waiting: dict[Url, WaitingLinkStats] = {}
+        self.beside = NeighbourLinks(given or JudgedPages(), self.waiting)
 
     def found(self, urls: list[Url], wanted: list[Url], source: Url = LIST) -> None:
         for url in dict.fromkeys(wanted):
-            self.waiting.setdefault(url, Met()).sources += (source,)
-        self.beside.found(source, urls, {url: self.waiting[url] for url in wanted})
+            self.waiting.setdefault(url, WaitingLinkStats()).sources += (source,)
+        self.beside.record_row(source, urls, {url: self.waiting[url] for url in wanted})
 
     def followed(self, url: Url, value: float) -> list[Url]:
-        return self.beside.followed(url, self.waiting.pop(url, None), value)
+        return self.beside.record_outcome(url, self.waiting.pop(url, None), value)
 
     def of(self, url: Url) -> float:
-        return self.waiting[url].beside()
+        return self.waiting[url].neighbour_mean()
 
 
 def test_the_nearest_neighbours_count_most() -> None:
     beside, urls = Told(), row(*map(str, range(12)))
     beside.found(urls, urls)
-    assert {beside.of(url) for url in urls} == {HOPE}
+    assert {beside.of(url) for url in urls} == {NEIGHBOUR_PRIOR}
     changed = beside.followed(urls[0], 1.0)
     assert changed == urls[1:9], "the nearest first, and no further than eight places"
     told = [beside.of(url) for url in urls[1:]]
-    assert told[0] > told[1] > told[7] > HOPE == told[8]
+    assert told[0] > told[1] > told[7] > NEIGHBOUR_PRIOR == told[8]
 
 
 def test_it_does_not_matter_when_a_page_is_met() -> None:
@@ -60,7 +64,7 @@ def test_it_does_not_matter_when_a_page_is_met() -> None:
     after.followed(urls[1], 0.0)
     after.found(urls, [urls[2]])
     assert after.of(urls[2]) == pytest.approx(before.of(urls[2]))
-    assert after.of(urls[2]) < HOPE + 0.3, "the nearer was a bad one"
+    assert after.of(urls[2]) < NEIGHBOUR_PRIOR + 0.3, "the nearer was a bad one"
 
 
 def test_what_a_redirect_leads_to_counts_where_the_link_stood() -> None:
@@ -70,22 +74,22 @@ def test_what_a_redirect_leads_to_counts_where_the_link_stood() -> None:
     met = beside.waiting[moved] = beside.waiting.pop(urls[0])
     met.former = (urls[0],)
     beside.followed(moved, 1.0)
-    assert beside.of(urls[1]) > HOPE
+    assert beside.of(urls[1]) > NEIGHBOUR_PRIOR
 
 
 def test_judged_pages_need_not_be_followed() -> None:
     urls = row("good", "beside", "1", "2", "3", "4", "5", "6", "7", "8", "far")
-    beside = Told(Given({Url("http://a.org/good/"): 1.0}))
+    beside = Told(JudgedPages({Url("http://a.org/good/"): 1.0}))
     beside.found(urls, urls)
     once = beside.of(urls[1])
-    assert once > HOPE == beside.of(urls[-1])
+    assert once > NEIGHBOUR_PRIOR == beside.of(urls[-1])
     assert beside.followed(urls[0], 0.0) == [], "its verdict is no news"
     assert beside.of(urls[1]) == once
 
 
 def test_its_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LINKS", 10)
-    monkeypatch.setattr(module, "_PAGES", 10)
+    monkeypatch.setattr(neighbours, "_LINKS", 10)
+    monkeypatch.setattr(neighbours, "_PAGES", 10)
     beside = Told()
     for n in range(20):
         urls = row(f"{n}/first", "x" * 1000, *(f"{n}/{m}" for m in range(400)))
@@ -115,20 +119,20 @@ def test_what_judged_pages_link_to() -> None:
     page = Page(Url("http://a.org/good"), links=tuple(Link(url) for url in (*urls, urls[0])))
     bad = Page(Url("http://a.org/bad"), links=(Link(urls[1]),))
     other = Page(Url("http://a.org/other"), links=(Link(urls[1]),))
-    given = Given({page.url: 1.0, bad.url: 0.0}, (page, bad, other))
-    assert given.named.get(urls[0], UNNAMED) == (1.0, 1)
-    assert given.named.get(urls[1], UNNAMED) == (1.0, 2), "what nobody judged says nothing"
-    assert given.named.get(page.url, UNNAMED) == (0.0, 0)
+    given = JudgedPages({page.url: 1.0, bad.url: 0.0}, (page, bad, other))
+    assert given.named.get(urls[0], NO_JUDGED_LINKS) == (1.0, 1)
+    assert given.named.get(urls[1], NO_JUDGED_LINKS) == (1.0, 2), "what nobody judged says nothing"
+    assert given.named.get(page.url, NO_JUDGED_LINKS) == (0.0, 0)
     assert page.url in given
     assert other.url not in given.values
-    assert Given({Url("http://a.org/"): 7.0}).values[Url("http://a.org")] == 0.0
+    assert JudgedPages({Url("http://a.org/"): 7.0}).values[Url("http://a.org")] == 0.0
 
 
 def test_what_a_judged_page_links_to_counts_once() -> None:
     page = Page(Url("http://a.org/good"), links=(Link(row("1")[0]),))
     examples = [Example(Link(page.url), page, value, "seed") for value in (1.0, 0.0)]
-    given = Given.of(examples, {Url("http://a.org/bad"): 0.0})
-    given.read(page)
+    given = JudgedPages.from_examples(examples, {Url("http://a.org/bad"): 0.0})
+    given.add_page(page)
     assert given.named == {row("1")[0]: (1.0, 1)}, "good for one of several topics"
     assert given.values[Url("http://a.org/bad/")] == 0.0
 
@@ -137,9 +141,9 @@ def test_a_resumed_crawl_knows_what_judged_pages_link_to(tmp_path: Path) -> None
     topic = {"keywords": ["finch"], "good": [address(41)], "bad": [address(42)]}
     told: list[dict[Url, tuple[float, int]]] = []
 
-    def look(ring: Ring) -> None:
-        assert ring.ledger is not None
-        told.append(dict(ring.ledger._given.named))
+    def look(ring: CrawlLoop) -> None:
+        assert ring.link_knowledge is not None
+        told.append(dict(ring.link_knowledge._given.named))
 
     for pages in (8, 9):
         limits = {"strategy": "honeyguide", "pages": pages, "concurrency": 1}

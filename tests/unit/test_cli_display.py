@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from honeyguide.cli.display import Display
-from honeyguide.crawl.progress import Progress
+from honeyguide.cli.terminal import CrawlDisplay
+from honeyguide.crawl.status import Progress
 from honeyguide.types import Url
 
 PROGRESS = Progress(
@@ -27,7 +27,9 @@ PROGRESS = Progress(
 def shown(progress: Progress, width: int, now: float = 0.0, title: str = "birds") -> list[str]:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
-    console.print(Display(title, 1_000_000, quiet=True).drawn(progress, 12.34, width, now))
+    console.print(
+        CrawlDisplay(title, 1_000_000, quiet=True).render_lines(progress, 12.34, width, now)
+    )
     return out.getvalue().splitlines()
 
 

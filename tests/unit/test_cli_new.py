@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from honeyguide.cli.new import NO_WORDS, ONLY_BAD
-from honeyguide.cli.options import demo_topics, strategies
-from honeyguide.config import Settings, load, parse
-from honeyguide.crawl.settings_reference import tables
-from honeyguide.crawl.topic_file import USEFUL, compose
+from honeyguide.cli.options import demo_topics, strategy_choices
+from honeyguide.config.settings import Settings, load_settings, parse_settings
+from honeyguide.config.topic_file import USEFUL_KEYS, compose_topic_file, settings_tables
 from honeyguide.errors import ConfigError
 from tests.commands import Told
 
@@ -28,7 +27,7 @@ def test_without_words_it_says_what_that_means(told: Told) -> None:
     said = told("new", "a", *BASE, "-k", "", "-k", "  ", "-d", " ")
     assert said.code == 0
     assert NO_WORDS in said.err
-    settings = load(Path("a/topic.toml"))
+    settings = load_settings(Path("a/topic.toml"))
     assert (settings.topic.keywords, settings.crawl.strategy) == ((), "breadth")
     assert NO_WORDS not in told("new", "b", *BASE, "--strategy", "breadth").err
     assert NO_WORDS not in told("new", "c", *BASE, "-k", "bee").err
@@ -95,11 +94,11 @@ def test_languages_that_we_know_little_of_get_a_note(told: Told) -> None:
 def test_languages_of_pages_and_of_keywords(told: Told) -> None:
     words = ("-k", "bee", "--language", "tr", "--language", "az", "--words", "en")
     assert told("new", "a", *BASE, *words).code == 0
-    topic = load(Path("a/topic.toml")).topic
-    assert (topic.language, topic.words, topic.spoken) == (("tr", "az"), "en", "en")
+    topic = load_settings(Path("a/topic.toml")).topic
+    assert (topic.language, topic.words, topic.keyword_language) == (("tr", "az"), "en", "en")
     assert told("new", "b", *BASE, "-k", "bee").code == 0
-    topic = load(Path("b/topic.toml")).topic
-    assert (topic.language, topic.words, topic.spoken) == ((), "", "en")
+    topic = load_settings(Path("b/topic.toml")).topic
+    assert (topic.language, topic.words, topic.keyword_language) == ((), "", "en")
     said = told("new", "c", *BASE, "-k", "bee", "--language", "xx")
     assert (said.code, "no language with the code 'xx'" in said.err) == (2, True)
     assert not Path("c").exists()
@@ -117,7 +116,7 @@ def test_a_topic_file_of_before_is_told_how_to_go_on(told: Told) -> None:
 
 def test_a_lab_is_crawled_without_delay(told: Told) -> None:
     assert told("new", "a", *BASE, "-k", "bee", "--lab", "127.0.0.1:8787/").code == 0
-    settings = load(Path("a/topic.toml"))
+    settings = load_settings(Path("a/topic.toml"))
     assert settings.topic.seeds == ("http://e.org/",), "a lab knows no https"
     assert settings.fetch.lab == "http://127.0.0.1:8787"
     assert settings.politeness.loopback_delay_s == 0
@@ -141,8 +140,8 @@ def test_the_file_names_useful_defaults(told: Told) -> None:
         for line in text.splitlines()
     )
     assert opened != text
-    assert parse(tomllib.loads(opened)) == load(Path("a/topic.toml"))
-    for name in USEFUL:
+    assert parse_settings(tomllib.loads(opened)) == load_settings(Path("a/topic.toml"))
+    for name in USEFUL_KEYS:
         table, _, key = name.partition(".")
         assert key in tomllib.loads(opened)[table], name
 
@@ -150,11 +149,11 @@ def test_the_file_names_useful_defaults(told: Told) -> None:
 def test_any_text_survives_the_file() -> None:
     words = ['a "quoted" one', "back\\slash", "del\x7f", "new\nline", "\u202e", "arı"]
     chosen = {"topic": {"keywords": words}, "strategy": {"x": float("inf")}}
-    read = tomllib.loads(compose(chosen))
+    read = tomllib.loads(compose_topic_file(chosen))
     assert read["topic"]["keywords"] == words
     assert read["strategy"] == {"x": float("inf")}
     with pytest.raises(ConfigError, match="no valid text"):
-        compose({"topic": {"keywords": ["\ud800"]}})
+        compose_topic_file({"topic": {"keywords": ["\ud800"]}})
 
 
 def test_settings_prints_every_key(told: Told) -> None:
@@ -162,7 +161,7 @@ def test_settings_prints_every_key(told: Told) -> None:
     assert facts["crawl"]["pages"]["default"] == Settings().crawl.pages
     assert "Stop after" in facts["crawl"]["pages"]["meaning"]
     text = told("settings").out
-    for table in tables().values():
+    for table in settings_tables().values():
         assert f"[{table.name}]" in text
         assert all(key.name in text for key in table.keys)
     only = told("settings", "scope").out
@@ -177,7 +176,7 @@ def test_help_speaks_plainly(told: Told) -> None:
         assert "<" not in said.replace("<=", ""), said
         assert "{strategies}" not in said
         assert "{topics}" not in said
-    assert ", ".join(strategies()) in told("new", "--help").out
+    assert ", ".join(strategy_choices()) in told("new", "--help").out
     assert ", ".join(demo_topics()) in " ".join(told("demo", "--help").out.split())
     assert "<" not in told("lab", "serve", "--help").out.replace("<=", "")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config import load
-from honeyguide.store.lock import Lock
-from honeyguide.store.searches import Search
+from honeyguide.config.settings import load_settings
+from honeyguide.store.collection_files import CollectionLock
+from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store
 from honeyguide.types import Link, Page, Url, Verdict, Visit
 from tests.commands import Told
@@ -22,7 +22,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HONEYGUIDE_SEARCH_KEY", "")
-    monkeypatch.setattr("honeyguide.seeds.http_client.BACKOFF", ())  # time is not slept in tests
+    monkeypatch.setattr("honeyguide.search.http_client.BACKOFF", ())  # time is not slept in tests
     return tmp_path
 
 
@@ -47,7 +47,9 @@ def test_a_query_is_asked_kept_and_shown(told: Told, engine: SearchSite) -> None
     assert "20 results, 20 not visited yet" in said.err
     assert "honeyguide crawl h" in said.err
     with Store.open(Path("h"), "read") as store:
-        kept = [(s.query, s.page, s.by, s.outcome, len(hits)) for s, hits in store.searches.since()]
+        kept = [
+            (s.query, s.page, s.by, s.outcome, len(hits)) for s, hits in store.searches.iter_since()
+        ]
     assert kept[0] == ("wax moth", 1, "user", "", 10)
     assert len(kept) == 4
     listed = told("queries", "list", "h")
@@ -74,14 +76,16 @@ def test_for_machines(told: Told, engine: SearchSite) -> None:
 def test_while_a_crawl_runs_it_is_left_to_it(told: Told, engine: SearchSite) -> None:
     asking(Path("h"), engine.url)
     told("queries", "run", "h", "wax moth")
-    lock = Lock(Path("h/lock"))
+    lock = CollectionLock(Path("h/lock"))
     try:
         said = told("queries", "run", "h", "hive beetle")
         assert (said.code, said.out) == (0, "")
         assert "will ask this next: hive beetle" in said.err
         assert len(engine.asked) == 1
         with Store.open(Path("h"), "read") as store:
-            assert [(q, by) for _, q, by in store.searches.wanted()] == [("hive beetle", "user")]
+            assert [(q, by) for _, q, by in store.searches.requested_queries()] == [
+                ("hive beetle", "user")
+            ]
         listed = json.loads(told("queries", "list", "h", "--json").out)
         assert (listed["wanted"], listed["running"]) == (["hive beetle"], True)
     finally:
@@ -183,12 +187,14 @@ def test_the_list_says_what_came_of_it(told: Told) -> None:
     made = asking(Path("h"), "http://localhost:1/search", price=2000.0)
     hits = [(f"https://{n}.example/", "honey", "") for n in range(4)]
     with Store.open(made.folder, "crawl") as store, store.transaction():
-        store.searches.add(
-            Search(1e9, "searxng", "honey bee", 1, more=False, fresh=4, price=2.0), hits
+        store.searches.add_search(
+            SearchRow(1e9, "searxng", "honey bee", 1, more=False, fresh=4, price=2.0), hits
         )
-        store.searches.add(Search(1e9, "searxng", "slow one", outcome="slow", detail="30 s"))
+        store.searches.add_search(
+            SearchRow(1e9, "searxng", "slow one", outcome="slow", detail="30 s")
+        )
         store.set_meta("searches_taken", "2")
-        store.append([visit("https://0.example/", 1.0), visit("https://1.example/", 0.0)])
+        store.append_visits([visit("https://0.example/", 1.0), visit("https://1.example/", 0.0)])
     said = told("queries", "list", "h")
     rows = json.loads(told("queries", "list", "h", "--json").out)["rows"]
     first = next(row for row in rows if row["query"] == "honey bee")
@@ -206,8 +212,8 @@ def test_suggestions_come_from_good_pages_and_name_them(told: Told) -> None:
     visits = [visit(f"https://g{n}.example/", 0.95, good) for n in range(6)]
     visits += [visit(f"https://b{n}.example/", 0.05, bad) for n in range(6)]
     with Store.open(made.folder, "crawl") as store, store.transaction():
-        store.append(visits)
-        store.searches.add(Search(1e9, "searxng", "honey", 1), [])
+        store.append_visits(visits)
+        store.searches.add_search(SearchRow(1e9, "searxng", "honey", 1), [])
     said = told("queries", "suggest", "h", "--number", 60)
     assert said.code == 0, said.err
     assert "royal jelly" in said.out
@@ -226,7 +232,7 @@ def test_a_new_collection_may_ask(told: Told) -> None:
     )
     assert said.code == 0, said.err
     assert "honeyguide queries test a" in said.err
-    search = load(Path("a/topic.toml")).search
+    search = load_settings(Path("a/topic.toml")).search
     assert (search.engine, search.queries) == ("searxng", ("bee diary",))
     assert told("new", "b", *base, "--search-engine", "brave").code == 0
     said = told("new", "c", *base, "--query", "bee diary")
@@ -271,10 +277,8 @@ def test_it_shows_what_it_is_about_and_asks(
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(Path.cwd() / "config"))
     byhand(Path("h"), engine.url)
-    monkeypatch.setattr(
-        "honeyguide.cli.queries_allow.sys.stdin.isatty", lambda: True, raising=False
-    )
-    monkeypatch.setattr("honeyguide.cli.queries_allow.typer.confirm", lambda *_, **__: answer)
+    monkeypatch.setattr("honeyguide.cli.queries.sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("honeyguide.cli.queries.typer.confirm", lambda *_, **__: answer)
     said = told("queries", "allow", "h")
     assert said.code == 0
     assert "in your own network" in said.err

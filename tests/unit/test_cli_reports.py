@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from honeyguide.cli.crawl import hint
-from honeyguide.cli.status import lines
-from honeyguide.crawl.progress import Progress, Report
-from honeyguide.crawl.status import Status
+from honeyguide.cli.crawl import next_step_hint
+from honeyguide.cli.status import status_lines
+from honeyguide.crawl.status import CollectionStatus, Progress, Report
 
 
 def report(visits: int, waiting: int, reason: str = "", next_at: float | None = None) -> Report:
@@ -28,17 +27,17 @@ def report(visits: int, waiting: int, reason: str = "", next_at: float | None = 
     ],
 )
 def test_the_hint_fits_the_end(budget: int, told: Report, says: str, not_says: str) -> None:
-    text = hint("birds", budget, told)
+    text = next_step_hint("birds", budget, told)
     assert says in text
     assert not_says not in text
 
 
 def test_one_of_each_is_singular() -> None:
-    one = Status(
+    one = CollectionStatus(
         visits=1, pages=1, relevant=1, copies=1, hosts=1, labels=1, redirects=1, waiting=1,
         strategy="keyword",
     )  # fmt: skip
-    text = "\n".join(lines(one))
+    text = "\n".join(status_lines(one))
     for noun in ("visit", "page", "link", "redirect", "copy", "label", "host"):
         assert f"1 {noun} " in f"{text} "
     assert "from" not in text
@@ -46,19 +45,19 @@ def test_one_of_each_is_singular() -> None:
 
 
 def test_other_languages_are_told_the_most_first() -> None:
-    some = Status(visits=200, foreign={"en": 120, "de": 4})
-    assert "in other languages 124: en 120, de 4" in list(lines(some))
-    assert "other languages" not in "\n".join(lines(Status(visits=200)))
-    many = Status(foreign={f"x{c}": 1 for c in "abcdefghij"})
-    assert next(line for line in lines(many) if "languages" in line).endswith("xh 1, …")
+    some = CollectionStatus(visits=200, foreign={"en": 120, "de": 4})
+    assert "in other languages 124: en 120, de 4" in list(status_lines(some))
+    assert "other languages" not in "\n".join(status_lines(CollectionStatus(visits=200)))
+    many = CollectionStatus(foreign={f"x{c}": 1 for c in "abcdefghij"})
+    assert next(line for line in status_lines(many) if "languages" in line).endswith("xh 1, …")
 
 
 def test_many_are_plural_and_failures_are_told_by_status() -> None:
-    many = Status(
+    many = CollectionStatus(
         visits=20, pages=9, relevant=4, budget=100, first=1.0, last=9.0, rate=2.5, generation=3,
         failures={"status": 5, "dns": 1}, statuses={404: 3, 500: 2},
     )  # fmt: skip
-    text = "\n".join(lines(many))
+    text = "\n".join(status_lines(many))
     assert "20 of 100 visits · 9 pages · 4 relevant · harvest rate 20%" in text
     assert "0 redirects · 0 copies · 0 labels · 0 hosts" in text
     assert "waiting" not in text, "not known is not none"

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from honeyguide.cli.serve import leading
+from honeyguide.cli.serve import redirect_page
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def sign_in(address: str) -> int:
 
 def test_the_page_that_leads_in_is_for_nobody_else_and_goes_away() -> None:
     address = "http://127.0.0.1:1/#token=abc/c/a%20%26%20b'\"<x>/live"
-    with leading(address) as page:
+    with redirect_page(address) as page:
         assert page is not None
         assert stat.S_IMODE(page.stat().st_mode) == 0o600
         assert stat.S_IMODE(page.parent.stat().st_mode) == 0o700
@@ -62,7 +62,7 @@ def test_the_page_that_leads_in_is_for_nobody_else_and_goes_away() -> None:
         assert "#token=abc/c/a%20%26%20b&#x27;&quot;&lt;x&gt;/live" in text
         assert "abc" not in page.as_uri()
     assert not page.parent.exists()
-    with leading("") as nothing:
+    with redirect_page("") as nothing:
         assert nothing is None
 
 

@@ -10,9 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from honeyguide.cli import formatting as words
-from honeyguide.cli.formatting import count, plain, program, runnable, when
-from honeyguide.cli.main import COMMANDS, application
+from honeyguide.cli import formatting
+from honeyguide.cli.formatting import (
+    count_noun,
+    format_time,
+    program_name,
+    runnable_hints,
+    safe_text,
+)
+from honeyguide.cli.main import COMMAND_MODULES, build_application
 
 
 @pytest.mark.parametrize(
@@ -30,61 +36,65 @@ from honeyguide.cli.main import COMMANDS, application
     ],
 )
 def test_text_from_the_web_only_shows(text: str, shown: str) -> None:
-    assert plain(text) == shown
+    assert safe_text(text) == shown
 
 
 @given(st.text())
 def test_nothing_that_is_plain_steers_a_terminal(text: str) -> None:
-    shown = plain(text)
+    shown = safe_text(text)
     assert shown.isprintable()
-    assert plain(shown) == " ".join(shown.split())
+    assert safe_text(shown) == " ".join(shown.split())
 
 
 def test_our_consoles_take_no_markup(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.StringIO()
     monkeypatch.setattr("sys.stdout", out)
-    words.console().print(plain("[bold]x[/bold] [link=file:///]y[/link] :bee: \x1b[2J"))
+    formatting.make_console().print(
+        safe_text("[bold]x[/bold] [link=file:///]y[/link] :bee: \x1b[2J")
+    )
     assert out.getvalue() == "[bold]x[/bold] [link=file:///]y[/link] :bee: [2J\n"
-    assert isinstance(words.console(), Console)
+    assert isinstance(formatting.make_console(), Console)
 
 
 def test_numbers_and_their_nouns() -> None:
-    assert [count(n, "visit") for n in (0, 1, 2)] == ["0 visits", "1 visit", "2 visits"]
-    assert [count(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]
+    assert [count_noun(n, "visit") for n in (0, 1, 2)] == ["0 visits", "1 visit", "2 visits"]
+    assert [count_noun(n, "copy", "copies") for n in (1, 2)] == ["1 copy", "2 copies"]
 
 
 def test_nonsense_is_no_time() -> None:
-    assert when(1e300) == when(float("nan")) == "at no time"
-    assert len(when(0.0)) == 19
+    assert format_time(1e300) == format_time(float("nan")) == "at no time"
+    assert len(format_time(0.0)) == 19
 
 
 def test_hints_name_what_can_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words.shutil, "which", lambda name: "/usr/bin/honeyguide")
-    assert program() == "honeyguide"
-    monkeypatch.setattr(words.shutil, "which", lambda name: None)
+    monkeypatch.setattr(formatting.shutil, "which", lambda name: "/usr/bin/honeyguide")
+    assert program_name() == "honeyguide"
+    monkeypatch.setattr(formatting.shutil, "which", lambda name: None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(tmp_path / ".venv" / "bin" / "honeyguide")])
-    hint = runnable("run: honeyguide crawl birds; see the honeyguide manual, a/honeyguide crawl")
+    hint = runnable_hints(
+        "run: honeyguide crawl birds; see the honeyguide manual, a/honeyguide crawl"
+    )
     assert hint == (
         "run: .venv/bin/honeyguide crawl birds; see the honeyguide manual, a/honeyguide crawl"
     )
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "honeyguide")])
-    assert program() == "./honeyguide"
+    assert program_name() == "./honeyguide"
     monkeypatch.setattr(sys, "argv", ["/else where/honeyguide"])
-    assert program() == "'/else where/honeyguide'"
+    assert program_name() == "'/else where/honeyguide'"
     monkeypatch.setattr(sys, "argv", ["/x/cli/main.py"])
-    assert program().endswith(" -m honeyguide.cli.main")
+    assert program_name().endswith(" -m honeyguide.cli.main")
 
 
 def test_hints_know_every_command() -> None:
-    app = application()
+    app = build_application()
     named = {command.name for command in app.registered_commands}
-    assert {*words.COMMANDS} == named | {group.name for group in app.registered_groups}
-    assert {*words.COMMANDS} == {*COMMANDS}
+    assert {*formatting.COMMAND_NAMES} == named | {group.name for group in app.registered_groups}
+    assert {*formatting.COMMAND_NAMES} == {*COMMAND_MODULES}
 
 
 def test_a_command_loads_no_other() -> None:
-    code = "import sys; from honeyguide.cli.main import application; application('watch'); "
+    code = "import sys; from honeyguide.cli.main import build_application; build_application('watch'); "
     code += "print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("honeyguide.cli.")}

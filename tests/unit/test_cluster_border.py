@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.host_leases import Loans
-from honeyguide.cluster.message_outbox import Post
-from honeyguide.cluster.messages import unpack
-from honeyguide.cluster.partition import Partition, shard_of
-from honeyguide.cluster.sharded_frontier import SIGHTINGS, BorderFrontier
+from honeyguide.cluster.messages import LinkOutbox, unpack_links
+from honeyguide.cluster.sharded_frontier import (
+    SIGHTINGS,
+    HostLeases,
+    ShardedFrontier,
+    ShardPartition,
+    shard_of,
+)
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.memory import MemoryLog
-from honeyguide.frontier.order import make
+from honeyguide.frontier.log import MemoryFrontierLog
+from honeyguide.frontier.order import make_order
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
 
@@ -30,21 +33,25 @@ def _url(host: str, page: int) -> Url:
 @pytest.mark.parametrize("sightings", [1, SIGHTINGS])
 def test_a_far_link_is_told_so_often_and_no_more(tmp_path: Path, sightings: int) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        own = LinkFrontier(MemoryLog(), make("best", 1))
-        post = Post(0, 2, store.letters, lambda _: None)
-        loans = Loans(0, own, 60.0, lambda _: None)
-        border = BorderFrontier(own, Partition(0, 2), post, loans, lambda: 1.0, sightings)
+        own = LinkFrontier(MemoryFrontierLog(), make_order("best", 1))
+        post = LinkOutbox(0, 2, store.letters, lambda _: None)
+        loans = HostLeases(0, own, 60.0, lambda _: None)
+        border = ShardedFrontier(own, ShardPartition(0, 2), post, loans, lambda: 1.0, sightings)
         page = [_url(NEAR, 1), _url(FAR, 1), _url(NEAR, 2), _url(FAR, 2)]
         for met in range(5):
-            wanted = border.wanted(page)
+            wanted = border.still_wanted(page)
             assert wanted == [True, met < sightings, True, met < sightings]
             border.push(Candidate(Link(url), 0.5) for url in page)
-        assert border.wanted([_url(FAR, 1), _url(FAR, 3), _url(FAR, 3), _url(NEAR, 3)]) == [
+        assert border.still_wanted([_url(FAR, 1), _url(FAR, 3), _url(FAR, 3), _url(NEAR, 3)]) == [
             False, True, True, True,
         ]  # fmt: skip
         assert len(border) == 2
         assert border.links == 2 * sightings
         with store.transaction():
             border.flush()
-        told = [link.url for _, _, data in store.letters.all() for _, link in unpack(data)]
+        told = [
+            link.url
+            for _, _, data in store.letters.iter_messages()
+            for _, link in unpack_links(data)
+        ]
         assert told == page[1::2] * sightings

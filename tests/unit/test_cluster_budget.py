@@ -7,9 +7,8 @@ from collections import deque
 
 import pytest
 
-from honeyguide.cluster.budget import Budget
-from honeyguide.cluster.messages import Allot, State
-from honeyguide.cluster.shard_control import Allotment
+from honeyguide.cluster.messages import ShardState, VisitGrant
+from honeyguide.cluster.shard_control import CrawlBudget, ShardAllowance
 
 
 class _Shard:
@@ -20,18 +19,20 @@ class _Shard:
         self.visits = before
         self.under_way = 0
         self.links = dice.choice((0, 5, 50, 10_000))
-        self.limit = Allotment(lambda: None)
-        self.inbox: deque[Allot] = deque()
-        self.outbox: deque[State] = deque()
+        self.limit = ShardAllowance(lambda: None)
+        self.inbox: deque[VisitGrant] = deque()
+        self.outbox: deque[ShardState] = deque()
 
     def step(self, dice: random.Random) -> None:
         what = dice.randrange(4)
         if what == 0 and self.inbox:
             message = self.inbox.popleft()
             over = dice.randrange(2)  # a visit may be counted, and not be off the list yet
-            self.limit.allot(message.visits, message.turn, self.visits + self.under_way + over)
+            self.limit.set_allowance(
+                message.visits, message.turn, self.visits + self.under_way + over
+            )
             self.say()
-        elif what == 1 and self.links and self.limit.room(self.visits + self.under_way):
+        elif what == 1 and self.links and self.limit.has_room(self.visits + self.under_way):
             self.links -= 1
             self.under_way += 1
         elif what == 2 and self.under_way:
@@ -45,7 +46,7 @@ class _Shard:
         made = self.visits + self.under_way
         limit = self.limit
         self.outbox.append(
-            State(
+            ShardState(
                 self.number, self.visits, 0, 0, 0, self.links, self.under_way, 0, 0,
                 limit.allotted, limit.turn, made, limit.wants, 0, 0, 0, idle,
             )
@@ -59,10 +60,10 @@ def test_it_is_never_exceeded_and_always_used_up(seed: int) -> None:
     before = {shard.number: shard.visits for shard in shards}
     total = dice.choice((0, 1, 7, 60, 700, 5000))
     reach = sum(shard.links for shard in shards)
-    states: dict[int, State] = {}
+    states: dict[int, ShardState] = {}
     for shard in shards:
         shard.say()
-    budget = Budget(total, {shard.number: shard.outbox[0] for shard in shards})
+    budget = CrawlBudget(total, {shard.number: shard.outbox[0] for shard in shards})
     made = 0
     for _ in range(400_000):
         shard = dice.choice(shards)
@@ -70,9 +71,9 @@ def test_it_is_never_exceeded_and_always_used_up(seed: int) -> None:
         if shard.outbox and dice.random() < 0.5:
             state = shard.outbox.popleft()
             states[state.shard] = state
-            budget.heard(state)
+            budget.record_state(state)
         if len(states) == len(shards) and dice.random() < 0.1:
-            for number, allot in budget.wishes(states).items():
+            for number, allot in budget.grants_due(states).items():
                 shards[number].inbox.append(allot)
         made = sum(shard.visits for shard in shards) - sum(before.values())
         assert made <= total
@@ -82,5 +83,5 @@ def test_it_is_never_exceeded_and_always_used_up(seed: int) -> None:
 
 
 def test_without_a_limit_everybody_may_go_on() -> None:
-    state = State(0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, True, 0, 0, 0)
-    assert Budget(None, {0: state}).wishes({0: state}) == {0: Allot(-1)}
+    state = ShardState(0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, True, 0, 0, 0)
+    assert CrawlBudget(None, {0: state}).grants_due({0: state}) == {0: VisitGrant(-1)}

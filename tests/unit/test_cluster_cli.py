@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.remote_state import Cluster, is_away, recall, send_away
-from honeyguide.cluster.resharding import prepare
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
+from honeyguide.cluster.remote_state import ClusterLocation, is_away, recall_shards, send_away
+from honeyguide.cluster.resharding import prepare_shards
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
 from tests.end_to_end.crawling import honeyguide
@@ -68,10 +68,10 @@ def test_shards_that_are_away_are_not_crawled_here_until_recalled(bees: Path) ->
     place = bees.parent / "vault"
     place.mkdir()
     with Store.open(bees, "crawl") as store:
-        prepare(store, 2, lambda _: None)
-        send_away(store, Cluster("127.0.0.1:1", str(place)), lambda _: None)
+        prepare_shards(store, 2, lambda _: None)
+        send_away(store, ClusterLocation("127.0.0.1:1", str(place)), lambda _: None)
         with pytest.raises(ConfigError, match="not in /elsewhere"):
-            send_away(store, Cluster("127.0.0.1:1", "/elsewhere"), lambda _: None)
+            send_away(store, ClusterLocation("127.0.0.1:1", "/elsewhere"), lambda _: None)
     for words in ((), ("--shards", "1"), ("--shards", "2")):
         done = honeyguide("crawl", bees, *words)
         assert done.returncode == 10, done.stderr
@@ -84,4 +84,4 @@ def test_shards_that_are_away_are_not_crawled_here_until_recalled(bees: Path) ->
     with Store.open(bees, "crawl") as store:
         assert not is_away(store)
         with pytest.raises(Exception, match="at home"):
-            recall(store, lambda _: None)
+            recall_shards(store, lambda _: None)

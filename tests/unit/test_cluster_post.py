@@ -8,15 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.message_outbox import AGAIN_S, FULL, KEPT, WINDOW, Post
-from honeyguide.cluster.messages import Heard, Letter
+from honeyguide.cluster.messages import (
+    BACKLOG_LIMIT,
+    DROP_TOGETHER,
+    IN_FLIGHT_WINDOW,
+    RESEND_S,
+    LinkBatch,
+    LinkBatchAck,
+    LinkOutbox,
+)
 from honeyguide.store.store import Store
 
 
 class _End:
     """One shard's post over a real store, and what it has been told."""
 
-    def __init__(self, here: int, folder: Path, out: deque[Letter | Heard]) -> None:
+    def __init__(self, here: int, folder: Path, out: deque[LinkBatch | LinkBatchAck]) -> None:
         self._here, self._folder, self._out = here, folder, out
         self.told: list[bytes] = []
         self._fresh: list[bytes] = []
@@ -24,7 +31,7 @@ class _End:
 
     def open(self) -> None:
         self.store = Store.open(self._folder, "crawl")
-        self.post = Post(self._here, 2, self.store.letters, self._out.append)
+        self.post = LinkOutbox(self._here, 2, self.store.letters, self._out.append)
 
     def crash(self) -> None:
         """What was not committed is gone."""
@@ -35,24 +42,24 @@ class _End:
     def write(self, data: bytes | None, now: float) -> None:
         with self.store.transaction():
             if data is not None:
-                self.post.put(1 - self._here, data)
+                self.post.queue_batch(1 - self._here, data)
             self.post.flush()
-        self.post.flushed(now)
+        self.post.confirm_flush(now)
         self.told += self._fresh
         self._fresh.clear()
 
-    def hear(self, message: Letter | Heard, now: float) -> None:
-        if isinstance(message, Heard):
-            self.post.heard(message.by, message.number, now)
-        elif self.post.expects(message.by, message.number):
+    def hear(self, message: LinkBatch | LinkBatchAck, now: float) -> None:
+        if isinstance(message, LinkBatchAck):
+            self.post.record_ack(message.by, message.number, now)
+        elif self.post.is_next_batch(message.by, message.number):
             self._fresh.append(message.data)
-            self.post.took(message.by, message.number)
+            self.post.mark_received(message.by, message.number)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_every_letter_is_heard_once_and_in_order(tmp_path: Path, seed: int) -> None:
     dice = random.Random(seed)
-    wires: list[deque[Letter | Heard]] = [deque(), deque()]
+    wires: list[deque[LinkBatch | LinkBatchAck]] = [deque(), deque()]
     ends = [_End(n, tmp_path / str(n), wires[n]) for n in range(2)]
     sent: list[list[bytes]] = [[], []]
     now = 0.0
@@ -66,7 +73,7 @@ def test_every_letter_is_heard_once_and_in_order(tmp_path: Path, seed: int) -> N
         elif what < 0.35:
             ends[n].crash()
         elif what < 0.45:
-            ends[n].post.go(now)
+            ends[n].post.send_pending(now)
         elif wires[n]:
             message = wires[n].popleft()
             if dice.random() < 0.1:
@@ -77,27 +84,33 @@ def test_every_letter_is_heard_once_and_in_order(tmp_path: Path, seed: int) -> N
             if dice.random() < 0.5:
                 ends[1 - n].write(None, now)
     for _ in range(400):
-        now += AGAIN_S
+        now += RESEND_S
         for n in range(2):
-            ends[n].post.go(now)
+            ends[n].post.send_pending(now)
             while wires[n]:
                 ends[1 - n].hear(wires[n].popleft(), now)
             ends[1 - n].write(None, now)
     assert [ends[1].told, ends[0].told] == sent
-    assert all(end.post.settled for end in ends)
-    assert len(list(ends[0].store.letters.all())) < KEPT, "what was heard is not kept for long"
+    assert all(end.post.is_settled for end in ends)
+    assert len(list(ends[0].store.letters.iter_messages())) < DROP_TOGETHER, (
+        "what was heard is not kept for long"
+    )
     for end in ends:
         end.store.close()
 
 
 def test_a_window_is_under_way_and_the_rest_waits(tmp_path: Path) -> None:
-    out: deque[Letter | Heard] = deque()
+    out: deque[LinkBatch | LinkBatchAck] = deque()
     end = _End(0, tmp_path, out)
-    for number in range(FULL + 2):
-        assert end.post.full == (number > FULL)
+    for number in range(BACKLOG_LIMIT + 2):
+        assert end.post.is_full == (number > BACKLOG_LIMIT)
         end.write(b"x", 1.0)
-    assert [letter.number for letter in out] == list(range(1, WINDOW + 1))
-    end.hear(Heard(1, 0, 3), 2.0)
-    assert [letter.number for letter in out][WINDOW:] == [WINDOW + 1, WINDOW + 2, WINDOW + 3]
-    assert not end.post.full
+    assert [letter.number for letter in out] == list(range(1, IN_FLIGHT_WINDOW + 1))
+    end.hear(LinkBatchAck(1, 0, 3), 2.0)
+    assert [letter.number for letter in out][IN_FLIGHT_WINDOW:] == [
+        IN_FLIGHT_WINDOW + 1,
+        IN_FLIGHT_WINDOW + 2,
+        IN_FLIGHT_WINDOW + 3,
+    ]
+    assert not end.post.is_full
     end.store.close()

@@ -7,24 +7,24 @@ from functools import partial
 
 import pytest
 
-from honeyguide.cluster.partition import Partition, shard_of
+from honeyguide.cluster.sharded_frontier import ShardPartition, shard_of
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log_copy import Source, Writer, carry
-from honeyguide.frontier.memory import MemoryLog
-from honeyguide.frontier.order import make
+from honeyguide.frontier.log import MemoryFrontierLog
+from honeyguide.frontier.order import make_order
+from honeyguide.frontier.replay import LogCopySource, LogCopyWriter, copy_log
 from honeyguide.types import Candidate, Link, Url
-from honeyguide.url import host
+from honeyguide.url import host_of
 
 Facts = dict[str, tuple[object, ...]]
 
 
-def _frontier(log: MemoryLog) -> LinkFrontier:
-    return LinkFrontier(log, make("best", 1), now=1000.0, delay=0.0)
+def _frontier(log: MemoryFrontierLog) -> LinkFrontier:
+    return LinkFrontier(log, make_order("best", 1), now=1000.0, delay=0.0)
 
 
-def _used(dice: random.Random) -> MemoryLog:
+def _used(dice: random.Random) -> MemoryFrontierLog:
     """A frontier with a past: links that are done, failed, seen again, raised; parked hosts."""
-    log = MemoryLog()
+    log = MemoryFrontierLog()
     frontier = _frontier(log)
     urls = [Url(f"http://h{dice.randrange(30)}.org/{n}") for n in range(1500)]
     for start in range(0, len(urls), 100):
@@ -40,14 +40,14 @@ def _used(dice: random.Random) -> MemoryLog:
                 else:
                     frontier.retry(taken, 1000.0, 0.0, 1000.0 + dice.randrange(3000))
         frontier.flush()
-        frontier.flushed()
-    frontier.park("h3.org", 9e9)
+        frontier.confirm_flush()
+    frontier.park_host("h3.org", 9e9)
     frontier.flush()
-    frontier.flushed()
+    frontier.confirm_flush()
     return log
 
 
-def _facts(log: MemoryLog) -> Facts:
+def _facts(log: MemoryFrontierLog) -> Facts:
     """Everything that a frontier over this log would serve, and what it would not."""
     frontier = _frontier(log)
     found: Facts = {}
@@ -62,7 +62,7 @@ def _facts(log: MemoryLog) -> Facts:
                 link.depth,
                 link.inlinks,
                 taken.score,
-                taken.queued,
+                taken.initial_score,
                 taken.tries,
             )
             frontier.finish(taken, now, 0.0)
@@ -72,31 +72,37 @@ def _facts(log: MemoryLog) -> Facts:
 @pytest.mark.parametrize("shards", [1, 2, 7])
 def test_what_is_split_and_joined_is_what_it_was(shards: int) -> None:
     log = _used(random.Random(shards))
-    parts = [MemoryLog() for _ in range(shards)]
-    carry(Source(log), [Writer(part) for part in parts], partial(shard_of, shards=shards))
+    parts = [MemoryFrontierLog() for _ in range(shards)]
+    copy_log(
+        LogCopySource(log),
+        [LogCopyWriter(part) for part in parts],
+        partial(shard_of, shards=shards),
+    )
     before = _facts(log)
     assert len(before) > 1000
     split = [_facts(part) for part in parts]
     assert {url: fact for part in split for url, fact in part.items()} == before
     for number, part in enumerate(split):
-        assert {shard_of(host(url), shards) for url in part} <= {number}
-    joined = MemoryLog()
-    writer = Writer(joined)
+        assert {shard_of(host_of(url), shards) for url in part} <= {number}
+    joined = MemoryFrontierLog()
+    writer = LogCopyWriter(joined)
     for part in parts:
-        carry(Source(part), [writer], lambda _: 0)
+        copy_log(LogCopySource(part), [writer], lambda _: 0)
     assert _facts(joined) == before
 
 
 def test_links_that_are_done_stay_so() -> None:
     log = _used(random.Random(1))
     whole = _frontier(log)
-    parts = [MemoryLog(), MemoryLog()]
-    carry(Source(log), [Writer(part) for part in parts], partial(shard_of, shards=2))
+    parts = [MemoryFrontierLog(), MemoryFrontierLog()]
+    copy_log(
+        LogCopySource(log), [LogCopyWriter(part) for part in parts], partial(shard_of, shards=2)
+    )
     halves = [_frontier(part) for part in parts]
     links = [Url(f"http://h{n % 30}.org/{n}") for n in range(1500)]
     for url in links:
-        home = halves[shard_of(host(url), 2)]
-        assert whole.wanted([url]) == home.wanted([url])
+        home = halves[shard_of(host_of(url), 2)]
+        assert whole.still_wanted([url]) == home.still_wanted([url])
     assert len(whole) == sum(map(len, halves))
 
 
@@ -106,6 +112,6 @@ def test_a_domain_lives_in_one_place_for_ever() -> None:
     for shards in (2, 3, 10):
         homes = [shard_of(f"site{n}.org", shards) for n in range(3000)]
         assert min(homes.count(n) for n in range(shards)) > 0.8 * 3000 / shards
-    part = Partition(1, 2)
+    part = ShardPartition(1, 2)
     for url in ("http://a.org/x", "http://a.org:8080/y", "https://me@b.org/"):
-        assert part.owns(Url(url)) == (shard_of(host(url), 2) == 1)
+        assert part.owns_url(Url(url)) == (shard_of(host_of(url), 2) == 1)

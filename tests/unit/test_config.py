@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config import Settings, load, parse
+from honeyguide.config.settings import Settings, load_settings, parse_settings
 from honeyguide.errors import ConfigError
 
 
 def test_defaults_are_valid() -> None:
-    assert parse({}) == Settings()
+    assert parse_settings({}) == Settings()
 
 
 @pytest.mark.parametrize(
@@ -34,27 +34,27 @@ def test_defaults_are_valid() -> None:
 )
 def test_mistakes_are_named(raw: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        parse(raw)
+        parse_settings(raw)
 
 
 def test_there_is_no_key_that_switches_robots_off() -> None:
     for table in ("fetch", "politeness", "crawl", "scope"):
         for key in ("robots", "obey_robots", "ignore_robots", "respect_robots"):
             with pytest.raises(ConfigError):
-                parse({table: {key: False}})
+                parse_settings({table: {key: False}})
 
 
 def test_load_tells_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     path = tmp_path / "topic.toml"
     with pytest.raises(ConfigError, match="honeyguide new"):
-        load(path)
+        load_settings(path)
     path.write_text("[crawl\npages = 3")
     with pytest.raises(ConfigError, match="not valid TOML"):
-        load(path)
+        load_settings(path)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(path)
+        load_settings(path)
     path.write_text("[crawl]\npages = 3\n[strategy]\nanchor_weight = 0.5\n")
-    settings = load(path)
+    settings = load_settings(path)
     assert settings.crawl.pages == 3
     assert settings.strategy == {"anchor_weight": 0.5}

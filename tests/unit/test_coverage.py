@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.learning.coverage import Coverage, Estimate
+from honeyguide.learning.coverage import Coverage, CoverageEstimate
 from honeyguide.types import Failure, Link, Url, Visit
 
 VISITS = st.lists(
@@ -25,7 +25,7 @@ WAITING = st.integers(0, 10**9)
 def after(visits: list[tuple[bool, str, str, int]]) -> Coverage:
     found = Coverage()
     for visit in visits:
-        found.count(*visit)
+        found.add_outcome(*visit)
     return found
 
 
@@ -39,13 +39,13 @@ def test_bounds_hold_and_everything_is_a_number(
 ) -> None:
     found = after(visits).estimate(waiting)
     others = ("why", "channels")
-    numbers = [getattr(found, x) for x in Estimate.__dataclass_fields__ if x not in others]
+    numbers = [getattr(found, x) for x in CoverageEstimate.__dataclass_fields__ if x not in others]
     assert all(math.isfinite(number) for number in numbers)
     assert found.found <= found.low <= found.total + 1e-6
     assert found.total <= found.high
     for name in ("covered", "recent", "falling", "chance", "new_host"):
         assert 0 <= getattr(found, name) <= 1
-    assert found.left >= -1e-9
+    assert found.remaining >= -1e-9
     assert found.why
     json.dumps([found.total, found.why], allow_nan=False)
 
@@ -68,18 +68,18 @@ def test_it_goes_on_from_its_record(
     found = after(visits)
     hosts = {name: sum(v[0] for v in visits if v[1] == name) for name in ("a.test", "b.test", "c")}
     hosts["c.test"] = sum(v[0] for v in visits if v[1] == "c.test")
-    again = Coverage.restored(found.record(), hosts)
+    again = Coverage.from_record(found.to_record(), hosts)
     assert again is not None
     for visit in later:
-        found.count(*visit)
-        again.count(*visit)
+        found.add_outcome(*visit)
+        again.add_outcome(*visit)
     assert again.estimate(77) == found.estimate(77)
-    assert len(found.record()) < 200
+    assert len(found.to_record()) < 200
 
 
 @given(st.text() | st.lists(st.floats() | st.integers() | st.text(), max_size=8).map(json.dumps))
 def test_a_strange_record_is_no_record(text: str) -> None:
-    found = Coverage.restored(text, {})
+    found = Coverage.from_record(text, {})
     assert found is None or found.estimate(5).high >= 0
 
 
@@ -89,7 +89,7 @@ def test_a_strange_record_is_no_record(text: str) -> None:
      '[Infinity,0,0,0,0,"0"]', '[1,1,0,0,0,"x"]', '[1,1,0,0,0,5]'],
 )  # fmt: skip
 def test_records_that_cannot_be_are_refused(record: str) -> None:
-    assert Coverage.restored(record, {}) is None
+    assert Coverage.from_record(record, {}) is None
 
 
 def test_a_dry_crawl_has_found_what_there_is() -> None:
@@ -103,10 +103,11 @@ def test_a_dry_crawl_has_found_what_there_is() -> None:
 def test_pages_that_one_page_linked_to_have_sisters_that_none_did() -> None:
     visits = [True] * 60 + [False] * 200
     assert (
-        crawl(visits, inlinks=1).estimate(50).left > 10 * crawl(visits, inlinks=5).estimate(50).left
+        crawl(visits, inlinks=1).estimate(50).remaining
+        > 10 * crawl(visits, inlinks=5).estimate(50).remaining
     )
     # Chao 1984: 60 · 59 / 2 never captured, nothing in the queue.
-    assert crawl(visits).estimate(50).left == pytest.approx(math.sqrt(60 * 59 / 2 + 1) - 1)
+    assert crawl(visits).estimate(50).remaining == pytest.approx(math.sqrt(60 * 59 / 2 + 1) - 1)
 
 
 def test_nothing_is_claimed_while_little_is_known() -> None:
@@ -137,7 +138,7 @@ def test_new_hosts_by_good_and_turing() -> None:
 def test_what_nobody_was_asked_for_is_no_visit() -> None:
     found = Coverage()
     link = Link(Url("http://a.test/"))
-    found.visited(Visit(link, 0.0, failure=Failure("robots")), False)
+    found.add_visit(Visit(link, 0.0, failure=Failure("robots")), False)
     assert found.visits == 0
-    found.visited(Visit(link, 0.0), True)
+    found.add_visit(Visit(link, 0.0), True)
     assert (found.visits, found.relevant) == (1, 1)

@@ -12,9 +12,17 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import KINDS, Encoder, Kind, embedding_of, load, save, train
+from honeyguide.models.deep import (
+    NET_KINDS,
+    NetKind,
+    TextEncoder,
+    load_net_model,
+    open_embedding,
+    save_net_model,
+    train_net,
+)
 from honeyguide.strategies.topic_cnn import TopicCnn
-from honeyguide.training.classify import Sorter
+from honeyguide.training.classify import PageClassifier
 from honeyguide.types import Page, Url
 from tests.unit import deep
 
@@ -128,10 +136,10 @@ def onnx_folder(folder: Path, *, output: str = "vectors", extra: str = "") -> Pa
 
 @needs_onnx
 def test_onnx_reads_words_in_pieces(tmp_path: Path) -> None:
-    encoder = embedding_of(onnx_folder(tmp_path))
-    assert isinstance(encoder, Encoder)
+    encoder = open_embedding(onnx_folder(tmp_path))
+    assert isinstance(encoder, TextEncoder)
     assert encoder.width == WIDTH
-    read = encoder.read([["goals", "vote"], ["strange"], [], ["goal"] * 200])
+    read = encoder.encode([["goals", "vote"], ["strange"], [], ["goal"] * 200])
     assert read.lengths.tolist() == [5, 3, 2, 150]
     assert read.vectors.shape == (4, 150, WIDTH)
     expected = table()[[PIECES.index(p) for p in ("[CLS]", "goal", "##s", "vote", "[SEP]")]]
@@ -141,20 +149,20 @@ def test_onnx_reads_words_in_pieces(tmp_path: Path) -> None:
 
 @needs_onnx
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=() if k == "paper" else needs_torch) for k in KINDS]
+    "kind", [pytest.param(k, marks=() if k == "paper" else needs_torch) for k in NET_KINDS]
 )
-def test_a_network_on_top_of_onnx(tmp_path: Path, kind: Kind) -> None:
+def test_a_network_on_top_of_onnx(tmp_path: Path, kind: NetKind) -> None:
     folder = onnx_folder(tmp_path / "encoder")
     documents, labels = deep.texts(80, length=12)
-    model = train(
-        kind, documents, labels, ("sport", "politics"), embedding=embedding_of(folder), epochs=20
+    model = train_net(
+        kind, documents, labels, ("sport", "politics"), embedding=open_embedding(folder), epochs=20
     )
     assert "embedding" not in model.net.arrays
     right = model.judge_many([([document], ()) for document in documents]).argmax(axis=1) == labels
     assert right.mean() > 0.8
-    assert model.evidence([["goal"]], "sport") == []
-    save(model, tmp_path / "model")
-    back = load(tmp_path / "model", folder)
+    assert model.top_words([["goal"]], "sport") == []
+    save_net_model(model, tmp_path / "model")
+    back = load_net_model(tmp_path / "model", folder)
     assert back.judge([documents[0]]) == pytest.approx(model.judge([documents[0]]), abs=1e-6)
 
 
@@ -162,25 +170,25 @@ def test_a_network_on_top_of_onnx(tmp_path: Path, kind: Kind) -> None:
 def test_a_model_knows_its_encoder_and_takes_it_from_nobody_but_the_user(tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path / "elsewhere")
     documents, labels = deep.texts(8)
-    encoder = embedding_of(folder)
-    model = train("paper", documents, labels, ("a", "b"), embedding=encoder, epochs=1)
-    save(model, tmp_path / "model")
+    encoder = open_embedding(folder)
+    model = train_net("paper", documents, labels, ("a", "b"), embedding=encoder, epochs=1)
+    save_net_model(model, tmp_path / "model")
     with pytest.raises(ModelError, match="An encoder is a program"):
-        load(tmp_path / "model")
+        load_net_model(tmp_path / "model")
     inside = folder.rename(tmp_path / "model" / "encoder")
     with pytest.raises(ModelError, match="An encoder is a program"):
-        load(tmp_path / "model")
-    assert load(tmp_path / "model", inside).encoder is not None
-    assert isinstance(encoder, Encoder)
-    assert load(tmp_path / "model", encoder).encoder is encoder
+        load_net_model(tmp_path / "model")
+    assert load_net_model(tmp_path / "model", inside).encoder is not None
+    assert isinstance(encoder, TextEncoder)
+    assert load_net_model(tmp_path / "model", encoder).encoder is encoder
     (inside / "tokenizer.json").write_text(json.dumps(tokenizer(), indent=1))
     with pytest.raises(ModelError, match="not the encoder"):
-        load(tmp_path / "model", inside)
+        load_net_model(tmp_path / "model", inside)
     (inside / "model.onnx").write_text("not even a graph")
     with pytest.raises(ModelError, match="not the encoder"):
-        load(tmp_path / "model", inside)
+        load_net_model(tmp_path / "model", inside)
     with pytest.raises(ModelError, match="no encoder in"):
-        load(tmp_path / "model", tmp_path / "gone")
+        load_net_model(tmp_path / "model", tmp_path / "gone")
 
 
 @needs_onnx
@@ -188,20 +196,22 @@ def test_a_crawl_and_classify_use_an_encoder_that_is_named(tmp_path: Path) -> No
     folder = onnx_folder(tmp_path / "encoder")
     documents, labels = deep.texts(80, length=12)
     reading = {"language": "en", "stem": False, "stops": True}
-    model = train(
-        "paper", documents, labels, ("sport", "politics"), embedding=embedding_of(folder),
+    model = train_net(
+        "paper", documents, labels, ("sport", "politics"), embedding=open_embedding(folder),
         epochs=20, settings=reading,
     )  # fmt: skip
-    save(model, tmp_path)
+    save_net_model(model, tmp_path)
     page = Page(Url("http://e.org/"), text=" ".join(documents[0]))
     for name in ("encoder", str(folder)):
         strategy = TopicCnn(model=str(tmp_path), categories=("sport",), encoder=name)
         assert strategy.judge(page).score > 0.5
-    assert Sorter.open(tmp_path, folder).sort([("one", page)])[0].category == "sport"
+    assert (
+        PageClassifier.open(tmp_path, folder).classify_pages([("one", page)])[0].category == "sport"
+    )
     with pytest.raises(ModelError, match="An encoder is a program"):
         TopicCnn(model=str(tmp_path), categories=("sport",))
     with pytest.raises(ModelError, match="An encoder is a program"):
-        Sorter.open(tmp_path)
+        PageClassifier.open(tmp_path)
 
 
 @needs_onnx
@@ -210,11 +220,11 @@ def test_nothing_but_plain_files_is_an_encoder(tmp_path: Path) -> None:
     (folder / "model.onnx").unlink()
     os.mkfifo(folder / "model.onnx")
     with pytest.raises(ModelError, match="no plain file"):
-        embedding_of(folder)
+        open_embedding(folder)
     (folder / "model.onnx").unlink()
     (folder / "model.onnx").symlink_to("/dev/zero")
     with pytest.raises(ModelError, match="no plain file"):
-        embedding_of(folder)
+        open_embedding(folder)
 
 
 @needs_onnx
@@ -230,7 +240,7 @@ def test_a_graph_reads_no_other_files(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (folder / "w").stat().st_size > 0
     monkeypatch.chdir(folder)  # where ONNX Runtime would look, too
     with pytest.raises(ModelError, match="no encoder that can be read"):
-        embedding_of(folder)
+        open_embedding(folder)
 
 
 @needs_onnx
@@ -241,7 +251,7 @@ def test_a_tokenizer_that_makes_more_pieces_than_are_read(tmp_path: Path) -> Non
     rules["post_processor"]["single"] = [single[0]] * 500 + single[1:]
     (folder / "tokenizer.json").write_text(json.dumps(rules))
     with pytest.raises(ModelError):
-        embedding_of(folder)
+        open_embedding(folder)
 
 
 @needs_onnx
@@ -253,14 +263,14 @@ def test_a_normaliser_may_not_make_texts_endless(tmp_path: Path) -> None:
         rules["normalizer"] = {"type": "Sequence", "normalizers": [longer] * count}
         (folder / "tokenizer.json").write_text(json.dumps(rules))
         if fine:
-            assert isinstance(embedding_of(folder), Encoder)
+            assert isinstance(open_embedding(folder), TextEncoder)
             continue
         with pytest.raises(ModelError, match="too long"):
-            embedding_of(folder)
+            open_embedding(folder)
     rules["normalizer"] = {"type": "BertNormalizer", "clean_text": True, "lowercase": True}
     rules["normalizer"] |= {"handle_chinese_chars": True, "strip_accents": None}
     (folder / "tokenizer.json").write_text(json.dumps(rules))
-    assert isinstance(embedding_of(folder), Encoder)
+    assert isinstance(open_embedding(folder), TextEncoder)
 
 
 @needs_onnx
@@ -268,27 +278,27 @@ def test_damaged_onnx_folders(tmp_path: Path) -> None:
     good = onnx_folder(tmp_path / "good")
     data = (good / "model.onnx").read_bytes()
     with pytest.raises(ModelError, match="wants pixels"):
-        embedding_of(onnx_folder(tmp_path / "strange", extra="pixels"))
+        open_embedding(onnx_folder(tmp_path / "strange", extra="pixels"))
     with pytest.raises(ModelError, match="no vectors of words"):
-        embedding_of(onnx_folder(tmp_path / "flat", output="seen"))
+        open_embedding(onnx_folder(tmp_path / "flat", output="seen"))
     (good / "model.onnx").write_bytes(data[: len(data) // 2])
     with pytest.raises(ModelError, match="no encoder that can be read"):
-        embedding_of(good)
+        open_embedding(good)
     (good / "model.onnx").write_bytes(data)
     (good / "tokenizer.json").write_text("{}")
     with pytest.raises(ModelError, match="no encoder that can be read"):
-        embedding_of(good)
+        open_embedding(good)
     (good / "tokenizer.json").unlink()
     with pytest.raises(ModelError, match="no encoder"):
-        embedding_of(good)
+        open_embedding(good)
     # A tokenizer with more pieces than the model has rows.
     wide = tokenizer()
     wide["model"]["vocab"]["strange"] = 999
     (good / "tokenizer.json").write_text(json.dumps(wide))
-    encoder = embedding_of(good)
-    assert isinstance(encoder, Encoder)
+    encoder = open_embedding(good)
+    assert isinstance(encoder, TextEncoder)
     with pytest.raises(ModelError, match="failed"):
-        encoder.read([["strange"]])
+        encoder.encode([["strange"]])
 
 
 def bert_folder(folder: Path) -> Path:
@@ -319,20 +329,20 @@ def bert_folder(folder: Path) -> Path:
 @pytest.mark.filterwarnings("ignore")  # transformers warns of its own
 def test_transformers(tmp_path: Path) -> None:
     folder = bert_folder(tmp_path / "bert")
-    encoder = embedding_of(folder)
-    assert isinstance(encoder, Encoder)
+    encoder = open_embedding(folder)
+    assert isinstance(encoder, TextEncoder)
     assert encoder.width == 16
-    read = encoder.read([["goals", "vote"], ["goal"] * 200, []])
+    read = encoder.encode([["goals", "vote"], ["goal"] * 200, []])
     assert read.lengths.tolist() == [5, 150, 2]
-    alone = encoder.read([["goals", "vote"]])
+    alone = encoder.encode([["goals", "vote"]])
     assert read.vectors[0, :5] == pytest.approx(alone.vectors[0, :5], abs=1e-5)
     # In context: the same piece differs with its neighbours.
-    other = encoder.read([["goals", "match"]])
+    other = encoder.encode([["goals", "match"]])
     assert np.abs(other.vectors[0, 1] - alone.vectors[0, 1]).max() > 1e-4
     documents, labels = deep.texts(12)
-    model = train("paper", documents, labels, ("a", "b"), embedding=encoder, epochs=2)
-    save(model, tmp_path / "model")
-    assert load(tmp_path / "model", folder).judge([documents[0]]) == pytest.approx(
+    model = train_net("paper", documents, labels, ("a", "b"), embedding=encoder, epochs=2)
+    save_net_model(model, tmp_path / "model")
+    assert load_net_model(tmp_path / "model", folder).judge([documents[0]]) == pytest.approx(
         model.judge([documents[0]]), abs=1e-5
     )
 
@@ -345,13 +355,13 @@ def test_damaged_transformers_folders(tmp_path: Path) -> None:
     data = weights.read_bytes()
     weights.write_bytes(data[:100])
     with pytest.raises(ModelError, match="no encoder that can be read"):
-        embedding_of(folder)
+        open_embedding(folder)
     weights.unlink()
     with pytest.raises(ModelError, match=r"model\.safetensors"):
-        embedding_of(folder)
+        open_embedding(folder)
 
 
 @pytest.mark.skipif(installed("transformers"), reason="transformers is installed")
 def test_says_what_to_install(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"pip install honeyguide\[bert\]"):
-        embedding_of(tmp_path)
+        open_embedding(tmp_path)

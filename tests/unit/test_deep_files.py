@@ -19,14 +19,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import KINDS, CategoryModel, Kind, Vocabulary, checksum, load, save
+from honeyguide.models.deep import (
+    NET_KINDS,
+    CategoryModel,
+    NetKind,
+    WordVocabulary,
+    load_net_model,
+    model_checksum,
+    save_net_model,
+)
 from tests.unit import deep
 
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     folder = tmp_path / "model"
-    save(deep.model(), folder)
+    save_net_model(deep.model(), folder)
     return folder
 
 
@@ -35,11 +43,11 @@ def arrays(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_was_saved_comes_back(tmp_path: Path, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", NET_KINDS)
+def test_what_was_saved_comes_back(tmp_path: Path, kind: NetKind) -> None:
     model = deep.model(kind)
-    save(model, tmp_path)
-    back = load(tmp_path)
+    save_net_model(model, tmp_path)
+    back = load_net_model(tmp_path)
     assert back.categories == model.categories
     assert back.vocabulary.words == model.vocabulary.words
     assert back.settings == {"language": "tr"}
@@ -52,23 +60,23 @@ def test_what_was_saved_comes_back(tmp_path: Path, kind: Kind) -> None:
 def test_half_precision_is_used_where_it_loses_nothing(tmp_path: Path) -> None:
     model = deep.model()
     table = model.net.arrays["embedding"]
-    save(model, tmp_path / "whole")
+    save_net_model(model, tmp_path / "whole")
     table[:] = table.astype(np.float16)
-    save(model, tmp_path / "half")
+    save_net_model(model, tmp_path / "half")
     whole, half = (arrays(tmp_path / name).stat().st_size for name in ("whole", "half"))
     assert half == whole - table.nbytes // 2
-    assert (load(tmp_path / "half").net.arrays["embedding"] == table).all()
+    assert (load_net_model(tmp_path / "half").net.arrays["embedding"] == table).all()
 
 
 def test_saving_again_replaces_the_old_and_leaves_other_files(saved: Path) -> None:
-    before, old = checksum(saved), arrays(saved)
+    before, old = model_checksum(saved), arrays(saved)
     (saved / "report.md").write_text("mine")
     (saved / "arrays-mine.npz").write_text("mine")
     other = deep.model("sensitivity")
-    save(other, saved)
-    assert checksum(saved) != before
+    save_net_model(other, saved)
+    assert model_checksum(saved) != before
     assert not old.exists()
-    assert load(saved).net.kind == "sensitivity"
+    assert load_net_model(saved).net.kind == "sensitivity"
     assert (saved / "report.md").read_text() == (saved / "arrays-mine.npz").read_text() == "mine"
     assert len(list(saved.iterdir())) == 4
 
@@ -85,8 +93,8 @@ def test_a_save_that_stops_leaves_the_old_model(
 
     monkeypatch.setattr(Path, "replace", stops)
     with pytest.raises(ModelError, match="No space left"):
-        save(deep.model("conv"), saved)
-    assert load(saved).net.kind == "paper"
+        save_net_model(deep.model("conv"), saved)
+    assert load_net_model(saved).net.kind == "paper"
     assert not list(saved.glob(".*"))
 
 
@@ -94,14 +102,16 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     good = deep.model()
     for settings_ in ({"x": float("nan")}, {"x": object()}):
         with pytest.raises(ModelError, match="plain JSON"):
-            save(CategoryModel(good.categories, good.vocabulary, good.net, settings_), tmp_path)
+            save_net_model(
+                CategoryModel(good.categories, good.vocabulary, good.net, settings_), tmp_path
+            )
     for word in ("a\nb", "\ud800"):
-        words = Vocabulary((word, *deep.WORDS[1:]), 0)
+        words = WordVocabulary((word, *deep.WORDS[1:]), 0)
         with pytest.raises(ModelError, match="cannot be saved"):
-            save(CategoryModel(good.categories, words, good.net), tmp_path)
+            save_net_model(CategoryModel(good.categories, words, good.net), tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelError, match="cannot be saved"):
-        save(good, tmp_path / "file")
+        save_net_model(good, tmp_path / "file")
 
 
 def edited(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
@@ -145,29 +155,29 @@ def packed(folder: Path, data: bytes) -> None:
 def test_a_damaged_head_is_told(saved: Path, key: str, value: Any) -> None:
     edited(saved, lambda head: head.update({key: value}))
     with pytest.raises(ModelError):
-        load(saved)
+        load_net_model(saved)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "[" * 100_000, '{"format": 1}', "\x00"])
 def test_a_head_that_is_none(saved: Path, text: str) -> None:
     (saved / "model.json").write_text(text)
     with pytest.raises(ModelError):
-        load(saved)
+        load_net_model(saved)
 
 
 def test_missing_files_are_named(tmp_path: Path, saved: Path) -> None:
     with pytest.raises(ModelError, match=r"model\.json is missing"):
-        load(tmp_path / "none")
+        load_net_model(tmp_path / "none")
     arrays(saved).unlink()
     with pytest.raises(ModelError, match=r"arrays-\w+\.npz is missing"):
-        load(saved)
+        load_net_model(saved)
 
 
 def test_a_pipe_is_not_waited_for(saved: Path) -> None:
     (saved / "model.json").unlink()
     os.mkfifo(saved / "model.json")
     with pytest.raises(ModelError):
-        load(saved)
+        load_net_model(saved)
 
 
 def test_changed_arrays_are_told(saved: Path) -> None:
@@ -176,7 +186,7 @@ def test_changed_arrays_are_told(saved: Path) -> None:
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with pytest.raises(ModelError, match="not those that were saved"):
-        load(saved)
+        load_net_model(saved)
 
 
 def member(header: bytes, body: bytes = b"") -> bytes:
@@ -222,7 +232,7 @@ def many() -> bytes:
 def test_hostile_arrays(saved: Path, data: bytes) -> None:
     packed(saved, data)
     with pytest.raises(ModelError):
-        load(saved)
+        load_net_model(saved)
 
 
 def nested(count: int = 8, size: int = 10_000) -> bytes:
@@ -252,20 +262,20 @@ def test_arrays_inside_each_other_are_not_even_read(
     packed(saved, nested())
     monkeypatch.setattr(zipfile.ZipFile, "read", lambda *_: pytest.fail("read"))
     with pytest.raises(ModelError, match="inside each other"):
-        load(saved)
+        load_net_model(saved)
 
 
 def test_bytes_are_not_widened(saved: Path) -> None:
     packed(saved, member(b"{'descr': '|u1', 'fortran_order': False, 'shape': (4,), }", b"\0" * 4))
     with pytest.raises(ModelError, match="another type"):
-        load(saved)
+        load_net_model(saved)
 
 
 def test_a_device_is_not_read(saved: Path) -> None:
     (saved / "model.json").unlink()
     (saved / "model.json").symlink_to("/dev/zero")
     with pytest.raises(ModelError, match="no plain file"):
-        load(saved)
+        load_net_model(saved)
 
 
 def test_a_model_does_not_say_where_its_encoder_is(saved: Path, tmp_path: Path) -> None:
@@ -274,7 +284,7 @@ def test_a_model_does_not_say_where_its_encoder_is(saved: Path, tmp_path: Path) 
     origin = {"engine": "onnx", "folder": str(tmp_path / "outside"), "checksum": ""}
     edited(saved, lambda head: head.update(encoder=origin))
     with pytest.raises(ModelError, match="An encoder is a program"):
-        load(saved)
+        load_net_model(saved)
 
 
 def test_numbers_that_are_none_and_words_that_are_none(saved: Path) -> None:
@@ -289,13 +299,13 @@ def test_numbers_that_are_none_and_words_that_are_none(saved: Path) -> None:
         np.savez(body, **(parts | {name: value}))
         packed(saved, body.getvalue())
         with pytest.raises(ModelError):
-            load(saved)
+            load_net_model(saved)
 
 
 def test_too_large_to_be_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("honeyguide.models.deep.files._JSON", 100)
+    monkeypatch.setattr("honeyguide.models.deep.category_model._JSON", 100)
     with pytest.raises(ModelError, match="too large"):
-        load(saved)
+        load_net_model(saved)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
@@ -303,13 +313,13 @@ def test_too_large_to_be_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_any_flipped_byte_is_told_or_changes_nothing_that_counts(
     tmp_path: Path, share: float
 ) -> None:
-    save(deep.model(), tmp_path)
+    save_net_model(deep.model(), tmp_path)
     name = json.loads((tmp_path / "model.json").read_text())["arrays"]["file"]
     whole = (tmp_path / name).read_bytes()
     place = int(share * len(whole))
     packed(tmp_path, whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
     try:
-        model = load(tmp_path)
+        model = load_net_model(tmp_path)
     except ModelError:
         return
     assert np.isfinite(model.judge([list(deep.WORDS)])).all()

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import KINDS, CategoryModel, Kind, Net, Vocabulary
-from honeyguide.models.deep.embedding import Read
-from honeyguide.models.deep.vocabulary import FIRST, PAD, UNKNOWN, learn
+from honeyguide.models.deep import NET_KINDS, CategoryModel, NetKind, TextNet, WordVocabulary
+from honeyguide.models.deep.embedding import EncodedTexts
+from honeyguide.models.deep.vocabulary import FIRST, PAD, UNKNOWN_WORD, learn_vocabulary
 from tests.unit import deep
 
 
-def slowly(net: Net, ids: NDArray[Any]) -> NDArray[Any]:
+def slowly(net: TextNet, ids: NDArray[Any]) -> NDArray[Any]:
     """The same network, one word at a time."""
     answers = []
     for row in ids:
@@ -43,50 +43,50 @@ def slowly(net: Net, ids: NDArray[Any]) -> NDArray[Any]:
     return np.array(answers)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_reads_as_the_definition_says(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", NET_KINDS)
+def test_reads_as_the_definition_says(kind: NetKind) -> None:
     net, ids = deep.net(kind), deep.rows()
     found = net.probabilities(ids)
     assert found == pytest.approx(slowly(net, ids), abs=1e-5)
     assert found.sum(axis=1) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_reads_vectors_as_it_reads_words(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", NET_KINDS)
+def test_reads_vectors_as_it_reads_words(kind: NetKind) -> None:
     whole, ids = deep.net(kind), deep.rows()
-    bare = Net(kind, {name: a for name, a in whole.arrays.items() if name != "embedding"})
+    bare = TextNet(kind, {name: a for name, a in whole.arrays.items() if name != "embedding"})
     vectors = whole.arrays["embedding"][ids]
-    found = bare.probabilities_of(vectors, (ids > 0).sum(axis=1))
+    found = bare.probabilities_of_vectors(vectors, (ids > 0).sum(axis=1))
     assert found == pytest.approx(whole.probabilities(ids), abs=1e-6)
     with pytest.raises(ModelError, match="encoder"):
         bare.probabilities(ids)
     with pytest.raises(ModelError, match="vectors of 6"):
-        bare.probabilities_of(vectors[:, :, :5], (ids > 0).sum(axis=1))
+        bare.probabilities_of_vectors(vectors[:, :, :5], (ids > 0).sum(axis=1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_padding_says_nothing(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", NET_KINDS)
+def test_padding_says_nothing(kind: NetKind) -> None:
     net, ids = deep.net(kind), deep.rows()[-1:]
     other = deep.net(kind)
     other.arrays["embedding"][PAD] = 1e6
     assert (net.probabilities(ids) == other.probabilities(ids)).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_says_what_each_row_says(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", NET_KINDS)
+def test_a_batch_says_what_each_row_says(kind: NetKind) -> None:
     net, ids = deep.net(kind), deep.rows(130)
     alone = np.concatenate([net.probabilities(row[None]) for row in ids])
     assert net.probabilities(ids) == pytest.approx(alone, abs=1e-6)
     assert net.probabilities(ids[:0]).shape == (0, 3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_evidence_is_what_a_word_brings(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", NET_KINDS)
+def test_evidence_is_what_a_word_brings(kind: NetKind) -> None:
     """To the first order: the marks of a row add up to what its pool brings to the log-odds."""
     net = deep.net(kind)
     ids = deep.rows()[:1]
-    marks = net.evidence(ids, 1)
-    pool = net._pooled(ids).values
+    marks = net.word_evidence(ids, 1)
+    pool = net._pooled_words(ids).values
     step = 1e-3
 
     def odds(values: Any) -> float:
@@ -98,27 +98,27 @@ def test_evidence_is_what_a_word_brings(kind: Kind) -> None:
         for unit, value in zip(np.eye(pool.shape[1]), pool[0], strict=True)
     )
     assert marks.sum() == pytest.approx(brought, rel=1e-2, abs=1e-3)
-    assert net.evidence(deep.rows()[1:2], 1).sum() == 0
+    assert net.word_evidence(deep.rows()[1:2], 1).sum() == 0
 
 
 def test_a_network_refuses_what_does_not_fit() -> None:
     good = deep.net("conv").arrays
     with pytest.raises(ModelError, match="kernel4"):
-        Net("conv", good | {"kernel4": np.zeros((4 * 6, 127), np.float32)})
+        TextNet("conv", good | {"kernel4": np.zeros((4 * 6, 127), np.float32)})
     with pytest.raises(ModelError, match="bias5"):
-        Net("conv", {name: a for name, a in good.items() if name != "bias5"})
+        TextNet("conv", {name: a for name, a in good.items() if name != "bias5"})
     with pytest.raises(ModelError, match="more"):
-        Net("conv", good | {"more": np.zeros(3, np.float32)})
+        TextNet("conv", good | {"more": np.zeros(3, np.float32)})
     with pytest.raises(ModelError, match="no numbers"):
-        Net("conv", good | {"out": np.zeros((6, 3))})
+        TextNet("conv", good | {"out": np.zeros((6, 3))})
     with pytest.raises(ModelError, match="beyond measure"):
-        Net("conv", good | {"out_bias": np.full(3, np.nan, np.float32)})
+        TextNet("conv", good | {"out_bias": np.full(3, np.nan, np.float32)})
     with pytest.raises(ModelError, match="two categories"):
-        Net("paper", {})
+        TextNet("paper", {})
     with pytest.raises(ModelError, match="no first layer"):
-        Net("paper", {"out": good["out"]})
+        TextNet("paper", {"out": good["out"]})
     with pytest.raises(ModelError, match="one of paper, conv"):
-        Net("deepest", good)
+        TextNet("deepest", good)
     with pytest.raises(ModelError, match="vocabulary"):
         deep.net("paper").probabilities(np.full((1, 150), 42, np.int32))
     with pytest.raises(ModelError, match="vocabulary"):
@@ -127,15 +127,15 @@ def test_a_network_refuses_what_does_not_fit() -> None:
 
 def test_words_and_their_numbers() -> None:
     documents = [["kitap", "kitap", "okul"], ["kitap", "okul"], ["okul", "bir"], ["" for _ in "ab"]]
-    words = learn(documents, buckets=8)
+    words = learn_vocabulary(documents, buckets=8)
     assert words.words == ("okul", "kitap")  # by documents; one is in one document only
-    assert words.numbers(["okul", "kitap"]) == [FIRST, FIRST + 1]
-    assert words.number("okulda") == FIRST  # its longest known beginning
-    assert words.number("kitaplıklarımız") >= FIRST + 2  # the beginning is less than half of it
-    assert words.number("") == UNKNOWN
-    assert words.number("bir") == words.number("bir") < words.size == FIRST + 2 + 8
-    assert Vocabulary(("okul",), 0).number("okulda") == UNKNOWN
-    row = words.rows([["okul"] * 200, []])
+    assert words.numbers_of(["okul", "kitap"]) == [FIRST, FIRST + 1]
+    assert words.number_of("okulda") == FIRST  # its longest known beginning
+    assert words.number_of("kitaplıklarımız") >= FIRST + 2  # the beginning is less than half of it
+    assert words.number_of("") == UNKNOWN_WORD
+    assert words.number_of("bir") == words.number_of("bir") < words.size == FIRST + 2 + 8
+    assert WordVocabulary(("okul",), 0).number_of("okulda") == UNKNOWN_WORD
+    row = words.to_rows([["okul"] * 200, []])
     assert row.shape == (2, 150)
     assert row[0].tolist() == [FIRST] * 150
     assert row[1].tolist() == [PAD] * 150
@@ -143,22 +143,26 @@ def test_words_and_their_numbers() -> None:
 
 def test_a_vocabulary_is_the_same_in_any_order() -> None:
     documents = [["b", "a"], ["a", "b"], ["c", "a"], ["c"]]
-    assert learn(documents).words == learn(documents[::-1]).words == ("a", "b", "c")
-    assert learn(documents, most=1).words == ("a",)
+    assert (
+        learn_vocabulary(documents).words
+        == learn_vocabulary(documents[::-1]).words
+        == ("a", "b", "c")
+    )
+    assert learn_vocabulary(documents, most=1).words == ("a",)
 
 
 @given(st.text())
 def test_any_word_has_a_number(word: str) -> None:
-    words = Vocabulary(("okul", "kitap"))
-    assert 1 <= words.number(word) < words.size
+    words = WordVocabulary(("okul", "kitap"))
+    assert 1 <= words.number_of(word) < words.size
 
 
 def test_damaged_vocabularies() -> None:
     for wrong in (("a", "a"), ("a", "")):
         with pytest.raises(ModelError, match="twice"):
-            Vocabulary(wrong)
+            WordVocabulary(wrong)
     with pytest.raises(ModelError, match="too large"):
-        Vocabulary(("a",), -1)
+        WordVocabulary(("a",), -1)
 
 
 def test_a_page_is_the_weighted_mean_of_its_segments() -> None:
@@ -186,11 +190,11 @@ def test_a_long_segment_counts_as_what_was_read_of_it() -> None:
 
 def test_evidence_names_words() -> None:
     model = deep.model()
-    found = model.evidence([list(deep.WORDS), []], "b", most=5)
+    found = model.top_words([list(deep.WORDS), []], "b", most=5)
     assert 0 < len(found) <= 5
     assert [mark for _, mark in found] == sorted((m for _, m in found), reverse=True)
     assert all(word in deep.WORDS and mark > 0 for word, mark in found)
-    assert model.evidence([], "b") == []
+    assert model.top_words([], "b") == []
 
 
 def test_a_model_refuses_what_does_not_fit() -> None:
@@ -200,10 +204,10 @@ def test_a_model_refuses_what_does_not_fit() -> None:
     with pytest.raises(ModelError, match="network and categories"):
         CategoryModel(("a", "b"), good.vocabulary, good.net)
     with pytest.raises(ModelError, match="network and vocabulary"):
-        CategoryModel(good.categories, Vocabulary(deep.WORDS[1:], 0), good.net)
+        CategoryModel(good.categories, WordVocabulary(deep.WORDS[1:], 0), good.net)
     bare = {name: array for name, array in good.net.arrays.items() if name != "embedding"}
     with pytest.raises(ModelError, match="encoder"):
-        CategoryModel(good.categories, good.vocabulary, Net("paper", bare))
+        CategoryModel(good.categories, good.vocabulary, TextNet("paper", bare))
 
 
 def test_weights_whose_products_are_no_numbers() -> None:
@@ -211,9 +215,9 @@ def test_weights_whose_products_are_no_numbers() -> None:
     good = deep.net("paper")
     huge = {name: np.full_like(array, 1e29) for name, array in good.arrays.items()}
     with pytest.raises(ModelError, match="beyond measure"):
-        Net("paper", huge)
+        TextNet("paper", huge)
     most = {name: np.full_like(array, 9e5) for name, array in good.arrays.items()}
-    model = CategoryModel(("a", "b", "c"), Vocabulary(deep.WORDS, 0), Net("paper", most))
+    model = CategoryModel(("a", "b", "c"), WordVocabulary(deep.WORDS, 0), TextNet("paper", most))
     assert np.isfinite(model.judge([list(deep.WORDS)])).all()
 
 
@@ -222,11 +226,13 @@ def test_a_verdict_is_a_number_or_told() -> None:
         width = 6
         origin: ClassVar[dict[str, str]] = {}
 
-        def read(self, segments: Sequence[Sequence[str]]) -> Read:
+        def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
             vectors = np.full((len(segments), 1, self.width), 3e38, np.float32)
-            return Read(vectors, np.ones(len(segments), np.int64))
+            return EncodedTexts(vectors, np.ones(len(segments), np.int64))
 
     arrays = {name: a * 100 for name, a in deep.net("paper").arrays.items() if name != "embedding"}
-    model = CategoryModel(("a", "b", "c"), Vocabulary((), 0), Net("paper", arrays), encoder=Loud())
+    model = CategoryModel(
+        ("a", "b", "c"), WordVocabulary((), 0), TextNet("paper", arrays), encoder=Loud()
+    )
     with pytest.raises(ModelError, match="no number"):
         model.judge([["word"]])

@@ -8,9 +8,21 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import KINDS, CategoryModel, Engine, Epoch, Kind, train
-from honeyguide.models.deep.training_loop import Epoch as Seen
-from honeyguide.models.deep.training_loop import Lesson, Watch, batch_of, held_back
+from honeyguide.models.deep import (
+    NET_KINDS,
+    CategoryModel,
+    NetKind,
+    TrainingEngine,
+    TrainingEpoch,
+    train_net,
+)
+from honeyguide.models.deep.torch_engine import (
+    EarlyStopping,
+    NetTrainingOptions,
+    batch_size,
+    choose_held_out,
+)
+from honeyguide.models.deep.torch_engine import TrainingEpoch as Seen
 from tests.unit import deep
 
 TORCH = importlib.util.find_spec("torch") is not None
@@ -18,9 +30,13 @@ needs_torch = pytest.mark.skipif(not TORCH, reason="needs PyTorch: pip install h
 SPORT, POLITICS = ["goal", "match", "common1"], ["vote", "party", "common1"]
 
 
-def trained(kind: Kind = "paper", engine: Engine = "numpy", seed: int = 1) -> CategoryModel:
+def trained(
+    kind: NetKind = "paper", engine: TrainingEngine = "numpy", seed: int = 1
+) -> CategoryModel:
     documents, labels = deep.texts(24)
-    return train(kind, documents, labels, ("sport", "politics"), engine=engine, epochs=3, seed=seed)
+    return train_net(
+        kind, documents, labels, ("sport", "politics"), engine=engine, epochs=3, seed=seed
+    )
 
 
 @pytest.mark.parametrize(
@@ -33,10 +49,10 @@ def trained(kind: Kind = "paper", engine: Engine = "numpy", seed: int = 1) -> Ca
         pytest.param("sensitivity", "auto", marks=needs_torch),
     ],
 )
-def test_learns_what_tells_texts_apart(kind: Kind, engine: Engine) -> None:
+def test_learns_what_tells_texts_apart(kind: NetKind, engine: TrainingEngine) -> None:
     documents, labels = deep.texts(120, length=12)
-    epochs: list[Epoch] = []
-    model = train(
+    epochs: list[TrainingEpoch] = []
+    model = train_net(
         kind,
         documents,
         labels,
@@ -55,7 +71,7 @@ def test_learns_what_tells_texts_apart(kind: Kind, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("engine", ["numpy", pytest.param("torch", marks=needs_torch)])
-def test_the_same_seed_gives_the_same(engine: Engine) -> None:
+def test_the_same_seed_gives_the_same(engine: TrainingEngine) -> None:
     one, two, other = (trained("paper", engine, seed) for seed in (3, 3, 4))
     for name, array in one.net.arrays.items():
         assert (array == two.net.arrays[name]).all()
@@ -64,47 +80,47 @@ def test_the_same_seed_gives_the_same(engine: Engine) -> None:
 
 @needs_torch
 @pytest.mark.parametrize("kind", ["conv", "one_layer", "sensitivity"])
-def test_the_same_seed_gives_the_same_convolutions(kind: Kind) -> None:
+def test_the_same_seed_gives_the_same_convolutions(kind: NetKind) -> None:
     documents, labels = deep.texts(24, length=12)
-    one, two = (train(kind, documents, labels, ("a", "b"), epochs=2, seed=5) for _ in "ab")
+    one, two = (train_net(kind, documents, labels, ("a", "b"), epochs=2, seed=5) for _ in "ab")
     for name, array in one.net.arrays.items():
         assert (array == two.net.arrays[name]).all()
 
 
 @needs_torch
-@pytest.mark.parametrize("kind", KINDS)
-def test_numpy_and_pytorch_read_alike(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", NET_KINDS)
+def test_numpy_and_pytorch_read_alike(kind: NetKind) -> None:
     import torch
 
-    from honeyguide.models.deep import with_torch
+    from honeyguide.models.deep import torch_engine
 
     net, ids = deep.net(kind, width=300), deep.rows(40)
     params = {name: torch.tensor(array) for name, array in net.arrays.items()}
     lengths = torch.tensor((ids > 0).sum(axis=1))
-    logits = with_torch.forward(kind, params, torch.tensor(ids), lengths)
+    logits = torch_engine.forward_pass(kind, params, torch.tensor(ids), lengths)
     expected = torch.softmax(logits, dim=1).numpy()
     assert np.abs(net.probabilities(ids) - expected).max() < 1e-5
 
 
 @needs_torch
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", NET_KINDS)
 def test_very_many_segments_are_read_where_the_gpu_is(
-    kind: Kind, monkeypatch: pytest.MonkeyPatch
+    kind: NetKind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from honeyguide.models.deep import model, with_torch
+    from honeyguide.models.deep import category_model, torch_engine
 
     few, pages = deep.model(kind), [([list(deep.WORDS[n:])], ()) for n in range(30)]
     expected = few.judge_many(pages)
     asked: list[int] = []
-    found = with_torch.probabilities
+    found = torch_engine.torch_probabilities
     monkeypatch.setattr(
-        with_torch, "probabilities", lambda n, i: asked.append(len(i)) or found(n, i)
+        torch_engine, "torch_probabilities", lambda n, i: asked.append(len(i)) or found(n, i)
     )
-    monkeypatch.setattr(model, "_MANY", 30)
+    monkeypatch.setattr(category_model, "_MANY", 30)
     few.judge_many(pages)
-    assert asked == ([30] if with_torch.gpu() else [])
-    monkeypatch.setattr(with_torch, "gpu", lambda: True)
-    monkeypatch.setattr(with_torch, "device", lambda: "cpu")
+    assert asked == ([30] if torch_engine.has_gpu() else [])
+    monkeypatch.setattr(torch_engine, "has_gpu", lambda: True)
+    monkeypatch.setattr(torch_engine, "torch_device", lambda: "cpu")
     assert np.abs(few.judge_many(pages) - expected).max() < 1e-5
     few.judge_many(pages[1:])
     assert asked[-1] == 30
@@ -112,35 +128,35 @@ def test_very_many_segments_are_read_where_the_gpu_is(
 
 @pytest.mark.skipif(TORCH, reason="PyTorch is installed")
 @pytest.mark.parametrize("kind", ["conv", "one_layer", "sensitivity"])
-def test_says_what_to_install(kind: Kind) -> None:
+def test_says_what_to_install(kind: NetKind) -> None:
     documents, labels = deep.texts(8)
     with pytest.raises(ModelError, match=r"pip install honeyguide\[deep\]"):
-        train(kind, documents, labels, ("a", "b"))
+        train_net(kind, documents, labels, ("a", "b"))
 
 
 def test_refuses_what_cannot_be_learned() -> None:
     documents, labels = deep.texts(8)
     both = ("a", "b")
     with pytest.raises(ModelError, match="8 documents and 7 labels"):
-        train("paper", documents, labels[1:], both)
+        train_net("paper", documents, labels[1:], both)
     with pytest.raises(ModelError, match="number of a category"):
-        train("paper", documents, [2, *labels[1:]], both)
+        train_net("paper", documents, [2, *labels[1:]], both)
     with pytest.raises(ModelError, match="two categories"):
-        train("paper", documents, [1] * 8, both)
+        train_net("paper", documents, [1] * 8, both)
     with pytest.raises(ModelError, match="not a word"):
-        train("paper", [[] for _ in documents], labels, both)
+        train_net("paper", [[] for _ in documents], labels, both)
     with pytest.raises(ModelError, match="epochs"):
-        train("paper", documents, labels, both, epochs=0)
+        train_net("paper", documents, labels, both, epochs=0)
     with pytest.raises(ModelError, match="one of paper"):
-        train("deepest", documents, labels, both)  # type: ignore[arg-type]
+        train_net("deepest", documents, labels, both)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="engine"):
-        train("paper", documents, labels, both, engine="jax")  # type: ignore[arg-type]
+        train_net("paper", documents, labels, both, engine="jax")  # type: ignore[arg-type]
     with pytest.raises(ModelError, match="kind paper alone"):
-        train("conv", documents, labels, both, engine="numpy")
+        train_net("conv", documents, labels, both, engine="numpy")
 
 
 def test_two_documents_are_enough_to_begin_with() -> None:
-    model = train("paper", [["goal"], ["vote"]], [0, 1], ("sport", "politics"), engine="numpy")
+    model = train_net("paper", [["goal"], ["vote"]], [0, 1], ("sport", "politics"), engine="numpy")
     assert model.vocabulary.words == ()  # they share no word: the buckets learn
     assert model.judge([["goal"]])[0] > 0.5 > model.judge([["vote"]])[0]
 
@@ -149,17 +165,17 @@ def test_long_documents_are_learned_to_their_end() -> None:
     """What tells them apart stands behind the first 150 words."""
     documents = [["same"] * 160 + [("goal", "vote")[n % 2]] * 20 for n in range(40)]
     labels = [n % 2 for n in range(40)]
-    model = train("paper", documents, labels, ("sport", "politics"), engine="numpy", epochs=20)
+    model = train_net("paper", documents, labels, ("sport", "politics"), engine="numpy", epochs=20)
     assert model.judge([["goal"]])[0] > 0.5 > model.judge([["vote"]])[0]
 
 
 def test_the_best_epoch_is_kept_and_three_worse_ones_are_enough() -> None:
     told: list[Seen] = []
-    watch = Watch(Lesson(epochs=9), told.append)
+    watch = EarlyStopping(NetTrainingOptions(epochs=9), told.append)
     weight = np.zeros(1, np.float32)
     for number, held in enumerate([0.9, 0.5, 0.6, 0.5, 0.7]):
         weight[0] = number
-        ended = watch.enough(0.1, (held, 0.5), {"w": weight})
+        ended = watch.end_epoch(0.1, (held, 0.5), {"w": weight})
     assert ended
     assert watch.best["w"][0] == 1
     assert [epoch.number for epoch in told] == [1, 2, 3, 4, 5]
@@ -167,14 +183,14 @@ def test_the_best_epoch_is_kept_and_three_worse_ones_are_enough() -> None:
 
 def test_a_tenth_of_each_category_is_held_back() -> None:
     labels = np.array([0] * 50 + [1] * 20 + [2] * 19)
-    held = held_back(labels, 1)
+    held = choose_held_out(labels, 1)
     assert [int(held[labels == label].sum()) for label in range(3)] == [5, 2, 0]
-    assert (held == held_back(labels, 1)).all()
+    assert (held == choose_held_out(labels, 1)).all()
 
 
 def test_few_texts_are_learned_in_small_steps() -> None:
-    assert [batch_of(rows) for rows in (1, 64, 160, 1024, 10**6)] == [4, 4, 10, 64, 64]
+    assert [batch_size(rows) for rows in (1, 64, 160, 1024, 10**6)] == [4, 4, 10, 64, 64]
     documents, labels = deep.texts(30)
-    model = train("paper", documents, labels, ("sport", "politics"), engine="numpy")
+    model = train_net("paper", documents, labels, ("sport", "politics"), engine="numpy")
     assert model.judge([SPORT])[0] > 0.7
     assert model.judge([POLITICS])[0] < 0.3

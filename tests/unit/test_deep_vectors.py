@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import Table, embedding_of, train
-from honeyguide.models.deep.word_vectors import WordVectors
+from honeyguide.models.deep import WordTable, open_embedding, train_net
+from honeyguide.models.deep.embedding import WordVectors
 from tests.unit import deep
 
 TEXT = "3 4\nokul 1 2 3 4\nnew york 5 6 7 8\nşehir -1 0.5 1e-3 0 \n"
@@ -30,8 +30,8 @@ def test_text(tmp_path: Path, name: str) -> None:
     data = text.encode()
     path = tmp_path / name
     path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    found = embedding_of(path)
-    assert isinstance(found, Table)
+    found = open_embedding(path)
+    assert isinstance(found, WordTable)
     assert found.width == 4
     vectors = found.vectors(["okul", "şehir", "new", "missing"])
     assert vectors.keys() == {"okul", "şehir"}
@@ -85,7 +85,7 @@ def test_damage_is_told_with_its_place(tmp_path: Path, name: str, data: bytes, t
 
 
 def test_a_file_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("honeyguide.models.deep.word_vectors._MOST", 10)
+    monkeypatch.setattr("honeyguide.models.deep.embedding._MOST", 10)
     path = tmp_path / "a.vec"
     path.write_bytes(b"9 2\n" + b"a 1 2\n" * 20)
     with pytest.raises(ModelError, match="more than 10 words"):
@@ -94,9 +94,9 @@ def test_a_file_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_no_such_file(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="neither a file"):
-        embedding_of(tmp_path / "none")
+        open_embedding(tmp_path / "none")
     with pytest.raises(ModelError, match="engine"):
-        embedding_of(tmp_path, "keras")
+        open_embedding(tmp_path, "keras")
 
 
 def test_training_begins_with_them(tmp_path: Path) -> None:
@@ -107,11 +107,11 @@ def test_training_begins_with_them(tmp_path: Path) -> None:
     lines = [f"common{n} " + " ".join(map(str, dice.normal(0, 1, 8))) for n in range(30)]
     lines += ["goal " + "9 " * 4 + "0 " * 4, "vote " + "0 " * 4 + "9 " * 4]
     path.write_text("32 8\n" + "\n".join(lines) + "\n")
-    model = train(
-        "paper", documents, labels, ("a", "b"), embedding=embedding_of(path), engine="numpy"
+    model = train_net(
+        "paper", documents, labels, ("a", "b"), embedding=open_embedding(path), engine="numpy"
     )
     assert model.net.width == 8
     table = model.net.arrays["embedding"]
-    number = model.vocabulary.number
+    number = model.vocabulary.number_of
     assert table[number("goal"), :4].mean() > table[number("goal"), 4:].mean() + 0.02
     assert table[number("vote"), 4:].mean() > table[number("vote"), :4].mean() + 0.02

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from honeyguide.models.link_features import Evidence, Words, rows_of
-from honeyguide.types import Link, Url, Yields
+from honeyguide.models.link_model import LinkFeatures, LinkWordScores, feature_rows
+from honeyguide.types import Link, LinkStats, Url
 
 
 def _odds(share: float) -> float:
@@ -15,13 +15,13 @@ def _odds(share: float) -> float:
 
 
 def test_every_number_stands_under_its_name() -> None:
-    yields = Yields(
-        host=0.11, hosted=3, group=0.12, grouped=2, siblings=0.13, parents=0.14, best=0.15,
+    yields = LinkStats(
+        host=0.11, host_count=3, group=0.12, group_count=2, siblings=0.13, parents=0.14, best=0.15,
         relevant=4, barren=1, visits=9, surprise=0.7, beside=0.16,
     )  # fmt: skip
-    words = Words(anchor=2.0, around=4.0, address=6.0, inside=1.0, signs=8.0)
-    (row,) = rows_of([Link(Url("https://a.org/"), inlinks=5, yields=yields)], [words])
-    assert Evidence(*row)._asdict() == pytest.approx(
+    words = LinkWordScores(anchor=2.0, around=4.0, address=6.0, inside=1.0, signs=8.0)
+    (row,) = feature_rows([Link(Url("https://a.org/"), inlinks=5, yields=yields)], [words])
+    assert LinkFeatures(*row)._asdict() == pytest.approx(
         {
             "best": _odds(0.15),
             "parents": _odds(0.14),
@@ -43,5 +43,5 @@ def test_every_number_stands_under_its_name() -> None:
 
 
 def test_who_knows_nothing_of_its_neighbours_counts_nothing() -> None:
-    (row,) = rows_of([Link(Url("https://a.org/"))], [Words(0.0, 0.0, 0.0, 0.0, 0.0)])
-    assert Evidence(*row).beside == pytest.approx(0.0)
+    (row,) = feature_rows([Link(Url("https://a.org/"))], [LinkWordScores(0.0, 0.0, 0.0, 0.0, 0.0)])
+    assert LinkFeatures(*row).beside == pytest.approx(0.0)

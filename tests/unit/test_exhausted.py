@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import StopSettings, StoreSettings, parse
-from honeyguide.crawl import stopping as exhausted
-from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.status import status
+from honeyguide.config.settings import StopSettings, StoreSettings, parse_settings
+from honeyguide.crawl import stopping
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.status import collection_status
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
 from honeyguide.types import Verdict
@@ -65,18 +65,20 @@ def test_a_resumed_crawl_knows_what_the_first_one_knew(tmp_path: Path) -> None:
     place = web()
     known: list[str] = []
 
-    def look(ring: Ring) -> None:
-        known.append(ring.coverage.record())
+    def look(ring: CrawlLoop) -> None:
+        known.append(ring.coverage.to_record())
 
     first = crawl(tmp_path, place, [SEED], crawl={"pages": 150})
     crawl(tmp_path, place, [SEED], crawl={"pages": 150}, meanwhile=look)
     assert known[0].startswith(f"[150, {first.progress.relevant},")
     assert first.progress.relevant > 10
     with Store.open(tmp_path, "read") as store:
-        told = exhausted.told(store, first.progress.waiting, crawled=False)
+        told = stopping.coverage_estimate(store, first.progress.waiting, crawled=False)
         assert told == first.estimate
-        settings = parse({"topic": {"seeds": [SEED]}, "fetch": {"contact": "a@example.org"}})
-        assert status(store, settings, 5).estimate == first.estimate
+        settings = parse_settings(
+            {"topic": {"seeds": [SEED]}, "fetch": {"contact": "a@example.org"}}
+        )
+        assert collection_status(store, settings, 5).estimate == first.estimate
     report = crawl(tmp_path, place, [SEED], stop={"coverage": 0.9}, crawl={"pages": 0})
     assert "(stop.coverage = 0.9)" in report.reason
     asked = len(place.asked)
@@ -88,33 +90,35 @@ def test_a_resumed_crawl_knows_what_the_first_one_knew(tmp_path: Path) -> None:
 def test_a_record_that_is_lost_or_stale_is_counted_anew(tmp_path: Path) -> None:
     report = crawl(tmp_path, web(), [SEED], crawl={"pages": 150})
     with Store.open(tmp_path, "crawl", StoreSettings(warc=False)) as store:
-        record = exhausted.recall(store).record()
+        record = stopping.restore_coverage(store).to_record()
         store.set_meta("coverage", "no record")
-        assert exhausted.told(store, 1, crawled=False) is None
-        anew = exhausted.recall(store)
-        assert anew.record() == record
+        assert stopping.coverage_estimate(store, 1, crawled=False) is None
+        anew = stopping.restore_coverage(store)
+        assert anew.to_record() == record
         assert anew.estimate(report.progress.waiting) == report.estimate
-        exhausted.keep(store, anew)
+        stopping.save_coverage(store, anew)
         with store.transaction():
             row = next(store.visits(relevant=True))
-            store.rejudge(row.id, Verdict(0.0))
-            store.recount(0.5)
-        assert exhausted.told(store, 1, crawled=False) is None, "another page counts now"
-        assert exhausted.recall(store).relevant == report.progress.relevant - 1
+            store.update_verdict(row.id, Verdict(0.0))
+            store.recount_relevant(0.5)
+        assert stopping.coverage_estimate(store, 1, crawled=False) is None, (
+            "another page counts now"
+        )
+        assert stopping.restore_coverage(store).relevant == report.progress.relevant - 1
 
 
 def test_what_is_asked_for_this_time_goes_before_the_topics_own() -> None:
     own = StopSettings(coverage=0.5, after=7)
-    assert exhausted.until(own) == own
-    assert exhausted.until(own, precision=0.02) == replace(own, precision=0.02)
-    assert exhausted.until(own, coverage=0.9, precision=0.0).coverage == 0.9
-    assert exhausted.until(own, coverage=0.0).coverage == 0, "not this time"
+    assert stopping.override_stop_rules(own) == own
+    assert stopping.override_stop_rules(own, precision=0.02) == replace(own, precision=0.02)
+    assert stopping.override_stop_rules(own, coverage=0.9, precision=0.0).coverage == 0.9
+    assert stopping.override_stop_rules(own, coverage=0.0).coverage == 0, "not this time"
     for share in (90.0, -0.1, float("nan")):
         with pytest.raises(ConfigError, match="coverage is a share"):
-            exhausted.until(own, coverage=share)
+            stopping.override_stop_rules(own, coverage=share)
 
 
 def test_shares_are_shares() -> None:
     for key in ("precision", "coverage"):
         with pytest.raises(ConfigError, match=f"stop.{key} is a share"):
-            parse({"stop": {key: 90}})
+            parse_settings({"stop": {key: 90}})

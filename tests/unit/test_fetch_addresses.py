@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.fetch.ip_policy import forbidden, loopback, metadata
+from honeyguide.fetch.ip_policy import forbidden_reason, is_loopback_host, metadata_reason
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from honeyguide.fetch.ip_policy import forbidden, loopback, metadata
     ],
 )  # fmt: skip
 def test_forbidden(ip: str) -> None:
-    assert forbidden(ip)
+    assert forbidden_reason(ip)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_forbidden(ip: str) -> None:
     ],
 )  # fmt: skip
 def test_public(ip: str) -> None:
-    assert forbidden(ip) == ""
+    assert forbidden_reason(ip) == ""
 
 
 @pytest.mark.parametrize(
@@ -48,33 +48,33 @@ def test_public(ip: str) -> None:
     ],
 )  # fmt: skip
 def test_metadata(ip: str) -> None:
-    assert metadata(ip) == "a cloud metadata address"
-    assert forbidden(ip).startswith("a cloud metadata address")
+    assert metadata_reason(ip) == "a cloud metadata address"
+    assert forbidden_reason(ip).startswith("a cloud metadata address")
 
 
 @pytest.mark.parametrize("ip", ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "nonsense", "fd00::1"])
 def test_not_metadata(ip: str) -> None:
-    assert metadata(ip) == ""
+    assert metadata_reason(ip) == ""
 
 
 def test_the_reason_is_said() -> None:
-    assert forbidden("169.254.169.254") == "a cloud metadata address"
-    assert forbidden("::ffff:127.0.0.1") == "a loopback address inside an IPv6 address"
+    assert forbidden_reason("169.254.169.254") == "a cloud metadata address"
+    assert forbidden_reason("::ffff:127.0.0.1") == "a loopback address inside an IPv6 address"
 
 
 @given(st.ip_addresses(v=4))
 def test_an_address_inside_ipv6_is_as_forbidden_as_itself(inner: IPv4Address) -> None:
-    bare = bool(forbidden(str(inner)))
+    bare = bool(forbidden_reason(str(inner)))
     for prefix in ("::ffff:0:0", "64:ff9b::"):
         outer = IPv6Address(int(IPv6Address(prefix)) | int(inner))
-        assert bool(forbidden(str(outer))) == bare
+        assert bool(forbidden_reason(str(outer))) == bare
 
 
 @pytest.mark.parametrize("name", ["localhost", "LOCALHOST.", "a.localhost", "127.9.9.9", "[::1]"])
 def test_loopback(name: str) -> None:
-    assert loopback(name)
+    assert is_loopback_host(name)
 
 
 @pytest.mark.parametrize("name", ["localhost.example", "10.0.0.1", "", "notlocalhost"])
 def test_not_loopback(name: str) -> None:
-    assert not loopback(name)
+    assert not is_loopback_host(name)

@@ -5,7 +5,7 @@ import pytest
 
 from honeyguide import errors
 from honeyguide.errors import FetchError, ProtocolError
-from honeyguide.fetch.curl_errors import ERRORS, printable, translate
+from honeyguide.fetch.curl_errors import CURL_ERRORS, to_printable, translate_curl_error
 
 
 @pytest.mark.parametrize(
@@ -26,23 +26,23 @@ from honeyguide.fetch.curl_errors import ERRORS, printable, translate
 )  # fmt: skip
 def test_what_curl_errors_mean(name: str, kind: str) -> None:
     code = getattr(pycurl, f"E_{name}")
-    error = translate("http://a.test/", code, "words")
+    error = translate_curl_error("http://a.test/", code, "words")
     assert type(error) is getattr(errors, kind)
     assert error.detail == "words"
 
 
 def test_what_the_web_says_is_made_printable() -> None:
     said = "subject '\x1b]0;x\x07\u202eé\n' " * 50
-    for text in (printable(said), translate("u", 60, said).detail):
+    for text in (to_printable(said), translate_curl_error("u", 60, said).detail):
         assert text.isascii()
         assert text.isprintable()
         assert text.startswith("subject ")
         assert len(text) == 200
-    assert printable("plain words") == "plain words"
-    assert printable("") == ""
+    assert to_printable("plain words") == "plain words"
+    assert to_printable("") == ""
 
 
 def test_the_error_table_is_sound() -> None:
-    assert all(issubclass(kind, FetchError) for kind in ERRORS.values())
-    assert type(translate("u", 56, "Illegal chunk")) is ProtocolError
-    assert translate("u", 4711, "").detail == "curl error 4711"
+    assert all(issubclass(kind, FetchError) for kind in CURL_ERRORS.values())
+    assert type(translate_curl_error("u", 56, "Illegal chunk")) is ProtocolError
+    assert translate_curl_error("u", 4711, "").detail == "curl error 4711"

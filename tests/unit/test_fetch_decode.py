@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ProtocolError, TooLarge
-from honeyguide.fetch.decode import decode
+from honeyguide.fetch.decode import decode_body
 
 URL = "http://a.test/"
 MANY = 10_000_000
@@ -36,7 +36,7 @@ ENCODERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def undo(payload: bytes, coding: str, limit: int = MANY, ratio: float = 200.0) -> bytes:
-    return decode(URL, payload, coding, limit=limit, ratio=ratio)
+    return decode_body(URL, payload, coding, limit=limit, ratio=ratio)
 
 
 @pytest.mark.parametrize("coding", ENCODERS)
@@ -126,7 +126,7 @@ def test_rubbish_after_the_end_does_not_count(coding: str) -> None:
 def test_truncation_keeps_the_beginning(coding: str) -> None:
     data = bytes(range(256)) * 100
     payload = ENCODERS[coding](data)
-    kept = decode(URL, payload, coding, limit=1000, ratio=200, truncate=True)
+    kept = decode_body(URL, payload, coding, limit=1000, ratio=200, truncate=True)
     assert kept == data[:1000]
     with pytest.raises(TooLarge):
         undo(payload, coding, limit=1000)

@@ -7,7 +7,7 @@ import pytest
 
 from honeyguide.errors import DnsError
 from honeyguide.fetch import dns
-from honeyguide.fetch.dns import NoSuchName, Resolver
+from honeyguide.fetch.dns import DnsResolver, NoSuchName
 
 
 class Names:
@@ -36,10 +36,10 @@ def clock(times: list[float]) -> Callable[[], float]:
 @pytest.mark.parametrize(("ttl", "keeps"), [(0, 300), (1000, 1000), (10**9, 21_600)])
 def test_answers_are_kept_for_their_clamped_ttl(ttl: float, keeps: float) -> None:
     names, times = Names(ttl), [0.0]
-    resolver = Resolver(names, clock=clock(times))
+    resolver = DnsResolver(names, clock=clock(times))
 
     async def main() -> None:
-        assert await resolver.resolve("a.test") == ("192.0.2.1",) * dns.ADDRESSES
+        assert await resolver.resolve("a.test") == ("192.0.2.1",) * dns.MAX_ADDRESSES
         times.append(keeps - 1)
         await resolver.resolve("a.test")
         assert names.asked == ["a.test"]
@@ -56,7 +56,7 @@ def test_answers_are_kept_for_their_clamped_ttl(ttl: float, keeps: float) -> Non
 )
 def test_failures_are_remembered_too(host: str, keeps: float) -> None:
     names, times = Names(), [0.0]
-    resolver = Resolver(names, clock=clock(times))
+    resolver = DnsResolver(names, clock=clock(times))
 
     async def main() -> None:
         for now, asked in ((0.0, 1), (keeps - 1, 1), (keeps, 2)):
@@ -74,7 +74,7 @@ def test_one_question_at_a_time_and_a_cancelled_asker_harms_nobody() -> None:
 
     async def main() -> None:
         names.gate = asyncio.Event()
-        resolver = Resolver(names)
+        resolver = DnsResolver(names)
         first, second = (asyncio.create_task(resolver.resolve("a.test")) for _ in range(2))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -93,7 +93,7 @@ def test_silence_is_a_dns_error() -> None:
     async def main() -> None:
         names = Names()
         names.gate = asyncio.Event()
-        resolver = Resolver(names, timeout_s=0.01)
+        resolver = DnsResolver(names, timeout_s=0.01)
         with pytest.raises(DnsError, match="no answer"):
             await resolver.resolve("a.test")
 
@@ -104,7 +104,7 @@ def test_closing_ends_what_is_asked() -> None:
     async def main() -> None:
         names = Names()
         names.gate = asyncio.Event()
-        resolver = Resolver(names)
+        resolver = DnsResolver(names)
         asking = asyncio.create_task(resolver.resolve("a.test"))
         await asyncio.sleep(0)
         await resolver.aclose()
@@ -115,9 +115,9 @@ def test_closing_ends_what_is_asked() -> None:
 
 
 def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dns, "NAMES", 3)
+    monkeypatch.setattr(dns, "MAX_NAMES", 3)
     names = Names()
-    resolver = Resolver(names)
+    resolver = DnsResolver(names)
 
     async def main() -> None:
         for host in ("a", "b", "c", "a", "d", "a", "b"):
@@ -129,7 +129,7 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_c_ares_reads_the_hosts_file() -> None:
     async def main() -> None:
-        resolver = Resolver(timeout_s=5)
+        resolver = DnsResolver(timeout_s=5)
         try:
             assert "127.0.0.1" in await resolver.resolve("localhost")
         finally:

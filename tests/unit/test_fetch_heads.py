@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.errors import ConfigError, ConnectError, ProtocolError
-from honeyguide.fetch.http_headers import read, request_head, sendable, user_agent
+from honeyguide.fetch.http_headers import is_sendable, make_user_agent, parse_head, request_head
 
 URL = "http://a.test/"
 
@@ -13,19 +13,19 @@ def lines(text: str) -> list[bytes]:
 
 
 def test_the_last_head_counts() -> None:
-    head = read(
+    head = parse_head(
         URL, lines("HTTP/1.1 100 Continue\n\nHTTP/1.1 103 Hints\nA: 0\n\nHTTP/1.1 404 No\nA: 1\n\n")
     )
     assert (head.status, head.headers) == (404, (("A", "1"),))
 
 
 def test_trailers_are_left_out() -> None:
-    head = read(URL, lines("HTTP/1.1 200 OK\nA: 1\n\nT: 2\n"))
+    head = parse_head(URL, lines("HTTP/1.1 200 OK\nA: 1\n\nT: 2\n"))
     assert head.headers == (("A", "1"),)
 
 
 def test_odd_headers() -> None:
-    head = read(
+    head = parse_head(
         URL, lines("HTTP/1.1 200 OK\n folded at once\nA:1\n\tmore \nno colon\nÄ: é\n: x\n\n")
     )
     assert head.headers == (("A", "1 more"), ("Ä", "é"), ("", "x"))
@@ -38,17 +38,17 @@ def test_odd_headers() -> None:
 )  # fmt: skip
 def test_not_a_head(text: str) -> None:
     with pytest.raises(ProtocolError):
-        read(URL, lines(text))
+        parse_head(URL, lines(text))
 
 
 @pytest.mark.parametrize("text", ["", "HTTP/1.1 200 OK\n", "HTTP/1.1 200 OK\nA: 1\n"])
 def test_half_a_head(text: str) -> None:
     with pytest.raises(ConnectError):
-        read(URL, lines(text))
+        parse_head(URL, lines(text))
 
 
 def archived(text: str, length: int) -> bytes:
-    return read(URL, lines(text)).archived(length).replace(b"\r\n", b"\n")
+    return parse_head(URL, lines(text)).to_archived(length).replace(b"\r\n", b"\n")
 
 
 def test_an_archived_head_fits_its_payload() -> None:
@@ -74,17 +74,17 @@ def test_request_head() -> None:
 
 @pytest.mark.parametrize("value", ['"abc"', 'W/"x"', "Tue, 14 Nov 2023 22:13:20 GMT"])
 def test_sendable(value: str) -> None:
-    assert sendable(value)
+    assert is_sendable(value)
 
 
 @pytest.mark.parametrize("value", ["", "a\r\nb", "a\nb", "a\0", "é", "x" * 5000, "\x7f"])
 def test_not_sendable(value: str) -> None:
-    assert not sendable(value)
+    assert not is_sendable(value)
 
 
 @pytest.mark.parametrize("contact", ["me@example.org", "https://example.org/bot", "http://x.y/"])
 def test_user_agent(contact: str) -> None:
-    assert user_agent(contact, "0.1.0") == f"Honeyguide/0.1 (+{contact})"
+    assert make_user_agent(contact, "0.1.0") == f"Honeyguide/0.1 (+{contact})"
 
 
 @pytest.mark.parametrize(
@@ -104,4 +104,4 @@ def test_user_agent(contact: str) -> None:
 )
 def test_a_contact_is_required(contact: str) -> None:
     with pytest.raises(ConfigError, match=r"fetch\.contact.*--contact"):
-        user_agent(contact, "0.1.0")
+        make_user_agent(contact, "0.1.0")

@@ -8,15 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.fetch.robots_groups import CHARACTERS, DAY, RULES, read
-from honeyguide.fetch.robots_rules import parse
+from honeyguide.net.robots import (
+    LONGEST_DELAY_S,
+    MAX_FILE_CHARS,
+    MAX_RULES,
+    parse_group,
+    parse_robots,
+)
 from honeyguide.types import Url
 
 SITE = "https://a.test"
 
 
 def allows(text: str, path: str) -> bool:
-    return parse(text, "honeyguide", SITE).allows(Url(SITE + path))
+    return parse_robots(text, "honeyguide", SITE).allows(Url(SITE + path))
 
 
 @pytest.mark.parametrize(
@@ -62,31 +67,31 @@ def test_rules(text: str, path: str, allowed: bool) -> None:
 
 @pytest.mark.parametrize(
     ("value", "delay"),
-    [("3", 3.0), ("0.5", 0.5), ("120", 120.0), ("1e9", DAY), ("-1", None), ("abc", None),
+    [("3", 3.0), ("0.5", 0.5), ("120", 120.0), ("1e9", LONGEST_DELAY_S), ("-1", None), ("abc", None),
      ("nan", None), ("inf", None), ("", None)],
 )  # fmt: skip
 def test_crawl_delay(value: str, delay: float | None) -> None:
     text = f"User-agent: x\nCrawl-delay: 7\nUser-agent: *\nCrawl-delay: {value}\n"
-    assert parse(text, "honeyguide", SITE).crawl_delay == delay
+    assert parse_robots(text, "honeyguide", SITE).crawl_delay == delay
 
 
 def test_sitemaps() -> None:
     lines = ["Sitemap: /s.xml", "sitemap: https://b.test/t.xml", "Sitemap: ftp://x/",
              "Sitemap: /s.xml", "Sitemap:"] + [f"Sitemap: /{n}" for n in range(200)]  # fmt: skip
-    found = parse("\n".join(lines), "honeyguide", SITE).sitemaps
+    found = parse_robots("\n".join(lines), "honeyguide", SITE).sitemaps
     assert found[:3] == (f"{SITE}/s.xml", "https://b.test/t.xml", f"{SITE}/")
     assert len(found) == 100
 
 
 def test_sitemaps_of_endless_addresses_are_dropped() -> None:
     text = f"Sitemap: /{'a' * 3000}\nSitemap: /{'é' * 1000}\nSitemap: /s.xml"
-    assert parse(text, "honeyguide", SITE).sitemaps == (f"{SITE}/s.xml",)
+    assert parse_robots(text, "honeyguide", SITE).sitemaps == (f"{SITE}/s.xml",)
 
 
 HOSTILE = {
     "agents times rules": "".join(f"User-agent: b{n}\n" for n in range(9000))
-    + "User-agent: *\n" + "".join(f"Disallow: /{n}\n" for n in range(RULES)),
-    "many wildcards": "User-agent: *\n" + "".join(f"Disallow: /*{n}z\n" for n in range(RULES)),
+    + "User-agent: *\n" + "".join(f"Disallow: /{n}\n" for n in range(MAX_RULES)),
+    "many wildcards": "User-agent: *\n" + "".join(f"Disallow: /*{n}z\n" for n in range(MAX_RULES)),
     "one wildcard often": "User-agent: *\n" + "Disallow: /*z\n" * 35_000,
     "lines": "\n" * 500_000,
     "number": "User-agent: *\nCrawl-delay: " + "9" * 500_000,
@@ -101,7 +106,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_files_cost_little(name: str) -> None:
     started = time.process_time()
-    rules = parse(HOSTILE[name], "honeyguide", SITE)
+    rules = parse_robots(HOSTILE[name], "honeyguide", SITE)
     assert rules.allows(Url(f"{SITE}/{'a' * 2000}"))
     assert time.process_time() - started < 2.0
 
@@ -109,9 +114,9 @@ def test_hostile_files_cost_little(name: str) -> None:
 def test_of_too_many_rules_the_unknown_ones_may_forbid_anything() -> None:
     text = "User-agent: *\nAllow: /open\n" + "".join(f"Disallow: /{n}\n" for n in range(40_000))
     started = time.process_time()
-    rules = parse(text, "honeyguide", SITE)
+    rules = parse_robots(text, "honeyguide", SITE)
     assert time.process_time() - started < 2.0
-    assert len(rules.disallowed) < RULES
+    assert len(rules.disallowed) < MAX_RULES
     assert not rules.allows(Url(f"{SITE}/39999"))
     assert not rules.allows(Url(f"{SITE}/x"))
     assert rules.allows(Url(f"{SITE}/open/x"))
@@ -142,14 +147,16 @@ LINES = st.lists(
 
 @given(LINES)
 def test_the_compact_text_says_the_same(text: str) -> None:
-    group = read(text, "honeyguide", SITE)
-    assert parse(group.text, "honeyguide", SITE) == parse(text, "honeyguide", SITE)
-    assert read(group.text, "honeyguide", SITE) == group
+    group = parse_group(text, "honeyguide", SITE)
+    assert parse_robots(group.minimal_text, "honeyguide", SITE) == parse_robots(
+        text, "honeyguide", SITE
+    )
+    assert parse_group(group.minimal_text, "honeyguide", SITE) == group
 
 
 def test_the_compact_text_of_a_full_file_says_the_same() -> None:
     longest = "".join(f"Disallow:/{n}{'x' * 90}\n" for n in range(5200))
     maps = "".join(f"Sitemap:/{n}{'é' * 300}\n" for n in range(100))
     for text in (f"{maps}useragent:*\n{longest}", f"User-agent:*\nDisallow:/\n{longest}"):
-        group = read(text[:CHARACTERS], "honeyguide", SITE)
-        assert read(group.text, "honeyguide", SITE) == group
+        group = parse_group(text[:MAX_FILE_CHARS], "honeyguide", SITE)
+        assert parse_group(group.minimal_text, "honeyguide", SITE) == group

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config import FetchSettings
+from honeyguide.config.settings import FetchSettings
 from honeyguide.errors import TlsError
-from honeyguide.fetch.dns import Resolver
+from honeyguide.fetch.dns import DnsResolver
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.types import Request, Response, Url
 
@@ -112,7 +112,7 @@ def get(server: TlsServer, host: str, authorities: str) -> Response:
         fetcher = CurlFetcher(
             FetchSettings(private_addresses=True, connect_s=2, read_s=2, total_s=3),
             user_agent="Honeyguide/0.1 (+me@x.test)",
-            resolver=Resolver(here),
+            resolver=DnsResolver(here),
             authorities=authorities,
         )
         try:

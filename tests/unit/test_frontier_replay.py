@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.frontier.replay import _by_rank, _places
+from honeyguide.frontier.replay import _order_by_rank, _sort_places
 
 few = st.integers(2**64 - 4, 2**64 - 1) | st.integers(0, 3)
 """Ranks and hosts are often equal, and then who came first goes first."""
@@ -15,11 +15,11 @@ few = st.integers(2**64 - 4, 2**64 - 1) | st.integers(0, 3)
 @given(st.lists(few, max_size=60))
 def test_equal_ranks_stay_in_order(numbers: list[int]) -> None:
     ranks = np.array(numbers, np.uint64)
-    assert _by_rank(ranks).tolist() == np.argsort(ranks, kind="stable").tolist()
+    assert _order_by_rank(ranks).tolist() == np.argsort(ranks, kind="stable").tolist()
 
 
 @given(st.lists(st.integers(2**32 - 3, 2**32 - 1) | st.integers(0, 3), max_size=60))
 def test_equal_hosts_stay_in_order(numbers: list[int]) -> None:
     hosts = np.array(numbers, np.uint64)
     expected = np.argsort(hosts, kind="stable").tolist()
-    assert _places(hosts, np.arange(len(hosts))).tolist() == expected
+    assert _sort_places(hosts, np.arange(len(hosts))).tolist() == expected

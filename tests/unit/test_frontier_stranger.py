@@ -11,22 +11,21 @@ import pytest
 import zstandard
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.frontier import codec as codecs
-from honeyguide.frontier.codec import Codec, size
+from honeyguide.frontier import log_codec
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.lookup import find
-from honeyguide.frontier.memory import MemoryLog
-from honeyguide.frontier.order import Best
-from honeyguide.frontier.replay import batches
+from honeyguide.frontier.log import MemoryFrontierLog
+from honeyguide.frontier.log_codec import LogCodec, index_size
+from honeyguide.frontier.order import BestFirstOrder
+from honeyguide.frontier.replay import find_logged_link, iter_batches
 from honeyguide.types import Candidate, Link, Url
 
 GOOD = Link(Url("http://a.org/"))
 
 
-def log_of(link: Link) -> MemoryLog:
+def log_of(link: Link) -> MemoryFrontierLog:
     """A log whose only link was exchanged after it was pushed."""
-    log = MemoryLog()
-    frontier = LinkFrontier(log, Best())
+    log = MemoryFrontierLog()
+    frontier = LinkFrontier(log, BestFirstOrder())
     frontier.push([Candidate(GOOD, 0.5)])
     frontier._texts.fresh[0] = link
     frontier.flush()
@@ -34,7 +33,7 @@ def log_of(link: Link) -> MemoryLog:
 
 
 def test_an_honest_link_pops() -> None:
-    candidate = LinkFrontier(log_of(GOOD), Best()).pop(0.0)
+    candidate = LinkFrontier(log_of(GOOD), BestFirstOrder()).pop(0.0)
     assert candidate is not None
     assert candidate.link == GOOD
 
@@ -52,7 +51,7 @@ def test_an_honest_link_pops() -> None:
 )  # fmt: skip
 def test_a_link_that_no_page_had(link: Link) -> None:
     with pytest.raises(CollectionCorrupt, match=r"no page of a\.org"):
-        LinkFrontier(log_of(link), Best()).pop(0.0)
+        LinkFrontier(log_of(link), BestFirstOrder()).pop(0.0)
 
 
 def bomb(length: int) -> bytes:
@@ -69,18 +68,18 @@ HUGE = b"\x28\xb5\x2f\xfd\xe0" + struct.pack("<Q", 1 << 40) + b"\x01\x00\x00"
 @pytest.mark.parametrize("frame", [bomb(80_000_000), UNSIZED, HUGE, b"", b"\x28\xb5\x2f\xfd"])
 def test_a_chunk_that_is_a_bomb(frame: bytes) -> None:
     log = log_of(GOOD)
-    index = next(log.scan())[1]
-    bad = MemoryLog()
+    index = next(log.scan_entries())[1]
+    bad = MemoryFrontierLog()
     bad.append(index, msgspec.msgpack.encode([frame]))
     with pytest.raises(CollectionCorrupt):
-        LinkFrontier(bad, Best()).pop(0.0)
+        LinkFrontier(bad, BestFirstOrder()).pop(0.0)
     with pytest.raises(CollectionCorrupt):
-        find(bad, GOOD.url)
+        find_logged_link(bad, GOOD.url)
 
 
 def index(*counts: int, frame: bytes, prints: int = 0) -> bytes:
     """An index that claims these: new, again, raised, done, tried, parked, bytes of names."""
-    return codecs._HEAD.pack(1, *counts) + bytes(8 * prints) + frame
+    return log_codec._INDEX_HEAD.pack(1, *counts) + bytes(8 * prints) + frame
 
 
 def test_an_index_that_is_a_bomb() -> None:
@@ -92,29 +91,29 @@ def test_an_index_that_is_a_bomb() -> None:
         index(0, 0, 0, 10_000_000, 0, 0, 1, frame=bomb(40_000_001)),
         index(1 << 31, 0, 0, 0, 0, 0, 1, frame=b""),
     ):
-        log = MemoryLog()
+        log = MemoryFrontierLog()
         log.append(bad, b"")
         with pytest.raises(CollectionCorrupt):
-            LinkFrontier(log, Best())
+            LinkFrontier(log, BestFirstOrder())
         with pytest.raises(CollectionCorrupt):
-            find(log, GOOD.url)
+            find_logged_link(log, GOOD.url)
 
 
 def test_indexes_are_held_together_by_what_they_unpack_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    log = MemoryLog()
+    log = MemoryFrontierLog()
     for _ in range(10):
         log.append(index(0, 0, 0, 0, 0, 0, 1000, frame=bomb(1000)), b"")
-    assert size(next(log.scan())[1]) == 1000
-    monkeypatch.setattr("honeyguide.frontier.replay.BATCH", 3500)
-    assert [len(numbers) for numbers, _ in batches(log)] == [3, 3, 3, 1]
+    assert index_size(next(log.scan_entries())[1]) == 1000
+    monkeypatch.setattr("honeyguide.frontier.replay.BATCH_BYTES", 3500)
+    assert [len(numbers) for numbers, _ in iter_batches(log)] == [3, 3, 3, 1]
 
 
 def test_odd_numbers_in_a_log() -> None:
     log = log_of(GOOD)
-    codec = Codec()
-    entry, _ = codec.unpack_indexes([next(log.scan())[1]])
+    codec = LogCodec()
+    entry, _ = codec.unpack_indexes([next(log.scan_entries())[1]])
     odd = entry._replace(
         scores=np.array([nan], np.float32),
         raised=np.array([0], np.uint32),
@@ -125,8 +124,8 @@ def test_odd_numbers_in_a_log() -> None:
         parked=np.array([0], np.uint32),
         until=np.array([nan]),
     )
-    bad = MemoryLog()
-    bad.append(codec.pack_index(odd), log.text(0))
-    candidate = LinkFrontier(bad, Best(), now=5.0, delay=1.0).pop(6.0)
+    bad = MemoryFrontierLog()
+    bad.append(codec.pack_index(odd), log.read_text(0))
+    candidate = LinkFrontier(bad, BestFirstOrder(), now=5.0, delay=1.0).pop(6.0)
     assert candidate is not None
-    assert (candidate.score, candidate.queued, candidate.tries) == (1.0, 0.0, 1)
+    assert (candidate.score, candidate.initial_score, candidate.tries) == (1.0, 0.0, 1)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.frontier import rerank
-from honeyguide.frontier.rerank import Rerank
-from honeyguide.frontier.rows import BUSY, HOT, Rows
+from honeyguide.frontier import waiting_links
+from honeyguide.frontier.rows import BUSY, HOT, FrontierRows
+from honeyguide.frontier.waiting_links import RerankSweep
 from honeyguide.types import Link
 
 
@@ -19,7 +19,7 @@ def rank(links: Sequence[Link]) -> list[float]:
     return [0.0] * len(links)
 
 
-def extend(rows: Rows, count: int) -> None:
+def extend(rows: FrontierRows, count: int) -> None:
     zeros = np.zeros(count)
     rows.extend(zeros.astype(np.uint32), zeros.astype(np.float32), zeros.astype(np.uint16), HOT)
 
@@ -30,34 +30,34 @@ def extend(rows: Rows, count: int) -> None:
 )
 def test_every_waiting_row_once(turns: list[tuple[int, int]], gone: set[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rerank, "SLICE", 5)
-        patch.setattr(rerank, "WINDOW", 16)
-        rows, sweep = Rows(), Rerank()
+        patch.setattr(waiting_links, "SLICE_LINKS", 5)
+        patch.setattr(waiting_links, "WINDOW_ROWS", 16)
+        rows, sweep = FrontierRows(), RerankSweep()
         passed: list[int] = []
         for new, steps in turns:
             extend(rows, new)
             rows.state[[row for row in gone if row < rows.count]] = BUSY
-            sweep.begin(rank, count := rows.count)
+            sweep.begin_sweep(rank, count := rows.count)
             passed = []
             for _ in range(steps):
-                passed += sweep.next(rows).tolist()
+                passed += sweep.next_rows(rows).tolist()
         extend(rows, 7)
         while sweep:
-            some = sweep.next(rows).tolist()
+            some = sweep.next_rows(rows).tolist()
             assert len(some) <= 5
             passed += some
         assert sorted(passed) == [row for row in range(count) if row not in gone]
 
 
 def test_turns_earn_what_is_ranked_at_once() -> None:
-    rows, sweep = Rows(), Rerank()
+    rows, sweep = FrontierRows(), RerankSweep()
     extend(rows, 10_000)
-    assert sweep.begin(rank, rows.count) == 1024, "the first ranking may do all it likes"
-    assert sweep.begin(rank, rows.count) == 0
+    assert sweep.begin_sweep(rank, rows.count) == 1024, "the first ranking may do all it likes"
+    assert sweep.begin_sweep(rank, rows.count) == 0
     for _ in range(14):
-        sweep.next(rows)
-    assert sweep.begin(rank, rows.count) == 14 * 5
+        sweep.next_rows(rows)
+    assert sweep.begin_sweep(rank, rows.count) == 14 * 5
     for _ in range(800):
-        sweep.next(rows)
+        sweep.next_rows(rows)
     assert not sweep
-    assert sweep.begin(rank, rows.count) == 1024, "and no more"
+    assert sweep.begin_sweep(rank, rows.count) == 1024, "and no more"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.memory import MemoryLog
-from honeyguide.frontier.order import Best
-from honeyguide.frontier.queue import FEW
+from honeyguide.frontier.host_queues import MIN_HOT
+from honeyguide.frontier.log import MemoryFrontierLog
+from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.frontier.rows import COLD
 from honeyguide.types import Candidate, Link, Url
 
 
 def test_a_batch_that_makes_a_host_tidy_up_loses_nothing() -> None:
     """Once a link that entered cold was swept out by a later link of the same push."""
-    frontier = LinkFrontier(MemoryLog(), Best(), now=0.0)
-    host = frontier._choice.host("h")
+    frontier = LinkFrontier(MemoryFrontierLog(), BestFirstOrder(), now=0.0)
+    host = frontier._choice.get_host("h")
     pushed, visited, score = 66, 0, 0.1
 
     def link(number: int, worth: float) -> Candidate:
@@ -21,9 +21,9 @@ def test_a_batch_that_makes_a_host_tidy_up_loses_nothing() -> None:
 
     frontier.push([link(n, 0.1) for n in range(pushed)])
     for _ in range(4000):
-        if host.stale > FEW + (len(host.cold or ()) + 60) // 2:
+        if host.stale > MIN_HOT + (len(host.cold or ()) + 60) // 2:
             break
-        if len(host.hot) >= 2 * host._share():  # just before a spill, a visit makes room
+        if len(host.hot) >= 2 * host._max_hot():  # just before a spill, a visit makes room
             visited += _visit(frontier)
         cold = [n for n in range(pushed) if frontier._rows.state[n] == COLD]
         if cold:
@@ -32,7 +32,7 @@ def test_a_batch_that_makes_a_host_tidy_up_loses_nothing() -> None:
         else:
             frontier.push([link(pushed, 0.0)])
             pushed += 1
-    room = 2 * host._share() - len(host.hot)
+    room = 2 * host._max_hot() - len(host.hot)
     batch = [link(pushed, 0.0), *(link(pushed + 1 + n, 0.99) for n in range(room + 3))]
     frontier.push(batch)
     pushed += len(batch)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from honeyguide import registry
-from honeyguide.config import parse
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.crawl.generations import use
-from honeyguide.learning.gate import Trial
-from honeyguide.learning.teach import Lesson
-from honeyguide.learning.worker_process import Here
-from honeyguide.store.generations import pack, unpack
+from honeyguide.api.generations import use_generation
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy
+from honeyguide.learning.gate import GateTrial
+from honeyguide.learning.trainer import LearningResult
+from honeyguide.learning.worker_process import InProcessBackend
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.store.store import Store
 from honeyguide.types import Example, Label, Link, Page, Url
 from tests.unit.crawling import crawl
@@ -40,24 +40,24 @@ def test_the_lesson_is_dropped(
 ) -> None:
     parents: list[Any] = []
 
-    class Slow(Here):
-        async def lesson(self, strategy: Any) -> Lesson:
+    class Slow(InProcessBackend):
+        async def build_generation(self, strategy: Any) -> LearningResult:
             parents.append(strategy)
-            lesson = await super().lesson(strategy)
+            lesson = await super().build_generation(strategy)
             if len(parents) == 2:
                 with Store.open(tmp_path, "write") as store:
-                    assert store.live() == 1
+                    assert store.live_generation() == 1
                     store.use_generation(0)
-                    store.label([Label(Url(address(0)), 1.0)])
+                    store.add_labels([Label(Url(address(0)), 1.0)])
                 await asyncio.sleep(takes)
                 assert lesson.live, "it would have gone live"
-            return lesson if len(parents) < 3 else Lesson(None, note="enough")
+            return lesson if len(parents) < 3 else LearningResult(None, note="enough")
 
-    monkeypatch.setattr("honeyguide.crawl.build.Here", Slow)
+    monkeypatch.setattr("honeyguide.crawl.build.InProcessBackend", Slow)
     more = LEARNING["crawl"] | {"pages": 60}
     crawl(tmp_path, birds(), [address(0)], topic=TOPIC, crawl=more)
     with Store.open(tmp_path, "read") as store:
-        assert store.live() == 0
+        assert store.live_generation() == 0
         assert [generation.number for generation in store.generations()] == [0, 1]
     assert [parent.page_words is None for parent in parents[:3]] == [True, False, True]
 
@@ -73,11 +73,11 @@ def test_labels_that_were_changed_wait_until_a_person_insists(tmp_path: Path) ->
         report = crawl(tmp_path, web, [address(0)], **settings)
         with Store.open(tmp_path, "read") as store:
             notes = [generation.note for generation in store.generations()]
-            return store.live() or 0, notes, " ".join(report.warnings)
+            return store.live_generation() or 0, notes, " ".join(report.warnings)
 
     def say(by: str, right: bool) -> None:
         with Store.open(tmp_path, "write") as store, store.transaction():
-            store.label(
+            store.add_labels(
                 [Label(Url(u), float(is_finch(u) == right), by=by) for u in web.paths()[:40]]
             )
 
@@ -87,32 +87,33 @@ def test_labels_that_were_changed_wait_until_a_person_insists(tmp_path: Path) ->
     assert "part" not in told, "what knew nothing does not gainsay anybody"
     assert live == 1
     assert "before 0." in notes[1]
-    assert Trial.told(notes[1]).before > 0.1, "generation 0 knew nothing"  # type: ignore[union-attr]
+    assert GateTrial.from_note(notes[1]).before > 0.1, "generation 0 knew nothing"  # type: ignore[union-attr]
     say("bob", right=False)
     live, notes, told = go_on(44)
     assert "20 of the last 20 differ" in told
     assert live == 1
     assert "most labels were changed" in notes[2]
     with Store.open(tmp_path, "write") as store:
-        use(store, 2, "hybrid_svm")
-        store.label([Label(Url(web.paths()[41]), 0.0, by="bob")])
+        use_generation(store, 2, "hybrid_svm")
+        store.add_labels([Label(Url(web.paths()[41]), 0.0, by="bob")])
     live, notes, _ = go_on(46)
     assert live >= 2
     assert not any("held back" in note for note in notes[3:]), "one is enough to insist"
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in registry.OURS if registry.find(name).habits.learns]
+    "name",
+    [name for name in registry.BUILTIN_STRATEGIES if registry.find_strategy(name).traits.learns],
 )
 def test_a_generation_is_known_again_when_it_was_saved_and_read(name: str) -> None:
     """The gate goes by it: two that look different would be two generations."""
     topic = {"keywords": ["finch", "nest"], "seeds": [address(0)]}
-    untaught = strategy_of(parse({"topic": topic, "crawl": {"strategy": name}}))
+    untaught = build_strategy(parse_settings({"topic": topic, "crawl": {"strategy": name}}))
     taught = untaught.learn([taught_by(n) for n in range(24)])
-    again = unpack(pack("it", taught), lambda _: type(taught))
-    assert pack("it", again) == pack("it", taught)
+    again = unpack_strategy(pack_strategy("it", taught), lambda _: type(taught))
+    assert pack_strategy("it", again) == pack_strategy("it", taught)
     if name in ("honeyguide", "hybrid_svm"):
-        assert pack("it", taught) != pack("it", untaught)
+        assert pack_strategy("it", taught) != pack_strategy("it", untaught)
 
 
 def taught_by(n: int) -> Example:

@@ -13,19 +13,28 @@ from contextlib import suppress
 import pytest
 
 from honeyguide.errors import FetchError, ParseError
-from honeyguide.fetch import cookies, retry
-from honeyguide.fetch import http_headers as heads
-from honeyguide.fetch.curl_errors import printable, translate
-from honeyguide.fetch.robots_rules import parse
-from honeyguide.parse.charset import decode
-from honeyguide.parse.decoded import Source
-from honeyguide.parse.directives import Directives, from_headers
-from honeyguide.parse.http_meta import language_tag, linked_canonical
-from honeyguide.parse.resolve import Resolver, unreadable
-from honeyguide.parse.tree_limits import bounded
-from honeyguide.parse.xml_text import as_html, literal, plain, without_comments
-from honeyguide.text.terms import Terms
-from honeyguide.text.tokens import words
+from honeyguide.fetch import cookies, http_headers
+from honeyguide.fetch.curl_errors import to_printable, translate_curl_error
+from honeyguide.net import retry
+from honeyguide.net.robots import parse_robots
+from honeyguide.parse.charset import decode_body
+from honeyguide.parse.decoded import (
+    DecodedResponse,
+    PageDirectives,
+    header_canonical,
+    header_directives,
+    language_tag,
+)
+from honeyguide.parse.feeds_and_sitemaps import (
+    literal_text,
+    plain_text,
+    strip_comments,
+    xhtml_to_html,
+)
+from honeyguide.parse.resolve import LinkResolver, is_unreadable
+from honeyguide.parse.tree_limits import bound_html
+from honeyguide.text.language import split_words
+from honeyguide.text.relevance import TermMatcher
 from honeyguide.types import Url
 from tests.unit.parsing import URL, page
 
@@ -58,66 +67,66 @@ BITS = {
 TAGS = ("", "<", "<loc>", "<loc ", "<urlset><loc>", "<a:loc>", "<item><link ", "<rss><item><title>",
         "<feed><entry><link href='", "<meta charset=", "<meta ", "<?xml encoding=", "<html lang=",
         "<html ", "<!doctype ", "<b ", "<body a='", "<script ", "&", "<![CDATA[")  # fmt: skip
-SOURCE = Source(URL, "", "utf-8", "text/html", 1, Directives())
+SOURCE = DecodedResponse(URL, "", "utf-8", "text/html", 1, PageDirectives())
 
 
 def header(text: str) -> None:
-    decode(b"\xe9", text)
-    decode(b"\xe9", f"text/html; charset={text}")
+    decode_body(b"\xe9", text)
+    decode_body(b"\xe9", f"text/html; charset={text}")
     for said in (text, f"<x>{text}", f"<x>; rel={text}", f"<{text}", f"<x>;{text}rel=canonical"):
-        linked_canonical([("Link", said)] * 100)
+        header_canonical([("Link", said)] * 100)
     for said in (text, f"otherbot:{text}", f"noindex{text}"):
-        from_headers([("X-Robots-Tag", said)] * 100)
-        Directives().and_also(said)
+        header_directives([("X-Robots-Tag", said)] * 100)
+        PageDirectives().and_also(said)
     language_tag(text)
-    retry.seconds(text, 0.0)
+    retry.parse_retry_after(text, 0.0)
     for said in (text, f"a={text}", f"a=b;{text}", f"a=b; max-age={text}", f"a=b; expires={text}"):
-        cookies.read(said, "http://a.test/", "a.test", "a.test", 0.0)
-    heads.sendable(text)
-    translate("u", 60, text)
-    printable(text)
+        cookies.parse_set_cookie(said, "http://a.test/", "a.test", "a.test", 0.0)
+    http_headers.is_sendable(text)
+    translate_curl_error("u", 60, text)
+    to_printable(text)
 
 
 def head(text: str) -> None:
     raw = text.encode("latin-1", "replace")
     for line in (raw, b"HTTP/" + raw, b"HTTP/1.1 " + raw, b"HTTP/1.1 200 OK\r\n " + raw):
         with suppress(FetchError):
-            heads.read("u", [line, b"\r\n"])
+            http_headers.parse_head("u", [line, b"\r\n"])
 
 
 def address(text: str) -> None:
-    resolver = Resolver(SOURCE)
+    resolver = LinkResolver(SOURCE)
     for said in (text, f"http://{text}", f"/{text}", f"?{text}", f"http://a.test/x?{text}"):
-        resolver.target(said)
-    unreadable(Url(f"http://a.test/{text}"))
+        resolver.resolve_target(said)
+    is_unreadable(Url(f"http://a.test/{text}"))
 
 
 def robots(text: str) -> None:
     for said in (text, f"Disallow{text}", f"Disallow: /{text}", f"Crawl-delay: {text}",
                  f"user agent{text}", f"Sitemap: {text}"):  # fmt: skip
         file = f"User-agent: *\n{said}\nAllow: /x/index.html"
-        parse(file, "honeyguide", "http://a.test").allows(Url(f"http://a.test/{'a' * 2000}"))
+        parse_robots(file, "honeyguide", "http://a.test").allows(Url(f"http://a.test/{'a' * 2000}"))
 
 
 def vocabulary(text: str) -> None:
-    words(text, "tr")
-    Terms(("a", "b c")).count(text)
-    Terms(("a", "b c")).count_all([text, text])
+    split_words(text, "tr")
+    TermMatcher(("a", "b c")).count_terms(text)
+    TermMatcher(("a", "b c")).count_all([text, text])
 
 
 def markup(text: str) -> None:
     for tag in TAGS:
         said = f"{tag}{text}"
-        bounded(said)
-        as_html(said)
-        literal(said)
-        without_comments(said)
-        plain(said[:10_000])
+        bound_html(said)
+        xhtml_to_html(said)
+        literal_text(said)
+        strip_comments(said)
+        plain_text(said[:10_000])
 
 
 def charset(text: str) -> None:
     for tag in TAGS:
-        decode(f"{tag}{text}".encode("latin-1", "replace") + b"\xe9")
+        decode_body(f"{tag}{text}".encode("latin-1", "replace") + b"\xe9")
 
 
 def lists(text: str) -> None:
@@ -133,7 +142,7 @@ def many(text: str) -> None:
         piece = text[:size]
         for tag in ("<loc>", "<loc ", "<item><link ", "<item><title>", "<b ", "<body "):
             said = f"{tag}{piece}>" * (N // size)
-            bounded(said)
+            bound_html(said)
             page(f"<rss>{said}", "text/xml", channel="feed")
             page(f"<urlset>{said}", "text/xml", channel="sitemap")
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from honeyguide.api.create import create
 from honeyguide.cli.lab import app
-from honeyguide.cli.lab_options import rules
-from honeyguide.crawl.create import create
+from honeyguide.cli.options import robots_text
 from honeyguide.errors import ConfigError
-from honeyguide.lab import serve as serving
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.responses import Desk, Serving
-from honeyguide.lab.simulate import crawl
-from honeyguide.lab.trials import redirects
-from honeyguide.lab.web import RecordedWeb, Web
+from honeyguide.lab import server
+from honeyguide.lab.responses import LabResponder, ServingOptions
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.synthetic.web import SyntheticWeb
+from honeyguide.lab.trials import read_redirects
+from honeyguide.lab.web import LabWeb, RecordedWeb
 
 
 def told(*words: object) -> str:
@@ -52,37 +52,37 @@ def aliases(tmp_path: Path) -> Path:
 
 
 def test_alias_files_become_redirects_of_any_web(aliases: Path) -> None:
-    assert redirects([aliases]) == {"a.org/old": "http://a.org/new"}
+    assert read_redirects([aliases]) == {"a.org/old": "http://a.org/new"}
 
 
 def test_robots_from_a_file_and_from_paths(tmp_path: Path) -> None:
     file = tmp_path / "robots.txt"
     file.write_text("User-agent: slow\nDisallow: /\n")
-    assert rules(None, None) == ""
-    assert rules(None, ["/a", "/b"]) == "User-agent: *\nDisallow: /a\nDisallow: /b\n"
-    assert rules(file, ["/a"]).startswith("User-agent: slow\nDisallow: /\n\nUser-agent: *\n")
+    assert robots_text(None, None) == ""
+    assert robots_text(None, ["/a", "/b"]) == "User-agent: *\nDisallow: /a\nDisallow: /b\n"
+    assert robots_text(file, ["/a"]).startswith("User-agent: slow\nDisallow: /\n\nUser-agent: *\n")
     with pytest.raises(ConfigError, match="slash"):
-        rules(None, ["a"])
+        robots_text(None, ["a"])
     with pytest.raises(ConfigError, match="cannot be read"):
-        rules(tmp_path / "none", None)
+        robots_text(tmp_path / "none", None)
 
 
 def test_every_web_is_served_as_told(
     small: Path, aliases: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[tuple[Web, Serving]] = []
-    monkeypatch.setattr(serving, "run", lambda web, serving, **_: seen.append((web, serving)))
+    seen: list[tuple[LabWeb, ServingOptions]] = []
+    monkeypatch.setattr(server, "serve_web", lambda web, serving, **_: seen.append((web, serving)))
     for web in ([small], ["--made", "seed=1,pages=300,hosts=3"]):
         told("serve", *web, "--disallow", "/x", "--strip", "meta[name=robots]", "--errors", 0.5,
              "--latency", 0.1, "--aliases", aliases, "--port", 0)  # fmt: skip
     (recorded, how), (made, as_well) = seen
     assert how == as_well
-    assert isinstance(made, MadeWeb)
+    assert isinstance(made, SyntheticWeb)
     assert (how.error_rate, how.latency_s) == (0.5, 0.1)
     assert how.strip == ("meta[name=robots]",)
-    desk = Desk(recorded, how)
-    assert desk.answer("w.example/robots.txt").body == b"User-agent: *\nDisallow: /x\n"
-    assert {desk.answer("a.org/old").status for _ in range(50)} == {301, 503}
+    desk = LabResponder(recorded, how)
+    assert desk.respond("w.example/robots.txt").body == b"User-agent: *\nDisallow: /x\n"
+    assert {desk.respond("a.org/old").status for _ in range(50)} == {301, 503}
 
 
 def test_a_comparison_in_json_with_a_baseline(small: Path, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_comparison_in_json_with_a_baseline(small: Path, tmp_path: Path) -> No
 
 
 def test_two_crawls_overlap(small: Path, tmp_path: Path) -> None:
-    desk = Desk(RecordedWeb.load([small]))
+    desk = LabResponder(RecordedWeb.load([small]))
     for name, pages in (("one", 12), ("two", 25)):
         made = create(
             tmp_path / name,
@@ -119,7 +119,7 @@ def test_two_crawls_overlap(small: Path, tmp_path: Path) -> None:
             fetch={"lab": "http://127.0.0.1:1"},
             store={"warc": False, "min_free_mb": 0},
         )
-        crawl(made.folder, made.settings, desk)
+        simulate_crawl(made.folder, made.settings, desk)
     words = ("overlap", tmp_path / "one", tmp_path / "two")
     found = json.loads(told(*words, "--json"))
     assert found["documents"]["first"] == found["documents"]["first_shared"] > 0

@@ -12,20 +12,29 @@ from pathlib import Path
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.chart import svg, terminal
-from honeyguide.lab.compare import Result, Start, Trial, WebSpec, compare, perform
-from honeyguide.lab.graph import Graph
-from honeyguide.lab.gzip_io import pack
-from honeyguide.lab.keywords import telling_words
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.metrics import harvest, sampled
-from honeyguide.lab.oracles import TrueParent
-from honeyguide.lab.report import report, rule, write
-from honeyguide.lab.responses import Desk, Serving
-from honeyguide.lab.statistics import bootstrap, paired
-from honeyguide.lab.topic_sampling import drawn, examples_of, settings_of
-from honeyguide.lab.web import Recorded, RecordedWeb
+from honeyguide.lab.chart import svg_chart, terminal_chart
+from honeyguide.lab.compare import (
+    CrawlTrial,
+    StartKnowledge,
+    TrialResult,
+    WebSpec,
+    run_comparison,
+    run_trial,
+)
+from honeyguide.lab.graph import WebGraph
+from honeyguide.lab.metrics import bootstrap_mean, measure_harvest, paired_difference, sample_curve
+from honeyguide.lab.oracles import TrueParentStrategy
+from honeyguide.lab.report import build_report, markdown_table, write_report
+from honeyguide.lab.responses import LabResponder, ServingOptions
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
+from honeyguide.lab.topic_sampling import (
+    distinctive_words,
+    draw_topic,
+    trial_examples,
+    trial_settings,
+)
+from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
 from honeyguide.types import Link, Url
 
 BEES = ("honey", "hive", "nectar", "pollen", "apiary", "swarm")
@@ -56,13 +65,13 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> WebSpec:
     return WebSpec("small", (str(path),))
 
 
-def trial(web: WebSpec, strategy: str, draw: int = 0) -> Trial:
-    return Trial(web, "bees", strategy, draw, 0, seeds=2, examples=4)
+def trial(web: WebSpec, strategy: str, draw: int = 0) -> CrawlTrial:
+    return CrawlTrial(web, "bees", strategy, draw, 0, seeds=2, examples=4)
 
 
 def test_references_stand_where_they_should(web: WebSpec) -> None:
     found = {
-        name: sum(perform(trial(web, name, draw)).found[-1] for draw in range(3))
+        name: sum(run_trial(trial(web, name, draw)).found[-1] for draw in range(3))
         for name in ("random", "breadth", "oracle", "keyword", "true-parent")
     }
     assert found["oracle"] == max(found.values())
@@ -72,7 +81,7 @@ def test_references_stand_where_they_should(web: WebSpec) -> None:
 
 
 def test_a_trial_repeats_itself(web: WebSpec) -> None:
-    one, two = perform(trial(web, "keyword")), perform(trial(web, "keyword"))
+    one, two = run_trial(trial(web, "keyword")), run_trial(trial(web, "keyword"))
     assert one.found == two.found
     assert one.relevant == two.relevant > 20
 
@@ -80,8 +89,13 @@ def test_a_trial_repeats_itself(web: WebSpec) -> None:
 def test_a_variant_may_want_languages(web: WebSpec) -> None:
     def told(name: str) -> tuple[object, ...]:
         one = trial(web, name)
-        found = settings_of(one, drawn(one))
-        return found.topic.language, found.topic.spoken, found.language.predict, found.strategy
+        found = trial_settings(one, draw_topic(one))
+        return (
+            found.topic.language,
+            found.topic.keyword_language,
+            found.language.predict,
+            found.strategy,
+        )
 
     assert told("keyword") == ((), "en", True, {})
     assert told("keyword:gate=tr+az") == (("tr", "az"), "en", True, {})
@@ -102,58 +116,58 @@ def test_labels_may_hold_together(tmp_path: Path) -> None:
         )
     )
     some = RecordedWeb.load([file])
-    assert some.labelled("language=tr") == ["http://e.org/a", "http://e.org/c"]
-    assert some.labelled("x & language=tr") == ["http://e.org/a"]
-    assert len(some.labelled("x")) == 3
-    assert telling_words("language=tr", [b"<p>x"], [b"<p>y"]) == ()
-    assert telling_words("birds & language=tr", [b"<p>x"], [b"<p>y"]) == ("birds",)
+    assert some.urls_labelled("language=tr") == ["http://e.org/a", "http://e.org/c"]
+    assert some.urls_labelled("x & language=tr") == ["http://e.org/a"]
+    assert len(some.urls_labelled("x")) == 3
+    assert distinctive_words("language=tr", [b"<p>x"], [b"<p>y"]) == ()
+    assert distinctive_words("birds & language=tr", [b"<p>x"], [b"<p>y"]) == ("birds",)
 
 
 def test_a_start_tells_a_part_of_what_was_drawn(web: WebSpec) -> None:
     whole = trial(web, "honeyguide")
-    topic = drawn(whole)
-    assert list(settings_of(whole, topic).topic.keywords) == list(topic.keywords)
-    everything = examples_of(whole, topic)
+    topic = draw_topic(whole)
+    assert list(trial_settings(whole, topic).topic.keywords) == list(topic.keywords)
+    everything = trial_examples(whole, topic)
     assert [e.target for e in everything] == [1.0] * 4 + [0.0] * 8
 
-    words = replace(whole, start=Start(keywords=2))
-    assert drawn(words) is topic, "seeds, reach and what counts are the same"
-    assert settings_of(words, topic).topic.keywords == topic.keywords[:2]
-    assert examples_of(words, topic) == []
+    words = replace(whole, start=StartKnowledge(keywords=2))
+    assert draw_topic(words) is topic, "seeds, reach and what counts are the same"
+    assert trial_settings(words, topic).topic.keywords == topic.keywords[:2]
+    assert trial_examples(words, topic) == []
 
-    pages = replace(whole, start=Start(good=3, bad=7))
-    assert settings_of(pages, topic).topic.keywords == ()
-    assert examples_of(pages, topic) == [*everything[:3], *everything[4:11]]
+    pages = replace(whole, start=StartKnowledge(good=3, bad=7))
+    assert trial_settings(pages, topic).topic.keywords == ()
+    assert trial_examples(pages, topic) == [*everything[:3], *everything[4:11]]
 
-    wrong = replace(whole, start=Start(good=3, bad=7, wrong=0.2))
-    pairs = zip(examples_of(pages, topic), examples_of(wrong, topic), strict=True)
+    wrong = replace(whole, start=StartKnowledge(good=3, bad=7, wrong=0.2))
+    pairs = zip(trial_examples(pages, topic), trial_examples(wrong, topic), strict=True)
     assert sum(a.target != b.target for a, b in pairs) == 2
-    assert examples_of(wrong, topic) == examples_of(wrong, topic)
+    assert trial_examples(wrong, topic) == trial_examples(wrong, topic)
 
 
 @pytest.mark.parametrize(
     ("strategy", "start"),
     [
-        ("honeyguide", Start(keywords=3)),
-        ("honeyguide", Start(good=3)),
-        ("adaptive_links", Start(good=4, bad=6, wrong=0.2)),
+        ("honeyguide", StartKnowledge(keywords=3)),
+        ("honeyguide", StartKnowledge(good=3)),
+        ("adaptive_links", StartKnowledge(good=4, bad=6, wrong=0.2)),
     ],
 )
-def test_little_is_enough_to_start(strategy: str, start: Start, web: WebSpec) -> None:
-    result = perform(replace(trial(web, strategy), start=start))
+def test_little_is_enough_to_start(strategy: str, start: StartKnowledge, web: WebSpec) -> None:
+    result = run_trial(replace(trial(web, strategy), start=start))
     assert result.found[-1] > 0
-    assert result.relevant == perform(trial(web, "breadth")).relevant
+    assert result.relevant == run_trial(trial(web, "breadth")).relevant
 
 
 def test_earlier_results_stay_valid(web: WebSpec) -> None:
     plain = trial(web, "keyword")
     facts = json.loads(plain.key)
     assert facts[2:] == ["bees", "keyword", 0, 0, 2, 4, 1]
-    assert json.loads(replace(plain, start=Start(good=5)).key) == [*facts, [0, 5, 0, 0.0]]
+    assert json.loads(replace(plain, start=StartKnowledge(good=5)).key) == [*facts, [0, 5, 0, 0.0]]
 
 
 def test_given_pages_do_not_count_and_dead_links_are_closed(web: WebSpec) -> None:
-    result = perform(trial(web, "oracle"))
+    result = run_trial(trial(web, "oracle"))
     # A budget as large as the topic, less the seeds; examples are only skipped if met.
     assert len(result.found) <= result.visits - 2
     assert result.found[-1] <= result.relevant <= 40 - 2 - 4
@@ -162,14 +176,14 @@ def test_given_pages_do_not_count_and_dead_links_are_closed(web: WebSpec) -> Non
 def test_comparisons_are_resumed(web: WebSpec, tmp_path: Path) -> None:
     trials = [trial(web, name, draw) for name in ("breadth", "keyword") for draw in (0, 1)]
     steps: list[tuple[int, int]] = []
-    first = compare(trials[:2], tmp_path, workers=1)
-    both = compare(trials, tmp_path, workers=1, done=lambda n, of: steps.append((n, of)))
+    first = run_comparison(trials[:2], tmp_path, workers=1)
+    both = run_comparison(trials, tmp_path, workers=1, done=lambda n, of: steps.append((n, of)))
     assert both[:2] == first
     assert steps == [(2, 4), (3, 4), (4, 4)]
     with (tmp_path / "results.jsonl").open("a") as file:
         file.write('{"key": "cut of')
-    assert compare(trials, tmp_path, workers=1) == both
-    write(both, tmp_path, report(both))
+    assert run_comparison(trials, tmp_path, workers=1) == both
+    write_report(both, tmp_path, build_report(both))
     assert "| keyword |" in (tmp_path / "report.md").read_text()
     for picture in ("small-bees.svg", "all-topics.svg"):
         assert (tmp_path / picture).read_text().startswith("<svg")
@@ -181,12 +195,12 @@ def test_comparisons_are_resumed(web: WebSpec, tmp_path: Path) -> None:
 
 def test_trials_run_in_processes(web: WebSpec, tmp_path: Path) -> None:
     trials = [trial(web, "breadth", draw) for draw in (0, 1)]
-    assert compare(trials, tmp_path, workers=2)[0].found == perform(trials[0]).found
+    assert run_comparison(trials, tmp_path, workers=2)[0].found == run_trial(trials[0]).found
 
 
-def result(strategy: str, topic: str, draw: int, found: list[int]) -> Result:
+def result(strategy: str, topic: str, draw: int, found: list[int]) -> TrialResult:
     key = f"{strategy}{topic}{draw}"
-    return Result(key, "w", topic, strategy, draw, len(found), tuple(found), 5, 4, 3, 1.0)
+    return TrialResult(key, "w", topic, strategy, draw, len(found), tuple(found), 5, 4, 3, 1.0)
 
 
 ROWS = [
@@ -198,74 +212,76 @@ ROWS = [
 
 
 def test_lines_are_ordered_and_paired_with_the_best() -> None:
-    found = report(ROWS, k=4)
+    found = build_report(ROWS, k=4)
     good, poor = found.all
     assert (good.strategy, poor.strategy, found.baseline) == ("good", "poor", "good")
     assert poor.difference.mean < 0 == good.difference.mean
     assert good.precision == 0.75
     assert (good.visits_to, poor.visits_to) == (3, math.inf)
-    assert found.plain()["all"]["poor"]["visits_to"] is None
-    assert "area − good" in rule(found.all, found)
+    assert found.to_json()["all"]["poor"]["visits_to"] is None
+    assert "area − good" in markdown_table(found.all, found)
 
 
 def test_a_baseline_can_be_chosen_and_a_reference_is_none_by_itself() -> None:
-    good, poor = report(ROWS, baseline="poor").all
+    good, poor = build_report(ROWS, baseline="poor").all
     assert good.difference.low > 0 == poor.difference.mean
-    assert report(ROWS, references=["good"]).baseline == "poor"
+    assert build_report(ROWS, references=["good"]).baseline == "poor"
     with pytest.raises(ConfigError, match="is not compared"):
-        report(ROWS, baseline="fair")
+        build_report(ROWS, baseline="fair")
 
 
 def test_bootstrap_intervals_hold_the_mean() -> None:
-    estimate = bootstrap([[0.1, 0.2], [0.3, 0.5], [0.2, 0.4]])
+    estimate = bootstrap_mean([[0.1, 0.2], [0.3, 0.5], [0.2, 0.4]])
     assert estimate.low < estimate.mean < estimate.high
     assert estimate.mean == pytest.approx(0.28333, abs=1e-4)
-    same = paired([[0.5, 0.6]], [[0.4, 0.5]])
+    same = paired_difference([[0.5, 0.6]], [[0.4, 0.5]])
     assert same.low == pytest.approx(0.1) == same.high
-    assert bootstrap([]).mean != bootstrap([]).mean, "nothing has no mean"
+    assert bootstrap_mean([]).mean != bootstrap_mean([]).mean, "nothing has no mean"
 
 
 def test_harvest_figures() -> None:
-    made = harvest([True, False, True, True], 4)
+    made = measure_harvest([True, False, True, True], 4)
     assert made.rate == 0.75
     assert made.recall == 0.75
     assert made.area == pytest.approx((1 + 1 + 2 + 3) / (1 + 2 + 3 + 4))
-    assert harvest([], 3).rate == 0
-    assert sampled([1.0, 2.0, 3.0, 4.0, 5.0], 2) == [(3, 3.0), (5, 5.0)]
+    assert measure_harvest([], 3).rate == 0
+    assert sample_curve([1.0, 2.0, 3.0, 4.0, 5.0], 2) == [(3, 3.0), (5, 5.0)]
 
 
 def test_the_graph_obeys_robots(web: WebSpec) -> None:
     recorded = RecordedWeb.load([Path(file) for file in web.files])
-    everything = Graph(Desk(recorded)).reachable(["http://w.example/0"])
+    everything = WebGraph(LabResponder(recorded)).reachable_from(["http://w.example/0"])
     assert len(everything) > 100
-    closed = Graph(Desk(recorded, Serving(robots="User-agent: *\nDisallow: /1\n")))
-    assert not [key for key in closed.reachable(["http://w.example/0"]) if "/1" in key]
+    closed = WebGraph(
+        LabResponder(recorded, ServingOptions(robots="User-agent: *\nDisallow: /1\n"))
+    )
+    assert not [key for key in closed.reachable_from(["http://w.example/0"]) if "/1" in key]
 
 
 def test_the_graph_leaves_out_what_asks_not_to_be_kept() -> None:
-    def page(path: str, html: str) -> Recorded:
+    def page(path: str, html: str) -> RecordedResponse:
         headers = (("Content-Type", "text/html"),)
-        return Recorded(f"http://w.example/{path}", 200, headers, pack(html.encode()))
+        return RecordedResponse(f"http://w.example/{path}", 200, headers, gzip_bytes(html.encode()))
 
     secret = page("b", '<meta name="robots" content="noindex"><a href="/c">c</a>')
     web = RecordedWeb([page("a", '<a href="/b">b</a>'), secret, page("c", "c")])
     start = ["http://w.example/a"]
-    assert Graph(Desk(web)).reachable(start) == {"w.example/a", "w.example/c"}
-    bare = Desk(web, Serving(strip=("meta[name=robots]",)))
-    assert Graph(bare).reachable(start) == {"w.example/a", "w.example/b", "w.example/c"}
+    assert WebGraph(LabResponder(web)).reachable_from(start) == {"w.example/a", "w.example/c"}
+    bare = LabResponder(web, ServingOptions(strip=("meta[name=robots]",)))
+    assert WebGraph(bare).reachable_from(start) == {"w.example/a", "w.example/b", "w.example/c"}
 
 
 def test_the_true_parent_is_the_first_one() -> None:
-    yardstick = TrueParent(("w.example/good",))
+    yardstick = TrueParentStrategy(("w.example/good",))
     link, other = Link(Url("http://w.example/x")), Link(Url("http://w.example/y"))
     assert yardstick.rank([link._replace(parent=0.0)]) == [0.0]
     assert yardstick.rank([link, other]) == [0.0, 1.0]
-    assert TrueParent(("w.example/good",)).rank([link]) == [1.0]
+    assert TrueParentStrategy(("w.example/good",)).rank([link]) == [1.0]
 
 
 def test_errors_and_latency_repeat_themselves(web: WebSpec) -> None:
     shaky = replace(web, error_rate=0.4, latency_s=2.0)
-    calm, one, two = (perform(trial(each, "breadth")) for each in (web, shaky, shaky))
+    calm, one, two = (run_trial(trial(each, "breadth")) for each in (web, shaky, shaky))
     assert one.found == two.found
     assert one.found[-1] < calm.found[-1]
     assert one.relevant == calm.relevant, "the judge's web never fails"
@@ -273,8 +289,8 @@ def test_errors_and_latency_repeat_themselves(web: WebSpec) -> None:
 
 def test_made_webs_are_compared_with_their_traps() -> None:
     plan = WebSpec("made", made="seed=7,pages=300,hosts=8,traps=0.5")
-    label = MadeWeb(plan_of(plan.made)).topics[0]
-    done = perform(Trial(plan, label, "oracle", 0, 40))
+    label = SyntheticWeb(parse_plan(plan.made)).topics[0]
+    done = run_trial(CrawlTrial(plan, label, "oracle", 0, 40))
     assert len(done.found) > 20
     assert 0 < done.found[-1] <= done.relevant
 
@@ -282,7 +298,7 @@ def test_made_webs_are_compared_with_their_traps() -> None:
 def test_telling_words_name_the_topic_and_its_own_words() -> None:
     good = [f"<title>x</title><p>{' '.join(BEES)} the and {n}".encode() for n in range(6)]
     other = [f"<title>x</title><p>{' '.join(OTHER)} the and {n}".encode() for n in range(20)]
-    words = telling_words("Science.Honey_bees", good, other)
+    words = distinctive_words("Science.Honey_bees", good, other)
     assert words[:2] == ("honey", "bees")
     assert set(words) & {"hive", "nectar", "pollen", "apiary", "swarm"}
     assert not set(words) & {"the", "and", *OTHER}
@@ -290,8 +306,8 @@ def test_telling_words_name_the_topic_and_its_own_words() -> None:
 
 def test_charts_escape_what_they_show() -> None:
     curves = {"<b>&\"'": [(0.0, 0.0), (10.0, 4.0)], "b": [(0.0, 0.0), (5.0, 1.0)]}
-    picture = svg('a "title" <x>', "x & y", "y", curves)
+    picture = svg_chart('a "title" <x>', "x & y", "y", curves)
     assert "<b>" not in picture
     assert "<x>" not in picture
-    assert len(terminal(curves, width=20, height=5)) == 8
-    assert svg("empty", "x", "y", {}).startswith("<svg")
+    assert len(terminal_chart(curves, width=20, height=5)) == 8
+    assert svg_chart("empty", "x", "y", {}).startswith("<svg")

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.lab.demo_web import load, topics
-from honeyguide.lab.web import RecordedWeb
+from honeyguide.lab.web import RecordedWeb, load_demo_topics, load_demo_web
 
 DEMO = Path(str(files("honeyguide.lab") / "demo_data"))
 
 
 @pytest.fixture(scope="module")
 def web() -> RecordedWeb:
-    return load()
+    return load_demo_web()
 
 
 def test_it_is_small_and_wide(web: RecordedWeb) -> None:
@@ -28,18 +27,22 @@ def test_it_is_small_and_wide(web: RecordedWeb) -> None:
 
 
 def test_every_topic_is_whole(web: RecordedWeb) -> None:
-    assert set(topics()) == {"full-text-search", "backup-and-replication", "authentication"}
-    for name, topic in topics().items():
-        relevant = web.labelled(name)
+    assert set(load_demo_topics()) == {
+        "full-text-search",
+        "backup-and-replication",
+        "authentication",
+    }
+    for name, topic in load_demo_topics().items():
+        relevant = web.urls_labelled(name)
         assert 40 <= len(relevant) <= 150
         assert len({url.split("/")[2] for url in relevant}) >= 3
         assert 5 <= len(topic.keywords) <= 8
         assert len(topic.good) == 5
-        assert all(name in web.labels(url) for url in topic.good)
+        assert all(name in web.labels_of(url) for url in topic.good)
         assert all(web.find(url) is not None for url in topic.seeds)
-        assert not all(name in web.labels(url) for url in topic.seeds)
+        assert not all(name in web.labels_of(url) for url in topic.seeds)
     known = {label for record in web for label in record.labels}
-    assert known == set(topics())
+    assert known == set(load_demo_topics())
 
 
 def test_every_manual_names_its_licence() -> None:

@@ -12,24 +12,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.demo_web import load
-from honeyguide.lab.engine import ADDRESS, LabEngine, engine_over
-from honeyguide.lab.engine_index import Index
-from honeyguide.lab.engine_query import asked, spaced, unspaced
-from honeyguide.lab.gzip_io import pack
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.responses import Desk, Serving
-from honeyguide.lab.serve import serve_in_thread
-from honeyguide.lab.web import Recorded, RecordedWeb
+from honeyguide.lab.responses import LabResponder, ServingOptions
+from honeyguide.lab.search_engine import (
+    LAB_ENGINE_URL,
+    LabSearchEngine,
+    LabSearchIndex,
+    join_characters,
+    make_lab_engine,
+    split_characters,
+    to_fts_query,
+)
+from honeyguide.lab.server import serve_in_thread
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
+from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes, load_demo_web
 
 HTML = (("Content-Type", "text/html; charset=utf-8"),)
 FILLER = "Nothing much is said here besides a few plain words that fill the line. "
 
 
-def page(path: str, title: str, text: str, status: int = 200, head: str = "") -> Recorded:
+def page(path: str, title: str, text: str, status: int = 200, head: str = "") -> RecordedResponse:
     body = f"<title>{title}</title>{head}<main><p>{text}</p><p>{FILLER}</p></main>"
-    return Recorded(f"https://a.example/{path}", status, HTML, pack(body.encode()))
+    return RecordedResponse(f"https://a.example/{path}", status, HTML, gzip_bytes(body.encode()))
 
 
 NOINDEX = '<meta name="robots" content="noindex">'
@@ -49,17 +53,17 @@ WEB = RecordedWeb(
     ],
     {"http://a.example/old": "https://a.example/bees"},
 )
-CLOSED = Serving(robots="User-agent: *\nDisallow: /secret/\n")
-ENGINE = engine_over(WEB, CLOSED)
+CLOSED = ServingOptions(robots="User-agent: *\nDisallow: /secret/\n")
+ENGINE = make_lab_engine(WEB, CLOSED)
 
 
-def found(query: str, number: int = 1, engine: LabEngine = ENGINE) -> list[str]:
+def found(query: str, number: int = 1, engine: LabSearchEngine = ENGINE) -> list[str]:
     hits, _ = engine.index.search(query, number)
     return [hit.url.rpartition("/")[2] for hit in hits]
 
 
-def told(path: str, engine: LabEngine = ENGINE) -> tuple[int, Any]:
-    answer = Desk(WEB, CLOSED, engine).answer(f"search.lab/{path}")
+def told(path: str, engine: LabSearchEngine = ENGINE) -> tuple[int, Any]:
+    answer = LabResponder(WEB, CLOSED, engine).respond(f"search.lab/{path}")
     return answer.status, json.loads(answer.body)
 
 
@@ -80,7 +84,7 @@ def test_all_words_go_before_some_of_them() -> None:
 
 def test_where_enough_have_all_words_the_others_stay_away() -> None:
     pages = [page(str(n), f"Page {n}", f"red {'blue' if n < 12 else 'green'}") for n in range(20)]
-    engine = engine_over(RecordedWeb(pages))
+    engine = make_lab_engine(RecordedWeb(pages))
     hits, total = engine.index.search("red blue")
     assert (len(hits), total) == (10, 12)
     assert len(found("red blue", 2, engine)) == 2
@@ -106,13 +110,13 @@ def test_scripts_without_spaces() -> None:
     assert hit.title == "城市生活"
     assert "学校的老师很喜欢蜜蜂" in hit.snippet
     assert found("arısı") == ["turkish"]
-    assert unspaced(spaced("在 city 里。")) == "在 city 里。"
+    assert join_characters(split_characters("在 city 里。")) == "在 city 里。"
 
 
 def test_the_title_counts_more_and_the_snippet_shows_why() -> None:
     assert found("wasps honey")[0] == "wasps"
     long = page("long", "Long", FILLER * 40 + "Here a zebra hides. " + FILLER * 40)
-    (hit,), _ = engine_over(RecordedWeb([long])).index.search("zebra")
+    (hit,), _ = make_lab_engine(RecordedWeb([long])).index.search("zebra")
     assert "a zebra hides" in hit.snippet
     assert len(hit.snippet) < 400
 
@@ -146,8 +150,8 @@ def test_any_query_is_answered(text: str, number: int) -> None:
 
 
 def test_a_long_query_is_cut() -> None:
-    assert asked("a " * 5000).every == '("a")'
-    assert asked(" ".join(f"w{n}" for n in range(300))).every.count('"') == 64
+    assert to_fts_query("a " * 5000).all_terms == '("a")'
+    assert to_fts_query(" ".join(f"w{n}" for n in range(300))).all_terms.count('"') == 64
 
 
 def test_it_speaks_searxng() -> None:
@@ -172,50 +176,59 @@ def test_it_speaks_searxng() -> None:
 
 
 def test_people_get_a_page() -> None:
-    desk = Desk(WEB, CLOSED, ENGINE)
-    answer = desk.answer(f"search.lab/search?q={quote('honey <script>')}")
+    desk = LabResponder(WEB, CLOSED, ENGINE)
+    answer = desk.respond(f"search.lab/search?q={quote('honey <script>')}")
     text = answer.body.decode()
     assert answer.status == 200
     assert b"text/html" in answer.head
     assert '<a href="http://a.example/bees">Bees</a>' in text
     assert "<script" not in text
-    assert b"<form" in desk.answer("search.lab/").body
-    assert desk.answer("search.lab/elsewhere").status == 404
-    assert desk.answer("search.lab/search?q=a&format=csv").status == 403
-    assert desk.answer("search.lab/robots.txt").body == b"User-agent: *\nDisallow: /\n"
+    assert b"<form" in desk.respond("search.lab/").body
+    assert desk.respond("search.lab/elsewhere").status == 404
+    assert desk.respond("search.lab/search?q=a&format=csv").status == 403
+    assert desk.respond("search.lab/robots.txt").body == b"User-agent: *\nDisallow: /\n"
 
 
 def test_it_is_no_part_of_the_web() -> None:
-    assert Desk(WEB).answer("search.lab/search?q=a").status == 502, "without --engine: nobody"
-    failing = Desk(WEB, Serving(error_rate=1.0), ENGINE)
-    assert failing.answer("a.example/bees").status == 503
-    assert failing.answer("search.lab/search?q=honey&format=json").status == 200
-    hosts = json.loads(failing.answer("lab.invalid/").body)["hosts"]
+    assert LabResponder(WEB).respond("search.lab/search?q=a").status == 502, (
+        "without --engine: nobody"
+    )
+    failing = LabResponder(WEB, ServingOptions(error_rate=1.0), ENGINE)
+    assert failing.respond("a.example/bees").status == 503
+    assert failing.respond("search.lab/search?q=honey&format=json").status == 200
+    hosts = json.loads(failing.respond("lab.invalid/").body)["hosts"]
     assert hosts == ["a.example"], "no crawl follows a link into the engine"
 
 
 def test_a_share_of_the_web_is_known_and_a_wider_reach_knows_it_too() -> None:
-    web = MadeWeb(plan_of("seed=5,hosts=20,pages=600"))
-    reaches = [set(Index.over(Desk(web), reach=reach).urls) for reach in (0.2, 0.5, 1.0)]
+    web = SyntheticWeb(parse_plan("seed=5,hosts=20,pages=600"))
+    reaches = [
+        set(LabSearchIndex.from_responder(LabResponder(web), reach=reach).urls)
+        for reach in (0.2, 0.5, 1.0)
+    ]
     assert reaches[0] < reaches[1] < reaches[2]
     assert 0.4 < len(reaches[1]) / len(reaches[2]) < 0.6
-    few = Index.over(Desk(web), most=100)
+    few = LabSearchIndex.from_responder(LabResponder(web), most=100)
     assert 60 < len(few) <= 100
     assert len({url.split("/")[2] for url in few.urls}) > 10, "evenly, not the first hosts"
     for wrong in (0.0, 1.5, float("nan")):
         with pytest.raises(ConfigError, match="reach"):
-            Index.over(Desk(web), reach=wrong)
+            LabSearchIndex.from_responder(LabResponder(web), reach=wrong)
 
 
 def test_the_same_web_gives_the_same_answers() -> None:
-    one, two = (engine_over(MadeWeb(plan_of("seed=5,hosts=20,pages=400"))) for _ in range(2))
+    one, two = (
+        make_lab_engine(SyntheticWeb(parse_plan("seed=5,hosts=20,pages=400"))) for _ in range(2)
+    )
     for query in ("borg backup", "the", '"access control" -python'):
         assert one.index.search(query) == two.index.search(query)
 
 
 def test_progress_is_told() -> None:
     heard: list[tuple[int, int]] = []
-    index = Index.over(Desk(WEB), progress=lambda done, of: heard.append((done, of)))
+    index = LabSearchIndex.from_responder(
+        LabResponder(WEB), progress=lambda done, of: heard.append((done, of))
+    )
     assert heard[0] == (0, len(WEB))
     assert heard[-1] == (len(WEB), len(WEB))
     assert len(index) == 8, "nothing is closed here, and one is shy"
@@ -223,7 +236,7 @@ def test_progress_is_told() -> None:
 
 @pytest.mark.slow
 def test_the_demo_web_can_be_searched() -> None:
-    engine = engine_over(load(), reach=0.3)
+    engine = make_lab_engine(load_demo_web(), reach=0.3)
     hits, _ = engine.index.search("sqlite full text search")
     assert "sqlite" in hits[0].url
 
@@ -231,7 +244,7 @@ def test_the_demo_web_can_be_searched() -> None:
 def test_it_is_served_beside_the_web() -> None:
     with serve_in_thread(WEB, CLOSED, engine=ENGINE) as address:
         place = address.removeprefix("http://")
-        for target in (f"{ADDRESS}?q=wasps&format=json", "/search?q=wasps&format=json"):
+        for target in (f"{LAB_ENGINE_URL}?q=wasps&format=json", "/search?q=wasps&format=json"):
             connection = http.client.HTTPConnection(place, timeout=10)
             connection.request("GET", target)
             answer = connection.getresponse()
@@ -247,20 +260,20 @@ def test_hostile_pages_are_only_text() -> None:
         page("null", "Null \x00 byte", "zebra \x00 &#0; &#xD800;"),
         page("quotes", '"); DROP TABLE pages; --', script),
         page("long", "zebra " * 50_000, "zebra " * 100_000),
-        Recorded("https://a.example/bytes", 200, HTML, pack(bytes(range(256)) * 50)),
-        Recorded("https://a.example/pdf", 200, pdf, pack(b"%PDF zebra")),
-        Recorded("https://a.example/empty", 200, HTML, b""),
+        RecordedResponse("https://a.example/bytes", 200, HTML, gzip_bytes(bytes(range(256)) * 50)),
+        RecordedResponse("https://a.example/pdf", 200, pdf, gzip_bytes(b"%PDF zebra")),
+        RecordedResponse("https://a.example/empty", 200, HTML, b""),
     ]
-    engine = engine_over(RecordedWeb(odd))
+    engine = make_lab_engine(RecordedWeb(odd))
     assert set(found("zebra", 1, engine)) == {"null", "quotes", "long"}
     (hit,), _ = engine.index.search("alert")
     assert "<script>" in hit.snippet, "it is told as text, for the reader to escape"
-    text = Desk(WEB, engine=engine).answer("search.lab/search?q=alert").body
+    text = LabResponder(WEB, engine=engine).respond("search.lab/search?q=alert").body
     assert b"<script>" not in text
 
 
 def test_an_index_is_closed_with_its_last_user() -> None:
-    index = Index()
+    index = LabSearchIndex()
     assert index.close.alive
     index.close()
     assert not index.close.alive

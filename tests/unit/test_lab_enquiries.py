@@ -11,33 +11,34 @@ from typer.testing import CliRunner
 
 from honeyguide.cli.lab import app
 from honeyguide.errors import ConfigError
-from honeyguide.lab import compare as comparing
-from honeyguide.lab import serve as serving
-from honeyguide.lab.compare import Trial, WebSpec, perform
-from honeyguide.lab.engine import ADDRESS, LabEngine
-from honeyguide.lab.topic_sampling import drawn, settings_of
-from honeyguide.lab.variants import Enquiry, queries, variant
+from honeyguide.lab import compare, server
+from honeyguide.lab.compare import CrawlTrial, WebSpec, run_trial
+from honeyguide.lab.search_engine import LAB_ENGINE_URL, LabSearchEngine
+from honeyguide.lab.topic_sampling import draw_topic, trial_settings
+from honeyguide.lab.variants import EngineVariant, keyword_queries, parse_variant
 
 PLAN = "seed=7,hosts=30,pages=300,scattered=0.9,zipf=0.2,focus=0.9,mirrors=0,islands=0,languages=0"
 SPEC = WebSpec("scattered", made=PLAN)
 TOPIC = "python-ldap"
 
 
-def trial(strategy: str, **options: object) -> Trial:
-    return Trial(SPEC, TOPIC, strategy, 0, 80, seeds=2, examples=4, **options)  # type: ignore[arg-type]
+def trial(strategy: str, **options: object) -> CrawlTrial:
+    return CrawlTrial(SPEC, TOPIC, strategy, 0, 80, seeds=2, examples=4, **options)  # type: ignore[arg-type]
 
 
 def test_a_variant_may_have_an_engine() -> None:
-    chosen = variant("honeyguide:engine=lab,mode=search_only,compose=false,queries=2,thinks=3")
-    assert chosen.enquiry == Enquiry(
-        thinks=3.0, queries=2, settings=(("mode", "search_only"), ("compose", False))
+    chosen = parse_variant(
+        "honeyguide:engine=lab,mode=search_only,compose=false,queries=2,thinks=3"
+    )
+    assert chosen.engine == EngineVariant(
+        latency_s=3.0, queries=2, settings=(("mode", "search_only"), ("compose", False))
     )
     assert chosen.parameters == ()
-    assert variant("honeyguide").enquiry is None
-    half = variant("keyword:engine=lab,reach=0.5,anchor_weight=0.4")
-    assert half.enquiry == Enquiry(reach=0.5)
+    assert parse_variant("honeyguide").engine is None
+    half = parse_variant("keyword:engine=lab,reach=0.5,anchor_weight=0.4")
+    assert half.engine == EngineVariant(reach=0.5)
     assert half.parameters == (("anchor_weight", 0.4),)
-    without = variant("keyword:mode=joint")
+    without = parse_variant("keyword:mode=joint")
     assert without.parameters == (("mode", "joint"),), "without an engine it is the strategy's"
 
 
@@ -45,21 +46,21 @@ def test_a_variant_may_have_an_engine() -> None:
                                   "engine=lab,queries=some", "engine=lab,thinks=-1"])  # fmt: skip
 def test_what_no_engine_can_do_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=text.split(",")[-1].partition("=")[0]):
-        variant(f"keyword:{text}")
+        parse_variant(f"keyword:{text}")
 
 
 def test_a_person_asks_with_the_topics_keywords() -> None:
-    assert queries(("bees", "honey", "hive")) == ["bees", "bees honey", "bees hive"]
-    assert queries(()) == []
+    assert keyword_queries(("bees", "honey", "hive")) == ["bees", "bees honey", "bees hive"]
+    assert keyword_queries(()) == []
     one = trial("keyword:engine=lab,queries=2,compose=false,mode=search_only,per_minute=30")
-    search = settings_of(one, drawn(one)).search
-    words = drawn(one).keywords
-    assert (search.engine, search.url) == ("searxng", ADDRESS)
+    search = trial_settings(one, draw_topic(one)).search
+    words = draw_topic(one).keywords
+    assert (search.engine, search.url) == ("searxng", LAB_ENGINE_URL)
     assert search.queries == (words[0], f"{words[0]} {words[1]}")
     assert (search.mode, search.compose, search.per_minute) == ("search_only", False, 30)
-    assert settings_of(trial("keyword"), drawn(one)).search.engine == ""
+    assert trial_settings(trial("keyword"), draw_topic(one)).search.engine == ""
     with pytest.raises(ConfigError, match="mode"):
-        settings_of(trial("keyword:engine=lab,mode=alone"), drawn(one))
+        trial_settings(trial("keyword:engine=lab,mode=alone"), draw_topic(one))
 
 
 def test_keys_of_trials_without_engines_stay_as_they_were() -> None:
@@ -70,30 +71,30 @@ def test_keys_of_trials_without_engines_stay_as_they_were() -> None:
 
 
 def test_all_are_measured_against_what_the_engine_knows() -> None:
-    alone = perform(trial("breadth"))
-    beside = perform(replace(trial("breadth"), web=replace(SPEC, reach=1.0)))
+    alone = run_trial(trial("breadth"))
+    beside = run_trial(replace(trial("breadth"), web=replace(SPEC, reach=1.0)))
     assert beside.found == alone.found
     assert beside.relevant > 2 * alone.relevant
 
 
 def test_an_engine_finds_what_no_link_leads_to() -> None:
-    links = perform(trial("keyword"))
+    links = run_trial(trial("keyword"))
     asking = trial("keyword:engine=lab,queries=3,compose=false,per_minute=60")
-    both = perform(asking)
+    both = run_trial(asking)
     assert both.found[-1] > links.found[-1]
-    assert both == replace(perform(asking), cpu_ms=both.cpu_ms), "the same seed, the same answers"
+    assert both == replace(run_trial(asking), cpu_ms=both.cpu_ms), "the same seed, the same answers"
 
 
 def test_the_command_tells_every_web_of_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Trial] = []
+    seen: list[CrawlTrial] = []
 
-    def caught(trials: list[Trial], *_: object, **__: object) -> None:
+    def caught(trials: list[CrawlTrial], *_: object, **__: object) -> None:
         seen.extend(trials)
         raise ConfigError("seen enough")
 
-    monkeypatch.setattr(comparing, "compare", caught)
+    monkeypatch.setattr(compare, "run_comparison", caught)
     words = ["compare", "--made", PLAN, "-t", TOPIC, "-s", "keyword", "-o", str(tmp_path)]
     CliRunner().invoke(app, [*words, "-s", "keyword:engine=lab,reach=0.4", "--draws", "1"])
     assert [one.web.reach for one in seen] == [0.4, 0.4]
@@ -103,14 +104,14 @@ def test_the_command_tells_every_web_of_the_engine(
 
 
 def test_an_engine_is_served_and_its_settings_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    engines: list[LabEngine | None] = []
+    engines: list[LabSearchEngine | None] = []
 
-    def run(*_: object, engine: LabEngine | None = None, ready: object, **__: object) -> None:
+    def run(*_: object, engine: LabSearchEngine | None = None, ready: object, **__: object) -> None:
         engines.append(engine)
         assert callable(ready)
         ready("http://127.0.0.1:1234")
 
-    monkeypatch.setattr(serving, "run", run)
+    monkeypatch.setattr(server, "serve_web", run)
     small = ["serve", "--made", "hosts=3,pages=30"]
     told = CliRunner().invoke(app, [*small, "--engine", "--engine-reach", "0.5"]).output
     assert '[search]\nengine = "searxng"\nurl = "http://search.lab/search"' in told

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.compare import Trial, WebSpec, perform
-from honeyguide.lab.variants import variant
+from honeyguide.lab.compare import CrawlTrial, WebSpec, run_trial
+from honeyguide.lab.variants import parse_variant
 from honeyguide.store.store import Store
 from honeyguide.types import Label
 from tests.unit.test_lab_compare import web
@@ -21,31 +21,31 @@ def test_answers_come_through_the_store_and_repeat_themselves(
     asks: str, web: WebSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Label] = []
-    keep = Store.label
+    keep = Store.add_labels
 
     def noted(self: Store, labels: Iterable[Label]) -> None:
         given.extend(labels := list(labels))
         keep(self, labels)
 
-    monkeypatch.setattr(Store, "label", noted)
-    trial = Trial(
+    monkeypatch.setattr(Store, "add_labels", noted)
+    trial = CrawlTrial(
         web, "bees", f"hybrid_svm:teacher=labels,asks={asks},answers=4", 0, 40, 2, examples=4
     )
-    one = perform(trial)
+    one = run_trial(trial)
     assert len(given) == len({label.url for label in given}) == 4
     bees = {f"http://w.example/{n}" for n in range(0, 120, 3)}
     assert all(label.value == (label.url in bees) for label in given)
-    again = perform(trial)
+    again = run_trial(trial)
     assert (one.found, one.judged) == (again.found, again.judged)
     assert given[:4] == given[4:]
 
 
 def test_variants_say_who_is_asked() -> None:
-    chosen = variant("hybrid_svm:teacher=both,asks=chosen,answers=7,kernel=linear")
-    assert (chosen.people, chosen.asks, chosen.answers) == (True, "chosen", 7)
+    chosen = parse_variant("hybrid_svm:teacher=both,asks=chosen,answers=7,kernel=linear")
+    assert (chosen.has_person, chosen.asks, chosen.answers) == (True, "chosen", 7)
     assert chosen.parameters == (("kernel", "linear"),)
-    plain = variant("hybrid_svm:teacher=labels")
-    assert (plain.people, plain.asks, plain.answers) == (True, "passing", 50)
-    assert not variant("keyword").people
+    plain = parse_variant("hybrid_svm:teacher=labels")
+    assert (plain.has_person, plain.asks, plain.answers) == (True, "passing", 50)
+    assert not parse_variant("keyword").has_person
     with pytest.raises(ConfigError, match="asks is one of passing, chosen, random"):
-        variant("hybrid_svm:asks=never")
+        parse_variant("hybrid_svm:asks=never")

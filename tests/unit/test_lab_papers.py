@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.papers import iliou_2017, xu_2014, zheng_2008
-from honeyguide.lab.papers import study as studies
-from honeyguide.lab.papers.arithmetic import gain
-from honeyguide.lab.papers.crawls import Draw, given
-from honeyguide.lab.papers.neighbours import Neighbourhood, relevant
-from honeyguide.lab.papers.study import Table, carry_out, study
+from honeyguide.lab.papers import iliou_2017, study, xu_2014, zheng_2008
+from honeyguide.lab.papers.arithmetic import relative_gain
+from honeyguide.lab.papers.crawls import StudyDraw, draw_study_topic
+from honeyguide.lab.papers.neighbours import PageNeighbourhood, relevant_keys
+from honeyguide.lab.papers.study import StudyTable, find_study, run_jobs
 from honeyguide.lab.trials import WebSpec
 from honeyguide.lab.web import without_scheme
 from tests.commands import Told
@@ -61,22 +60,22 @@ def test_labels_below_a_topic_belong_to_it(tmp_path: Path) -> None:
             row = {"url": f"http://w.example/{n}", "html": "<p>x", "labels": [label]}
             file.write(json.dumps(row) + "\n")
     spec = WebSpec("tree", (str(path),))
-    assert relevant(spec, ("A.B",)) == {"w.example/0", "w.example/1"}
-    assert len(relevant(spec, ("A.Bee", "A.B.C"))) == 2
+    assert relevant_keys(spec, ("A.B",)) == {"w.example/0", "w.example/1"}
+    assert len(relevant_keys(spec, ("A.Bee", "A.B.C"))) == 2
 
 
 def test_a_neighbourhood_is_what_good_pages_link_to(web: WebSpec) -> None:
-    sources = sorted(relevant(web, (TOPIC,)))[:10]
-    near = Neighbourhood(web, (TOPIC,), sources, random.Random(1))
-    good, bad = near.some(True, 5), near.some(False, 5)
+    sources = sorted(relevant_keys(web, (TOPIC,)))[:10]
+    near = PageNeighbourhood(web, (TOPIC,), sources, random.Random(1))
+    good, bad = near.sample_pages(True, 5), near.sample_pages(False, 5)
     assert [seen.good for seen in (*good, *bad)] == [True] * 5 + [False] * 5
     assert all(without_scheme(seen.link.source or "//") in sources for seen in (*good, *bad))
     aside = {without_scheme(seen.link.url) for seen in good}
-    assert not aside & {without_scheme(s.link.url) for s in near.some(True, 5, aside)}
+    assert not aside & {without_scheme(s.link.url) for s in near.sample_pages(True, 5, aside)}
 
 
 def test_nothing_is_both_taught_and_tested(web: WebSpec) -> None:
-    drawn = iliou_2017.draw(iliou_2017.Job(web, TOPIC, 0))
+    drawn = iliou_2017.draw_pages(iliou_2017.IliouJob(web, TOPIC, 0))
     taught = {seen.link.url for stage in drawn.stages for seen in stage}
     tested = {seen.link.url for seen in drawn.test}
     assert taught
@@ -93,40 +92,40 @@ def test_nothing_is_both_taught_and_tested(web: WebSpec) -> None:
 
 def test_too_small_a_topic_is_refused(web: WebSpec) -> None:
     with pytest.raises(ConfigError, match="too few pages"):
-        iliou_2017.draw(iliou_2017.Job(web, "nothing", 0))
+        iliou_2017.draw_pages(iliou_2017.IliouJob(web, "nothing", 0))
     with pytest.raises(ConfigError, match="only 80 pages"):
-        given(Draw(web, (TOPIC,), 0, 1, 80, 10))
+        draw_study_topic(StudyDraw(web, (TOPIC,), 0, 1, 80, 10))
 
 
 def test_interactive_and_automatic_stages(web: WebSpec) -> None:
-    outcome = iliou_2017.perform(iliou_2017.Job(web, TOPIC, 0))
+    outcome = iliou_2017.run_job(iliou_2017.IliouJob(web, TOPIC, 0))
     told, alone = outcome["stages"]["interactive rbf"], outcome["stages"]["automatic rbf"]
     assert told[0] == alone[0]
     for stage, (good, size) in zip(told, outcome["sizes"], strict=False):
         assert stage["added"] == [good, size, size]
     assert all(stage["added"][1] <= outcome["sizes"][1][1] for stage in alone[1:])
-    assert iliou_2017.measures(told[-1]["page"])[2] > 0.8
+    assert iliou_2017.precision_recall_f(told[-1]["page"])[2] > 0.8
     # Half of the topics would be guessed: the words of these links tell them apart.
-    assert iliou_2017.measures(told[-1]["link"])[2] > 0.7
-    again = iliou_2017.perform(iliou_2017.Job(web, TOPIC, 0, ("linear",)))
+    assert iliou_2017.precision_recall_f(told[-1]["link"])[2] > 0.7
+    again = iliou_2017.run_job(iliou_2017.IliouJob(web, TOPIC, 0, ("linear",)))
     assert again["stages"]["automatic linear"] == outcome["stages"]["automatic linear"]
-    tables = iliou_2017.tables([outcome])
+    tables = iliou_2017.result_tables([outcome])
     assert tables[0].rows[3][:2] == ("paper, automatic", "0.61 / 1.00 / 0.76")
     assert all(len(row) == len(table.head) for table in tables for row in table.rows)
 
 
 def test_measures() -> None:
-    assert iliou_2017.measures([20, 25, 23]) == (0.8, 20 / 23, 40 / 48)
-    assert iliou_2017.measures([0, 0, 23]) == (0.0, 0.0, 0.0)
+    assert iliou_2017.precision_recall_f([20, 25, 23]) == (0.8, 20 / 23, 40 / 48)
+    assert iliou_2017.precision_recall_f([0, 0, 23]) == (0.0, 0.0, 0.0)
 
 
 def test_average_harvest_and_gains() -> None:
-    assert zheng_2008.average([50, 50], 100) == 0.75
-    assert zheng_2008.average([50, 50, 50], 100) == 0.75
-    assert zheng_2008.average([], 100) == 0.0
-    found = gain([0.4, 0.6], [0.2, 0.3])
+    assert zheng_2008.average_harvest([50, 50], 100) == 0.75
+    assert zheng_2008.average_harvest([50, 50, 50], 100) == 0.75
+    assert zheng_2008.average_harvest([], 100) == 0.0
+    found = relative_gain([0.4, 0.6], [0.2, 0.3])
     assert found == pytest.approx((1.0, 1.0, 1.0))
-    assert math.isinf(gain([0.4], [0.0]).mean)
+    assert math.isinf(relative_gain([0.4], [0.0]).mean)
 
 
 def test_the_network_beats_breadth_on_an_easy_web(
@@ -135,48 +134,50 @@ def test_the_network_beats_breadth_on_an_easy_web(
     names = ("ontology_ann", "keyword spotting", "breadth", "true parent")
     some = {name: zheng_2008.CRAWLERS[name] for name in names}
     monkeypatch.setattr(zheng_2008, "CRAWLERS", some)
-    outcome = zheng_2008.perform(zheng_2008.Job(web, "backup", 0))
+    outcome = zheng_2008.run_job(zheng_2008.ZhengJob(web, "backup", 0))
     found = outcome["found"]
-    ann, breadth = (zheng_2008.average(found[n][0], 150) for n in ("ontology_ann", "breadth"))
+    ann, breadth = (
+        zheng_2008.average_harvest(found[n][0], 150) for n in ("ontology_ann", "breadth")
+    )
     assert ann > breadth
     assert outcome["taught"] == [40, 26]
     for everything, new in found.values():
         assert all(a >= b for a, b in zip(everything, new, strict=True))
-    tables = zheng_2008.tables([outcome])
+    tables = zheng_2008.result_tables([outcome])
     assert all(len(row) == len(table.head) for table in tables for row in table.rows)
 
 
 def test_volumes_leave_out_what_was_given(web: WebSpec) -> None:
-    job = xu_2014.Job(web, TOPIC, 0, 100, 10, 5, 10, 30, halved=False)
-    halved = xu_2014.perform(replace(job, halved=True))
-    outcome = xu_2014.perform(job)
+    job = xu_2014.XuJob(web, TOPIC, 0, 100, 10, 5, 10, 30, halved=False)
+    halved = xu_2014.run_job(replace(job, halved=True))
+    outcome = xu_2014.run_job(job)
     assert outcome["examples"] == [10, 30]
     assert halved["examples"] == [5, 15]
     for parts in outcome["parts"].values():
         assert len(parts) == xu_2014.PARTS
         assert all(raw >= gross >= net and all_ >= net for raw, gross, net, all_ in parts)
         assert 0 < sum(part[0] for part in parts) <= 95
-    tables = xu_2014.tables([outcome, halved])
+    tables = xu_2014.result_tables([outcome, halved])
     assert all(len(row) == len(table.head) for table in tables for row in table.rows)
 
 
 def test_an_interrupted_study_goes_on(
     web: WebSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done: list[iliou_2017.Job] = []
+    done: list[iliou_2017.IliouJob] = []
 
-    def perform(job: iliou_2017.Job) -> dict[str, int]:
+    def perform(job: iliou_2017.IliouJob) -> dict[str, int]:
         done.append(job)
         return {"draw": job.draw}
 
-    monkeypatch.setattr(iliou_2017, "perform", perform)
-    jobs = [iliou_2017.Job(web, TOPIC, draw) for draw in range(3)]
+    monkeypatch.setattr(iliou_2017, "run_job", perform)
+    jobs = [iliou_2017.IliouJob(web, TOPIC, draw) for draw in range(3)]
     seen: list[tuple[int, int]] = []
-    assert carry_out("000", jobs[:1], tmp_path, workers=1) == [{"draw": 0}]
+    assert run_jobs("000", jobs[:1], tmp_path, workers=1) == [{"draw": 0}]
     with (tmp_path / "000.jsonl").open("a") as file:
         file.write('["half a li')
         file.write("\n")
-    found = carry_out("000", jobs, tmp_path, workers=1, done=lambda n, of: seen.append((n, of)))
+    found = run_jobs("000", jobs, tmp_path, workers=1, done=lambda n, of: seen.append((n, of)))
     assert found == [{"draw": 0}, {"draw": 1}, {"draw": 2}]
     assert [job.draw for job in done] == [0, 1, 2]
     assert seen == [(1, 3), (2, 3), (3, 3)]
@@ -185,7 +186,7 @@ def test_an_interrupted_study_goes_on(
 def test_the_command(
     web: WebSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
 ) -> None:
-    monkeypatch.setattr(iliou_2017, "web", lambda folder: web)
+    monkeypatch.setattr(iliou_2017, "study_web", lambda folder: web)
     monkeypatch.setattr(iliou_2017, "DEMO", (TOPIC,))
     said = told("lab", "paper", "000", "--out", tmp_path / "out", "--workers", 1, "--json")
     assert said.code == 0, said.err
@@ -205,11 +206,11 @@ def test_mistakes_are_told(tmp_path: Path, told: Told) -> None:
 def test_the_demo_and_its_topics_are_there() -> None:
     assert zheng_2008.DEMO_ONTOLOGY.exists()
     for paper in ("000", "001", "004"):
-        jobs = study(paper).jobs(None, 2)
+        jobs = find_study(paper).list_jobs(None, 2)
         assert jobs
-        assert len({studies._key(job) for job in jobs}) == len(jobs)
+        assert len({study._job_key(job) for job in jobs}) == len(jobs)
 
 
 def test_a_table() -> None:
-    table = Table("T", ("a", "b"), (("1", "2"),), "note")
-    assert table.markdown() == "### T\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\nnote\n"
+    table = StudyTable("T", ("a", "b"), (("1", "2"),), "note")
+    assert table.to_markdown() == "### T\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\nnote\n"

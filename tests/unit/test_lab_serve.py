@@ -9,18 +9,16 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from honeyguide.lab.connection import Access
-from honeyguide.lab.gzip_io import pack
-from honeyguide.lab.responses import Serving
-from honeyguide.lab.serve import LabServer, serve_in_thread
-from honeyguide.lab.web import Recorded, RecordedWeb
+from honeyguide.lab.responses import ServingOptions
+from honeyguide.lab.server import AccessLogLine, LabServer, serve_in_thread
+from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
 
 BODY = b"<p>hello" * 50
 HTML = (("Content-Type", "text/html"),)
 WEB = RecordedWeb(
     [
-        Recorded("https://a.org/", 200, HTML, pack(BODY)),
-        Recorded("http://a.org/big", 200, HTML, pack(bytes(5_000_000))),
+        RecordedResponse("https://a.org/", 200, HTML, gzip_bytes(BODY)),
+        RecordedResponse("http://a.org/big", 200, HTML, gzip_bytes(bytes(5_000_000))),
     ],
     {"http://a.org/old": "https://a.org/"},
 )
@@ -143,12 +141,12 @@ def test_request_bodies_are_thrown_away() -> None:
 
 def test_latency_keeps_the_order_of_answers() -> None:
     stream = get("http://a.org/none", close=False) + get()
-    answer = talk(stream, serving=Serving(latency_s=0.01))
+    answer = talk(stream, serving=ServingOptions(latency_s=0.01))
     assert answer.index(b" 404 ") < answer.index(b" 200 ")
 
 
 def test_the_log_hears_every_answer() -> None:
-    heard: list[Access] = []
+    heard: list[AccessLogLine] = []
     talk(get("http://A.org/none?q", close=False), get(), log=heard.append)
     assert [entry[1:] for entry in heard] == [("a.org", "/none?q", 404), ("a.org", "/", 200)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.variants import Person, variant
+from honeyguide.lab.variants import SimulatedPerson, parse_variant
 from honeyguide.types import Url
 
 URLS = [Url(f"http://e.org/{number}") for number in range(200)]
@@ -13,28 +13,28 @@ GOOD = frozenset({"e.org/3", "e.org/4"})
 
 
 def test_how_often_a_person_speaks_is_said_in_the_name() -> None:
-    chosen = variant("hybrid_svm:teacher=labels,one_in=1,answers=7,alone=true")
-    assert (chosen.one_in, chosen.answers, chosen.people) == (1, 7, True)
+    chosen = parse_variant("hybrid_svm:teacher=labels,one_in=1,answers=7,alone=true")
+    assert (chosen.one_in, chosen.answers, chosen.has_person) == (1, 7, True)
     assert chosen.parameters == (("alone", True),)
-    assert variant("hybrid_svm:teacher=labels").one_in == 5
+    assert parse_variant("hybrid_svm:teacher=labels").one_in == 5
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "often", "0.5"])
 def test_one_in_no_page_is_refused(value: str) -> None:
     with pytest.raises(ConfigError, match="one_in is a whole number from 1 on"):
-        variant(f"hybrid_svm:teacher=labels,one_in={value}")
+        parse_variant(f"hybrid_svm:teacher=labels,one_in={value}")
 
 
 @pytest.mark.parametrize("said", ["every=-1", "every=often", "answers=-1", "answers=x"])
 def test_counts_of_a_variant_are_counts(said: str) -> None:
     key = said.partition("=")[0]
     with pytest.raises(ConfigError, match=f"{key} is a whole number from 0 on"):
-        variant(f"hybrid_svm:teacher=labels,{said}")
-    assert variant("hybrid_svm:every=0,answers=0").every == 0
+        parse_variant(f"hybrid_svm:teacher=labels,{said}")
+    assert parse_variant("hybrid_svm:every=0,answers=0").every == 0
 
 
 def test_one_in_five_or_each_of_the_first() -> None:
-    seldom, always = Person(GOOD, 1_000), Person(GOOD, 7, one_in=1)
+    seldom, always = SimulatedPerson(GOOD, 1_000), SimulatedPerson(GOOD, 7, one_in=1)
     assert 20 < sum(url in seldom for url in URLS) < 60
     assert [url for url in URLS if url in always] == URLS[:7]
     assert [always[url][0] for url in URLS[:7]] == [0, 0, 0, 1, 1, 0, 0]

@@ -15,9 +15,13 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.gzip_io import pack, unpack
-from honeyguide.lab.warc import parse_answer
-from honeyguide.lab.web import Recorded, RecordedWeb
+from honeyguide.lab.web import (
+    RecordedResponse,
+    RecordedWeb,
+    gunzip_bytes,
+    gzip_bytes,
+    parse_http_response,
+)
 
 
 def page(url: str, html: str = "<p>hello", **more: object) -> dict[str, object]:
@@ -60,10 +64,10 @@ def test_pages_are_read_from_json_lines(tmp_path: Path, suffix: str) -> None:
     assert first is not None
     assert first.body == "<p>ş".encode("iso-8859-9") + b"&#8364;"
     assert first.header("content-type") == "text/html; charset=iso-8859-9"
-    assert first.labels == web.labels("http://a.org/") == ("x",)
+    assert first.labels == web.labels_of("http://a.org/") == ("x",)
     assert first.outlinks == ["http://b/"]
-    assert web.labelled("x") == ["http://a.org/"]
-    assert web.labels("http://nowhere.org/") == ()
+    assert web.urls_labelled("x") == ["http://a.org/"]
+    assert web.labels_of("http://nowhere.org/") == ()
 
 
 def test_an_impossible_charset_becomes_utf8(tmp_path: Path) -> None:
@@ -92,8 +96,8 @@ def test_alias_files_beside_a_page_file_are_redirects(tmp_path: Path) -> None:
 
 
 def test_escapes_are_read_as_servers_read_them() -> None:
-    tilde = Recorded("http://a.org/~joe/", 200, (), b"")
-    space = Recorded("http://a.org/a%20b%2Fc", 200, (), b"")
+    tilde = RecordedResponse("http://a.org/~joe/", 200, (), b"")
+    space = RecordedResponse("http://a.org/a%20b%2Fc", 200, (), b"")
     web = RecordedWeb([tilde, space])
     assert web.find("http://a.org/%7Ejoe/") is tilde
     assert web.find("http://a.org/a b%2fc") is space
@@ -182,11 +186,11 @@ def test_a_warc_file_of_another_program(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_no_recorded_answer_crashes_the_reader(content: bytes) -> None:
     for start in (b"", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"HTTP/1.0 "):
-        answer = parse_answer(start + content)
+        answer = parse_http_response(start + content)
         assert answer is None or 100 <= answer.status <= 999
 
 
 @given(st.binary(max_size=3000))
 def test_packing_keeps_everything(body: bytes) -> None:
-    assert unpack(pack(body)) == body
-    assert gzip.decompress(pack(body)) == body if body else pack(body) == b""
+    assert gunzip_bytes(gzip_bytes(body)) == body
+    assert gzip.decompress(gzip_bytes(body)) == body if body else gzip_bytes(body) == b""

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 import typer
 
-from honeyguide.cli.lab_progress import counted
-from honeyguide.lab.workers import spread
+from honeyguide.cli.lab_compare import count_jobs
+from honeyguide.lab.compare import run_in_processes
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import sys
-from honeyguide.lab.workers import spread
+from honeyguide.lab.compare import run_in_processes
 from tests.unit.test_lab_workers import nap
 list(spread(nap, [sys.argv[1]] * int(sys.argv[2]), 2))
 """
@@ -63,9 +63,9 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
 
 
 def test_results_keep_the_order_of_the_jobs() -> None:
-    assert list(spread(double, [1, 2, 3], 2)) == [2, 4, 6]
-    assert list(spread(double, [4], 2)) == [8]
-    assert list(spread(double, [], 2)) == []
+    assert list(run_in_processes(double, [1, 2, 3], 2)) == [2, 4, 6]
+    assert list(run_in_processes(double, [4], 2)) == [8]
+    assert list(run_in_processes(double, [], 2)) == []
 
 
 def test_workers_take_no_modules_from_the_folder_they_start_in(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_workers_take_no_modules_from_the_folder_they_start_in(tmp_path: Path) -
     (here / "multiprocessing.py").write_text(f"open({str(mark)!r}, 'w')")
     program = tmp_path / "program.py"  # as the console script: Python looks beside it, not here
     program.write_text(
-        "from honeyguide.lab.workers import spread\n"
-        "if __name__ == '__main__':\n    print(*spread(abs, [-1, 2, -3], 2))\n"
+        "from honeyguide.lab.compare import run_in_processes\n"
+        "if __name__ == '__main__':\n    print(*run_in_processes(abs, [-1, 2, -3], 2))\n"
     )
     done = subprocess.run(
         [sys.executable, str(program)], cwd=here, capture_output=True, text=True, timeout=60
@@ -86,7 +86,7 @@ def test_workers_take_no_modules_from_the_folder_they_start_in(tmp_path: Path) -
 
 def test_an_interrupted_study_says_what_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
     def study() -> None:
-        with counted("crawls", Path("results")) as done:
+        with count_jobs("crawls", Path("results")) as done:
             done(3, 24)
             raise KeyboardInterrupt
 

@@ -9,16 +9,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from honeyguide.text.keywords import phrases
-from honeyguide.text.language import language_of
-from honeyguide.text.link_signs import signs_of
-from honeyguide.text.link_text import snippet
-from honeyguide.text.link_words import choose
-from honeyguide.text.relevance import relevance
-from honeyguide.text.terms import Terms
-from honeyguide.text.tokens import fold, stop_words, words
-from honeyguide.text.vectors import fit
-from honeyguide.text.word_patterns import address, brief, pairs, rejoined, tells
+from honeyguide.text.keywords import key_phrases
+from honeyguide.text.language import fold_text, language_of, split_words, stop_words
+from honeyguide.text.link_text import choose_link_words, collect_signs, link_stems
+from honeyguide.text.normalise import (
+    is_telling_word,
+    is_too_short,
+    readable_address,
+    rejoin_words,
+    split_into_pairs,
+)
+from honeyguide.text.relevance import TermMatcher, keyword_relevance
+from honeyguide.text.vectors import fit_lexicon
 from honeyguide.types import Link, Page, Url
 
 SENTENCES = {
@@ -49,23 +51,23 @@ SENTENCES = {
 @pytest.mark.parametrize("code", SENTENCES)
 def test_a_keyword_is_found_in_a_sentence_of_its_language(code: str) -> None:
     keyword, about, other = SENTENCES[code]
-    terms = Terms([keyword], code)
-    assert terms.count(about)[0].terms == {0: 1}
+    terms = TermMatcher([keyword], code)
+    assert terms.count_terms(about)[0].terms == {0: 1}
     assert [found and found.terms for found in terms.count_all([other, about])][1] == {0: 1}
-    assert terms.count(other)[0] == ({}, {})
-    assert language_of(code).known
+    assert terms.count_terms(other)[0] == ({}, {})
+    assert language_of(code).is_known
 
 
 @pytest.mark.parametrize("code", SENTENCES)
 def test_texts_have_vectors_and_key_phrases(code: str) -> None:
     keyword, about, other = SENTENCES[code]
-    lexicon, rows = fit((about, other), code)
+    lexicon, rows = fit_lexicon((about, other), code)
     assert len(lexicon) >= 2
     assert rows.starts.tolist()[0] < rows.starts.tolist()[1] < rows.starts.tolist()[2]
-    found = phrases(f"{about}\n{keyword}\n", code, share=1.0)
+    found = key_phrases(f"{about}\n{keyword}\n", code, share=1.0)
     assert found
     for phrase in found:
-        (stems,) = Terms([phrase.name], code).phrases
+        (stems,) = TermMatcher([phrase.name], code).phrases
         assert set(stems) <= set(phrase.key.split(" ")), "its name is read as the phrase"
 
 
@@ -91,83 +93,86 @@ def test_texts_have_vectors_and_key_phrases(code: str) -> None:
     ],
 )
 def test_one_writing(code: str, text: str, same: str) -> None:
-    assert fold(text, code) == same
-    assert fold(same, code) == same
+    assert fold_text(text, code) == same
+    assert fold_text(same, code) == same
 
 
 def test_marks_belong_to_words_and_joiners_do_not_part_them() -> None:
-    assert words("हिन्दी में क्रिकेट", "hi") == ["हिन्दी", "में", "क्रिकेट"]
-    assert words("தமிழ் மொழி", "ta") == ["தமிழ்", "மொழி"]
-    assert words("বাংলা ভাষা", "bn") == ["বাংলা", "ভাষা"]
-    assert words("ẹ̀kọ́ Yorùbá", "yo") == [normalize("NFC", w) for w in ("ẹ̀kọ́", "yorùbá")]
-    assert words("می‌خواهم", "fa") == ["می‌خواهم"]
-    assert words("Auf\u00adlage", "de") == ["auflage"]
-    assert words("the-end_of 2nd", "en") == ["the", "end", "of", "2nd"]
+    assert split_words("हिन्दी में क्रिकेट", "hi") == ["हिन्दी", "में", "क्रिकेट"]
+    assert split_words("தமிழ் மொழி", "ta") == ["தமிழ்", "மொழி"]
+    assert split_words("বাংলা ভাষা", "bn") == ["বাংলা", "ভাষা"]
+    assert split_words("ẹ̀kọ́ Yorùbá", "yo") == [normalize("NFC", w) for w in ("ẹ̀kọ́", "yorùbá")]
+    assert split_words("می‌خواهم", "fa") == ["می‌خواهم"]
+    assert split_words("Auf\u00adlage", "de") == ["auflage"]
+    assert split_words("the-end_of 2nd", "en") == ["the", "end", "of", "2nd"]
 
 
 def test_scripts_without_blanks_become_pairs() -> None:
-    assert words("機械学習", "ja") == ["機械", "械学", "学習"]
-    assert words("Pythonで データ分析2026年", "ja") == [
+    assert split_words("機械学習", "ja") == ["機械", "械学", "学習"]
+    assert split_words("Pythonで データ分析2026年", "ja") == [
         "python", "で", "デー", "ータ", "分析", "2026", "年",
     ]  # fmt: skip
-    assert words("中文 and English", "en") == ["中文", "and", "english"]
-    assert words("한국어 위키백과", "ko") == ["한국어", "위키백과"]
-    assert pairs("猫が好き", ends=True).split() == ["猫", "が", "好", "き"]
-    assert pairs("黒猫は", ends=True).split() == ["黒猫", "猫", "は"]
-    assert all(len(w) >= 2 for w in words("การเรียนรู้", "th"))
-    assert not any(w[0] in "\u0e31\u0e34\u0e35\u0e49" for w in words("การเรียนรู้ปัญญา", "th"))
+    assert split_words("中文 and English", "en") == ["中文", "and", "english"]
+    assert split_words("한국어 위키백과", "ko") == ["한국어", "위키백과"]
+    assert split_into_pairs("猫が好き", ends=True).split() == ["猫", "が", "好", "き"]
+    assert split_into_pairs("黒猫は", ends=True).split() == ["黒猫", "猫", "は"]
+    assert all(len(w) >= 2 for w in split_words("การเรียนรู้", "th"))
+    assert not any(w[0] in "\u0e31\u0e34\u0e35\u0e49" for w in split_words("การเรียนรู้ปัญญา", "th"))
 
 
 def test_a_single_character_is_found_anywhere() -> None:
-    terms = Terms(["猫", "茶 写真"], "ja")
-    assert terms.count("黒猫と白い猫が好き")[0].terms == {0: 2}
-    assert terms.count("お茶の写真")[0].terms == {1: 1}
-    assert Terms(["งู"], "th").count("เขาเลี้ยงงูเขียว")[0].terms == {0: 1}
+    terms = TermMatcher(["猫", "茶 写真"], "ja")
+    assert terms.count_terms("黒猫と白い猫が好き")[0].terms == {0: 2}
+    assert terms.count_terms("お茶の写真")[0].terms == {1: 1}
+    assert TermMatcher(["งู"], "th").count_terms("เขาเลี้ยงงูเขียว")[0].terms == {0: 1}
 
 
 def test_chinese_keywords_need_no_setting() -> None:
     """The default language reads them too, beside words with blanks."""
-    terms = Terms(["机器学习", "backup"])
-    assert terms.count("我们研究机器学习, with backups.")[0].terms == {0: 1, 1: 1}
+    terms = TermMatcher(["机器学习", "backup"])
+    assert terms.count_terms("我们研究机器学习, with backups.")[0].terms == {0: 1, 1: 1}
 
 
 def test_pairs_that_say_nothing_alone_are_no_evidence() -> None:
     keyword, _, other = SENTENCES["th"]
-    terms = Terms([keyword], "th")
+    terms = TermMatcher([keyword], "th")
     assert not terms.parts
-    assert terms.count(other)[0] == ({}, {})
-    assert Terms(["機械学習"], "ja").count("機械と学習")[0] == ({}, {"機械": 1, "学習": 1})
-    assert [tells(word) for word in ("学習", "学", "する", "อง", "word")] == [
+    assert terms.count_terms(other)[0] == ({}, {})
+    assert TermMatcher(["機械学習"], "ja").count_terms("機械と学習")[0] == (
+        {},
+        {"機械": 1, "学習": 1},
+    )
+    assert [is_telling_word(word) for word in ("学習", "学", "する", "อง", "word")] == [
         True, False, False, False, True,
     ]  # fmt: skip
 
 
 def test_a_description_hints_at_what_tells() -> None:
-    assert language_of("en").hints("How the birds travel") == ["birds", "travel"]
-    assert language_of("ja").hints("データを分析する") == ["分析", "データ"]
-    assert language_of("th").hints("ปัญญา และ สังคม") == ["ปัญญา", "และ", "สังคม"]
+    assert language_of("en").hint_words("How the birds travel") == ["birds", "travel"]
+    assert language_of("ja").hint_words("データを分析する") == ["分析", "データ"]
+    assert language_of("th").hint_words("ปัญญา และ สังคม") == ["ปัญญา", "และ", "สังคม"]
     _, about, other = SENTENCES["th"]
-    judge = relevance((), about, "th").judge
+    judge = keyword_relevance((), about, "th").judge
     weather = Page(Url("http://e.org/"), text=f"{other} " * 20)
     assert judge(weather).score < 0.1, "pairs that every page has are no evidence"
 
 
 def test_the_length_of_a_text_is_told_in_words() -> None:
     text = "机器学习是人工智能的一个分支" * 100
-    length = Terms(["学习"], "zh").count(text)[1]
+    length = TermMatcher(["学习"], "zh").count_terms(text)[1]
     assert len(text) / 3 < length < len(text)
-    assert Terms(["x"], "zh").count("")[1] == 0
-    assert Terms(["x"], "zh").count("a")[1] == 1
+    assert TermMatcher(["x"], "zh").count_terms("")[1] == 0
+    assert TermMatcher(["x"], "zh").count_terms("a")[1] == 1
 
 
 def test_key_phrases_of_japanese_read_as_written() -> None:
-    found = [phrase.name for phrase in phrases("機械学習と深層学習の違い。データ分析。", "ja")]
+    found = [phrase.name for phrase in key_phrases("機械学習と深層学習の違い。データ分析。", "ja")]
     assert {"機械学習", "深層学習"} & set(found)
-    assert rejoined(["機械", "械学", "学習", "python"]) == "機械学習 python"
-    assert rejoined(["full", "text"]) == "full text"
-    assert not brief("学習")
-    assert brief("学")
-    assert brief("of")
+    assert rejoin_words(["機械", "械学", "学習", "python"]) == "機械学習 python"
+    assert rejoin_words(["full", "text"]) == "full text"
+    assert not is_too_short("学習")
+    assert is_too_short("学")
+    assert is_too_short("of")
 
 
 def test_korean_particles_are_no_part_of_the_word() -> None:
@@ -190,27 +195,30 @@ def test_stop_words_are_folded_like_words() -> None:
 
 
 def test_addresses_are_read_and_their_capitals_are_of_no_language() -> None:
-    assert address("/ISTANBUL-Tarihi") == "/istanbul-tarihi"
-    assert words(address("/%C4%B0stanbul/k%C4%B1%C5%9F"), "tr") == ["istanbul", "kış"]
-    assert address("/%ff%zz%") == "/\ufffd%zz%"
+    assert readable_address("/ISTANBUL-Tarihi") == "/istanbul-tarihi"
+    assert split_words(readable_address("/%C4%B0stanbul/k%C4%B1%C5%9F"), "tr") == [
+        "istanbul",
+        "kış",
+    ]
+    assert readable_address("/%ff%zz%") == "/\ufffd%zz%"
     coded = Link(Url("https://e.org/%E6%A9%9F%E6%A2%B0"), anchor="x")
     turkish = Link(Url("https://e.org/ISTANBUL"), anchor="ISPARTA")
-    assert signs_of([coded], "ja")[0].address == ["機械"]
-    assert signs_of([turkish], "tr")[0].address == ["istanbul"]
-    assert "機械" in snippet(coded, "ja")
-    chosen = choose([coded] * 9, ("url",), {"url": 5}, "ja")
+    assert collect_signs([coded], "ja")[0].address == ["機械"]
+    assert collect_signs([turkish], "tr")[0].address == ["istanbul"]
+    assert "機械" in link_stems(coded, "ja")
+    chosen = choose_link_words([coded] * 9, ("url",), {"url": 5}, "ja")
     assert "機械" in chosen.url
-    assert len(chosen.rows([coded]).places) == len(chosen.url) + 1
+    assert len(chosen.to_rows([coded]).places) == len(chosen.url) + 1
 
 
 def test_unknown_languages_are_plain_and_say_so() -> None:
     plain = language_of("xx")
-    assert not plain.known
+    assert not plain.is_known
     assert plain.spaced
-    assert plain.stops == frozenset()
+    assert plain.stop_words == frozenset()
     assert plain.stems["replication"] == "replication"
     assert not language_of("ja").spaced
-    assert language_of("tr").known
+    assert language_of("tr").is_known
     assert language_of("tr") is language_of("tr")
 
 
@@ -225,7 +233,7 @@ def test_any_text_has_words_and_folding_twice_is_folding_once(text: str, code: s
     tongue = language_of(code)
     once = tongue.fold(text)
     assert tongue.fold(once) == once
-    assert len(tongue.ready(text)) <= 40 + 12 * len(text)
+    assert len(tongue.separate_words(text)) <= 40 + 12 * len(text)
     for word in tongue.words(text):
         assert word.strip()
         assert not set(word) & set(" \n_-.")
@@ -233,7 +241,7 @@ def test_any_text_has_words_and_folding_twice_is_folding_once(text: str, code: s
 
 def test_halves_of_characters_do_no_harm() -> None:
     for code in CODES:
-        assert words("a\ud800b \udfff猫", code)
+        assert split_words("a\ud800b \udfff猫", code)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +253,7 @@ def test_hostile_texts_take_time_in_proportion(text: str) -> None:
     """A hundred thousand marks in one go would take a quarter of a minute."""
     for code in ("en", "hi", "ja"):
         started = process_time()
-        words(text, code)
+        split_words(text, code)
         assert process_time() - started < 2.0
 
 
@@ -253,7 +261,7 @@ def test_hostile_texts_take_time_in_proportion(text: str) -> None:
 def test_a_term_finds_itself(term: str, code: str) -> None:
     # Marks alone are a gap as any word is, and two of them part the words of a phrase.
     assume(all(any(map(str.isalnum, piece)) for piece in term.split()))
-    terms = Terms([term], code)
+    terms = TermMatcher([term], code)
     if len(terms):
-        assert terms.count(f"x. {term} y")[0].terms
+        assert terms.count_terms(f"x. {term} y")[0].terms
         assert terms.count_all([term])[0] is not None

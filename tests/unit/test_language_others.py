@@ -10,11 +10,9 @@ from types import ModuleType
 import pytest
 
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.text import language as module
-from honeyguide.text import lemmas
-from honeyguide.text.language import Language, language_of
-from honeyguide.text.terms import Terms
-from honeyguide.text.tokens import stop_words, words
+from honeyguide.text import language
+from honeyguide.text.language import Language, language_of, split_words, stop_words
+from honeyguide.text.relevance import TermMatcher
 
 # What other packages register -------------------------------------------------------------------
 
@@ -29,7 +27,7 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
         EntryPoint(code, f"their_languages:{name}", "honeyguide.languages")
         for code, name in values.items()
     )
-    monkeypatch.setattr(module, "_others", lambda: entries)
+    monkeypatch.setattr(language, "_plugin_entries", lambda: entries)
     language_of.cache_clear()
     yield package
     language_of.cache_clear()
@@ -42,12 +40,12 @@ def test_others_add_and_replace_languages(registered: ModuleType) -> None:
 
     registered.klingon = Language("tlh", stem=lambda word: word.removesuffix("pu'"))  # type: ignore[attr-defined]
     registered.japanese = lambda: Language("ja", cut=cut, listed=lambda: ["を"], spaced=False)  # type: ignore[attr-defined]
-    assert language_of("tlh").known
-    assert words("機械学習を", "ja") == ["機械学習", "を"]
+    assert language_of("tlh").is_known
+    assert split_words("機械学習を", "ja") == ["機械学習", "を"]
     assert stop_words("ja") == {"を"}
-    found = Terms(["機械学習"], "ja").count_all(["今日は", "機械学習を"])
+    found = TermMatcher(["機械学習"], "ja").count_all(["今日は", "機械学習を"])
     assert [count and count.terms for count in found] == [None, {0: 1}]
-    assert Terms(["機械学習"], "ja").count("今日は機械学習を")[0].terms == {0: 1}
+    assert TermMatcher(["機械学習"], "ja").count_terms("今日は機械学習を")[0].terms == {0: 1}
     assert language_of("en").stems["hoping"] == "hope", "English is ours"
 
 
@@ -75,4 +73,4 @@ def test_lemmas_where_asked_for() -> None:
 def test_lemmas_without_simplemma_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "simplemma", None)
     with pytest.raises(ConfigError, match=r"pip install 'honeyguide\[lemma\]'"):
-        lemmas.lemmatiser("en")
+        language.make_lemmatiser("en")

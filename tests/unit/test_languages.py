@@ -9,20 +9,26 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import parse
-from honeyguide.crawl import explain, status
-from honeyguide.crawl import rescore_pages as judging
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.languages import Gated, Languages, languages_of, notes, unheard
-from honeyguide.crawl.ranking import SITEMAP, rank
-from honeyguide.crawl.topic_trainers import Tutors
+from honeyguide.api import explain
+from honeyguide.api.collection import Collection
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl import rescore, status
 from honeyguide.errors import ConfigError
-from honeyguide.learning.teachers import Automatic, Everything
-from honeyguide.multi_topic import Several
+from honeyguide.languages.detection import DetectedLanguage
+from honeyguide.languages.gate import (
+    GatedStrategy,
+    LanguageGate,
+    build_language_gate,
+    language_notes,
+    undetectable_note,
+)
+from honeyguide.learning.teachers import AllVisitsTeacher, AutomaticTeacher
+from honeyguide.learning.topic_trainers import MultiTopicLearner
+from honeyguide.links.ranking import SITEMAP_SCORE, rank_links
+from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.store.store import Store
 from honeyguide.strategies.breadth import Breadth
 from honeyguide.strategies.keyword import Keyword
-from honeyguide.text.language_detection import Tongue
 from honeyguide.types import Example, Label, Link, Page, Reason, Url, Verdict, Visit
 from tests.unit.crawling import FakeWeb, crawl, rows
 
@@ -45,12 +51,16 @@ class Ears:
     def __init__(self, wanted: tuple[str, ...] = ("tr",)) -> None:
         self.wanted = wanted
 
-    def of(self, page: Page) -> Tongue:
+    def detect_page(self, page: Page) -> DetectedLanguage:
         code, _, sure = page.text.partition(" ")[0].partition(":")
-        return Tongue(code, float(sure or 0.9)) if len(code) == 2 else Tongue("", 0.0)
+        return (
+            DetectedLanguage(code, float(sure or 0.9))
+            if len(code) == 2
+            else DetectedLanguage("", 0.0)
+        )
 
-    def wants(self, tongue: Tongue) -> bool:
-        return not tongue.code or (tongue.code in self.wanted and tongue.sure >= 0.6)
+    def is_wanted(self, tongue: DetectedLanguage) -> bool:
+        return not tongue.code or (tongue.code in self.wanted and tongue.confidence >= 0.6)
 
 
 class Guesses:
@@ -59,21 +69,21 @@ class Guesses:
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
 
-    def chances(self, links: Sequence[Link]) -> list[float]:
+    def predict_links(self, links: Sequence[Link]) -> list[float]:
         return [float(link.anchor or 0.5) for link in links]
 
-    def read(self, url: Url, tongue: Tongue) -> None:
+    def add_page(self, url: Url, tongue: DetectedLanguage) -> None:
         self.told.append((url, tongue.code))
 
-    def followed(self, link: Link, wanted: bool) -> None:
+    def learn_link(self, link: Link, wanted: bool) -> None:
         self.told.append((link.url, wanted))
 
-    def why(self, link: Link) -> tuple[Reason, ...]:
+    def explain_link(self, link: Link) -> tuple[Reason, ...]:
         return (Reason(f"its anchor is {link.anchor}", 1.0),)
 
 
-def gate(guess: Guesses | None = None, wanted: tuple[str, ...] = ("tr",)) -> Languages:
-    return Languages(wanted, Ears(wanted), guess)  # type: ignore[arg-type]
+def gate(guess: Guesses | None = None, wanted: tuple[str, ...] = ("tr",)) -> LanguageGate:
+    return LanguageGate(wanted, Ears(wanted), guess)  # type: ignore[arg-type]
 
 
 def page(text: str) -> Page:
@@ -89,7 +99,7 @@ BEES = Keyword(keywords=("bee",))
 def test_a_page_in_another_language_is_not_relevant_and_says_why() -> None:
     heard, verdict = gate().judge(BEES, page("de " + "bee " * 30))
     plain = BEES.judge(page("de " + "bee " * 30))
-    assert heard.tongue == "de"
+    assert heard.detected_language == "de"
     assert (verdict.score, verdict.ungated) == (0.0, plain.score)
     assert plain.score > 0.5
     assert verdict.reasons[0] == Reason("written in German, not in Turkish", -round(plain.score, 4))
@@ -98,14 +108,14 @@ def test_a_page_in_another_language_is_not_relevant_and_says_why() -> None:
 
 def test_a_wanted_page_passes_as_it_is() -> None:
     heard, verdict = gate().judge(BEES, page("tr bee"))
-    assert heard.tongue == "tr"
+    assert heard.detected_language == "tr"
     assert verdict == BEES.judge(page("tr bee"))
     assert verdict.ungated is None
 
 
 def test_nobody_is_blamed_for_too_few_words() -> None:
     heard, verdict = gate().judge(BEES, page("bee"))
-    assert heard.tongue == ""
+    assert heard.detected_language == ""
     assert verdict == BEES.judge(page("bee"))
 
 
@@ -116,16 +126,18 @@ def test_who_is_not_sure_says_so() -> None:
 
 
 def test_the_gate_is_shared_by_several_topics() -> None:
-    both: Any = Several("keyword", ("bees", "owls"), (BEES, Keyword(keywords=("owl",))))
+    both: Any = MultiTopicStrategy("keyword", ("bees", "owls"), (BEES, Keyword(keywords=("owl",))))
     _, verdict = gate().judge(both, page("de bee"))
     assert verdict.topics == (0.0, 0.0)
     assert verdict.ungated == both.judge(page("de bee")).score
 
 
 def test_a_language_that_nobody_hears_is_taken_from_the_declaration() -> None:
-    assert "html lang" in unheard("yi")
-    assert unheard("tr") == unheard("nb") == ""
-    languages = languages_of(parse({"topic": {"language": ["yi"]}, "language": {"predict": False}}))
+    assert "html lang" in undetectable_note("yi")
+    assert undetectable_note("tr") == undetectable_note("nb") == ""
+    languages = build_language_gate(
+        parse_settings({"topic": {"language": ["yi"]}, "language": {"predict": False}})
+    )
     assert languages is not None
     declared = Page(HOME, text=GERMAN, language="yi-us")
     assert languages.judge(Breadth(), declared)[1] == Verdict(1.0)
@@ -140,12 +152,12 @@ def test_a_language_that_nobody_hears_is_taken_from_the_declaration() -> None:
 
 def test_links_are_worth_what_the_strategy_says_times_the_chance() -> None:
     links = [Link(HOME, anchor=chance, depth=1) for chance in ("0.9", "0.1", "0")]
-    scores = rank(Breadth(), None, links, gate(Guesses()))
+    scores = rank_links(Breadth(), None, links, gate(Guesses()))
     assert scores[:2] == pytest.approx([0.45, 0.05])
     assert 0 < scores[2] < 0.05, "no link is hopeless"
-    assert rank(Breadth(), None, links, gate()) == [0.5] * 3, "nobody foretells"
-    assert rank(Breadth(), None, links) == [0.5] * 3
-    assert rank(Breadth(), None, [], gate(Guesses())) == []
+    assert rank_links(Breadth(), None, links, gate()) == [0.5] * 3, "nobody foretells"
+    assert rank_links(Breadth(), None, links) == [0.5] * 3
+    assert rank_links(Breadth(), None, [], gate(Guesses())) == []
 
 
 def test_what_a_person_gave_and_sitemaps_are_in_no_language() -> None:
@@ -154,14 +166,14 @@ def test_what_a_person_gave_and_sitemaps_are_in_no_language() -> None:
         Link(HOME, anchor="0", channel="example"),
         Link(HOME, HOME, anchor="0", channel="sitemap", rel="sitemap", parent=1.0),
     ]
-    assert rank(Breadth(), None, links, gate(Guesses())) == [1.0, 1.0, SITEMAP]
+    assert rank_links(Breadth(), None, links, gate(Guesses())) == [1.0, 1.0, SITEMAP_SCORE]
 
 
 def test_it_says_when_it_has_learned_much() -> None:
     languages = gate(Guesses())
     seen = Verdict(1.0)
-    heard = Page(HOME, tongue="tr")
-    told = [languages.followed(Visit(Link(HOME, HOME), 0.0, page=heard, verdict=seen))
+    heard = Page(HOME, detected_language="tr")
+    told = [languages.record_visit(Visit(Link(HOME, HOME), 0.0, page=heard, verdict=seen))
             for _ in range(400)]  # fmt: skip
     when = [n for n, due in enumerate(told, 1) if due]
     assert when[:3] == [10, 20, 30]
@@ -173,14 +185,14 @@ def test_seeds_and_pages_that_nobody_understood_teach_nothing() -> None:
     languages = gate(guess)
     link = Link(HOME, HOME)
     for visit in (
-        Visit(Link(HOME), 0.0, page=Page(HOME, tongue="tr"), verdict=Verdict(1.0)),
+        Visit(Link(HOME), 0.0, page=Page(HOME, detected_language="tr"), verdict=Verdict(1.0)),
         Visit(link, 0.0, page=Page(HOME), verdict=Verdict(1.0)),
         Visit(link, 0.0),
     ):
-        assert not languages.followed(visit)
+        assert not languages.record_visit(visit)
     assert guess.told == []
-    languages.followed(
-        Visit(link, 0.0, page=Page(HOME, tongue="de"), verdict=Verdict(0.0, ungated=0.9))
+    languages.record_visit(
+        Visit(link, 0.0, page=Page(HOME, detected_language="de"), verdict=Verdict(0.0, ungated=0.9))
     )
     assert guess.told == [(HOME, False)]
 
@@ -226,13 +238,13 @@ def test_other_languages_are_kept_apart_and_counted(tmp_path: Path) -> None:
     assert (apart.tongue, apart.verdict, apart.relevant) == ("de", 0.0, 0)
     assert apart.ungated is not None
     assert apart.ungated > 0.5
-    assert apart.why[0].what == "written in German, not in Turkish"
+    assert apart.verdict_reasons[0].what == "written in German, not in Turkish"
     assert report.progress.foreign == {"de": 4}
     with Store.open(tmp_path, "read") as store:
-        assert "Bienen" in store.text(apart.id)[1], "its words are kept"
+        assert "Bienen" in store.page_text(apart.id)[1], "its words are kept"
         assert store.counts().tongues == {"de": 4, "tr": 2}
-        assert status.status(store, parse(settings()), 0).foreign == {"de": 4}
-        assert status.status(store, parse({}), 0).foreign == {}
+        assert status.collection_status(store, parse_settings(settings()), 0).foreign == {"de": 4}
+        assert status.collection_status(store, parse_settings({}), 0).foreign == {}
 
 
 def test_links_on_a_page_in_another_language_keep_what_it_is_about(tmp_path: Path) -> None:
@@ -290,13 +302,13 @@ def test_another_wish_is_told_and_judging_anew_heeds_it(tmp_path: Path) -> None:
     assert any("honeyguide judge" in warning for warning in report.warnings)
     assert not crawl(tmp_path, two_languages(), [HOME], **tables).warnings, "once is enough"
     topic = {"topic": tables["topic"] | {"keywords": ["honey", "bee"]}, "crawl": tables["crawl"]}
-    judging.judge(tmp_path, parse(topic))
+    rescore.rescore_pages(tmp_path, parse_settings(topic))
     found = rows(tmp_path)
     assert (found["http://a.test/de/1"].tongue, found["http://a.test/de/1"].relevant) == ("de", 0)
     with Store.open(tmp_path, "read") as store:
         assert store.counts().tongues["de"] == 4
     topic["topic"]["language"] = ["de"]
-    judging.judge(tmp_path, parse(topic))
+    rescore.rescore_pages(tmp_path, parse_settings(topic))
     assert rows(tmp_path)["http://a.test/de/1"].relevant
     assert not rows(tmp_path)["http://a.test/tr/arilar"].relevant
 
@@ -305,7 +317,7 @@ def test_a_resumed_crawl_remembers_what_it_heard(tmp_path: Path) -> None:
     crawl(tmp_path, two_languages(), [HOME], **settings())
     guess = Guesses()
     with Store.open(tmp_path, "read") as store:
-        gate(guess).recall(store)
+        gate(guess).restore(store)
     heard = [(row.url, row.tongue) for row in rows(tmp_path).values() if row.tongue]
     assert len(heard) == 6
     assert [told for told in guess.told if isinstance(told[1], str)] == heard
@@ -314,21 +326,24 @@ def test_a_resumed_crawl_remembers_what_it_heard(tmp_path: Path) -> None:
 
 def test_an_explanation_tells_the_chance(tmp_path: Path) -> None:
     crawl(tmp_path, two_languages(), [HOME], **settings())
-    topic = parse(settings(seeds=[HOME], keywords=["bee"]))
-    said = explain.explain(tmp_path, topic, "http://a.test/tr/arilar", 0.0)
+    topic = parse_settings(settings(seeds=[HOME], keywords=["bee"]))
+    said = explain.explain_url(tmp_path, topic, "http://a.test/tr/arilar", 0.0)
     texts = [reason.what for reason in said.reasons]
     assert any("the chance of a page in Turkish" in text for text in texts)
     assert any("declared in a wanted language" in text for text in texts)
-    bare = explain.explain(tmp_path, parse(settings(seeds=[HOME], keywords=["bee"], language=[])),
+    bare = explain.explain_url(tmp_path, parse_settings(settings(seeds=[HOME], keywords=["bee"], language=[])),
                            "http://a.test/tr/arilar", 0.0)  # fmt: skip
     assert len(bare.reasons) < len(said.reasons)
 
 
 def test_notes_are_for_languages_that_nobody_hears(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        assert list(notes(store, parse({}))) == []
-        assert list(notes(store, parse({"topic": {"language": ["tr"]}}))) == []
-        assert len(list(notes(store, parse({"topic": {"language": ["tr", "yi"]}})))) == 1
+        assert list(language_notes(store, parse_settings({}))) == []
+        assert list(language_notes(store, parse_settings({"topic": {"language": ["tr"]}}))) == []
+        assert (
+            len(list(language_notes(store, parse_settings({"topic": {"language": ["tr", "yi"]}}))))
+            == 1
+        )
 
 
 def test_whoever_only_judges_gets_the_gate_as_well(tmp_path: Path) -> None:
@@ -336,17 +351,17 @@ def test_whoever_only_judges_gets_the_gate_as_well(tmp_path: Path) -> None:
         "topic": {"language": ["tr"], "keywords": ["bee"]},
         "crawl": {"strategy": "keyword"},
     }
-    judge, _ = judging.judge_of(tmp_path, parse(topic))
-    assert isinstance(judge, Gated)
+    judge, _ = rescore.current_judge(tmp_path, parse_settings(topic))
+    assert isinstance(judge, GatedStrategy)
     assert judge.judge(Page(HOME, text=f"bee {GERMAN}")).score == 0.0
     assert judge.judge(Page(HOME, text="bee")).score > 0, "a changed line is too short to tell"
     link = Link(HOME, HOME, hreflang="de", parent=1.0)
     assert 0 < judge.rank([link])[0] < judge.strategy.rank([link])[0]
     assert judge.explain(link)
     assert judge.learn([]).judge(Page(HOME, text="bee")).score > 0
-    assert judge.habits == Keyword.habits
+    assert judge.traits == Keyword.traits
     crawl(tmp_path, two_languages(), [HOME], **topic)
-    taught, _ = judging.judge_of(tmp_path, parse(topic))
+    taught, _ = rescore.current_judge(tmp_path, parse_settings(topic))
     german = Link(Url("http://a.test/de/9"), Url("http://b.test/"), "Honig", parent=1.0)
     assert taught.rank([german])[0] < judge.rank([german])[0], "it knows what the crawl has heard"
 
@@ -356,17 +371,19 @@ def test_whoever_only_judges_gets_the_gate_as_well(tmp_path: Path) -> None:
 FOREIGN = Visit(
     Link(HOME, HOME),
     0.0,
-    page=Page(HOME, text="de", tongue="de"),
+    page=Page(HOME, text="de", detected_language="de"),
     verdict=Verdict(0.0, (), (), 0.9),
 )
 
 
 def test_verdicts_of_the_gate_are_no_examples_of_the_topic() -> None:
-    assert Automatic().teach(FOREIGN) is None
+    assert AutomaticTeacher().example_from(FOREIGN) is None
     off = FOREIGN._replace(verdict=Verdict(0.0, (), (), 0.1))
-    assert Automatic().teach(off), "off the topic in any language"
-    assert Automatic().teach(Visit(FOREIGN.link, 0.0, page=FOREIGN.page, verdict=Verdict(0.0)))
-    example = Everything().teach(FOREIGN)
+    assert AutomaticTeacher().example_from(off), "off the topic in any language"
+    assert AutomaticTeacher().example_from(
+        Visit(FOREIGN.link, 0.0, page=FOREIGN.page, verdict=Verdict(0.0))
+    )
+    example = AllVisitsTeacher().example_from(FOREIGN)
     assert example is not None
     assert (example.target, example.by, example.foreign) == (0.0, "visit", True)
 
@@ -387,8 +404,8 @@ def test_several_topics_do_not_judge_such_examples_by_themselves(tmp_path: Path)
         "topics": [{"name": "owls", "keywords": ["owl"]}],
     }
     with Store.open(tmp_path, "crawl") as store:
-        tutors = Tutors(Learner, store, parse(raw))  # type: ignore[arg-type]
-        example = Everything().teach(
+        tutors = MultiTopicLearner(Learner, store, parse_settings(raw))  # type: ignore[arg-type]
+        example = AllVisitsTeacher().example_from(
             Visit(FOREIGN.link, 0.0, page=FOREIGN.page, verdict=Verdict(0.0, (), (0.0, 0.0), 0.9))
         )
         assert example is not None
@@ -401,7 +418,7 @@ def test_several_topics_do_not_judge_such_examples_by_themselves(tmp_path: Path)
 
 def test_keywords_are_in_the_first_language_unless_said() -> None:
     def spoken(**topic: Any) -> str:
-        return parse({"topic": topic}).topic.spoken
+        return parse_settings({"topic": topic}).topic.keyword_language
 
     assert spoken() == "en"
     assert spoken(language=["tr", "de"]) == "tr"
@@ -422,11 +439,11 @@ def test_keywords_are_in_the_first_language_unless_said() -> None:
 )
 def test_mistakes_are_told(raw: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        parse(raw)
+        parse_settings(raw)
 
 
 def test_a_label_says_nothing_of_languages(tmp_path: Path) -> None:
     crawl(tmp_path, two_languages(), [HOME], **settings())
     with Store.open(tmp_path, "write") as store:
-        store.label([Label(Url("http://a.test/de/0"), 0.0)])
+        store.add_labels([Label(Url("http://a.test/de/0"), 0.0)])
         assert store.counts().tongues == {"de": 4, "tr": 2}

@@ -8,10 +8,10 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.crawl import link_history as module
-from honeyguide.crawl.judged_pages import Given
-from honeyguide.crawl.link_history import Ledger
-from honeyguide.types import Copy, Failure, Link, Page, Url, Verdict, Visit, Yields
+from honeyguide.links import history
+from honeyguide.links.history import LinkHistory
+from honeyguide.links.link_stats import JudgedPages
+from honeyguide.types import DuplicateOf, Failure, Link, LinkStats, Page, Url, Verdict, Visit
 
 HUB = Link(Url("http://a.org/hub"), source=Url("http://a.org/"), parent=0.9)
 
@@ -20,22 +20,24 @@ def link(path: str, source: Link = HUB, tag_path: str = "ul/li", host: str = "a.
     return Link(Url(f"http://{host}/{path}"), source=source.url, tag_path=tag_path, parent=0.9)
 
 
-def followed(ledger: Ledger, one: Link, score: float | None, copy: Copy | None = None) -> None:
+def followed(
+    ledger: LinkHistory, one: Link, score: float | None, copy: DuplicateOf | None = None
+) -> None:
     verdict = None if score is None else Verdict(score)
-    ledger.followed(Visit(one, 0.0, verdict=verdict, copy=copy))
+    ledger.record_visit(Visit(one, 0.0, verdict=verdict, duplicate=copy))
 
 
-def yields(ledger: Ledger, one: Link) -> Yields:
-    (told,) = ledger.told((one,))
+def yields(ledger: LinkHistory, one: Link) -> LinkStats:
+    (told,) = ledger.annotate_links((one,))
     assert told.yields is not None
     assert told._replace(yields=None) == one
     return told.yields
 
 
 def test_siblings_of_a_good_page_are_lifted() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     children = [link(str(n)) for n in range(4)]
-    ledger.found(HUB, 0.2, children)
+    ledger.record_page(HUB, 0.2, children)
     before = yields(ledger, children[3])
     followed(ledger, children[0], 1.0)
     followed(ledger, children[1], 1.0)
@@ -43,14 +45,16 @@ def test_siblings_of_a_good_page_are_lifted() -> None:
     assert after.siblings > before.siblings
     assert after.group > before.group
     assert after.host > before.host
-    assert set(ledger.touched()) == {children[2].url, children[3].url}, "those that still wait"
-    assert ledger.touched() == [], "told once"
+    assert set(ledger.pop_changed_links()) == {children[2].url, children[3].url}, (
+        "those that still wait"
+    )
+    assert ledger.pop_changed_links() == [], "told once"
 
 
 def test_a_poor_place_on_the_page_does_not_blame_another() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     good, poor = link("1"), link("2", tag_path="div.nav")
-    ledger.found(HUB, 0.2, [good, poor, link("3"), link("4", tag_path="div.nav")])
+    ledger.record_page(HUB, 0.2, [good, poor, link("3"), link("4", tag_path="div.nav")])
     followed(ledger, good, 1.0)
     followed(ledger, poor, 0.0)
     listed = yields(ledger, link("3"))
@@ -60,18 +64,18 @@ def test_a_poor_place_on_the_page_does_not_blame_another() -> None:
 
 
 def test_copies_and_failures_yield_nothing() -> None:
-    for score, copy in ((1.0, Copy(Url("http://a.org/x"), True)), (None, None)):
-        ledger = Ledger(0.5)
+    for score, copy in ((1.0, DuplicateOf(Url("http://a.org/x"), True)), (None, None)):
+        ledger = LinkHistory(0.5)
         followed(ledger, link("1"), score, copy)
-        assert yields(ledger, link("2")).host < module._HOPE
+        assert yields(ledger, link("2")).host < history._PRIOR_YIELD
 
 
 def test_parents_are_counted_and_averaged() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     target = link("x")
     other = Link(Url("http://b.org/"), source=Url("http://b.org/z"))
-    ledger.found(HUB, 0.9, [target])
-    ledger.found(other, 0.1, [target])
+    ledger.record_page(HUB, 0.9, [target])
+    ledger.record_page(other, 0.1, [target])
     found = yields(ledger, target)
     assert (found.best, found.relevant, round(found.parents, 6)) == (0.9, 1, 0.4)
 
@@ -80,9 +84,12 @@ def test_judged_pages_tell_of_links_before_any_is_followed() -> None:
     good, bad = Url("http://a.org/good"), Url("http://a.org/bad")
     target, known = link("x"), link("good")
     shown = Page(good, links=(target,)), Page(bad, links=(link("y"),))
-    plain, ledger = Ledger(0.5), Ledger(0.5, given=Given({good: 1.0, bad: 0.0}, shown))
+    plain, ledger = (
+        LinkHistory(0.5),
+        LinkHistory(0.5, given=JudgedPages({good: 1.0, bad: 0.0}, shown)),
+    )
     for one in (plain, ledger):
-        one.found(HUB, 0.2, [target, known, link("y")])
+        one.record_page(HUB, 0.2, [target, known, link("y")])
     before, told = yields(plain, target), yields(ledger, target)
     assert told.siblings > before.siblings, "a page that links to a good one"
     assert told.surprise > before.surprise
@@ -95,22 +102,22 @@ def test_judged_pages_tell_of_links_before_any_is_followed() -> None:
 
 
 def test_steps_since_the_last_relevant_page() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     first = link("1")
-    ledger.found(HUB, 0.9, [first])
+    ledger.record_page(HUB, 0.9, [first])
     assert yields(ledger, first).barren == 0
     second = link("2", source=first)
-    ledger.found(first, 0.1, [second])
+    ledger.record_page(first, 0.1, [second])
     third = link("3", source=second)
-    ledger.found(second, 0.1, [third])
+    ledger.record_page(second, 0.1, [third])
     assert (yields(ledger, second).barren, yields(ledger, third).barren) == (1, 2)
     seed = Link(Url("http://s.org/"))
-    ledger.found(seed, 0.0, [link("4", source=seed)])
+    ledger.record_page(seed, 0.0, [link("4", source=seed)])
     assert yields(ledger, link("4", source=seed)).barren == 0, "somebody chose it"
 
 
 def test_old_news_fade() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     for n in range(100):
         followed(ledger, link(str(n)), 1.0)
     assert yields(ledger, link("x")).host > 0.9
@@ -121,15 +128,17 @@ def test_old_news_fade() -> None:
 
 def test_memory_is_bounded(monkeypatch) -> None:  # type: ignore[no-untyped-def]
     for name in ("_PAGES", "_LINKS", "_GROUPS"):
-        monkeypatch.setattr(module, name, 10)
-    ledger = Ledger(0.5)
+        monkeypatch.setattr(history, name, 10)
+    ledger = LinkHistory(0.5)
     for n in range(100):
         page = Link(Url(f"http://h{n}.org/"), source=HUB.url)
-        ledger.found(page, 0.5, [link(f"{n}/{m}", page, host=f"h{n}.org") for m in range(300)])
+        ledger.record_page(
+            page, 0.5, [link(f"{n}/{m}", page, host=f"h{n}.org") for m in range(300)]
+        )
         followed(ledger, link(f"{n}/0", page, host=f"h{n}.org"), 1.0)
     sizes = [len(part) for part in (ledger._pages, ledger._met, ledger._hosts, ledger._groups)]
     assert max(sizes) <= 10
-    assert len(ledger.touched()) <= module._TOUCHED + module._CHILDREN
+    assert len(ledger.pop_changed_links()) <= history._MAX_CHANGED + history._CHILDREN
 
 
 @settings(max_examples=100, deadline=None)
@@ -140,14 +149,14 @@ def test_memory_is_bounded(monkeypatch) -> None:  # type: ignore[no-untyped-def]
 )
 def test_yields_are_chances(steps: list[tuple[int, int, float, bool]]) -> None:
     """Whatever happens, in whatever order."""
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     pages = [link(str(n)) for n in range(10)]
     for at, to, score, visited in steps:
         if visited:
             followed(ledger, pages[at], score)
         else:
-            ledger.found(pages[at], score, [pages[to]._replace(source=pages[at].url)])
-        for told in ledger.told(pages):
+            ledger.record_page(pages[at], score, [pages[to]._replace(source=pages[at].url)])
+        for told in ledger.annotate_links(pages):
             assert told.yields is not None
             known = told.yields
             chances = (known.host, known.group, known.siblings, known.parents, known.best)
@@ -155,20 +164,20 @@ def test_yields_are_chances(steps: list[tuple[int, int, float, bool]]) -> None:
             assert known.relevant >= 0
             assert known.barren >= 0
             assert known.visits == ledger.visits
-            assert abs(known.surprise) <= module.FAR
+            assert abs(known.surprise) <= history.MAX_SURPRISE
 
 
-def _promised(ledger: Ledger, one: Link, score: float, came: float) -> None:
-    ledger.followed(Visit(one, 0.0, score=score, verdict=Verdict(came)))
+def _promised(ledger: LinkHistory, one: Link, score: float, came: float) -> None:
+    ledger.record_visit(Visit(one, 0.0, score=score, verdict=Verdict(came)))
 
 
 def test_a_list_that_brings_more_than_promised_is_expected_to_go_on() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     children = [link(str(n)) for n in range(9)]
     other = Link(Url("http://a.org/other"), source=HUB.url)
     elsewhere = link("z", other, tag_path="p")
-    ledger.found(HUB, 0.2, children)
-    ledger.found(other, 0.2, [elsewhere])
+    ledger.record_page(HUB, 0.2, children)
+    ledger.record_page(other, 0.2, [elsewhere])
     lifts = [0.0]
     for child in children[:8]:
         _promised(ledger, child, 0.3, 0.9)
@@ -181,9 +190,9 @@ def test_a_list_that_brings_more_than_promised_is_expected_to_go_on() -> None:
 
 
 def test_what_was_promised_is_no_surprise() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     children = [link(str(n)) for n in range(9)]
-    ledger.found(HUB, 0.2, children)
+    ledger.record_page(HUB, 0.2, children)
     for child in children[:8]:
         _promised(ledger, child, 0.7, 0.7)
     assert yields(ledger, children[8]).surprise == 0.0
@@ -192,24 +201,28 @@ def test_what_was_promised_is_no_surprise() -> None:
 
 
 def test_dead_links_to_another_site_blame_the_page_they_stand_on() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     evil = Link(Url("http://evil.org/"), source=HUB.url)
     dead = [link(f"dead{n}", evil, host="victim.org") for n in range(9)]
     true = link("true", HUB, host="victim.org")
-    ledger.found(HUB, 0.9, [true])
-    ledger.found(evil, 0.9, dead)
+    ledger.record_page(HUB, 0.9, [true])
+    ledger.record_page(evil, 0.9, dead)
     before = yields(ledger, true)
     for one in dead[:8]:
-        ledger.followed(Visit(one, 0.0, score=0.9, failure=Failure("status", "HTTP 404")))
+        ledger.record_visit(Visit(one, 0.0, score=0.9, failure=Failure("status", "HTTP 404")))
     after = yields(ledger, true)
-    assert (after.surprise, after.hosted, after.grouped) == (0.0, before.hosted, before.grouped)
+    assert (after.surprise, after.host_count, after.group_count) == (
+        0.0,
+        before.host_count,
+        before.group_count,
+    )
     assert yields(ledger, dead[8]).surprise < -1
 
 
 def test_a_thousand_good_visits_buy_no_endless_trust() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     children = [link(str(n)) for n in range(2_000)]
-    ledger.found(HUB, 0.9, children)
+    ledger.record_page(HUB, 0.9, children)
 
     def follow(child: Link, came: float) -> float:
         """As a strategy would that believes in surprises and in nothing else."""
@@ -225,12 +238,12 @@ def test_a_thousand_good_visits_buy_no_endless_trust() -> None:
 
 
 def test_a_page_that_is_judged_again_stands_as_it_stood() -> None:
-    ledger = Ledger(0.5)
+    ledger = LinkHistory(0.5)
     children = [link(str(n)) for n in range(4)]
-    ledger.found(HUB, 0.2, children, Page(HUB.url, links=tuple(children)))
+    ledger.record_page(HUB, 0.2, children, Page(HUB.url, links=tuple(children)))
     followed(ledger, children[1], 1.0)
     before = yields(ledger, children[0])
-    ledger.found(HUB, 0.9, [children[0], children[2], children[3]])
+    ledger.record_page(HUB, 0.9, [children[0], children[2], children[3]])
     assert yields(ledger, children[0]).beside == before.beside, "counted once"
     followed(ledger, children[3], 0.0)
     far, near = yields(ledger, children[0]), yields(ledger, children[2])

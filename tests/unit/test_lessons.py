@@ -9,17 +9,15 @@ from typing import Any
 import apsw
 import pytest
 
-from honeyguide.cli.status import lines
-from honeyguide.config import parse
-from honeyguide.crawl.examples import examples_of, judged
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.crawl.labels import label
-from honeyguide.crawl.missing_pages import lost
-from honeyguide.crawl.rescore_pages import judge, judge_of
-from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.status import status
-from honeyguide.crawl.strategy_choice import choices, suited
+from honeyguide.api.labels import add_labels
+from honeyguide.cli.status import status_lines
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy, strategy_choices, suited_strategy
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.rescore import current_judge, rescore_pages
+from honeyguide.crawl.status import collection_status, missing_page_notes
 from honeyguide.errors import ConfigError, ModelError
+from honeyguide.learning.topics import example_labels, load_example_files
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 from tests.unit.crawling import FakeWeb, crawl, rows
@@ -91,12 +89,12 @@ def test_files_are_examples_too(tmp_path: Path) -> None:
     web = birds()
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
     assert all(map(is_finch, web.paths()[:8]))
-    gone = parse({"topic": {"good_files": ["gone/*.html"]}})
+    gone = parse_settings({"topic": {"good_files": ["gone/*.html"]}})
     with pytest.raises(ConfigError, match="no file 'gone/"):
-        examples_of(tmp_path, gone)
+        load_example_files(tmp_path, gone)
     (tmp_path / "good" / "x.html").write_bytes(b"\x00\x01\x02" * 400)
     with pytest.raises(ConfigError, match="no text"):
-        examples_of(tmp_path, parse({"topic": {"good_files": ["good/x.html"]}}))
+        load_example_files(tmp_path, parse_settings({"topic": {"good_files": ["good/x.html"]}}))
 
 
 @pytest.mark.parametrize(
@@ -105,18 +103,18 @@ def test_files_are_examples_too(tmp_path: Path) -> None:
 def test_an_empty_file_is_no_example(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "blank.html").write_text(text)
     with pytest.raises(ConfigError, match=rf"good_files: .*blank\.html {told}"):
-        examples_of(tmp_path, parse({"topic": {"good_files": ["blank.html"]}}))
+        load_example_files(tmp_path, parse_settings({"topic": {"good_files": ["blank.html"]}}))
 
 
 def test_an_example_that_cannot_be_had_is_named(tmp_path: Path) -> None:
     bad = [address(n) for n in range(300, 305)]
     topic = {"keywords": [], "good": [address(40), address(299)], "bad": [address(41), *bad]}
     crawl(tmp_path, birds(), [address(0)], **{**LEARNING, "topic": topic})
-    settings = parse({"topic": {"seeds": [address(0)], **topic}})
+    settings = parse_settings({"topic": {"seeds": [address(0)], **topic}})
     with Store.open(tmp_path, "read") as store:
-        good, *rest = lost(store, settings)
-        later = list(lost(store, settings, since=time.time()))
-        told = list(lines(status(store, settings, 0)))
+        good, *rest = missing_page_notes(store, settings)
+        later = list(missing_page_notes(store, settings, since=time.time()))
+        told = list(status_lines(collection_status(store, settings, 0)))
     assert good.startswith(f"the good example {address(299)} brought no page (status: ")
     assert "404" in good
     assert "topic.good_files" in good
@@ -142,9 +140,9 @@ def test_what_the_topic_lacks_is_named(tmp_path: Path, topic: dict[str, Any], wa
 
 def test_a_bad_page_never_fetched_is_counted_apart(tmp_path: Path) -> None:
     crawl(tmp_path, birds(), [address(0)], **{**LEARNING, "topic": {"keywords": ["finch"]}})
-    settings = parse({"topic": {"seeds": [address(0)]}})
+    settings = parse_settings({"topic": {"seeds": [address(0)]}})
     pairs = [(address(300), 0.0), (address(301), 1.0), (address(0), 0.0)]
-    done = label(tmp_path, settings, pairs, "ada", None)
+    done = add_labels(tmp_path, settings, pairs, "ada", None)
     assert (done.kept, done.unfetched, done.unseen_bad) == (3, 2, 1)
 
 
@@ -154,7 +152,7 @@ def test_labels_of_earlier_runs_and_of_pages_never_seen(tmp_path: Path) -> None:
     assert 0.3 < sum(map(is_finch, web.paths())) / 40 < 0.7, "untaught, it takes what comes"
     with Store.open(tmp_path, "write") as store, store.transaction():
         known = [Label(Url(url), float(is_finch(url))) for url in web.paths()[:20]]
-        store.label([*known, Label(Url(address(60)), 1.0), Label(Url(address(61)), 0.0)])
+        store.add_labels([*known, Label(Url(address(60)), 1.0), Label(Url(address(61)), 0.0)])
     before = len(web.paths())
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "crawl": LEARNING["crawl"] | {"pages": 60}})
     later = web.paths()[before:]
@@ -171,27 +169,29 @@ def test_a_generation_chosen_by_hand_is_taken_up(tmp_path: Path) -> None:
     }
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
     with Store.open(tmp_path, "write") as store:
-        assert (store.live() or 0) >= 1
+        assert (store.live_generation() or 0) >= 1
         store.use_generation(0)
-        store.label([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
+        store.add_labels([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
         made = len(store.generations())
 
-    def see(ring: Ring) -> None:
+    def see(ring: CrawlLoop) -> None:
         assert ring.generation == 0
 
     more = LEARNING["crawl"] | {"pages": 60}
     settings: dict[str, Any] = {"learn": {"teacher": "none"}, "topic": topic, "crawl": more}
     crawl(tmp_path, web, [address(0)], meanwhile=see, **settings)
     with Store.open(tmp_path, "read") as store:
-        assert store.live() == 0, "without a teacher it stays"
+        assert store.live_generation() == 0, "without a teacher it stays"
         assert len(store.generations()) == made
 
 
 def test_good_and_bad_at_once_is_a_mistake() -> None:
     with pytest.raises(ConfigError, match="both in"):
-        judged(parse({"topic": {"good": ["http://a.test/"], "bad": ["http://a.test/"]}}))
+        example_labels(
+            parse_settings({"topic": {"good": ["http://a.test/"], "bad": ["http://a.test/"]}})
+        )
     with pytest.raises(ConfigError, match="good_files"):
-        judged(parse({"topic": {"good": ["examples/one.html"]}}))
+        example_labels(parse_settings({"topic": {"good": ["examples/one.html"]}}))
 
 
 @pytest.mark.parametrize(
@@ -207,12 +207,12 @@ def test_good_and_bad_at_once_is_a_mistake() -> None:
     ],
 )
 def test_what_suits_a_topic(topic: dict[str, Any], strategy: str) -> None:
-    assert suited(topic) == strategy
-    assert not next(c for c in choices(topic) if c.name == strategy).missing
+    assert suited_strategy(topic) == strategy
+    assert not next(c for c in strategy_choices(topic) if c.name == strategy).missing
 
 
 def test_what_a_topic_lacks() -> None:
-    lacking = {choice.name: choice.missing for choice in choices({})}
+    lacking = {choice.name: choice.missing for choice in strategy_choices({})}
     assert lacking["keyword"] == ("keywords", "description")
     assert lacking["breadth"] == ()
 
@@ -229,8 +229,11 @@ def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(
         db.execute("UPDATE generations SET data = x'00112233' WHERE number >= ?", (damaged,))
     with Store.open(tmp_path, "write") as store, store.transaction():
         labels = [Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]]
-        store.label(labels)
-        live, decides = store.live() or 0, damaged - 1 if damaged else store.next_generation()
+        store.add_labels(labels)
+        live, decides = (
+            store.live_generation() or 0,
+            damaged - 1 if damaged else store.next_generation(),
+        )
     more = LEARNING["crawl"] | {"pages": 60}
     report = crawl(tmp_path, web, [address(0)], **{**settings, "crawl": more})
     (told,) = (warning for warning in report.warnings if "generation" in warning)
@@ -243,29 +246,29 @@ def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(
         good = sum(label.value >= 0.5 for label in labels)
         told = f"{good} good and {len(labels) - good} bad examples"
         assert told in new[0].note, "all labels are learned from again"
-        assert store.live() == report.progress.generation == new[-1].number
+        assert store.live_generation() == report.progress.generation == new[-1].number
 
 
 def test_judging_falls_back_from_a_damaged_generation(tmp_path: Path) -> None:
     topic = {"keywords": [], "good": [address(40), address(42)], "bad": [address(41), address(43)]}
     crawl(tmp_path, birds(), [address(0)], **{**LEARNING, "topic": topic})
-    settings = parse({**LEARNING, "topic": topic | {"seeds": [address(0)]}})
-    assert judge(tmp_path, settings).warning == ""
+    settings = parse_settings({**LEARNING, "topic": topic | {"seeds": [address(0)]}})
+    assert rescore_pages(tmp_path, settings).warning == ""
     with Store.open(tmp_path, "read") as store:
-        live = store.live() or 0
+        live = store.live_generation() or 0
     with apsw.Connection(str(tmp_path / "collection.db")) as db:
         db.execute("UPDATE generations SET data = x'' WHERE number = ?", (live,))
-    assert judge_of(tmp_path, settings)[1] == live - 1
-    done = judge(tmp_path, settings)
+    assert current_judge(tmp_path, settings)[1] == live - 1
+    done = rescore_pages(tmp_path, settings)
     assert done.generation == live - 1
     assert "nothing but the note is left" in done.warning
     assert f"generation {live - 1} decides" in done.warning
     with Store.open(tmp_path, "read") as store:
-        assert store.live() == live - 1, "the list of generations stars it"
+        assert store.live_generation() == live - 1, "the list of generations stars it"
     with apsw.Connection(str(tmp_path / "collection.db")) as db:
         db.execute("UPDATE generations SET data = x'00'")
     with pytest.raises(ModelError, match="damaged"):
-        judge(tmp_path, settings)
+        rescore_pages(tmp_path, settings)
 
 
 def test_pages_found_early_are_judged_anew(tmp_path: Path) -> None:
@@ -274,10 +277,12 @@ def test_pages_found_early_are_judged_anew(tmp_path: Path) -> None:
     crawl(tmp_path, web, [address(0)], **LEARNING)
     assert not any(row.relevant for row in rows(tmp_path).values()), "it knows nothing yet"
     with Store.open(tmp_path, "write") as store, store.transaction():
-        store.label([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
+        store.add_labels([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "crawl": LEARNING["crawl"] | {"pages": 41}})
-    settings = parse({"topic": topic, **{k: v for k, v in LEARNING.items() if k != "topic"}})
-    done = judge(tmp_path, settings)
+    settings = parse_settings(
+        {"topic": topic, **{k: v for k, v in LEARNING.items() if k != "topic"}}
+    )
+    done = rescore_pages(tmp_path, settings)
     found = rows(tmp_path)
     assert done.pages == 41
     assert done.after == sum(row.relevant for row in found.values()) > 15
@@ -289,11 +294,11 @@ def test_pages_found_early_are_judged_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
 def test_numbers_of_a_strategy_make_sense(value: float) -> None:
     topic = {"seeds": [address(0)]}
-    settings = parse(
+    settings = parse_settings(
         {"topic": topic, "crawl": {"strategy": "hybrid_svm"}, "strategy": {"page_weight": value}}
     )
     with pytest.raises(ConfigError, match=r"strategy\.page_weight"):
-        strategy_of(settings)
+        build_strategy(settings)
 
 
 def test_an_example_that_moved_teaches_where_it_moved_to(tmp_path: Path) -> None:
@@ -318,6 +323,8 @@ def test_files_outside_the_collection_are_not_read(tmp_path: Path) -> None:
     (folder / "link.html").symlink_to(tmp_path / "secret.html")
     for pattern in ("../secret.html", "link.html"):
         with pytest.raises(ConfigError, match="leads out"):
-            examples_of(folder, parse({"topic": {"good_files": [pattern]}}))
+            load_example_files(folder, parse_settings({"topic": {"good_files": [pattern]}}))
     with pytest.raises(ConfigError):
-        examples_of(folder, parse({"topic": {"good_files": [str(tmp_path / "secret.html")]}}))
+        load_example_files(
+            folder, parse_settings({"topic": {"good_files": [str(tmp_path / "secret.html")]}})
+        )

@@ -27,7 +27,7 @@ def go(folder: Path, name: str = "hybrid_svm", **tables: Any) -> int:
 def wish(folder: Path, change: dict[str, Any]) -> None:
     """As another version would have stored it: with these parameters, or (None) without."""
     with Store.open(folder, "write") as store:
-        name, wished = json.loads(store.meta("strategy") or "")
+        name, wished = json.loads(store.get_meta("strategy") or "")
         store.set_meta("strategy", json.dumps([name, _changed(wished, change)]))
 
 
@@ -114,11 +114,11 @@ def test_what_a_version_knows_besides_is_written_down(tmp_path: Path) -> None:
     """Or a default that changes later would be taken for what was asked for now."""
     assert go(tmp_path) == 1
     with Store.open(tmp_path, "read") as store:
-        whole = store.meta("strategy")
+        whole = store.get_meta("strategy")
     wish(tmp_path, {"neighbours": None})
     assert go(tmp_path) == 1
     with Store.open(tmp_path, "read") as store:
-        assert store.meta("strategy") == whole
+        assert store.get_meta("strategy") == whole
 
 
 def test_a_damaged_generation_is_not_replaced_by_one_that_was_asked_for_otherwise(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from honeyguide.models.memo import remembered
+from honeyguide.models.link_scores import memoised_map
 
 
 def test_only_what_is_new_is_asked_for_and_never_too_much_is_kept() -> None:
@@ -14,7 +14,7 @@ def test_only_what_is_new_is_asked_for_and_never_too_much_is_kept() -> None:
         return [len(thing) for thing in things]
 
     def look(*words: str) -> list[int]:
-        return remembered(memo, words, words, sizes, 3)
+        return memoised_map(memo, words, words, sizes, 3)
 
     assert look("a", "bb", "a") == [1, 2, 1]
     assert look("bb", "ccc") == [2, 3]

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 
 from honeyguide import registry
-from honeyguide.config import parse
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.crawl.parameters import STATED, settable
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import TOPIC_KEYS, build_strategy, settable_parameters
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.models.neural import Lesson, train
+from honeyguide.models.neural import BackpropOptions, train_network
 from honeyguide.protocols import Strategy
 
 
 def chosen(name: str, **parameters: Any) -> Strategy:
     topic = {"seeds": ["http://e.org/"], "keywords": ["x"]}
-    return strategy_of(parse({"topic": topic, "crawl": {"strategy": name}, "strategy": parameters}))
+    return build_strategy(
+        parse_settings({"topic": topic, "crawl": {"strategy": name}, "strategy": parameters})
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,18 +58,18 @@ def test_a_link_must_be_ranked_by_something() -> None:
 
 def test_settings_name_their_range_too() -> None:
     with pytest.raises(ConfigError, match=r"learn\.every must be at least 0 and .* not -1"):
-        parse({"learn": {"every": -1}})
+        parse_settings({"learn": {"every": -1}})
     with pytest.raises(ConfigError, match=r"topic\.threshold must be above 0 and at most 1, not 0"):
-        parse({"topic": {"threshold": 0.0}})
+        parse_settings({"topic": {"threshold": 0.0}})
 
 
-@pytest.mark.parametrize("name", sorted(registry.names()))
+@pytest.mark.parametrize("name", sorted(registry.strategy_names()))
 def test_what_is_learned_is_neither_listed_nor_accepted(name: str) -> None:
-    cls = registry.find(name)
-    known = settable(cls)
-    assert not {*STATED, *cls.habits.learned} & set(known)
+    cls = registry.find_strategy(name)
+    known = settable_parameters(cls)
+    assert not {*TOPIC_KEYS, *cls.traits.learned_fields} & set(known)
     assert not [key for key in known if key.endswith(("_words", "_machine")) and "page" in key]
-    for key in cls.habits.learned:
+    for key in cls.traits.learned_fields:
         with pytest.raises(ConfigError, match=rf"unknown setting strategy\.{key}"):
             chosen(name, **{key: getattr(cls, key)})
     with pytest.raises(ConfigError, match=r"unknown setting strategy\.nonsense; ") as told:
@@ -89,4 +90,4 @@ def test_a_network_that_diverges_is_no_lesson() -> None:
         warnings.simplefilter("error")
         for early in (False, True):
             with pytest.raises(ModelError, match="weights grew beyond all numbers"):
-                train(rows, targets, Lesson(momentum=7.0, early=early))
+                train_network(rows, targets, BackpropOptions(momentum=7.0, early=early))

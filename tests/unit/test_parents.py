@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import parse
-from honeyguide.crawl import parent_pages as module
-from honeyguide.crawl.explain import explain
-from honeyguide.crawl.judged_pages import Given
-from honeyguide.crawl.parent_pages import BestParent, Parents, Places
-from honeyguide.crawl.ranking import rank
-from honeyguide.crawl.restore import sources_of
-from honeyguide.crawl.ring import Ring
+from honeyguide.api.explain import explain_url
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.build import restore_source_bandit
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.links import parent_pages
+from honeyguide.links.link_stats import JudgedPages
+from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
+from honeyguide.links.ranking import rank_links
 from honeyguide.strategies.ontology_ann import OntologyAnn
 from honeyguide.types import (
     Channel,
     Example,
     Failure,
-    Habits,
     Link,
     Page,
     Reason,
+    StrategyTraits,
     Url,
     Verdict,
     Visit,
@@ -41,151 +41,155 @@ def link(name: str, source: str = "hub", parent: float = 0.9) -> Link:
     return Link(Url(f"http://b.org/{name}"), source=page(source).url, parent=parent)
 
 
-def worth(parents: Parents, one: Link) -> float:
-    (told,) = parents.told((one,))
+def worth(parents: MeanParent, one: Link) -> float:
+    (told,) = parents.annotate_links((one,))
     assert told._replace(parent=one.parent) == one, "nothing else is changed"
     return told.parent
 
 
 def test_what_many_good_pages_link_to_goes_before_what_one_does() -> None:
-    parents = Parents()
+    parents = MeanParent()
     for name in ("one", "two", "three"):
-        parents.found(page(name), 0.9, [link("many", name)])
-    parents.found(page("best"), 1.0, [link("once", "best", 1.0)])
+        parents.record_page(page(name), 0.9, [link("many", name)])
+    parents.record_page(page("best"), 1.0, [link("once", "best", 1.0)])
     assert worth(parents, link("many")) == pytest.approx((3 * 0.9 + 0.2) / 4)
     assert worth(parents, link("once", "best", 1.0)) == pytest.approx((1 + 0.2) / 2)
     assert worth(parents, link("many")) > worth(parents, link("once", "best", 1.0))
 
 
 def test_a_bad_page_lowers_what_a_good_one_promised() -> None:
-    parents = Parents()
-    parents.found(page("good"), 0.9, [link("x", "good")])
+    parents = MeanParent()
+    parents.record_page(page("good"), 0.9, [link("x", "good")])
     before = worth(parents, link("x", "good"))
-    parents.found(page("bad"), 0.0, [link("x", "bad", 0.0), link("x", "bad", 0.0)])
+    parents.record_page(page("bad"), 0.0, [link("x", "bad", 0.0), link("x", "bad", 0.0)])
     assert worth(parents, link("x", "good")) == pytest.approx((0.9 + 0.2) / 3), "counted once"
     assert worth(parents, link("x", "good")) < before
 
 
 def test_of_a_link_that_it_never_met_the_page_it_was_found_on_is_known() -> None:
-    assert worth(Parents(), link("x", parent=0.6)) == pytest.approx((0.6 + 0.2) / 2)
+    assert worth(MeanParent(), link("x", parent=0.6)) == pytest.approx((0.6 + 0.2) / 2)
 
 
 def test_a_seed_stands_on_no_page() -> None:
     seed = Link(Url("http://a.org/"))
-    assert Parents().told((seed,)) == [seed]
+    assert MeanParent().annotate_links((seed,)) == [seed]
 
 
 def test_a_redirect_brings_along_what_was_told_of_it() -> None:
-    (told,) = Parents().told((link("old"),))
+    (told,) = MeanParent().annotate_links((link("old"),))
     onward = told._replace(url=link("new").url, source=told.url, channel="redirect")
-    assert Parents().told((onward,)) == [onward], "not drawn towards the poor page twice"
+    assert MeanParent().annotate_links((onward,)) == [onward], (
+        "not drawn towards the poor page twice"
+    )
 
 
 def test_what_people_judged_links_like_any_other_page() -> None:
     good = Page(Url("http://a.org/good"), links=(link("x", "good", 0.0),))
-    parents = Parents(Given({good.url: 1.0}, (good,)))
-    parents.found(page("hub"), 0.3, [link("x")])
+    parents = MeanParent(JudgedPages({good.url: 1.0}, (good,)))
+    parents.record_page(page("hub"), 0.3, [link("x")])
     assert worth(parents, link("x")) == pytest.approx((0.3 + 1.0 + 0.2) / 3)
 
 
 def test_what_was_followed_is_forgotten_and_a_redirect_hands_its_pages_on() -> None:
-    parents = Parents()
-    parents.found(page("hub"), 0.9, [link("old"), link("gone")])
-    parents.followed(Visit(link("old"), 0.0, moved=link("new").url))
-    parents.followed(Visit(link("gone"), 0.0, verdict=Verdict(0.5)))
+    parents = MeanParent()
+    parents.record_page(page("hub"), 0.9, [link("old"), link("gone")])
+    parents.record_visit(Visit(link("old"), 0.0, moved=link("new").url))
+    parents.record_visit(Visit(link("gone"), 0.0, verdict=Verdict(0.5)))
     assert worth(parents, link("new", parent=0.0)) == pytest.approx((0.9 + 0.2) / 2)
     assert worth(parents, link("gone", parent=0.0)) == pytest.approx(0.1)
 
 
 def test_what_will_be_tried_again_keeps_its_pages() -> None:
-    parents, best = Parents(), BestParent()
+    parents, best = MeanParent(), BestParent()
     busy = Failure("status", "503", final=False)
     for one in (parents, best):
-        one.found(page("hub"), 0.9, [link("x")])
-        one.followed(Visit(link("x"), 0.0, failure=busy))
-        assert one.told((link("x", parent=0.0),))[0].parent > 0.5
+        one.record_page(page("hub"), 0.9, [link("x")])
+        one.record_visit(Visit(link("x"), 0.0, failure=busy))
+        assert one.annotate_links((link("x", parent=0.0),))[0].parent > 0.5
 
 
 def test_a_page_that_is_judged_again_counts_once() -> None:
-    parents = Parents()
+    parents = MeanParent()
     for verdict in (0.49, 0.9):
-        parents.found(page("hub"), verdict, [link("x")])
+        parents.record_page(page("hub"), verdict, [link("x")])
     assert worth(parents, link("x")) == pytest.approx((0.9 + 0.2) / 2)
 
 
 def test_an_example_that_is_visited_counts_once_and_as_people_said() -> None:
     good = Page(page("good").url, links=(link("x", "good"),))
-    parents = Parents(Given({good.url: 1.0}, (good,)))
-    parents.found(page("good"), 0.3, [link("x", "good", 0.3)])
+    parents = MeanParent(JudgedPages({good.url: 1.0}, (good,)))
+    parents.record_page(page("good"), 0.3, [link("x", "good", 0.3)])
     assert worth(parents, link("x", "good", 0.3)) == pytest.approx((1.0 + 0.2) / 2)
 
 
 @pytest.mark.parametrize("channel", ["sitemap", "feed", "redirect"])
 def test_what_stands_on_no_page_is_not_drawn_towards_a_poor_one(channel: Channel) -> None:
-    parents, listed = Parents(), link("x")._replace(channel=channel)
-    parents.found(page("list"), 0.9, [listed])
-    assert parents.told((listed,)) == [listed]
-    parents.found(page("hub"), 0.1, [link("x", parent=0.1)])
-    assert parents.told((listed,)) == [listed], "and a page does not take away from it"
+    parents, listed = MeanParent(), link("x")._replace(channel=channel)
+    parents.record_page(page("list"), 0.9, [listed])
+    assert parents.annotate_links((listed,)) == [listed]
+    parents.record_page(page("hub"), 0.1, [link("x", parent=0.1)])
+    assert parents.annotate_links((listed,)) == [listed], "and a page does not take away from it"
 
 
 def test_a_link_met_again_outlives_one_that_was_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LINKS", 2)
-    parents = Parents()
+    monkeypatch.setattr(parent_pages, "_LINKS", 2)
+    parents = MeanParent()
     for n, name in enumerate(("old", "once", "old", "new")):
-        parents.found(page(str(n)), 0.9, [link(name)])
+        parents.record_page(page(str(n)), 0.9, [link(name)])
     assert worth(parents, link("old", parent=0.0)) == pytest.approx((1.8 + 0.2) / 3)
     assert worth(parents, link("once", parent=0.0)) == pytest.approx(0.1)
 
 
 def test_an_endless_address_is_not_remembered() -> None:
-    parents, endless = Parents(), link("x" * 1000)
-    parents.found(page("hub"), 0.9, [endless])
+    parents, endless = MeanParent(), link("x" * 1000)
+    parents.record_page(page("hub"), 0.9, [endless])
     assert worth(parents, endless._replace(parent=0.0)) == pytest.approx(0.1)
 
 
 def test_it_remembers_so_many_links_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LINKS", 3)
-    parents = Parents()
+    monkeypatch.setattr(parent_pages, "_LINKS", 3)
+    parents = MeanParent()
     for n in range(5):
-        parents.found(page("hub"), 0.9, [link(str(n))])
+        parents.record_page(page("hub"), 0.9, [link(str(n))])
     assert worth(parents, link("4", parent=0.0)) > 0.5
     assert worth(parents, link("0", parent=0.0)) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -1.0, 2.0])
 def test_a_verdict_that_is_no_chance_counts_as_none(odd: float) -> None:
-    parents = Parents()
-    parents.found(page("hub"), odd, [link("x")])
+    parents = MeanParent()
+    parents.record_page(page("hub"), odd, [link("x")])
     assert worth(parents, link("x")) == pytest.approx(0.1)
 
 
 def test_the_best_page_is_remembered_when_links_are_ranked_anew() -> None:
     best = BestParent()
-    best.found(page("poor"), 0.2, [link("x", "poor", 0.2)])
-    best.found(page("good"), 0.9, [link("x", "good", 0.9)])
-    best.found(page("bad"), 0.1, [link("x", "bad", 0.1)])
+    best.record_page(page("poor"), 0.2, [link("x", "poor", 0.2)])
+    best.record_page(page("good"), 0.9, [link("x", "good", 0.9)])
+    best.record_page(page("bad"), 0.1, [link("x", "bad", 0.1)])
     first, seed = link("x", "poor", 0.2), Link(Url("http://a.org/"))
-    assert best.told((first, seed)) == [first._replace(parent=0.9), seed]
-    assert best.told((link("unheard"),)) == [link("unheard")]
-    best.followed(Visit(first, 0.0, verdict=Verdict(0.5)))
-    assert best.told((first,)) == [first]
+    assert best.annotate_links((first, seed)) == [first._replace(parent=0.9), seed]
+    assert best.annotate_links((link("unheard"),)) == [link("unheard")]
+    best.record_visit(Visit(first, 0.0, verdict=Verdict(0.5)))
+    assert best.annotate_links((first,)) == [first]
 
 
 def test_the_best_page_is_remembered_of_so_many_links(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_LINKS", 3)
+    monkeypatch.setattr(parent_pages, "_LINKS", 3)
     best = BestParent()
     for n in range(5):
-        best.found(page("hub"), 0.9, [link(str(n))])
-    told = best.told([link(str(n), parent=0.0) for n in range(5)])
+        best.record_page(page("hub"), 0.9, [link(str(n))])
+    told = best.annotate_links([link(str(n), parent=0.0) for n in range(5)])
     assert [one.parent for one in told] == [0.0, 0.0, 0.9, 0.9, 0.9]
 
 
 def test_a_hard_focus_drops_links_of_irrelevant_pages_only() -> None:
-    parents, names = Parents(), ("relevant", "irrelevant")
+    parents, names = MeanParent(), ("relevant", "irrelevant")
     for name, verdict in zip(names, (0.51, 0.49), strict=True):
-        parents.found(page(name), verdict, [link(name, name, verdict)])
-    kept, dropped = OntologyAnn(hard_focus=True).rank(parents.told([link(name) for name in names]))
+        parents.record_page(page(name), verdict, [link(name, name, verdict)])
+    kept, dropped = OntologyAnn(hard_focus=True).rank(
+        parents.annotate_links([link(name) for name in names])
+    )
     assert kept > 0
     assert dropped == 0
 
@@ -302,13 +306,13 @@ def test_of_a_waiting_link_is_explained_what_its_score_says(tmp_path: Path) -> N
         "store": {"warc": False},
     }
     crawl(tmp_path, web, ["http://a.test/start"], **tables)
-    told = explain(tmp_path, parse(tables), "http://a.test/two", 0.0)
+    told = explain_url(tmp_path, parse_settings(tables), "http://a.test/two", 0.0)
     assert told.waiting is not None
     assert told.reasons[0].weight == pytest.approx(told.waiting.queued, abs=0.01)
     assert told.reasons[0].what == f"where it stands is worth {told.waiting.queued:.2f}"
     alone = "by the page that it was found on alone"
     assert any(reason.what.startswith(alone) for reason in told.reasons), "more is not known here"
-    seen = explain(tmp_path, parse(tables), "http://a.test/start", 0.0)
+    seen = explain_url(tmp_path, parse_settings(tables), "http://a.test/start", 0.0)
     assert not any(reason.what.startswith(alone) for reason in seen.reasons)
 
 
@@ -320,10 +324,10 @@ def led_to(name: str, verdict: float, **more: Any) -> Visit:
     return Visit(link(name, "list", 0.4), 0.0, verdict=Verdict(verdict), **more)
 
 
-def beside(*names: str) -> Parents:
+def beside(*names: str) -> MeanParent:
     """A page that is worth .4, with these links."""
-    parents, read = Parents(beside=True), row_of(*names)
-    parents.found(page("list"), 0.4, read.links, read)
+    parents, read = MeanParent(beside=True), row_of(*names)
+    parents.record_page(page("list"), 0.4, read.links, read)
     return parents
 
 
@@ -332,7 +336,7 @@ NEAREST = math.exp(-1 / 3)
 
 def test_what_came_of_a_link_tells_of_those_beside_it_and_most_of_the_nearest() -> None:
     parents = beside("first", "second", "third")
-    parents.followed(led_to("first", 0.9))
+    parents.record_visit(led_to("first", 0.9))
     near, far = (worth(parents, link(name, "list", 0.4)) for name in ("second", "third"))
     assert near == pytest.approx((0.4 + NEAREST * 0.9 + 0.2) / (1 + NEAREST + 1))
     assert near > far > (0.4 + 0.2) / 2
@@ -340,40 +344,40 @@ def test_what_came_of_a_link_tells_of_those_beside_it_and_most_of_the_nearest() 
 
 def test_a_link_beside_bad_ones_is_worth_less() -> None:
     parents = beside("first", "second")
-    parents.followed(led_to("first", 0.0))
+    parents.record_visit(led_to("first", 0.0))
     assert worth(parents, link("second", "list", 0.4)) < (0.4 + 0.2) / 2
 
 
 def test_it_makes_no_difference_whether_a_neighbour_was_followed_before_the_page_was_met() -> None:
-    before, after = Parents(beside=True), beside("first", "second")
-    before.followed(led_to("first", 0.9))
-    before.found(page("list"), 0.4, row_of("second").links, row_of("first", "second"))
-    after.followed(led_to("first", 0.9))
+    before, after = MeanParent(beside=True), beside("first", "second")
+    before.record_visit(led_to("first", 0.9))
+    before.record_page(page("list"), 0.4, row_of("second").links, row_of("first", "second"))
+    after.record_visit(led_to("first", 0.9))
     told = [worth(parents, link("second", "list", 0.4)) for parents in (before, after)]
     assert told[0] == pytest.approx(told[1]) != pytest.approx((0.4 + 0.2) / 2)
 
 
 def test_a_neighbour_that_led_elsewhere_counts_where_it_led() -> None:
     parents = beside("old", "second")
-    parents.followed(Visit(link("old"), 0.0, moved=link("new").url))
+    parents.record_visit(Visit(link("old"), 0.0, moved=link("new").url))
     assert worth(parents, link("second", "list", 0.4)) == pytest.approx((0.4 + 0.2) / 2)
-    parents.followed(Visit(link("new", "old"), 0.0, verdict=Verdict(0.9)))
+    parents.record_visit(Visit(link("new", "old"), 0.0, verdict=Verdict(0.9)))
     assert worth(parents, link("second", "list", 0.4)) > (0.4 + 0.2) / 2
 
 
 def test_neighbours_of_a_link_on_a_judged_page_count_too() -> None:
     read = row_of("first", "second")
-    parents = Parents(Given({read.url: 1.0}, (read,)), beside=True)
-    parents.found(page("list"), 0.3, read.links, read)
+    parents = MeanParent(JudgedPages({read.url: 1.0}, (read,)), beside=True)
+    parents.record_page(page("list"), 0.3, read.links, read)
     assert worth(parents, link("second", "list", 0.3)) == pytest.approx((1.0 + 0.2) / 2)
-    parents.followed(led_to("first", 0.0))
+    parents.record_visit(led_to("first", 0.0))
     assert worth(parents, link("second", "list", 0.3)) == pytest.approx(1.2 / (2 + NEAREST))
 
 
 def test_one_that_must_not_learn_does_not_look_beside() -> None:
-    parents, read = Parents(), row_of("first", "second")
-    parents.found(page("list"), 0.4, read.links, read)
-    parents.followed(led_to("first", 0.9))
+    parents, read = MeanParent(), row_of("first", "second")
+    parents.record_page(page("list"), 0.4, read.links, read)
+    parents.record_visit(led_to("first", 0.9))
     assert worth(parents, link("second", "list", 0.4)) == pytest.approx((0.4 + 0.2) / 2)
 
 
@@ -411,7 +415,7 @@ def test_in_a_crawl_it_is_learned_where_on_a_page_good_links_stand(
 def stopped(
     folder: Path,
     web: FakeWeb,
-    ask: Callable[[Ring], None],
+    ask: Callable[[CrawlLoop], None],
     pages: tuple[int, int],
     strategy: str = "ontology_ann",
     **topic: list[str],
@@ -444,9 +448,9 @@ def test_a_resumed_crawl_knows_the_pages_of_its_links_and_what_came_of_those_bes
     waiting = Link(Url("http://a.test/x"), source=Url("http://a.test/one"), parent=0.9)
     told: list[float] = []
 
-    def ask(ring: Ring) -> None:
-        assert ring.ledger is not None
-        told.append(ring.ledger.told((waiting,))[0].parent)
+    def ask(ring: CrawlLoop) -> None:
+        assert ring.link_knowledge is not None
+        told.append(ring.link_knowledge.annotate_links((waiting,))[0].parent)
 
     stopped(tmp_path, web, ask, (4, 5))
     pages_worth = rows(tmp_path)["http://a.test/one"].verdict
@@ -459,24 +463,24 @@ def test_a_resumed_crawl_knows_the_pages_of_its_links_and_what_came_of_those_bes
 SEED = Link(Url("http://a.org/old"), channel="seed")
 
 
-@pytest.mark.parametrize("made", [Parents, Places])
+@pytest.mark.parametrize("made", [MeanParent, ParentPlaces])
 def test_where_a_seed_leads_goes_first_also_if_it_was_a_link_before(
-    made: type[Parents] | type[Places],
+    made: type[MeanParent] | type[ParentPlaces],
 ) -> None:
     standing = made()
-    standing.found(page("hub"), 0.1, [link("new")])
-    standing.followed(Visit(SEED, 0.0, moved=link("new").url))
-    (told,) = standing.told((link("new", parent=0.1),))
+    standing.record_page(page("hub"), 0.1, [link("new")])
+    standing.record_visit(Visit(SEED, 0.0, moved=link("new").url))
+    (told,) = standing.annotate_links((link("new", parent=0.1),))
     assert (told.channel, told.hops) == ("seed", 1), "which is worth the most to everybody"
-    standing.followed(Visit(told, 0.0, verdict=Verdict(0.5)))
-    assert standing.told((link("new", parent=0.1),))[0].channel == "link"
+    standing.record_visit(Visit(told, 0.0, verdict=Verdict(0.5)))
+    assert standing.annotate_links((link("new", parent=0.1),))[0].channel == "link"
 
 
 def test_a_redirect_that_failed_chooses_nothing() -> None:
-    parents, failure = Parents(), Failure("too_many_redirects", "")
-    parents.found(page("hub"), 0.1, [link("new")])
-    parents.followed(Visit(SEED, 0.0, moved=link("new").url, failure=failure))
-    assert parents.told((link("new"),))[0].channel == "link"
+    parents, failure = MeanParent(), Failure("too_many_redirects", "")
+    parents.record_page(page("hub"), 0.1, [link("new")])
+    parents.record_visit(Visit(SEED, 0.0, moved=link("new").url, failure=failure))
+    assert parents.annotate_links((link("new"),))[0].channel == "link"
 
 
 def test_a_bad_page_cannot_hide_the_links_of_the_page_that_it_leads_to(tmp_path: Path) -> None:
@@ -489,106 +493,110 @@ def test_a_bad_page_cannot_hide_the_links_of_the_page_that_it_leads_to(tmp_path:
 def test_a_page_that_never_counted_a_link_takes_nothing_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_LINKS", 1)
-    parents = Parents()
-    parents.found(page("hub"), 0.9, [link("x")])
-    parents.found(page("other"), 0.1, [link("y", "other")])
-    parents.found(page("other"), 0.1, [link("x", "other")])
-    parents.found(page("hub"), 0.0, [link("x")])
+    monkeypatch.setattr(parent_pages, "_LINKS", 1)
+    parents = MeanParent()
+    parents.record_page(page("hub"), 0.9, [link("x")])
+    parents.record_page(page("other"), 0.1, [link("y", "other")])
+    parents.record_page(page("other"), 0.1, [link("x", "other")])
+    parents.record_page(page("hub"), 0.0, [link("x")])
     assert worth(parents, link("x")) >= 0.0
 
 
 def test_of_a_link_on_many_pages_the_first_few_tell_of_its_neighbours() -> None:
-    parents = Parents(beside=True)
-    parents.followed(led_to("first", 0.0))
+    parents = MeanParent(beside=True)
+    parents.record_visit(led_to("first", 0.0))
     for n in range(20):
         read = Page(page(str(n)).url, links=row_of("first", "second").links)
-        parents.found(page(str(n)), 0.4, [link("second", str(n))], read)
+        parents.record_page(page(str(n)), 0.4, [link("second", str(n))], read)
     told = worth(parents, link("second", "0"))
     assert told == pytest.approx((20 * 0.4 + 0.2) / (21 + 8 * NEAREST))
 
 
 def test_a_page_judged_again_counts_its_neighbours_once() -> None:
     parents = beside("first", "second")
-    parents.followed(led_to("first", 0.9))
+    parents.record_visit(led_to("first", 0.9))
     before = worth(parents, link("second", "list", 0.4))
-    parents.found(page("list"), 0.4, row_of("second").links)
+    parents.record_page(page("list"), 0.4, row_of("second").links)
     assert worth(parents, link("second", "list", 0.4)) == pytest.approx(before)
 
 
 def test_an_endless_chain_of_redirects_is_not_remembered() -> None:
-    parents = Parents()
-    parents.found(page("hub"), 0.9, [link("0")])
+    parents = MeanParent()
+    parents.record_page(page("hub"), 0.9, [link("0")])
     for n in range(100):
-        parents.followed(Visit(link(str(n)), 0.0, moved=link(str(n + 1)).url))
+        parents.record_visit(Visit(link(str(n)), 0.0, moved=link(str(n + 1)).url))
     assert len(parents._met[link("100").url].former) == 8
 
 
 def test_an_example_says_nothing_of_its_neighbours() -> None:
     parents = beside("first", "second")
     visit = led_to("first", 0.0)
-    parents.followed(visit._replace(link=visit.link._replace(channel="example")))
+    parents.record_visit(visit._replace(link=visit.link._replace(channel="example")))
     assert worth(parents, link("second", "list", 0.4)) == pytest.approx((0.4 + 0.2) / 2)
 
 
 def test_many_long_addresses_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from honeyguide.crawl import neighbour_links as rows
+    from honeyguide.links import neighbours
 
-    monkeypatch.setattr(rows, "_CHARACTERS", 100)
-    near = rows.Beside(Given(), {})
+    monkeypatch.setattr(neighbours, "_CHARACTERS", 100)
+    near = neighbours.NeighbourLinks(JudgedPages(), {})
     for n in range(9):
-        near.found(page(str(n)).url, [link("x" * 20).url], {})
-    near.found(page("8").url, [link("x" * 20).url], {})
+        near.record_row(page(str(n)).url, [link("x" * 20).url], {})
+    near.record_row(page("8").url, [link("x" * 20).url], {})
     assert [page(str(n)).url in near for n in (0, 5, 6, 8)] == [False, False, True, True]
 
 
 def test_a_link_ranked_anew_keeps_the_words_of_its_best_place() -> None:
-    places = Places()
+    places = ParentPlaces()
     first, better = link("x", "one", 0.2), link("x", "two", 0.8)._replace(anchor="cell")
-    places.found(page("one"), 0.2, [first])
-    places.found(page("two"), 0.8, [better])
-    assert places.told((first,)) == [first], "the frontier knows the first"
-    assert places.further((link("y"), first)) == [(1, better)]
-    scores = rank(ByAnchor(), places, [first], anew=True)
+    places.record_page(page("one"), 0.2, [first])
+    places.record_page(page("two"), 0.8, [better])
+    assert places.annotate_links((first,)) == [first], "the frontier knows the first"
+    assert places.other_places((link("y"), first)) == [(1, better)]
+    scores = rank_links(ByAnchor(), places, [first], anew=True)
     assert scores == [0.9]
-    assert rank(ByAnchor(), places, [first]) == [0.1], "what is new is compared by the frontier"
-    places.followed(Visit(first, 0.0, verdict=Verdict(0.5)))
-    assert places.further((first,)) == []
+    assert rank_links(ByAnchor(), places, [first]) == [0.1], (
+        "what is new is compared by the frontier"
+    )
+    places.record_visit(Visit(first, 0.0, verdict=Verdict(0.5)))
+    assert places.other_places((first,)) == []
 
 
 def test_a_place_whose_page_is_judged_again_is_the_same_place() -> None:
-    places = Places()
+    places = ParentPlaces()
     for verdict in (0.49, 0.9):
-        places.found(page("two"), verdict, [link("x", "two", 1.0)])
-    assert [place.parent for _, place in places.further((link("x", "one"),))] == [0.9]
-    assert places.told((link("x", "two", 0.49),))[0].parent == 0.9, "also of the place found first"
+        places.record_page(page("two"), verdict, [link("x", "two", 1.0)])
+    assert [place.parent for _, place in places.other_places((link("x", "one"),))] == [0.9]
+    assert places.annotate_links((link("x", "two", 0.49),))[0].parent == 0.9, (
+        "also of the place found first"
+    )
 
 
 def test_of_many_places_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WORDED", 2)
-    places = Places()
+    monkeypatch.setattr(parent_pages, "_WORDED", 2)
+    places = ParentPlaces()
     for n in range(9):
-        places.found(page(str(n)), 0.5, [link("x", str(n))])
-    found = [place.source for _, place in places.further((link("x"),))]
+        places.record_page(page(str(n)), 0.5, [link("x", str(n))])
+    found = [place.source for _, place in places.other_places((link("x"),))]
     assert found == [page(str(n)).url for n in range(5, 9)]
     for name in ("y", "z"):
-        places.found(page("9"), 0.5, [link(name, "9")])
-    assert places.further((link("x"),)) == []
+        places.record_page(page("9"), 0.5, [link(name, "9")])
+    assert places.other_places((link("x"),)) == []
 
 
 def test_what_came_of_neighbours_counts_in_every_place() -> None:
-    places, read = Places(beside=True), row_of("first", "second")
-    places.found(page("list"), 0.4, read.links, read)
-    places.found(page("other"), 0.8, [link("second", "other", 0.8)])
-    places.followed(led_to("first", 0.0))
-    (told,) = places.told((link("second", "list", 0.4),))
+    places, read = ParentPlaces(beside=True), row_of("first", "second")
+    places.record_page(page("list"), 0.4, read.links, read)
+    places.record_page(page("other"), 0.8, [link("second", "other", 0.8)])
+    places.record_visit(led_to("first", 0.0))
+    (told,) = places.annotate_links((link("second", "list", 0.4),))
     assert told.parent == pytest.approx(0.4 / (1 + NEAREST))
-    ((_, further),) = places.further((link("second", "list", 0.4),))
+    ((_, further),) = places.other_places((link("second", "list", 0.4),))
     assert further.parent == pytest.approx(0.8 / (1 + NEAREST))
 
 
 class ByAnchor:
-    habits = Habits()
+    traits = StrategyTraits()
 
     def judge(self, page: Page) -> Verdict:
         raise AssertionError(page)
@@ -616,8 +624,8 @@ def test_in_a_crawl_the_words_of_the_best_place_outlive_a_generation(tmp_path: P
     )
     scores: list[list[float]] = []
 
-    def watch(ring: Ring) -> None:
-        rerank = ring.frontier.rerank
+    def watch(ring: CrawlLoop) -> None:
+        rerank = ring.frontier.rerank_all
 
         def heard(again: Any) -> None:
             first = Link(Url("http://a.test/x"), source=Url("http://a.test/start"), parent=0.7)
@@ -625,7 +633,7 @@ def test_in_a_crawl_the_words_of_the_best_place_outlive_a_generation(tmp_path: P
             scores.append(again([first]) + ring.strategy.rank([first, other]))
             rerank(again)
 
-        ring.frontier.rerank = heard  # type: ignore[method-assign]
+        ring.frontier.rerank_all = heard  # type: ignore[method-assign]
 
     crawl(
         tmp_path,
@@ -653,8 +661,8 @@ def test_what_is_tried_again_after_a_stop_has_come_to_nothing_yet(tmp_path: Path
     web.answers["http://a.test/busy"] = (503, {"Retry-After": "900"}, "")
     known: list[float] = []
 
-    def ask(ring: Ring) -> None:
-        met = ring.ledger._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
+    def ask(ring: CrawlLoop) -> None:
+        met = ring.link_knowledge._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
         known.append(met.known if met is not None else -1.0)
 
     stopped(tmp_path, web, ask, (2, 3))
@@ -669,9 +677,9 @@ def test_after_a_stop_failures_count_as_they_did(tmp_path: Path) -> None:
     counted: list[int] = []
     tallied: list[float] = []
 
-    def ask(ring: Ring) -> None:
-        counted.append(ring.ledger.visits)  # type: ignore[union-attr]
-        sources = sources_of(ring.store, ring.settings)
+    def ask(ring: CrawlLoop) -> None:
+        counted.append(ring.link_knowledge.visits)  # type: ignore[union-attr]
+        sources = restore_source_bandit(ring.store, ring.settings)
         tallied.append(sources._tallies["link"].count)
 
     stopped(tmp_path, web, ask, (3, 4), strategy="honeyguide")
@@ -692,8 +700,8 @@ def test_after_a_stop_links_of_bad_pages_still_count_for_nothing(tmp_path: Path)
     )
     places: list[int] = []
 
-    def ask(ring: Ring) -> None:
-        met = ring.ledger._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
+    def ask(ring: CrawlLoop) -> None:
+        met = ring.link_knowledge._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
         places.append(len(met.places) if met is not None else 0)
 
     stopped(tmp_path, web, ask, (2, 3), "hybrid_svm", bad=["http://a.test/bad"])
@@ -701,4 +709,4 @@ def test_after_a_stop_links_of_bad_pages_still_count_for_nothing(tmp_path: Path)
 
 
 def test_whoever_learns_ranks_the_links_in_front_again() -> None:
-    assert (Places().ahead, Places(beside=True).ahead) == (0, Parents.ahead)
+    assert (ParentPlaces().ahead, ParentPlaces(beside=True).ahead) == (0, MeanParent.ahead)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.tree_limits import bounded
+from honeyguide.parse.tree_limits import bound_html
 from honeyguide.types import Channel
 from tests.unit.parsing import page
 
@@ -160,21 +160,21 @@ def test_a_large_honest_page_is_left_as_it_is():
     row = "<tr><td><a href=/{n}>cell <b>{n}</b> and <i>more</i></a><td>" + "word " * 20
     html = '<html lang="tr"><body class="x">' + "".join(row.format(n=n) for n in range(1500))
     html += "<code class=x>y</code>" * 100
-    assert bounded(html) == html
+    assert bound_html(html) == html
 
 
 @pytest.mark.parametrize("letter", ["", "é", "ş", "🐦"])
 def test_bytes_that_came_as_utf8_are_bounded_like_the_text(letter: str):
     honest = f"<html lang=tr><body class=x>{letter}" + "<p>one <i>two</i> " * 3000
     for html in (honest, formatting(3000) + honest, "<body a=1>" * 3000 + honest):
-        assert bounded(html, html.encode()) == bounded(html)
+        assert bound_html(html, html.encode()) == bound_html(html)
         assert page(html.encode()).text == page(html.encode("utf-16")).text
 
 
 def test_a_tame_page_keeps_its_words():
     comments = "<!--[if IE]><html class=old><![endif]-->" * 5
     html = f"{comments}<html lang=tr><body class=x>{formatting(3000)}" + "<p>one <I>two</I> " * 3000
-    assert bounded(html) != html
+    assert bound_html(html) != html
     got = page(html)
     assert got.language == "tr"
     assert got.text.split()[:4] == ["one", "two", "one", "two"]

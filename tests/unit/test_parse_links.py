@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from honeyguide.parse.decoded import Source
-from honeyguide.parse.directives import Directives
-from honeyguide.parse.links import align, window_after, window_before
-from honeyguide.parse.resolve import Resolver, unreadable
+from honeyguide.parse.decoded import DecodedResponse, PageDirectives
+from honeyguide.parse.links import align_anchors, window_after, window_before
+from honeyguide.parse.resolve import LinkResolver, is_unreadable
 from honeyguide.types import Link, Url
-from honeyguide.url import canonical
+from honeyguide.url import canonical_url
 from tests.unit.parsing import URL, page
 
 
@@ -57,11 +56,11 @@ def test_what_leads_nowhere(href: str):
 
 
 def test_endings_are_those_of_files():
-    assert unreadable(Url("https://example.org/a/b.JPG"))
-    assert not unreadable(Url("https://example.zip/"))
-    assert not unreadable(Url("https://example.org/view?file=a.png"))
-    assert not unreadable(Url("https://example.org/sitemap.xml.gz"))
-    assert not unreadable(Url("https://example.org/paper.pdf"))
+    assert is_unreadable(Url("https://example.org/a/b.JPG"))
+    assert not is_unreadable(Url("https://example.zip/"))
+    assert not is_unreadable(Url("https://example.org/view?file=a.png"))
+    assert not is_unreadable(Url("https://example.org/sitemap.xml.gz"))
+    assert not is_unreadable(Url("https://example.org/paper.pdf"))
 
 
 def test_nofollow_is_obeyed():
@@ -122,7 +121,7 @@ def test_windows_are_whole_words():
 
 def test_anchors_and_text_that_disagree():
     text = "aa bb dd"
-    assert align(["aa", "xx", "bb", "dd"], text, [(0, 2), (3, 5), (6, 8)]) == [0, -1, 1, 2]
+    assert align_anchors(["aa", "xx", "bb", "dd"], text, [(0, 2), (3, 5), (6, 8)]) == [0, -1, 1, 2]
 
 
 def test_a_link_in_a_drawing_does_not_shift_the_others():
@@ -186,5 +185,7 @@ def test_tag_path_is_short_and_numberless():
     "base", ["https://e.org/", "https://e.org/a/b/?c=/d/e", "http://e.org:81/a//b"]
 )
 def test_the_short_way_agrees_with_the_standard(base: str, text: str):
-    source = Source(Url(base), "", "utf-8", "text/html", 1, Directives(), strip_tracking=False)
-    assert Resolver(source).address(text) == canonical(text, Url(base))
+    source = DecodedResponse(
+        Url(base), "", "utf-8", "text/html", 1, PageDirectives(), strip_tracking=False
+    )
+    assert LinkResolver(source).resolve_address(text) == canonical_url(text, Url(base))

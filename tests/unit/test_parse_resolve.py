@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from honeyguide.parse.read import read
-from honeyguide.parse.resolve import _Folder
+from honeyguide.parse.read import parse_page
+from honeyguide.parse.resolve import _UrlFolder
 from honeyguide.types import Link, Page, Response, Url
 
 
 def page(url: str, html: str) -> Page:
     body = html.encode()
     headers = (("Content-Type", "text/html; charset=utf-8"),)
-    return read(Response(Url(url), 200, headers, body, body, b"", b"", "", 0, 0), Link(Url(url)))
+    return parse_page(
+        Response(Url(url), 200, headers, body, body, b"", b"", "", 0, 0), Link(Url(url))
+    )
 
 
 @pytest.mark.parametrize("odd", ["https:", "https:?page=2", "\x01?page=2", "?page=2"])
@@ -36,17 +38,17 @@ def test_not_every_text_of_a_giant_is_resolved(
     words: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    resolve = _Folder.address
+    resolve = _UrlFolder.resolve_address
 
-    def address(self: _Folder, text: str, base: Url) -> Url | None:
+    def address(self: _UrlFolder, text: str, base: Url) -> Url | None:
         asked.append(text)
         return resolve(self, text, base)
 
-    monkeypatch.setattr(_Folder, "address", address)
+    monkeypatch.setattr(_UrlFolder, "resolve_address", address)
     body = b"".join(b'<a href="mailto:%d@e.org">x</a>' % n for n in range(5_000))
     body += b'<a href="http://late.example/">x</a>'
     url = Url("http://giant.example/")
     answer = Response(url, 200, (("Content-Type", "text/html"),), body, body, b"", b"", "", 0, 0)
-    assert read(answer, Link(url), outlinks=10, words=words).links == ()
+    assert parse_page(answer, Link(url), outlinks=10, words=words).links == ()
     assert len(asked) == 200
-    assert len(read(answer, Link(url), outlinks=500, words=words).links) == 1
+    assert len(parse_page(answer, Link(url), outlinks=500, words=words).links) == 1

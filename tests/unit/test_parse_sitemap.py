@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.read import read
+from honeyguide.parse.read import parse_page
 from honeyguide.types import Channel, Link
 from tests.unit.parsing import page, response
 
@@ -167,4 +167,4 @@ def test_html_under_another_name():
 @pytest.mark.parametrize("media_type", ["text/html", "application/octet-stream", ""])
 def test_binary_is_no_page(body: bytes, media_type: str):
     with pytest.raises(ParseError):
-        read(response(body, media_type), Link(response(b"").url))
+        parse_page(response(body, media_type), Link(response(b"").url))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 
-from honeyguide.parse.read import read
+from honeyguide.parse.read import parse_page
 from honeyguide.types import Link, Response, Url
 
 _HTML = b"""<html><body><div class="nav"><p>before one <a href="/one">One</a> after one</p>
@@ -25,7 +25,7 @@ def _links(words: bool, *wanted: Url) -> tuple[dict[Url, Link], list[Url]]:
     url = Url("http://a.example/")
     headers = (("Content-Type", "text/html"),)
     response = Response(url, 200, headers, _HTML, _HTML, b"", b"", "", 0.0, 0.0)
-    page = read(response, Link(url), words=words, wanted=wants)
+    page = parse_page(response, Link(url), words=words, wanted=wants)
     return {link.url: link for link in page.links}, asked
 
 
@@ -55,5 +55,5 @@ def test_anchors_with_fragments_are_one_address_and_outlinks_counts_addresses() 
     url = Url("http://a.example/")
     headers = (("Content-Type", "text/html"),)
     response = Response(url, 200, headers, html, html, b"", b"", "", 0.0, 0.0)
-    page = read(response, Link(url), words=False, outlinks=2)
+    page = parse_page(response, Link(url), words=False, outlinks=2)
     assert [(link.url[-1], link.anchor) for link in page.links] == [("a", "A"), ("b", "B")]

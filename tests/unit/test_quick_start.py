@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from honeyguide.crawl.stages import _same_site
+from honeyguide.crawl.process_page import _is_same_site
 
 
 @pytest.mark.parametrize(("said", "threads"), [(None, "1"), ("3", "3")])
@@ -36,5 +36,5 @@ def test_numpy_starts_no_threads_unless_the_user_says_so(said: str | None, threa
 def test_sites_are_domains_and_numbers_stand_for_themselves(
     one: str, other: str, same: bool
 ) -> None:
-    assert _same_site(one, other) is same
-    assert _same_site(other, one) is same
+    assert _is_same_site(one, other) is same
+    assert _is_same_site(other, one) is same

@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import parse
-from honeyguide.crawl.rescore_pages import judge
-from honeyguide.crawl.rescoring import overrule
-from honeyguide.store.export import export
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.rescore import overrule_verdicts, rescore_pages
+from honeyguide.store.export import export_collection
 from honeyguide.store.store import Store
-from honeyguide.types import UNKNOWN, Label, Url
+from honeyguide.types import UNKNOWN_SCORE, Label, Url
 from tests.unit.crawling import FakeWeb, crawl, rows
 from tests.unit.test_lessons import FINCH, SOUP, address, birds, html, is_finch
 
@@ -30,16 +29,16 @@ def agree(folder: Path) -> int:
         found = [row for row in store.visits() if row.relevant]
         counts = store.counts()
         assert counts.relevant == len(found)
-        assert sum(host.relevant for host in store.hosts()) == len(found)
+        assert sum(host.relevant for host in store.top_hosts()) == len(found)
         assert sum(part.relevant for part in counts.generations.values()) == len(found)
-        assert store.curve()[-1][1] == len(found)
+        assert store.harvest_curve()[-1][1] == len(found)
         so_far = 0
-        for row, (_, relevant) in zip(store.visits(), store.curve(10_000), strict=False):
+        for row, (_, relevant) in zip(store.visits(), store.harvest_curve(10_000), strict=False):
             so_far += row.relevant
             assert relevant == so_far
-        assert json.loads(store.meta("coverage") or "[]")[1] == len(found)
+        assert json.loads(store.get_meta("coverage") or "[]")[1] == len(found)
         out = folder.parent / f"{folder.name}.jsonl"
-        assert export(store, out).rows == len(found)
+        assert export_collection(store, out).rows == len(found)
     return len(found)
 
 
@@ -47,7 +46,7 @@ def test_pages_before_the_first_lesson_are_judged_by_it(tmp_path: Path) -> None:
     folder = tmp_path / "birds"
     report = crawl(folder, birds(), [address(0)], **ALONE)
     found = rows(folder)
-    assert not [url for url, row in found.items() if row.verdict == UNKNOWN]
+    assert not [url for url, row in found.items() if row.verdict == UNKNOWN_SCORE]
     assert all(found[url].relevant for url in GOOD)
     early = list(found.values())[:12]
     assert sum(bool(row.relevant) == is_finch(row.url) for row in early) >= 0.9 * len(early)
@@ -59,12 +58,12 @@ def test_a_resumed_crawl_judges_what_an_earlier_one_could_not(tmp_path: Path) ->
     untaught = {"crawl": ALONE["crawl"] | {"pages": 12}, "topic": {"keywords": []}}
     web = birds()
     crawl(folder, web, [address(0)], **untaught)
-    assert {row.verdict for row in rows(folder).values()} == {UNKNOWN}
+    assert {row.verdict for row in rows(folder).values()} == {UNKNOWN_SCORE}
     with Store.open(folder, "write") as store, store.transaction():
-        store.label([Label(Url(url), float(is_finch(url))) for url in web.paths()[:6]])
+        store.add_labels([Label(Url(url), float(is_finch(url))) for url in web.paths()[:6]])
     crawl(folder, web, [address(0)], **{**untaught, "crawl": ALONE["crawl"] | {"pages": 16}})
     found = rows(folder)
-    assert UNKNOWN not in {row.verdict for row in found.values()}
+    assert UNKNOWN_SCORE not in {row.verdict for row in found.values()}
     assert all(bool(found[url].relevant) == is_finch(url) for url in web.paths()[:6])
     agree(folder)
 
@@ -83,7 +82,7 @@ def test_a_persons_word_goes_before_the_verdict(tmp_path: Path, value: float) ->
     before = agree(folder)
     assert bool(rows(folder)[page].relevant) != bool(value)
     with Store.open(folder, "write") as store, store.transaction():
-        store.label([Label(Url(page), value)])
+        store.add_labels([Label(Url(page), value)])
     more = settings | {"crawl": settings["crawl"] | {"pages": 31}}
     report = crawl(folder, web, seeds, **more)
     assert bool(rows(folder)[page].relevant) == bool(value)
@@ -111,9 +110,9 @@ def test_marking_twice_changes_nothing(tmp_path: Path) -> None:
         numbers = {row.id: not row.relevant for row in store.visits()}
         before = store.counts().relevant
         with store.transaction():
-            assert sum(store.mark(numbers).values()) == len(numbers) - 2 * before
+            assert sum(store.mark_relevant(numbers).values()) == len(numbers) - 2 * before
         with store.transaction():
-            assert store.mark(numbers) == {}
+            assert store.mark_relevant(numbers) == {}
         assert store.counts().relevant == len(numbers) - before
 
 
@@ -122,14 +121,14 @@ def test_people_go_first_after_all_was_judged_anew(tmp_path: Path) -> None:
     topic = {"keywords": ["finch"], "good": [address(41)], "bad": [address(42)]}
     tables = {"crawl": ALONE["crawl"], "topic": {"seeds": [address(0)], **topic}}
     crawl(folder, birds(), [address(0)], **tables)
-    settings = parse(tables)
+    settings = parse_settings(tables)
     given = {address(41), address(42)}
     page = max(url for url, row in rows(folder).items() if row.relevant and url not in given)
     with Store.open(folder, "write") as store, store.transaction():
-        store.label([Label(Url(page), 0.0)])
-    judge(folder, settings)
+        store.add_labels([Label(Url(page), 0.0)])
+    rescore_pages(folder, settings)
     with Store.open(folder, "crawl") as store:
-        assert overrule(store, settings) == store.counts().relevant
+        assert overrule_verdicts(store, settings) == store.counts().relevant
     found = rows(folder)
     assert found[address(41)].relevant
     assert not found[address(42)].relevant

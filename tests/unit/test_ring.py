@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.errors import ConnectError, StoreError, WrongType
 from honeyguide.store.store import Store
 from tests.unit.crawling import FakeWeb, crawl, rows
@@ -84,7 +84,7 @@ def test_robots_txt_moved_to_a_busy_host_does_not_spin(tmp_path: Path) -> None:
         web.answers[f"{place}/"] = links(*(f"{place}/{k}" for k in range(30)))
     defers = 0
 
-    def watch(ring: Ring) -> None:
+    def watch(ring: CrawlLoop) -> None:
         plain = ring.frontier.defer
 
         def counted(*words: object) -> None:
@@ -102,11 +102,11 @@ def test_robots_txt_moved_to_a_busy_host_does_not_spin(tmp_path: Path) -> None:
 def test_a_store_that_fails_ends_the_run_and_burns_no_links(tmp_path: Path) -> None:
     web = FakeWeb({NOBODY: links("http://a.test/1"), "http://a.test/1": BEES + "1"})
 
-    def break_it(ring: Ring) -> None:
+    def break_it(ring: CrawlLoop) -> None:
         def broken(url: object, text: object) -> None:
             raise StoreError("the disk is on fire")
 
-        object.__setattr__(ring.turn.stages, "find_copy", broken)
+        object.__setattr__(ring.visit_runner.stages, "find_copy", broken)
 
     with pytest.raises(StoreError, match="on fire"):
         crawl(tmp_path, web, [NOBODY], meanwhile=break_it)
@@ -121,15 +121,15 @@ def test_a_page_that_breaks_us_is_told_and_passed_by(
     web.answers["http://a.test/poison"] = BEES + "toxic"
     web.answers["http://a.test/1"] = BEES + "1"
 
-    def break_it(ring: Ring) -> None:
-        plain = ring.turn.stages.find_copy
+    def break_it(ring: CrawlLoop) -> None:
+        plain = ring.visit_runner.stages.find_copy
 
         def picky(url: str, text: str) -> object:
             if "toxic" in text:
                 raise ZeroDivisionError("oops")
             return plain(url, text)  # type: ignore[arg-type]
 
-        object.__setattr__(ring.turn.stages, "find_copy", picky)
+        object.__setattr__(ring.visit_runner.stages, "find_copy", picky)
 
     crawl(tmp_path, web, [NOBODY], meanwhile=break_it)
     assert rows(tmp_path)["http://a.test/poison"].failure == "bug"
@@ -142,7 +142,7 @@ def test_the_end_of_the_budget_is_waited_for_in_peace(tmp_path: Path) -> None:
     web = FakeWeb({f"http://h{n}.test/": BEES for n in range(5)}, latency=30.0)
     turns = 0
 
-    def watch(ring: Ring) -> None:
+    def watch(ring: CrawlLoop) -> None:
         plain = ring.frontier.wake_at
 
         def counted() -> float | None:
@@ -214,8 +214,8 @@ def test_another_threshold_counts_anew(tmp_path: Path) -> None:
     with Store.open(tmp_path, "read") as store:
         counts = store.counts()
         assert counts.relevant == expected
-        assert store.curve()[-1] == (counts.visits, expected)
-        assert sum(row.relevant for row in store.hosts()) == expected
+        assert store.harvest_curve()[-1] == (counts.visits, expected)
+        assert sum(row.relevant for row in store.top_hosts()) == expected
 
 
 def test_visits_that_wait_for_nothing_leave_the_loop_its_turns(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_visits_that_wait_for_nothing_leave_the_loop_its_turns(tmp_path: Path) -
     at_once = [0]
     """Visits that ended in the same turn of the loop."""
 
-    def watch(ring: Ring) -> None:
+    def watch(ring: CrawlLoop) -> None:
         plain, loop = ring.frontier.finish, asyncio.get_running_loop()
 
         def counted(*words: object) -> None:

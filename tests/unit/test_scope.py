@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.scope import Fence, Traps, make_scope
+from honeyguide.scope import ScopeFilter, UrlTraps, make_scope
 from honeyguide.types import Link, Url
 
 SEEDS = (Url("http://www.example.org/birds/index.html"),)
@@ -23,14 +23,14 @@ SEEDS = (Url("http://www.example.org/birds/index.html"),)
 )
 def test_rules(rule: str, url: str, inside: bool) -> None:
     scope = make_scope(rule, SEEDS)  # type: ignore[arg-type]
-    assert (scope.refuses(Url(url)) == "") is inside
+    assert (scope.refusal_reason(Url(url)) == "") is inside
 
 
 def test_patterns() -> None:
     scope = make_scope("everything", SEEDS, include=(r"/wiki/",), exclude=(r"[?&]action=edit",))
-    assert scope.refuses(Url("http://e.org/wiki/Finch")) == ""
-    assert "include" in scope.refuses(Url("http://e.org/shop"))
-    assert "action=edit" in scope.refuses(Url("http://e.org/wiki/Finch?action=edit"))
+    assert scope.refusal_reason(Url("http://e.org/wiki/Finch")) == ""
+    assert "include" in scope.refusal_reason(Url("http://e.org/shop"))
+    assert "action=edit" in scope.refusal_reason(Url("http://e.org/wiki/Finch?action=edit"))
 
 
 def test_a_broken_pattern_is_named() -> None:
@@ -48,18 +48,18 @@ def test_a_broken_pattern_is_named() -> None:
     ],
 )
 def test_traps(url: str, word: str) -> None:
-    assert word in Traps().refuses(Url(url))
+    assert word in UrlTraps().refusal_reason(Url(url))
 
 
 @pytest.mark.parametrize("url", ["http://e.org/", "http://e.org/a/b/a/", "http://e.org/x//y//z"])
 def test_ordinary_addresses_are_no_traps(url: str) -> None:
-    assert Traps().refuses(Url(url)) == ""
+    assert UrlTraps().refusal_reason(Url(url)) == ""
 
 
 def test_fence_says_which_kind() -> None:
-    fence = Fence(make_scope("host", SEEDS), Traps())
-    assert fence.refuses(Link(Url("http://www.example.org/x"))) is None
-    assert fence.refuses(Link(Url("http://other.org/"))) == (
+    fence = ScopeFilter(make_scope("host", SEEDS), UrlTraps())
+    assert fence.find_refusal(Link(Url("http://www.example.org/x"))) is None
+    assert fence.find_refusal(Link(Url("http://other.org/"))) == (
         "scope",
         "outside the seeds' hosts (example.org)",
     )
@@ -68,4 +68,4 @@ def test_fence_says_which_kind() -> None:
 @pytest.mark.parametrize("rule", ["host", "prefix"])
 def test_www_and_https_are_the_same_place(rule: str) -> None:
     scope = make_scope(rule, (Url("http://example.org/birds/"),))  # type: ignore[arg-type]
-    assert scope.refuses(Url("https://www.example.org/birds/finch")) == ""
+    assert scope.refusal_reason(Url("https://www.example.org/birds/finch")) == ""

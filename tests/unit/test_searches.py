@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl.batch import Batch
-from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.loop import CommitBatch, CrawlLoop
 from honeyguide.errors import ConfigError, SearchError
-from honeyguide.store.searches import Search
+from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Url
 from tests.unit.crawling import FakeWeb, rows
@@ -209,26 +208,26 @@ def test_a_crash_loses_no_answer_and_takes_none_twice(tmp_path: Path, instant: s
     """Whatever was not committed when it dies is gone; the store is closed without a commit."""
     engine = MadeEngine(urls(3))
 
-    def die(ring: Ring) -> None:
+    def die(ring: CrawlLoop) -> None:
         def dead(*_: object) -> None:
             raise Killed
 
-        assert ring.searches is not None
+        assert ring.search is not None
         if instant == "answered":
             asked_for = engine.asked
-            ring.searches.take = lambda *_: dead() if asked_for else 0  # type: ignore
+            ring.search.take_results = lambda *_: dead() if asked_for else 0  # type: ignore
         elif instant == "pushed":
-            ring.searches.keep = dead  # type: ignore[method-assign]
+            ring.search.save_taken = dead  # type: ignore[method-assign]
         else:
-            ring.searches.kept = dead  # type: ignore[method-assign]
-            ring._batch.searches = ring.searches
+            ring.search.confirm_saved = dead  # type: ignore[method-assign]
+            ring._batch.search = ring.search
 
-    def kill(ring: Ring) -> None:
+    def kill(ring: CrawlLoop) -> None:
         die(ring)
-        plain = Batch.write
+        plain = CommitBatch.write
 
-        def write(batch: Batch) -> object:
-            if batch.searches is not None and not batch.searches._taken:
+        def write(batch: CommitBatch) -> object:
+            if batch.search is not None and not batch.search._taken:
                 return []  # nothing to lose yet
             return plain(batch)
 
@@ -247,8 +246,8 @@ def test_a_crash_loses_no_answer_and_takes_none_twice(tmp_path: Path, instant: s
 
 def test_what_another_process_asked_is_taken(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        search = Search(1.0, "made", "drone", by="ada", address="https://made.example/s?q=drone")
-        store.searches.add(search, [(url, "Bee", "Honey") for url in urls(2)])
+        search = SearchRow(1.0, "made", "drone", by="ada", address="https://made.example/s?q=drone")
+        store.searches.add_search(search, [(url, "Bee", "Honey") for url in urls(2)])
     crawl(tmp_path, scattered(2), MadeEngine(()), search={**ALONE, "queries": []})
     assert set(rows(tmp_path)) == set(urls(2))
     assert asked(tmp_path)[0].fresh == 2
@@ -257,9 +256,9 @@ def test_what_another_process_asked_is_taken(tmp_path: Path) -> None:
 def test_a_wish_from_another_process_is_asked_once(tmp_path: Path) -> None:
     engine = MadeEngine(lambda _, query, page: results(urls(2) if page == 1 else [], more=False))
 
-    def wish(ring: Ring) -> None:
+    def wish(ring: CrawlLoop) -> None:
         with Store.open(tmp_path, "write") as store:
-            store.searches.want("queen bee", "ada", 1.0)
+            store.searches.request_query("queen bee", "ada", 1.0)
 
     quiet = {**ALONE, "queries": []}
     crawl(tmp_path, scattered(2), engine, search=quiet, meanwhile=wish)
@@ -280,7 +279,7 @@ def test_labels_teach_the_composer(tmp_path: Path) -> None:
     first = {query for query, _ in engine.asked}
     assert not any("gauge" in query for query in first)
     with Store.open(tmp_path, "write") as store:
-        store.label([Label(Url(url), 1.0, "ada") for url in urls(3)])
+        store.add_labels([Label(Url(url), 1.0, "ada") for url in urls(3)])
     web.start += 200_000
     crawl(tmp_path, web, engine, search={"mode": "search_only"}, topic={"keywords": ["bee"]})
     later = {query for query, _ in engine.asked} - first

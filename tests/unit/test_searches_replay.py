@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.errors import SearchError
-from honeyguide.seeds.query_bandit import Pulls
+from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.store.store import Store
 from tests.unit.searching import BEES, STEAM, MadeEngine, crawl, results, scattered
 
 
-def state(pulls: Pulls) -> tuple[Any, ...]:
+def state(pulls: QueryBandit) -> tuple[Any, ...]:
     """All but what depends on the links that waited at the time, which nobody keeps."""
-    tallies = {key: replace(tally, weak=0) for key, tally in pulls._tallies.items()}
+    tallies = {key: replace(tally, weak_pages=0) for key, tally in pulls._tallies.items()}
     return tallies, pulls._pulls, pulls._insisted
 
 
 def before_and_after(folder: Path, engine: MadeEngine, **tables: dict[str, Any]) -> list[Any]:
     """What the bandit knows at the end of a crawl, and at the beginning of the next."""
-    rings: list[Ring] = []
+    rings: list[CrawlLoop] = []
     web = scattered(60)
     web.start += 200_000.0
     web.answers |= {f"http://h{n}.test/": f"{STEAM} {n}" for n in range(1, 60, 3)}
@@ -34,14 +34,14 @@ def before_and_after(folder: Path, engine: MadeEngine, **tables: dict[str, Any])
     crawl(folder, web, engine, meanwhile=rings.append, **deepcopy(tables))
     known: list[Any] = []
 
-    def look(ring: Ring) -> None:
-        assert ring.searches is not None
-        known.append(deepcopy(state(ring.searches.queries.pulls)))
-        ring.searches.questions.stopped = "seen enough"
+    def look(ring: CrawlLoop) -> None:
+        assert ring.search is not None
+        known.append(deepcopy(state(ring.search.planner.pulls)))
+        ring.search.caller.stopped = "seen enough"
 
     crawl(folder, web, engine, meanwhile=look, **deepcopy(tables))
-    assert rings[0].searches is not None
-    return [state(rings[0].searches.queries.pulls), *known]
+    assert rings[0].search is not None
+    return [state(rings[0].search.planner.pulls), *known]
 
 
 @pytest.mark.parametrize("composed", [False, True])
@@ -86,7 +86,7 @@ def test_what_somebody_wanted_again_goes_on_after_a_restart(tmp_path: Path) -> N
     engine = MadeEngine(say)  # type: ignore[arg-type]
     crawl(tmp_path, scattered(60), engine, search=dict(search))
     with Store.open(tmp_path, "write") as store:
-        store.searches.want("drone", "user", 1.0)
+        store.searches.request_query("drone", "user", 1.0)
     live, resumed = before_and_after(tmp_path, engine, search=search, crawl={"pages": 30})
     assert engine.asked[:3] == [("drone", 1), ("drone", 1), ("drone", 2)]
     assert live == resumed

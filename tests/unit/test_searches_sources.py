@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.crawl.source_bandit import Sources, source_of, worth
-from honeyguide.types import Channel, Copy, Failure, Link, Url, Verdict, Visit
+from honeyguide.links.ranking import SourceBandit, link_source, visit_worth
+from honeyguide.types import Channel, DuplicateOf, Failure, Link, Url, Verdict, Visit
 
 CHANNELS: list[Channel] = ["seed", "link", "redirect", "sitemap", "feed", "search", "example"]
 
@@ -18,28 +18,30 @@ def visit(channel: Channel, verdict: float | None, score: float = 0.5, **more: o
     return Visit(link, 0.0, score=score, verdict=judged, **more)  # type: ignore[arg-type]
 
 
-def told(*visits: tuple[Channel, float, float]) -> Sources:
-    sources = Sources(1)
+def told(*visits: tuple[Channel, float, float]) -> SourceBandit:
+    sources = SourceBandit(1)
     for channel, verdict, score in visits:
-        sources.followed(visit(channel, verdict, score))
+        sources.record_visit(visit(channel, verdict, score))
     return sources
 
 
 def test_only_what_came_of_a_link_counts() -> None:
-    assert worth(visit("link", 0.7)) == 0.7
-    assert worth(visit("link", 0.7, copy=Copy(Url("http://c.test/"), True))) == 0.0
-    assert worth(visit("link", None, failure=Failure("status", "HTTP 404"))) == 0.0
-    assert worth(visit("link", None, failure=Failure("timeout", "", final=False))) is None
-    assert worth(visit("link", None, moved=Url("http://c.test/"))) is None
-    assert worth(visit("sitemap", None)) is None
+    assert visit_worth(visit("link", 0.7)) == 0.7
+    assert (
+        visit_worth(visit("link", 0.7, duplicate=DuplicateOf(Url("http://c.test/"), True))) == 0.0
+    )
+    assert visit_worth(visit("link", None, failure=Failure("status", "HTTP 404"))) == 0.0
+    assert visit_worth(visit("link", None, failure=Failure("timeout", "", final=False))) is None
+    assert visit_worth(visit("link", None, moved=Url("http://c.test/"))) is None
+    assert visit_worth(visit("sitemap", None)) is None
 
 
 def test_what_a_person_gave_is_no_source() -> None:
-    assert source_of(Link(Url("http://a.test/"), channel="seed")) is None
-    assert source_of(Link(Url("http://a.test/"), channel="redirect", depth=0)) is None
-    assert source_of(visit("redirect", 1.0).link) == "link"
-    assert source_of(visit("search", 1.0).link) == "search"
-    assert source_of(visit("feed", 1.0).link) == "sitemap"
+    assert link_source(Link(Url("http://a.test/"), channel="seed")) is None
+    assert link_source(Link(Url("http://a.test/"), channel="redirect", depth=0)) is None
+    assert link_source(visit("redirect", 1.0).link) == "link"
+    assert link_source(visit("search", 1.0).link) == "search"
+    assert link_source(visit("feed", 1.0).link) == "sitemap"
 
 
 def test_a_source_that_pays_is_asked() -> None:
@@ -52,40 +54,44 @@ def test_a_source_that_pays_is_asked() -> None:
 
 def test_what_was_long_ago_is_forgotten() -> None:
     sources = told(*[("search", 1.0, 0.5)] * 100, *[("link", 0.5, 0.5)] * 600)
-    draws = [sources.draw("search") for _ in range(200)]
+    draws = [sources.draw_yield("search") for _ in range(200)]
     assert min(draws) < 0.2, "it is still as sure as it was 600 visits ago"
 
 
 def test_scores_are_corrected_by_what_came() -> None:
     sources = told(*[("link", 0.5, 0.5)] * 50, *[("search", 0.9, 0.3)] * 50)
-    assert 0.5 < sources.lift("search") <= 1.5
+    assert 0.5 < sources.score_correction("search") <= 1.5
     search, link, seed = visit("search", 0).link, visit("link", 0).link, visit("seed", 0).link
-    low, same, chosen = sources.lifted([search, link, seed], [0.3, 0.3, 1.0])
+    low, same, chosen = sources.correct_scores([search, link, seed], [0.3, 0.3, 1.0])
     assert low > 0.4
     assert (same, chosen) == (0.3, 1.0)
 
 
 def test_few_visits_correct_little() -> None:
     visit: tuple[Channel, float, float] = ("search", 1.0, 0.2)
-    assert told(visit).lift("search") < 0.5 < told(*[visit] * 10).lift("search")
-    assert told(("search", 0.5, 0.4)).lift("search") == 0.0
+    assert (
+        told(visit).score_correction("search")
+        < 0.5
+        < told(*[visit] * 10).score_correction("search")
+    )
+    assert told(("search", 0.5, 0.4)).score_correction("search") == 0.0
 
 
 def test_a_correction_does_not_feed_on_itself() -> None:
     """Scores that were lifted before they are seen again lead to the same correction."""
-    sources = Sources(1)
+    sources = SourceBandit(1)
     link = visit("search", 0.0).link
     for _ in range(500):
-        (score,) = sources.lifted([link], [0.3])
-        sources.followed(visit("search", 0.6, score))
-    assert sources.lift("search") == pytest.approx(1.15, abs=0.31)
+        (score,) = sources.correct_scores([link], [0.3])
+        sources.record_visit(visit("search", 0.6, score))
+    assert sources.score_correction("search") == pytest.approx(1.15, abs=0.31)
 
 
 def test_links_are_the_measure() -> None:
     """Where all links brought more than they promised, none is worth more than the others."""
     sources = told(*[("link", 0.9, 0.3), ("search", 0.9, 0.3)] * 100)
-    assert abs(sources.lift("search")) < 0.3
-    assert sources.lift("link") == 0.0
+    assert abs(sources.score_correction("search")) < 0.3
+    assert sources.score_correction("link") == 0.0
 
 
 @given(
@@ -98,7 +104,7 @@ def test_corrections_keep_scores_and_their_order(
     sources = told(*visits)
     links = [visit(channel, 0.0).link for channel, _ in waiting]
     scores = [score for _, score in waiting]
-    lifted = sources.lifted(links, scores)
+    lifted = sources.correct_scores(links, scores)
     assert all(0 <= score <= 1 for score in lifted)
     for (channel, one), new in zip(waiting, lifted, strict=True):
         for (other, two), newer in zip(waiting, lifted, strict=True):

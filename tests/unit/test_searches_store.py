@@ -9,62 +9,74 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.cli.explain import _facts
-from honeyguide.cli.status import between as told_between
-from honeyguide.cli.status import coverage, lines
-from honeyguide.config import parse
-from honeyguide.crawl.explain import explain
-from honeyguide.crawl.status import status
+from honeyguide.api.explain import explain_url
+from honeyguide.cli.status import _plain_value, coverage_summary, status_lines
+from honeyguide.cli.status import channel_summary as told_between
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.status import collection_status
 from honeyguide.errors import ConfigError
-from honeyguide.learning.coverage import Coverage, Estimate, between
-from honeyguide.store.searches import Channels, Hit, Search, Worth
+from honeyguide.learning.coverage import Coverage, CoverageEstimate, estimate_channels
+from honeyguide.store.searches import (
+    RelevantByChannel,
+    SearchResultRow,
+    SearchResultStats,
+    SearchRow,
+)
 from honeyguide.store.store import Store
 from honeyguide.types import Url
 from tests.unit.searching import MadeEngine, crawl, failing, results, scattered
 from tests.unit.store_visits import change
 
-FOUND = [Hit(Url("http://a.test/"), "A", "about a"), Hit(Url("http://b.test/"), "B", "b")]
+FOUND = [
+    SearchResultRow(Url("http://a.test/"), "A", "about a"),
+    SearchResultRow(Url("http://b.test/"), "B", "b"),
+]
 
 
 def test_a_search_is_kept_with_its_results(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        one = store.searches.add(Search(1.0, "made", "bee", price=0.5), FOUND)
-        two = store.searches.add(Search(2.0, "made", "hive", 2, "ada", outcome="slow"))
-        assert [search.id for search, _ in store.searches.since()] == [one, two]
+        one = store.searches.add_search(SearchRow(1.0, "made", "bee", price=0.5), FOUND)
+        two = store.searches.add_search(SearchRow(2.0, "made", "hive", 2, "ada", outcome="slow"))
+        assert [search.id for search, _ in store.searches.iter_since()] == [one, two]
         ((search, hits),) = (
-            store.searches.since(one - 1 if one > 1 else 0)
+            store.searches.iter_since(one - 1 if one > 1 else 0)
             if two < 0
-            else [next(iter(store.searches.since()))]
+            else [next(iter(store.searches.iter_since()))]
         )
         assert (search.query, search.results, search.price, hits) == ("bee", 2, 0.5, FOUND)
-        assert [found.by for found, _ in store.searches.since(one)] == ["ada"]
-        ((found, place),) = store.searches.places("http://b.test/")
+        assert [found.by for found, _ in store.searches.iter_since(one)] == ["ada"]
+        ((found, place),) = store.searches.positions_of("http://b.test/")
         assert (found.query, place) == ("bee", 2)
-        store.searches.taken(one, 2, 0.7)
-        assert store.searches.all()[0].fresh == 2
-        sums = store.searches.sums()
+        store.searches.mark_taken(one, 2, 0.7)
+        assert store.searches.list_searches()[0].fresh == 2
+        sums = store.searches.search_totals()
         assert (sums.asked, sums.failed, sums.queries, sums.results) == (2, 1, 2, 2)
         assert (sums.fresh, sums.price) == (2, 0.5)
-        assert store.searches.sums(1.5).asked == 1
-        last = store.searches.last()
+        assert store.searches.search_totals(1.5).asked == 1
+        last = store.searches.newest_search()
         assert last is not None
         assert last.outcome == "slow"
 
 
 def test_wishes_are_numbered(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        first = store.searches.want("queen bee", "ada", 1.0)
-        store.searches.want("  ", "ada", 1.0)
-        second = store.searches.want("drone", "bob", 2.0)
-        assert store.searches.wanted() == [(first, "queen bee", "ada"), (second, "drone", "bob")]
-        assert store.searches.wanted(first) == [(second, "drone", "bob")]
+        first = store.searches.request_query("queen bee", "ada", 1.0)
+        store.searches.request_query("  ", "ada", 1.0)
+        second = store.searches.request_query("drone", "bob", 2.0)
+        assert store.searches.requested_queries() == [
+            (first, "queen bee", "ada"),
+            (second, "drone", "bob"),
+        ]
+        assert store.searches.requested_queries(first) == [(second, "drone", "bob")]
 
 
 def test_no_text_is_too_long_or_too_strange(tmp_path: Path) -> None:
     hit = ("http://a.test/", "t\ud800" * 1_000, "s" * 9_000)
     with Store.open(tmp_path, "crawl") as store:
-        store.searches.add(Search(1.0, "made", "q" * 9_000, detail="\ud800"), [hit] * 2_000)
-        ((search, hits),) = store.searches.since()
+        store.searches.add_search(
+            SearchRow(1.0, "made", "q" * 9_000, detail="\ud800"), [hit] * 2_000
+        )
+        ((search, hits),) = store.searches.iter_since()
     assert len(search.query) == 2_000
     assert len(hits) == search.results == 1_000
     assert (len(hits[0].title), len(hits[0].snippet)) == (300, 1_000)
@@ -72,16 +84,16 @@ def test_no_text_is_too_long_or_too_strange(tmp_path: Path) -> None:
 
 def test_a_strangers_rows_do_no_harm(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        store.searches.add(Search(1.0, "made", "bee"), FOUND)
+        store.searches.add_search(SearchRow(1.0, "made", "bee"), FOUND)
     change(tmp_path, "UPDATE searches SET at = 'x', page = -3, query = x'00', price = 9e999")
     change(tmp_path, "UPDATE search_results SET url = 'javascript:x' WHERE place = 1")
     change(tmp_path, "INSERT INTO asked_for(query, by, at) VALUES(x'ff', 3, 'y')")
     with Store.open(tmp_path, "read") as store:
-        ((search, hits),) = store.searches.since()
+        ((search, hits),) = store.searches.iter_since()
         assert (search.at, search.page, search.query) == (0.0, 0, "")
         assert [hit.url for hit in hits] == ["http://b.test/"]
-        assert store.searches.wanted() == []
-        store.searches.sums()
+        assert store.searches.requested_queries() == []
+        store.searches.search_totals()
 
 
 def test_who_found_what(tmp_path: Path) -> None:
@@ -96,14 +108,21 @@ def test_who_found_what(tmp_path: Path) -> None:
     joint = {"queries": ["honey bee"], "compose": False}
     report = crawl(tmp_path, web, engine, search=joint, crawl={"concurrency": 1})
     with Store.open(tmp_path, "read") as store:
-        found = store.searches.channels()
-        assert found in (Channels(2, 2, 1), Channels(1, 2, 0))  # h1 may be visited before h0
-        assert store.searches.worth([1]).fetched == 3
-        assert store.searches.worth([7]) == store.searches.worth([]) == Worth(0, 0, 0.0)
-    assert report.estimate.channels == between(*found)
-    assert json.dumps(_facts(report.estimate))
-    settings = parse({"topic": {"keywords": ["bee"]}, "search": {"engine": "searxng"}})
-    why = explain(tmp_path, settings, "http://h1.test/", 0.0)
+        found = store.searches.relevant_by_channel()
+        assert found in (
+            RelevantByChannel(2, 2, 1),
+            RelevantByChannel(1, 2, 0),
+        )  # h1 may be visited before h0
+        assert store.searches.result_stats([1]).fetched == 3
+        assert (
+            store.searches.result_stats([7])
+            == store.searches.result_stats([])
+            == SearchResultStats(0, 0, 0.0)
+        )
+    assert report.estimate.channels == estimate_channels(*found)
+    assert json.dumps(_plain_value(report.estimate))
+    settings = parse_settings({"topic": {"keywords": ["bee"]}, "search": {"engine": "searxng"}})
+    why = explain_url(tmp_path, settings, "http://h1.test/", 0.0)
     (finder,) = why.finders
     assert (finder.query, finder.place, finder.engine, finder.fetched) == (
         "honey bee",
@@ -115,19 +134,19 @@ def test_who_found_what(tmp_path: Path) -> None:
 
 
 def test_status_tells_what_was_asked(tmp_path: Path) -> None:
-    settings = parse({"search": {"engine": "searxng"}})
+    settings = parse_settings({"search": {"engine": "searxng"}})
     with Store.open(tmp_path, "crawl") as store:
-        assert status(store, settings, 5).searched is None
+        assert collection_status(store, settings, 5).searched is None
     engine = MadeEngine(lambda *_: results(["http://h0.test/"], more=False), price=0.25)
     alone = {"mode": "search_only", "compose": False, "queries": ["honey bee"]}
     web = scattered(1)
     web.start = 4_000_000_000.0  # this month, whenever that is
     crawl(tmp_path, web, engine, search=alone)
     with Store.open(tmp_path, "read") as store:
-        found = status(store, settings, 5)
+        found = collection_status(store, settings, 5)
     assert found.searched is not None
     assert (found.searched.asked, found.searched.fresh, found.searched.cost) == (1, 1, 0.25)
-    told = "\n".join(lines(found))
+    told = "\n".join(status_lines(found))
     assert "1 query asked in 1 request (1 this month for 0.25): 1 result, 1 new" in told
     assert found.visits == 1, "a question is no visit"
 
@@ -136,25 +155,27 @@ def test_status_tells_what_went_wrong(tmp_path: Path) -> None:
     alone = {"mode": "search_only", "compose": False, "queries": ["honey bee"]}
     crawl(tmp_path, scattered(1), MadeEngine(failing("spent")), search=alone)
     with Store.open(tmp_path, "read") as store:
-        found = status(store, parse({}), 5)
-    told = "\n".join(lines(found))
+        found = collection_status(store, parse_settings({}), 5)
+    told = "\n".join(status_lines(found))
     assert "0 queries asked in 0 requests (0 this month)" in told, "it never left"
     assert "the last one failed: spent: it said so" in told
 
 
 def test_chapman_on_a_worked_case() -> None:
     """Seber's own: 1,000 fish marked, 500 caught, 100 of them marked."""
-    found = between(1000, 500, 100)
+    found = estimate_channels(1000, 500, 100)
     assert found.total == pytest.approx(1001 * 501 / 101 - 1)
     assert found.error == pytest.approx(((1001 * 501 * 900 * 400) / (101**2 * 102)) ** 0.5)
-    assert between(0, 0, 0).total == 0
-    assert "or more" in coverage(Estimate(why="too little is known yet", channels=found))
+    assert estimate_channels(0, 0, 0).total == 0
+    assert "or more" in coverage_summary(
+        CoverageEstimate(why="too little is known yet", channels=found)
+    )
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_chapman_is_never_less_than_was_found(links: int, search: int, both: int) -> None:
     both = min(both, links, search)
-    found = between(links, search, both)
+    found = estimate_channels(links, search, both)
     assert found.total >= links + search - both - 1e-6
     assert found.error >= 0
 
@@ -163,10 +184,10 @@ def test_a_page_of_results_is_no_page_that_links() -> None:
     """Found by a search and by one link: captured once, like what one link led to."""
     found, alone, both = Coverage(), Coverage(), Coverage()
     for n in range(120):
-        found.count(True, f"{n}.test", "search", 1)
-        alone.count(True, f"{n}.test", "link", 1)
-        both.count(True, f"{n}.test", "search", 2)
-    assert both.record() == alone.record() != found.record()
+        found.add_outcome(True, f"{n}.test", "search", 1)
+        alone.add_outcome(True, f"{n}.test", "link", 1)
+        both.add_outcome(True, f"{n}.test", "search", 2)
+    assert both.to_record() == alone.to_record() != found.to_record()
     told = found.estimate(8)
     assert "linked" not in told.why
     assert (told.total, told.low <= told.total <= told.high) == (pytest.approx(128), True)
@@ -174,7 +195,7 @@ def test_a_page_of_results_is_no_page_that_links() -> None:
 
 @pytest.mark.parametrize("found", [(40, 30, 0), (40, 30, 4), (117, 0, 0), (20, 20, 20)])
 def test_too_little_in_both_tells_nothing(found: tuple[int, int, int]) -> None:
-    said = told_between(between(*found))
+    said = told_between(estimate_channels(*found))
     assert said.endswith(f"both {found[2]}: too little to tell how many there are")
     assert "±" not in said
 
@@ -191,4 +212,4 @@ def test_too_little_in_both_tells_nothing(found: tuple[int, int, int]) -> None:
 )
 def test_mistakes_are_named(search: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        parse({"search": search})
+        parse_settings({"search": search})

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import Settings, parse
-from honeyguide.crawl.queries import Queries
-from honeyguide.crawl.search_setup import withholding
-from honeyguide.crawl.suggest import suggest
-from honeyguide.seeds.composer import Composer
-from honeyguide.seeds.query_bandit import Pulls
+from honeyguide.config.settings import Settings, parse_settings
+from honeyguide.search.composer import QueryComposer
+from honeyguide.search.query_bandit import QueryBandit
+from honeyguide.search.query_planner import QueryPlanner, suggest_queries
+from honeyguide.search.session import withholding_rule
 from honeyguide.store.store import Store
 from honeyguide.types import Label, Link, Page, Response, Url, Verdict, Visit
 
@@ -23,7 +22,7 @@ AT_HOME = ("http://10.0.0.7/{}", "http://localhost/{}", "http://wiki.corp/{}", "
 
 def told(url: str = PUBLIC, **search: Any) -> Settings:
     table = {"engine": "searxng", "url": url} | search
-    return parse({"topic": {"keywords": ["bee"], "good_files": ["ex/*"]}, "search": table})
+    return parse_settings({"topic": {"keywords": ["bee"], "good_files": ["ex/*"]}, "search": table})
 
 
 def page(url: str) -> Page:
@@ -35,23 +34,25 @@ def visit(url: str, ip: str = "93.184.215.14", at: float = 1.0) -> Visit:
     return Visit(Link(Url(url)), at, response=answer, page=page(url), verdict=Verdict(0.95))
 
 
-def queries(settings: Settings, **more: Any) -> Queries:
-    return Queries(Composer("en", ["bee"]), Pulls(1, 50), {}, withholding(settings, **more))
+def queries(settings: Settings, **more: Any) -> QueryPlanner:
+    return QueryPlanner(
+        QueryComposer("en", ["bee"]), QueryBandit(1, 50), {}, withholding_rule(settings, **more)
+    )
 
 
-def asks(found: Queries) -> str:
+def asks(found: QueryPlanner) -> str:
     """Everything that it would ask."""
     said: list[str] = []
-    while (chosen := found.choose()) is not None and len(said) < 40:
+    while (chosen := found.choose_query()) is not None and len(said) < 40:
         said.append(str(chosen[0]))
-        found.pulls.answered(chosen[0], chosen[1], 0, 0, 0.0, False)
+        found.pulls.record_page(chosen[0], chosen[1], 0, 0, 0.0, False)
     return " | ".join(said)
 
 
 def visited(settings: Settings, address: str, ip: str = "93.184.215.14", **more: Any) -> str:
     found = queries(settings, **more)
     for n in range(4):
-        found.visited(visit(address.format(n) if "{}" in address else address, ip))
+        found.record_visit(visit(address.format(n) if "{}" in address else address, ip))
     return asks(found)
 
 
@@ -76,11 +77,11 @@ def test_examples_from_files_are_not() -> None:
     for url in (PUBLIC, "http://127.0.0.1:8080/search"):
         found = queries(told(url))
         for n in range(4):
-            found.read(page(f"file://localhost/c/ex/{n}.txt"), 1.0)
+            found.learn_example(page(f"file://localhost/c/ex/{n}.txt"), 1.0)
         assert asks(found) == "bee"
     found = queries(told(private=True))
     for n in range(4):
-        found.read(page(f"file://localhost/c/ex/{n}.txt"), 1.0)
+        found.learn_example(page(f"file://localhost/c/ex/{n}.txt"), 1.0)
     assert "nightingale" in asks(found)
 
 
@@ -88,11 +89,11 @@ def test_neither_when_resumed_nor_by_labels(tmp_path: Path) -> None:
     def kept(ip: str, name: str) -> str:
         with Store.open(tmp_path / name, "crawl", words=True) as store:
             with store.transaction():
-                store.append([visit(f"http://a{n}.example/", ip, n + 1.0) for n in range(4)])
-            store.label(Label(Url(f"http://a{n}.example/"), 1.0) for n in range(4))
+                store.append_visits([visit(f"http://a{n}.example/", ip, n + 1.0) for n in range(4)])
+            store.add_labels(Label(Url(f"http://a{n}.example/"), 1.0) for n in range(4))
             found, heard = queries(told()), queries(told())
-            found.recall(store, 0)
-            heard.listen(store)
+            found.restore(store, 0)
+            heard.poll_store(store)
             return f"{asks(found)}, {asks(heard)}"
 
     assert kept("10.1.2.3", "home") == "bee, bee"
@@ -104,5 +105,5 @@ def test_suggestions_may_use_them(tmp_path: Path) -> None:
     (tmp_path / "ex").mkdir()
     for n in range(4):
         (tmp_path / "ex" / f"{n}.txt").write_text(f"{TEXT} Number {n}.")
-    found = suggest(tmp_path, told(), 20)
+    found = suggest_queries(tmp_path, told(), 20)
     assert any("nightingale" in str(one.query) for one in found.suggestions)

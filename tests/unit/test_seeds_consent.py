@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config import SearchSettings, Settings
-from honeyguide.crawl.engine_state import agree as agree_to
-from honeyguide.crawl.engine_state import engine_at, problem_of
+from honeyguide.api.search import allow_engine as agree_to
+from honeyguide.api.search import configured_engine, engine_problem
+from honeyguide.config.settings import SearchSettings, Settings
 from honeyguide.errors import ConfigError, SearchError
-from honeyguide.seeds import consent
-from honeyguide.seeds.api_keys import config_folder
-from honeyguide.seeds.engine_factory import engine_of, fetcher_of
-from honeyguide.seeds.private_hosts import private
+from honeyguide.search import consent
+from honeyguide.search.api_keys import config_folder
+from honeyguide.search.consent import is_private_url
+from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
 from tests.unit.engine_server import HOME, KEY, QUERY, Time, says, serving, settings
 
 ENV = "HONEYGUIDE_THE_KEY"
@@ -56,12 +56,12 @@ def of(search: SearchSettings) -> Settings:
 def test_nothing_is_asked_before_the_user_agreed(
     tmp_path: Path, search: SearchSettings, words: tuple[str, ...]
 ) -> None:
-    problem = problem_of(of(search), tmp_path)
+    problem = engine_problem(of(search), tmp_path)
     assert f"honeyguide queries allow {tmp_path}" in problem
     assert all(word in problem for word in words)
     assert KEY not in problem
     assert agree_to(of(search), tmp_path) is not None
-    assert problem_of(of(search), tmp_path) == ""
+    assert engine_problem(of(search), tmp_path) == ""
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_nothing_is_asked_before_the_user_agreed(
     ],
 )
 def test_a_public_engine_without_a_key_needs_nobody(tmp_path: Path, search: SearchSettings) -> None:
-    assert problem_of(of(search), tmp_path) == ""
+    assert engine_problem(of(search), tmp_path) == ""
 
 
 def test_it_holds_for_that_folder_engine_server_and_key_only(tmp_path: Path) -> None:
@@ -82,26 +82,26 @@ def test_it_holds_for_that_folder_engine_server_and_key_only(tmp_path: Path) -> 
     folder.mkdir()
     (tmp_path / "link").symlink_to(folder)
     agree_to(of(FAR), folder)
-    assert problem_of(of(FAR), tmp_path / "link") == "", "the same folder"
-    assert problem_of(of(replace(FAR, url="https://evil.example/other")), folder) == ""
+    assert engine_problem(of(FAR), tmp_path / "link") == "", "the same folder"
+    assert engine_problem(of(replace(FAR, url="https://evil.example/other")), folder) == ""
     for search in (
         replace(FAR, url="https://evil.example:8443/x"),
         replace(FAR, url="http://evil.example/x"),
         replace(FAR, url="https://more.evil.example/x"),
         replace(FAR, engine="searxng", header="X"),
     ):
-        assert "queries allow" in problem_of(of(search), folder)
-    assert "queries allow" in problem_of(of(FAR), tmp_path / "other")
-    wanted = consent.agreement_of(replace(FAR, key_env="HONEYGUIDE_OTHER"), folder)
-    assert not consent.agreed(wanted)
+        assert "queries allow" in engine_problem(of(search), folder)
+    assert "queries allow" in engine_problem(of(FAR), tmp_path / "other")
+    wanted = consent.required_consent(replace(FAR, key_env="HONEYGUIDE_OTHER"), folder)
+    assert not consent.has_consent(wanted)
 
 
 def test_the_lab_needs_nobody(tmp_path: Path, file: Path) -> None:
     lab = replace(HOME, search=NEAR, fetch=replace(HOME.fetch, lab="http://127.0.0.1:8787"))
-    assert problem_of(lab, tmp_path) == ""
+    assert engine_problem(lab, tmp_path) == ""
     assert agree_to(lab, tmp_path) is None
     assert not file.exists()
-    assert engine_of(FAR, None, Time(), lab=True, folder=tmp_path)  # type: ignore[arg-type]
+    assert make_engine(FAR, None, Time(), lab=True, folder=tmp_path)  # type: ignore[arg-type]
 
 
 def test_a_name_that_leads_home(tmp_path: Path) -> None:
@@ -110,9 +110,9 @@ def test_a_name_that_leads_home(tmp_path: Path) -> None:
         search = settings("searxng", server.origin)
 
         async def ask(folder: Path) -> int:
-            fetcher = fetcher_of(of(search), folder)
+            fetcher = make_engine_fetcher(of(search), folder)
             try:
-                engine = engine_of(search, fetcher, Time(), lab=True)
+                engine = make_engine(search, fetcher, Time(), lab=True)
                 assert engine is not None
                 return len((await engine.search(QUERY, 1)).results)
             finally:
@@ -136,7 +136,7 @@ def test_the_file_is_the_users_own(tmp_path: Path, file: Path) -> None:
     assert list(file.parent.iterdir()) == [file]
     file.chmod(0o666)
     with pytest.raises(ConfigError, match="chmod 600"):
-        engine_at(of(FAR), tmp_path, None)  # type: ignore[arg-type]
+        configured_engine(of(FAR), tmp_path, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_is_damaged_allows_nothing(tmp_path: Path, file: Path, text: str) -
     file.write_text(text)
     file.chmod(0o600)
     for work in (
-        lambda: engine_at(of(FAR), tmp_path, None),  # type: ignore[arg-type]
+        lambda: configured_engine(of(FAR), tmp_path, None),  # type: ignore[arg-type]
         lambda: agree_to(of(FAR), tmp_path),
     ):
         with pytest.raises(ConfigError, match="Move it away") as caught:
@@ -162,8 +162,8 @@ def test_a_public_engine_does_without_the_file(tmp_path: Path, file: Path) -> No
     file.parent.mkdir(parents=True)
     file.write_text("{")
     search = replace(NEAR, url="https://searx.example/search")
-    fetcher = fetcher_of(of(search), tmp_path)
-    assert engine_at(of(search), tmp_path, fetcher).name == "searxng"
+    fetcher = make_engine_fetcher(of(search), tmp_path)
+    assert configured_engine(of(search), tmp_path, fetcher).name == "searxng"
     asyncio.run(fetcher.aclose())
 
 
@@ -189,8 +189,8 @@ def test_many_agree_at_once(tmp_path: Path, file: Path, monkeypatch: pytest.Monk
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(consent.agreed(consent.agreement_of(FAR, folder)) for folder in folders)
-    monkeypatch.setattr(consent, "MOST", 3)
+    assert all(consent.has_consent(consent.required_consent(FAR, folder)) for folder in folders)
+    monkeypatch.setattr(consent, "MAX_CONSENTS", 3)
     agree_to(of(FAR), tmp_path / "last")
     kept = [one["folder"] for one in json.loads(file.read_text())["agreed"]]
     assert (len(kept), kept[-1]) == (3, str(tmp_path / "last")), "the oldest are forgotten"
@@ -215,7 +215,7 @@ def test_many_agree_at_once(tmp_path: Path, file: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_what_is_private(url: str, ip: str, hidden: bool) -> None:
-    assert private(url, ip) is hidden
+    assert is_private_url(url, ip) is hidden
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_a_key_in_the_open(
 ) -> None:
     """Through a proxy, what is meant for this machine goes through a network, too."""
     with caplog.at_level(logging.WARNING):
-        engine_of(replace(FAR, url=url), None, Time(), proxied=proxied)  # type: ignore[arg-type]
+        make_engine(replace(FAR, url=url), None, Time(), proxied=proxied)  # type: ignore[arg-type]
     assert ("unencrypted" in caplog.text) is warned
     assert ("fetch.proxy" in caplog.text) is (warned and proxied)
 
@@ -241,5 +241,5 @@ def test_a_crawls_proxy_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture
     search = replace(FAR, url="http://127.0.0.1:8080/")
     through = replace(of(search), fetch=replace(HOME.fetch, proxy="http://10.1.1.1:3128"))
     agree_to(through, tmp_path)
-    engine_at(through, tmp_path, None)  # type: ignore[arg-type]
+    configured_engine(through, tmp_path, None)  # type: ignore[arg-type]
     assert "unencrypted through fetch.proxy" in caplog.text

@@ -8,16 +8,21 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import SearchSettings
+from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.seeds import engine_factory as choose
-from honeyguide.seeds.api_keys import Key
-from honeyguide.seeds.brave import Brave, reset
-from honeyguide.seeds.engine import CHARACTERS, WORDS, Engine, Found, Result, spoken
-from honeyguide.seeds.http_client import Line
-from honeyguide.seeds.json_api import JsonApi
-from honeyguide.seeds.query import Query
-from honeyguide.seeds.searxng import SearXng
+from honeyguide.search import engine_factory
+from honeyguide.search.api_keys import ApiKey
+from honeyguide.search.engine import (
+    MAX_QUERY_CHARACTERS,
+    MAX_QUERY_WORDS,
+    ResultPage,
+    SearchEngine,
+    SearchResult,
+    engine_query_text,
+)
+from honeyguide.search.engines import Brave, JsonApi, SearXng, seconds_until_reset
+from honeyguide.search.http_client import EngineHttpClient
+from honeyguide.search.query import Query
 from honeyguide.types import Response, Url
 from tests.unit.engine_server import (
     ENGINES,
@@ -49,8 +54,8 @@ def server() -> Iterator[EngineServer]:
 
 
 def test_no_engine_is_set() -> None:
-    assert choose.engine_of(SearchSettings(), None, Time()) is None  # type: ignore[arg-type]
-    assert choose.spending_of(SearchSettings(per_month=1), Time()) is None
+    assert engine_factory.make_engine(SearchSettings(), None, Time()) is None  # type: ignore[arg-type]
+    assert engine_factory.make_quota(SearchSettings(per_month=1), Time()) is None
 
 
 @pytest.mark.parametrize("kind", ENGINES)
@@ -58,8 +63,8 @@ def test_results(kind: str) -> None:
     one = entry(kind, "HTTPS://Forum.Example:443/a#b", "A <strong>title</strong>", "It&#39;s\n so")
     with serving(says(answer(kind, one, one, entry(kind, "mailto:x@y")))) as server:
         found = ask(settings(kind, server.origin))
-    assert found == Found(
-        (Result(Url("https://forum.example/a"), "A title", "It's so"),), True, dropped=2
+    assert found == ResultPage(
+        (SearchResult(Url("https://forum.example/a"), "A title", "It's so"),), True, dropped=2
     )
 
 
@@ -92,7 +97,7 @@ def test_brave_is_asked() -> None:
                  says(some), says({"type": "search"})) as server:  # fmt: skip
         search = settings("brave", server.origin, language="ja")
 
-        async def work(engine: Any) -> list[Found]:
+        async def work(engine: Any) -> list[ResultPage]:
             return [await engine.search(QUERY, page) for page in (1, 2, 10, 3, 11)]
 
         found = use(search, work)
@@ -122,7 +127,7 @@ def test_a_json_api_is_asked() -> None:
             results="data.hits", link="doc.href", title="t", snippet="",
         )  # fmt: skip
         found, address = use(search, lambda e: _both(e, 2))
-    assert found.results == (Result(Url("http://a.test/x"), "T"),)
+    assert found.results == (SearchResult(Url("http://a.test/x"), "T"),)
     (asked,) = server.asked
     assert asked.query == {
         "q": SAID, "o": "10", "f": "11", "n": "10", "k": KEY, "l": "de", "p": "2",
@@ -137,11 +142,11 @@ def test_a_json_api_without_pages() -> None:
         search = SearchSettings(engine="json", per_minute=0, url=f"{server.origin}/?q={{query}}")
         found, second = ask(search), ask(search, 2)
     assert (len(found.results), found.more) == (1, False)
-    assert second == Found((), more=False)
+    assert second == ResultPage((), more=False)
     assert len(server.asked) == 1
 
 
-async def _both(engine: Any, page: int) -> tuple[Found, Url]:
+async def _both(engine: Any, page: int) -> tuple[ResultPage, Url]:
     return await engine.search(QUERY, page), engine.address(QUERY, page)
 
 
@@ -168,21 +173,21 @@ async def _both(engine: Any, page: int) -> tuple[Found, Url]:
 )  # fmt: skip
 def test_settings_that_cannot_work(search: SearchSettings, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        choose.engine_of(search, None, Time())  # type: ignore[arg-type]
+        engine_factory.make_engine(search, None, Time())  # type: ignore[arg-type]
     assert words in str(caught.value)
 
 
 def test_a_key_has_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
     search = replace(settings("json-address", "http://127.0.0.1"), header="X-Key")
     with pytest.raises(ConfigError, match="leave one of them out"):
-        choose.engine_of(search, None, Time())  # type: ignore[arg-type]
+        engine_factory.make_engine(search, None, Time())  # type: ignore[arg-type]
 
 
 def test_a_key_that_would_go_out_in_the_open(caplog: pytest.LogCaptureFixture) -> None:
     search = SearchSettings(
         engine="brave", url="http://far.example/search", key_env="HONEYGUIDE_THE_KEY"
     )
-    choose.engine_of(search, None, Time())  # type: ignore[arg-type]
+    engine_factory.make_engine(search, None, Time())  # type: ignore[arg-type]
     assert "unencrypted" in caplog.text
     assert KEY not in caplog.text
 
@@ -198,20 +203,20 @@ def test_a_key_that_would_go_out_in_the_open(caplog: pytest.LogCaptureFixture) -
     ],
 )
 def test_how_a_query_is_spoken(query: Query, said: str) -> None:
-    assert spoken(query, negatives=True) == said
+    assert engine_query_text(query, negatives=True) == said
 
 
 def test_nothing_is_asked_for_nothing(server: EngineServer) -> None:
     for kind in ENGINES:
         search = settings(kind, server.origin)
-        assert use(search, lambda engine: engine.search(Query(("-",)), 1)) == Found((), False)
+        assert use(search, lambda engine: engine.search(Query(("-",)), 1)) == ResultPage((), False)
     assert server.asked == []
 
 
 def test_ours_are_engines() -> None:
-    line = Line(None, Time(), key=Key(KEY), price=0.25)  # type: ignore[arg-type]
+    line = EngineHttpClient(None, Time(), key=ApiKey(KEY), price=0.25)  # type: ignore[arg-type]
     home = "http://127.0.0.1"
-    ours: list[Engine] = [
+    ours: list[SearchEngine] = [
         SearXng(settings("searxng", home), line),
         Brave(settings("brave", home), line),
         JsonApi(settings("json-address", home), line),
@@ -221,11 +226,11 @@ def test_ours_are_engines() -> None:
 
 
 def test_a_query_is_bounded() -> None:
-    assert spoken(Query(("a",), ("b",)), negatives=False) == "a"
-    long = spoken(Query(("one two",) * 40, ("b",)), negatives=True)
-    assert len(long.split()) == WORDS
-    assert spoken(Query(("x" * 300, "y" * 200)), negatives=True) == "x" * 300
-    assert len(spoken(Query(text="z" * 5000), negatives=True)) == CHARACTERS
+    assert engine_query_text(Query(("a",), ("b",)), negatives=False) == "a"
+    long = engine_query_text(Query(("one two",) * 40, ("b",)), negatives=True)
+    assert len(long.split()) == MAX_QUERY_WORDS
+    assert engine_query_text(Query(("x" * 300, "y" * 200)), negatives=True) == "x" * 300
+    assert len(engine_query_text(Query(text="z" * 5000), negatives=True)) == MAX_QUERY_CHARACTERS
 
 
 def test_requests_keep_their_distance() -> None:
@@ -253,6 +258,6 @@ def test_requests_keep_their_distance() -> None:
 def test_braves_limits(remaining: str, after: str, wait: float | None) -> None:
     headers = (("X-RateLimit-Remaining", remaining), ("X-RateLimit-Reset", after))
     response = Response(Url("http://a/"), 429, headers, b"", b"", b"", b"", "", 0.0, 0.0)
-    assert reset(response, 0.0) == wait
+    assert seconds_until_reset(response, 0.0) == wait
     told = response._replace(headers=(*headers, ("Retry-After", "30")))
-    assert reset(told, 0.0) == 30.0
+    assert seconds_until_reset(told, 0.0) == 30.0

@@ -12,9 +12,9 @@ import pytest
 from msgspec import Raw
 
 from honeyguide.errors import ConnectError, SearchError
-from honeyguide.seeds.engine import Found
-from honeyguide.seeds.engine_factory import engine_of
-from honeyguide.seeds.http_client import BACKOFF, Line
+from honeyguide.search.engine import ResultPage
+from honeyguide.search.engine_factory import make_engine
+from honeyguide.search.http_client import BACKOFF, EngineHttpClient
 from honeyguide.types import Request, Response, Url
 from tests.unit.engine_server import (
     ENGINES,
@@ -211,16 +211,16 @@ def test_engines_behind_an_instance_fail() -> None:
     mute = {"results": [], "unresponsive_engines": [["g", "too many requests"], ["b", "x\0"], 5]}
     with serving(says(mute)) as server:
 
-        async def work(engine: Any) -> Found:
+        async def work(engine: Any) -> ResultPage:
             with pytest.raises(SearchError) as caught:
                 await engine.search(QUERY, 1)
             assert (caught.value.kind, caught.value.wait) == ("limited", 60.0)
             assert caught.value.detail == "the engines behind it fail: g (too many requests), b (x)"
             time.now += 60
-            found: Found = await engine.search(QUERY, 1)
+            found: ResultPage = await engine.search(QUERY, 1)
             return found
 
-        assert use(settings("searxng", server.origin), work, time) == Found((), more=False)
+        assert use(settings("searxng", server.origin), work, time) == ResultPage((), more=False)
         assert len(server.asked) == 2
 
 
@@ -236,7 +236,9 @@ class Gossip:
 
 def test_an_error_that_knows_the_key() -> None:
     time = Time()
-    engine = engine_of(settings("json-address", "http://a.test"), Gossip(), time, sleep=time.sleep)
+    engine = make_engine(
+        settings("json-address", "http://a.test"), Gossip(), time, sleep=time.sleep
+    )
     assert engine is not None
     with pytest.raises(SearchError) as caught:
         asyncio.run(engine.search(QUERY, 1))
@@ -265,10 +267,12 @@ def test_large_answers_are_read_beside_the_crawl() -> None:
 
         async def aclose(self) -> None: ...
 
-    def reading(raw: Raw) -> Found:
+    def reading(raw: Raw) -> ResultPage:
         read.append(threading.get_ident() == here)
-        return Found(())
+        return ResultPage(())
 
     for size in (1_000, 190_000, 210_000, 1_900_000):
-        asyncio.run(Line(Echo(size), Time()).ask(Url("http://a.test/"), reading))
+        asyncio.run(
+            EngineHttpClient(Echo(size), Time()).fetch_results(Url("http://a.test/"), reading)
+        )
     assert read == [True, True, False, False]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import SearchSettings
+from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.seeds import engine_factory as choose
-from honeyguide.seeds.api_keys import Key
-from honeyguide.seeds.engine import Engine
-from honeyguide.seeds.http_client import Line
+from honeyguide.search import engine_factory
+from honeyguide.search.api_keys import ApiKey
+from honeyguide.search.engine import SearchEngine
+from honeyguide.search.http_client import EngineHttpClient
 from honeyguide.types import Request, Response
 from tests.unit.engine_server import KEY, QUERY, Time
 
@@ -25,7 +25,7 @@ class Plugin:
     negatives = False
     price = 0.0
 
-    def __init__(self, settings: SearchSettings, line: Line) -> None:
+    def __init__(self, settings: SearchSettings, line: EngineHttpClient) -> None:
         self.line = line
 
 
@@ -34,12 +34,12 @@ def test_an_engine_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
         EntryPoint("mine", f"{__name__}:Plugin", "honeyguide.engines"),
         EntryPoint("gone", "no.such.module:Engine", "honeyguide.engines"),
     ]
-    monkeypatch.setattr(choose, "_others", lambda: EntryPoints(entries))
-    assert choose.names() == ["brave", "gone", "json", "mine", "searxng"]
-    made: Any = choose.engine_of(SearchSettings(engine="mine"), None, Time())  # type: ignore[arg-type]
+    monkeypatch.setattr(engine_factory, "_plugin_engines", lambda: EntryPoints(entries))
+    assert engine_factory.engine_names() == ["brave", "gone", "json", "mine", "searxng"]
+    made: Any = engine_factory.make_engine(SearchSettings(engine="mine"), None, Time())  # type: ignore[arg-type]
     assert isinstance(made, Plugin)
     with pytest.raises(ConfigError, match="cannot be loaded"):
-        choose.engine_of(SearchSettings(engine="gone"), None, Time())  # type: ignore[arg-type]
+        engine_factory.make_engine(SearchSettings(engine="gone"), None, Time())  # type: ignore[arg-type]
 
 
 class Canned:
@@ -57,7 +57,9 @@ def test_the_engine_in_the_manual() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", manual.read_text("utf-8"), re.DOTALL)
     room: dict[str, Any] = {}
     exec(code, room)
-    engine: Engine = room["Mine"](SearchSettings(), Line(Canned(), Time(), key=Key(KEY)))
+    engine: SearchEngine = room["Mine"](
+        SearchSettings(), EngineHttpClient(Canned(), Time(), key=ApiKey(KEY))
+    )
     (result,) = asyncio.run(engine.search(QUERY, 2)).results
     assert result.snippet == "as the manual says"
     assert engine.address(QUERY, 2) == "https://mine.example/?q=lupus+%22living+with%22&p=2"

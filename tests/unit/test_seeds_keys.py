@@ -13,15 +13,15 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from honeyguide.config import SearchSettings
+from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.seeds.api_keys import Key, key_of
+from honeyguide.search.api_keys import ApiKey, load_api_key
 
 TEXT = 'Bearer "a/b+c=d&e<f?>'
 
 
 def test_a_key_does_not_show_itself() -> None:
-    key = Key(TEXT)
+    key = ApiKey(TEXT)
     shown = [
         str(key),
         repr(key),
@@ -32,8 +32,8 @@ def test_a_key_does_not_show_itself() -> None:
     ]
     assert not any("a/b" in text for text in (*shown, repr([key]), repr(vars(type(key)))))
     assert key
-    assert not Key()
-    assert (str(Key()), Key().redacted("as it was")) == ("", "as it was")
+    assert not ApiKey()
+    assert (str(ApiKey()), ApiKey().redact("as it was")) == ("", "as it was")
     for save in (pickle.dumps, copy.deepcopy):
         with pytest.raises(TypeError):
             save(key)
@@ -51,9 +51,9 @@ def test_a_key_does_not_show_itself() -> None:
     ],
 )  # fmt: skip
 def test_it_is_taken_out_of_any_text(form: object) -> None:
-    key = Key(TEXT)
+    key = ApiKey(TEXT)
     hidden = form(TEXT)  # type: ignore[operator]
-    cleaned = key.redacted(f"before {hidden} between {hidden} after")
+    cleaned = key.redact(f"before {hidden} between {hidden} after")
     assert hidden.strip('="') not in cleaned
     assert cleaned.count("[key]") == 2
     assert cleaned.startswith("before ")
@@ -76,28 +76,37 @@ def test_it_is_taken_out_of_any_text(form: object) -> None:
     ],
 )
 def test_its_parts_are_taken_out(text: str, shown: str) -> None:
-    assert Key(text).redacted(f"it was {shown}, was it?") == "it was [key], was it?"
+    assert ApiKey(text).redact(f"it was {shown}, was it?") == "it was [key], was it?"
 
 
 def test_short_parts_are_left() -> None:
-    assert Key("user=name:abc").redacted("abc and name:a") == "abc and name:a"
+    assert ApiKey("user=name:abc").redact("abc and name:a") == "abc and name:a"
 
 
 def test_accounts() -> None:
-    one, other = Key("first-key"), Key("second-key")
-    assert one.account(b"1" * 16) == Key("first-key").account(b"1" * 16)
-    assert len({one.account(b"1" * 16), other.account(b"1" * 16), one.account(b"2" * 16)}) == 3
-    assert "first" not in one.account(b"1" * 16)
+    one, other = ApiKey("first-key"), ApiKey("second-key")
+    assert one.account_hash(b"1" * 16) == ApiKey("first-key").account_hash(b"1" * 16)
+    assert (
+        len(
+            {
+                one.account_hash(b"1" * 16),
+                other.account_hash(b"1" * 16),
+                one.account_hash(b"2" * 16),
+            }
+        )
+        == 3
+    )
+    assert "first" not in one.account_hash(b"1" * 16)
 
 
 def test_from_the_environment() -> None:
     settings = SearchSettings(key_env="HONEYGUIDE_K")
-    assert key_of(settings, environ={"HONEYGUIDE_K": " the-key\n"}).reveal() == "the-key"
-    assert not key_of(settings, environ={})
-    assert not key_of(SearchSettings(key_env=""), environ={"": "the-key"})
+    assert load_api_key(settings, environ={"HONEYGUIDE_K": " the-key\n"}).reveal() == "the-key"
+    assert not load_api_key(settings, environ={})
+    assert not load_api_key(SearchSettings(key_env=""), environ={"": "the-key"})
     for bad in ("two\nlines-of-it", "tiny", "ünfit-key", "x" * 5000, "nul\0-key"):
         with pytest.raises(ConfigError, match="HONEYGUIDE_K: the key must be") as caught:
-            key_of(settings, environ={"HONEYGUIDE_K": bad})
+            load_api_key(settings, environ={"HONEYGUIDE_K": bad})
         assert bad not in str(caught.value)
         assert caught.value.__cause__ is None
 
@@ -105,7 +114,7 @@ def test_from_the_environment() -> None:
 @pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "honeyguide_key", "XHONEYGUIDE_KEY"])
 def test_a_stranger_names_no_other_variable(name: str) -> None:
     with pytest.raises(ConfigError, match="Keep the key in HONEYGUIDE_SEARCH_KEY") as caught:
-        key_of(SearchSettings(key_env=name), environ={name: "the-secret"})
+        load_api_key(SearchSettings(key_env=name), environ={name: "the-secret"})
     assert "the-secret" not in str(caught.value)
 
 
@@ -114,7 +123,7 @@ def test_a_stranger_names_no_other_file(file: Path, tmp_path: Path) -> None:
     other.write_text("their-token")
     for name in (other, file.parent / ".." / ".." / "token", f"{file.parent}-other/key"):
         with pytest.raises(ConfigError, match="Put the key there") as caught:
-            key_of(SearchSettings(key_file=str(name)))
+            load_api_key(SearchSettings(key_file=str(name)))
         assert str(file.parent) in str(caught.value)
         assert "their-token" not in str(caught.value)
 
@@ -132,10 +141,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_from_a_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
     settings = SearchSettings(key_file=str(file), key_env="HONEYGUIDE_K")
     told = {"HONEYGUIDE_K": "other-key", "XDG_CONFIG_HOME": str(file.parents[1])}
-    assert key_of(settings, file.parents[2] / "c", told).reveal() == "file-key"
+    assert load_api_key(settings, file.parents[2] / "c", told).reveal() == "file-key"
     assert caplog.text == ""
     file.chmod(0o644)
-    assert key_of(settings).reveal() == "file-key"
+    assert load_api_key(settings).reveal() == "file-key"
     assert "chmod 600" in caplog.text
     assert "file-key" not in caplog.text
 
@@ -144,7 +153,7 @@ def test_home(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(file.parents[2]))
     monkeypatch.setenv("XDG_CONFIG_HOME", "relative")
     file.parents[1].rename(file.parents[2] / ".config")
-    assert key_of(SearchSettings(key_file="~/.config/honeyguide/key")).reveal() == "file-key"
+    assert load_api_key(SearchSettings(key_file="~/.config/honeyguide/key")).reveal() == "file-key"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +164,7 @@ def test_home(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_files_that_hold_no_key(file: Path, content: bytes, words: str) -> None:
     file.write_bytes(content)
     with pytest.raises(ConfigError, match=r"search\.key_file") as caught:
-        key_of(SearchSettings(key_file=str(file)))
+        load_api_key(SearchSettings(key_file=str(file)))
     assert words in str(caught.value)
     assert "one-key" not in str(caught.value)
 
@@ -171,7 +180,7 @@ def test_files_that_are_none(file: Path) -> None:
         (f"{file}\0", "cannot"), (ring, "cannot be read"), ("/dev/zero", "Put the key there"),
     ):  # fmt: skip
         with pytest.raises(ConfigError) as caught:
-            key_of(SearchSettings(key_file=str(name)), file.parents[2] / "collection")
+            load_api_key(SearchSettings(key_file=str(name)), file.parents[2] / "collection")
         assert words in str(caught.value)
 
 
@@ -192,4 +201,4 @@ def test_a_key_inside_the_collection(file: Path, tmp_path: Path) -> None:
         (SearchSettings(key_file=str(leads)), out),
     ):
         with pytest.raises(ConfigError, match="inside the collection"):
-            key_of(settings, folder)
+            load_api_key(settings, folder)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from honeyguide.seeds.composer import Proposal
-from honeyguide.seeds.query import Query
-from honeyguide.seeds.query_bandit import Pulls
+from honeyguide.search.composer import QueryProposal
+from honeyguide.search.query import Query
+from honeyguide.search.query_bandit import QueryBandit
 
 PULLS, SIZE = 100, 10
 
@@ -33,7 +33,7 @@ class MadeEngine:
             self.shares[query.key] = share
             self.results[query.key] = [found[at : at + SIZE] for at in range(0, len(found), SIZE)]
             score = max(0.01, share + random.gauss(0, 0.6))
-            self.proposals.append(Proposal(query, score, (), ""))
+            self.proposals.append(QueryProposal(query, score, (), ""))
 
     def oracle(self) -> int:
         """Good addresses of one who knows each query's yield and how much of a page is new."""
@@ -52,8 +52,8 @@ class MadeEngine:
 
     def bandit(self, seed: int, deaf: bool = False) -> int:
         """Good addresses of ours; ``deaf``: it never hears what its results turned out to be."""
-        pulls, seen = Pulls(seed, 200), set[int]()
-        pulls.offer(self.proposals)
+        pulls, seen = QueryBandit(seed, 200), set[int]()
+        pulls.set_proposals(self.proposals)
         for _ in range(PULLS):
             chosen = pulls.choose()
             assert chosen is not None
@@ -61,9 +61,9 @@ class MadeEngine:
             pages = self.results[query.key]
             fresh = set(pages[page - 1]) - seen
             seen |= fresh
-            pulls.answered(query, page, SIZE, len(fresh), 0.5, page < len(pages))
+            pulls.record_page(query, page, SIZE, len(fresh), 0.5, page < len(pages))
             for url in sorted(() if deaf else fresh):
-                pulls.brought(query, float(self.good[url]))
+                pulls.record_verdict(query, float(self.good[url]))
         return sum(self.good[url] for url in seen)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from honeyguide.seeds.query import LONGEST, Query, parse
+from honeyguide.search.query import MAX_QUERY_LENGTH, Query, parse_query
 
 
 def test_phrases_are_quoted_and_what_is_left_out_comes_last() -> None:
     query = Query(("lupus", "living with"), ("side effects", "dosage"))
     assert str(query) == 'lupus "living with" -"side effects" -"dosage"'
-    assert parse(str(query)) == query
+    assert parse_query(str(query)) == query
 
 
 def test_neither_order_nor_case_nor_what_is_left_out_makes_another_query() -> None:
@@ -22,7 +22,7 @@ def test_neither_order_nor_case_nor_what_is_left_out_makes_another_query() -> No
 
 def test_words_that_would_be_sent_alike_are_one_query_whoever_typed_them() -> None:
     assert Query(text='Lupus "living with"').key == Query(("living with", "lupus")).key
-    assert parse("lupus forum") == Query(("lupus", "forum"))
+    assert parse_query("lupus forum") == Query(("lupus", "forum"))
 
 
 @pytest.mark.parametrize(
@@ -33,15 +33,15 @@ def test_words_that_would_be_sent_alike_are_one_query_whoever_typed_them() -> No
     ],
 )  # fmt: skip
 def test_what_an_engine_may_take_for_an_order_stays_as_typed(typed: str) -> None:
-    query = parse(typed)
+    query = parse_query(typed)
     assert query == Query(text=typed)
     assert str(query) == typed
-    assert parse(str(query)).key == query.key
+    assert parse_query(str(query)).key == query.key
 
 
 def test_a_persons_signs_make_another_query() -> None:
-    assert parse("lupus OR sle").key != parse("lupus or sle").key
-    assert parse("lupus -drug").key != parse("lupus").key
+    assert parse_query("lupus OR sle").key != parse_query("lupus or sle").key
+    assert parse_query("lupus -drug").key != parse_query("lupus").key
 
 
 def test_turkish_capitals() -> None:
@@ -53,17 +53,17 @@ def test_turkish_capitals() -> None:
 
 def test_scripts_without_blanks_are_not_quoted() -> None:
     assert str(Query(("红斑狼疮", "患者"))) == "红斑狼疮 患者"
-    assert parse("红斑狼疮 患者") == Query(("红斑狼疮", "患者"))
+    assert parse_query("红斑狼疮 患者") == Query(("红斑狼疮", "患者"))
 
 
 def test_what_cannot_be_seen_or_stored_is_left_out() -> None:
-    assert str(parse("a\x00b\n\u202ec \ud800d")) == "a b c d"
+    assert str(parse_query("a\x00b\n\u202ec \ud800d")) == "a b c d"
     assert str(Query(text="a\x1bb")) == "a b"
-    assert "\u200c" in str(parse("می\u200cخواهم")), "Persian words have a joiner inside"
-    str(parse("lupus \udfff")).encode()
-    assert len(str(parse("x" * 10**6))) == LONGEST
+    assert "\u200c" in str(parse_query("می\u200cخواهم")), "Persian words have a joiner inside"
+    str(parse_query("lupus \udfff")).encode()
+    assert len(str(parse_query("x" * 10**6))) == MAX_QUERY_LENGTH
 
 
 def test_nothing_is_nothing() -> None:
-    assert parse("  \n") == Query()
+    assert parse_query("  \n") == Query()
     assert Query().key == ""

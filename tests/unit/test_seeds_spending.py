@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import SearchSettings
+from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError, SearchError
-from honeyguide.seeds import engine_factory as choose
-from honeyguide.seeds.api_keys import Key
-from honeyguide.seeds.quota import Spending, Spent, state_file
+from honeyguide.search import engine_factory
+from honeyguide.search.api_keys import ApiKey
+from honeyguide.search.quota import MonthlyQuota, MonthlyUsage, state_file
 from tests.unit.engine_server import KEY, QUERY, Says, Time, ask, says, serving, settings, use
 
 MARCH = datetime(2026, 3, 31, 23, 59, 0, tzinfo=UTC).timestamp()
@@ -30,8 +30,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state" / "honeyguide" / "spending.sqlite"
 
 
-def account(path: Path, most: int = 0, key: str = "some-key", time: Time | None = None) -> Spending:
-    return Spending(path, "brave", Key(key), most, time or Time(MARCH))
+def account(
+    path: Path, most: int = 0, key: str = "some-key", time: Time | None = None
+) -> MonthlyQuota:
+    return MonthlyQuota(path, "brave", ApiKey(key), most, time or Time(MARCH))
 
 
 def test_where_it_lies(tmp_path: Path) -> None:
@@ -43,24 +45,24 @@ def test_where_it_lies(tmp_path: Path) -> None:
 def test_a_month(home: Path) -> None:
     time = Time(MARCH)
     one = account(home, 2, time=time)
-    assert one.so_far() == Spent("2026-03")
-    assert one.spend(0.5) == Spent("2026-03", 1, 0.5)
-    assert account(home, 2).spend(0.5).requests == 2, "another collection of the same user"
+    assert one.current_usage() == MonthlyUsage("2026-03")
+    assert one.count_request(0.5) == MonthlyUsage("2026-03", 1, 0.5)
+    assert account(home, 2).count_request(0.5).requests == 2, "another collection of the same user"
     with pytest.raises(SearchError, match="2026-03") as caught:
-        one.spend(0.5)
+        one.count_request(0.5)
     assert (caught.value.kind, caught.value.wait) == ("spent", 60.0)
     assert "search.per_month allows 2" in caught.value.detail
-    assert one.so_far() == Spent("2026-03", 2, 1.0)
-    assert account(home, 2, "other-key").spend(0.0).requests == 1
-    assert account(home).spend(0.0).requests == 3, "without a limit it is still counted"
+    assert one.current_usage() == MonthlyUsage("2026-03", 2, 1.0)
+    assert account(home, 2, "other-key").count_request(0.0).requests == 1
+    assert account(home).count_request(0.0).requests == 3, "without a limit it is still counted"
     time.now += 60
-    assert one.spend(0.5) == Spent("2026-04", 1, 0.5)
+    assert one.count_request(0.5) == MonthlyUsage("2026-04", 1, 0.5)
 
 
 def test_it_is_nobody_elses_business(home: Path) -> None:
     old = os.umask(0)
     try:
-        account(home, key="some-secret-key").spend(1.0)
+        account(home, key="some-secret-key").count_request(1.0)
     finally:
         os.umask(old)
     assert stat.S_IMODE(home.stat().st_mode) == 0o600
@@ -70,13 +72,13 @@ def test_it_is_nobody_elses_business(home: Path) -> None:
 
 def test_many_at_once(home: Path) -> None:
     """However many ask, no more than the budget is let through."""
-    passed: list[Spent] = []
+    passed: list[MonthlyUsage] = []
     refused: list[str] = []
 
     def work() -> None:
         for _ in range(10):
             try:
-                passed.append(account(home, 25).spend(1.0))
+                passed.append(account(home, 25).count_request(1.0))
             except SearchError as error:
                 refused.append(error.kind)
 
@@ -87,7 +89,7 @@ def test_many_at_once(home: Path) -> None:
         thread.join()
     assert sorted(spent.requests for spent in passed) == list(range(1, 26))
     assert refused == ["spent"] * 35
-    assert account(home).so_far().requests == 25
+    assert account(home).current_usage().requests == 25
 
 
 def _damage(path: Path) -> None:
@@ -114,10 +116,10 @@ def _folder(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [_damage, _odd, _other, _folder])
 def test_damage_stops_the_spending(home: Path, damage: Any) -> None:
-    account(home, 5).spend(0.0)
+    account(home, 5).count_request(0.0)
     damage(home)
     with pytest.raises(SearchError) as caught:
-        account(home, 5).spend(0.0)
+        account(home, 5).count_request(0.0)
     assert (caught.value.kind, caught.value.wait) == ("spent", float("inf"))
     assert str(home) in caught.value.detail
     assert "move it away" in caught.value.detail
@@ -164,10 +166,10 @@ def test_every_try_is_counted_before_it_leaves(home: Path) -> None:
         use(search, work, time)
     # Three tries, and the fourth request of the month.
     assert seen == [3, 4]
-    spending = choose.spending_of(search, time)
+    spending = engine_factory.make_quota(search, time)
     assert spending is not None
-    assert spending.so_far().requests == 4
-    assert spending.so_far().cost == pytest.approx(0.02)
+    assert spending.current_usage().requests == 4
+    assert spending.current_usage().cost == pytest.approx(0.02)
 
 
 def test_nothing_is_opened_without_a_budget_or_in_the_lab(home: Path) -> None:
@@ -177,7 +179,7 @@ def test_nothing_is_opened_without_a_budget_or_in_the_lab(home: Path) -> None:
         use(search, lambda engine: engine.search(QUERY, 1), lab=True)
     assert not home.parent.exists()
     free = SearchSettings(engine="searxng", url="http://a.test/", key_env="HONEYGUIDE_THE_KEY")
-    assert choose.spending_of(free, Time()) is None, "its key is not sent"
+    assert engine_factory.make_quota(free, Time()) is None, "its key is not sent"
 
 
 def test_whoever_uses_the_key_is_counted(home: Path) -> None:
@@ -194,7 +196,7 @@ def test_whoever_uses_the_key_is_counted(home: Path) -> None:
                 ask(search)
         assert len(server.asked) == 3
         elsewhere = settings("brave", "http://other.test", per_month=3)
-        assert choose.spending_of(elsewhere, Time()).so_far().requests == 0  # type: ignore[union-attr]
+        assert engine_factory.make_quota(elsewhere, Time()).current_usage().requests == 0  # type: ignore[union-attr]
 
 
 def test_two_questions_at_once_take_turns(home: Path) -> None:

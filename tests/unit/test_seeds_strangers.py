@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from honeyguide.config.search_settings import has_bang_command
 from honeyguide.errors import SearchError
-from honeyguide.search_settings import leads_away
-from honeyguide.seeds.composer import Composer
-from honeyguide.seeds.engine import Engine, spoken
-from honeyguide.seeds.phrases import reading
-from honeyguide.seeds.query import Query, parse
-from honeyguide.seeds.query_bandit import Pulls
+from honeyguide.search.composer import QueryComposer
+from honeyguide.search.engine import SearchEngine, engine_query_text
+from honeyguide.search.phrases import extract_phrases
+from honeyguide.search.query import Query, parse_query
+from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.text.language import language_of
 from honeyguide.types import Url
 from tests.unit.engine_server import (
@@ -44,14 +44,14 @@ def quiet(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> 
 
 def composed(*evil: str) -> list[str]:
     """What is asked after twenty honest pages, twenty bad ones, and these."""
-    composer = Composer("en", ["lupus"])
+    composer = QueryComposer("en", ["lupus"])
     honest = "Living with lupus. My butterfly rash. The joint pain."
     for n in range(20):
-        composer.read(Url(f"http://honest{n}.org/"), "", f"{honest} story{n}", 0.5)
-        composer.read(Url(f"http://bad{n}.org/"), "", f"Weather and sports. game{n}.", -0.5)
+        composer.add_page(Url(f"http://honest{n}.org/"), "", f"{honest} story{n}", 0.5)
+        composer.add_page(Url(f"http://bad{n}.org/"), "", f"Weather and sports. game{n}.", -0.5)
     for url in evil:
-        composer.read(Url(url), "", "Lupus. Buy miracle pills. Lupus miraclecure shop.", 0.5)
-    return [spoken(one.query, negatives=True) for one in composer.candidates()]
+        composer.add_page(Url(url), "", "Lupus. Buy miracle pills. Lupus miraclecure shop.", 0.5)
+    return [engine_query_text(one.query, negatives=True) for one in composer.propose_queries()]
 
 
 def test_a_domain_has_one_voice_however_many_names_it_gives_itself() -> None:
@@ -73,7 +73,7 @@ def test_a_domain_has_one_voice_however_many_names_it_gives_itself() -> None:
     ],
 )
 def test_people_under_one_roof_are_several(name: str, site: str) -> None:
-    assert reading(Url(f"http://{name}/"), "", "bees", 1.0, language_of("en")).host == site
+    assert extract_phrases(Url(f"http://{name}/"), "", "bees", 1.0, language_of("en")).host == site
 
 
 def test_one_redirect_elsewhere_says_nothing_of_other_questions(kind: str) -> None:
@@ -81,7 +81,7 @@ def test_one_redirect_elsewhere_says_nothing_of_other_questions(kind: str) -> No
     with serving(away, away, says(answer(kind, entry(kind, "http://a.test/"))), away) as server:
         time = Time()
 
-        async def work(engine: Engine) -> list[float]:
+        async def work(engine: SearchEngine) -> list[float]:
             waits = []
             for _ in range(7):
                 try:
@@ -107,31 +107,35 @@ def test_an_address_with_a_name_and_a_password_is_no_result(kind: str) -> None:
 
 @pytest.mark.parametrize("typed", ["!!g owl", "owl !!", "owl\t!!ddg call"])
 def test_words_that_lead_away(typed: str) -> None:
-    assert leads_away(typed)
-    assert leads_away(str(parse(typed)))
+    assert has_bang_command(typed)
+    assert has_bang_command(str(parse_query(typed)))
 
 
 @pytest.mark.parametrize("typed", ["!g owl", "wow!! owls", "owl", "", '"! !"'])
 def test_words_that_do_not(typed: str) -> None:
-    assert not leads_away(typed)
+    assert not has_bang_command(typed)
 
 
 @pytest.mark.parametrize("order", ["!!g", "!images", ":fr", "<10", "site:evil.example", "-owl"])
 def test_no_page_gives_orders_to_the_engine(order: str) -> None:
-    composer = Composer("en")
+    composer = QueryComposer("en")
     for n in range(4):
         text = f"{order} warbler sings. The {order} of {order}. And {order} warbler nests. " * 3
-        composer.read(Url(f"http://h{n}.example/"), f"{order} warbler", text, 0.5)
-    said = [spoken(one.query, negatives=True) for one in composer.candidates()]
+        composer.add_page(Url(f"http://h{n}.example/"), f"{order} warbler", text, 0.5)
+    said = [engine_query_text(one.query, negatives=True) for one in composer.propose_queries()]
     assert said
     for query in said:
         assert not any(word.lstrip('"').startswith(("!", ":", "<", "-")) for word in query.split())
         assert "site:" not in query
-        assert spoken(parse(query), negatives=True) == query, "after a restart it is the same"
+        assert engine_query_text(parse_query(query), negatives=True) == query, (
+            "after a restart it is the same"
+        )
 
 
 def test_people_have_as_many_queries_as_are_allowed() -> None:
-    pulls = Pulls(1, 3)
-    assert [pulls.insist(Query(text=f"word{n}")) for n in range(5)] == [True] * 3 + [False] * 2
-    assert pulls.insist(Query(text="word1")), "it was begun"
+    pulls = QueryBandit(1, 3)
+    assert [pulls.request_query(Query(text=f"word{n}")) for n in range(5)] == [True] * 3 + [
+        False
+    ] * 2
+    assert pulls.request_query(Query(text="word1")), "it was begun"
     assert len(pulls.arms()) == 3

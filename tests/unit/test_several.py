@@ -12,22 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide import registry
-from honeyguide.config import parse
-from honeyguide.crawl import topics
-from honeyguide.crawl.create import create
-from honeyguide.crawl.from_settings import seeds_of, strategy_of
+from honeyguide.api.create import create
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy, seed_urls
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.multi_topic import Several, topics_of
-from honeyguide.store.generations import pack, unpack
+from honeyguide.learning import topics
+from honeyguide.multi_topic import MultiTopicStrategy, topic_names
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.strategies.keyword import Keyword
-from honeyguide.types import Example, Habits, Link, Page, Reason, Url, Verdict
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Url, Verdict
 
 
 @dataclass(frozen=True)
 class Fixed:
     """Says of pages what their titles say of its word."""
 
-    habits: ClassVar[Habits] = Habits(learns=True)
+    traits: ClassVar[StrategyTraits] = StrategyTraits(learns=True)
 
     word: str
     heard: tuple[Example, ...] = ()
@@ -46,7 +46,7 @@ class Fixed:
         return replace(self, heard=tuple(examples)) if examples else self
 
 
-BOTH: Any = Several("fixed", ("birds", "bats"), (Fixed("birds"), Fixed("bats")))
+BOTH: Any = MultiTopicStrategy("fixed", ("birds", "bats"), (Fixed("birds"), Fixed("bats")))
 LINK = Link(Url("http://e.org/"), anchor="birds=0.3 bats=0.6")
 
 
@@ -68,8 +68,8 @@ def test_the_best_verdict_counts_and_names_its_topic(birds: float, bats: float) 
     assert verdict.topics == (birds, bats)
     best = "birds" if birds >= bats else "bats"
     assert verdict.reasons == (Reason(f"{best}: its title", 1.0),)
-    assert BOTH.part("").judge(page(birds, bats)).score == birds
-    assert BOTH.part("bats").judge(page(birds, bats)).score == bats
+    assert BOTH.strategy_for("").judge(page(birds, bats)).score == birds
+    assert BOTH.strategy_for("bats").judge(page(birds, bats)).score == bats
 
 
 def test_links_are_as_good_as_the_best_says() -> None:
@@ -88,7 +88,7 @@ def test_people_teach_the_topic_they_speak_of() -> None:
     assert birds.heard == (told[0], told[2])
     assert bats.heard == (told[1],)
     with pytest.raises(ModelError, match="known: birds, bats"):
-        BOTH.part("fish")
+        BOTH.strategy_for("fish")
 
 
 def test_each_part_believes_its_own_verdicts() -> None:
@@ -101,8 +101,8 @@ def test_each_part_believes_its_own_verdicts() -> None:
 
 def test_nothing_learned_is_the_same_strategy() -> None:
     assert BOTH.learn(()) is BOTH
-    assert topics_of(BOTH) == ("birds", "bats")
-    assert topics_of(Keyword(("owl",))) == ()
+    assert topic_names(BOTH) == ("birds", "bats")
+    assert topic_names(Keyword(("owl",))) == ()
 
 
 @pytest.mark.parametrize(
@@ -117,25 +117,31 @@ def test_nothing_learned_is_the_same_strategy() -> None:
 )
 def test_what_does_not_fit_together_is_refused(names: Any, parts: Any) -> None:
     with pytest.raises(ModelError):
-        Several("fixed", names, parts)
+        MultiTopicStrategy("fixed", names, parts)
 
 
 # -- saving ------------------------------------------------------------------------------------
 
-KEYWORDS: Any = Several("keyword", ("birds", "bats"), (Keyword(("owl",)), Keyword(("bat",))))
+KEYWORDS: Any = MultiTopicStrategy(
+    "keyword", ("birds", "bats"), (Keyword(("owl",)), Keyword(("bat",)))
+)
 
 
 @pytest.mark.parametrize("name", ["keyword", "it"])
 def test_it_is_saved_and_loaded_without_naming_code(name: str) -> None:
-    data = pack(name, KEYWORDS)
-    found = unpack(data, registry.find if name == "keyword" else lambda _: Several)
+    data = pack_strategy(name, KEYWORDS)
+    found = unpack_strategy(
+        data, registry.find_strategy if name == "keyword" else lambda _: MultiTopicStrategy
+    )
     assert found == KEYWORDS
 
 
 def test_one_topic_is_saved_as_ever() -> None:
-    one = strategy_of(parse({"topic": {"keywords": ["owl"]}, "crawl": {"strategy": "keyword"}}))
+    one = build_strategy(
+        parse_settings({"topic": {"keywords": ["owl"]}, "crawl": {"strategy": "keyword"}})
+    )
     assert type(one) is Keyword
-    assert b"topics" not in pack("keyword", one)
+    assert b"topics" not in pack_strategy("keyword", one)
 
 
 @pytest.mark.parametrize(
@@ -151,19 +157,19 @@ def test_one_topic_is_saved_as_ever() -> None:
     ],
 )
 def test_damaged_generations_are_refused(damage: dict[str, Any]) -> None:
-    broken = Several("keyword", ("birds", "bats"), KEYWORDS.parts)
+    broken = MultiTopicStrategy("keyword", ("birds", "bats"), KEYWORDS.parts)
     for key, value in damage.items():
         object.__setattr__(broken, key, value)
     with pytest.raises(ModelError):
-        unpack(pack("keyword", broken), registry.find, "keyword")
+        unpack_strategy(pack_strategy("keyword", broken), registry.find_strategy, "keyword")
 
 
 def test_a_generation_of_another_strategy_is_refused() -> None:
     with pytest.raises(ModelError):
-        unpack(pack("keyword", KEYWORDS), registry.find, "honeyguide")
-    data = pack("honeyguide", KEYWORDS)
+        unpack_strategy(pack_strategy("keyword", KEYWORDS), registry.find_strategy, "honeyguide")
+    data = pack_strategy("honeyguide", KEYWORDS)
     with pytest.raises(ModelError):
-        unpack(data, registry.find, "honeyguide")
+        unpack_strategy(data, registry.find_strategy, "honeyguide")
 
 
 # -- settings ----------------------------------------------------------------------------------
@@ -177,13 +183,13 @@ def raw(*further: object, **first: object) -> dict[str, Any]:
 
 
 def test_each_topic_gets_a_part_of_its_own() -> None:
-    settings = parse(raw(BATS, words="tr"))
-    made: Any = strategy_of(settings)
-    assert made.names == topics.names(settings) == ("birds", "bats")
+    settings = parse_settings(raw(BATS, words="tr"))
+    made: Any = build_strategy(settings)
+    assert made.names == topics.topic_names(settings) == ("birds", "bats")
     assert [part.keywords for part in made.parts] == [("owl",), ("bat",)]
     assert {part.language for part in made.parts} == {"tr"}, "what is shared is said once"
-    assert seeds_of(settings) == ("http://e.org/", "http://e.org/bat")
-    assert topics.judged(settings) == {"http://e.org/bat": {"bats": 1.0}}
+    assert seed_urls(settings) == ("http://e.org/", "http://e.org/bat")
+    assert topics.example_labels_by_topic(settings) == {"http://e.org/bat": {"bats": 1.0}}
 
 
 @pytest.mark.parametrize(
@@ -203,34 +209,36 @@ def test_each_topic_gets_a_part_of_its_own() -> None:
 )
 def test_mistakes_are_named(table: Any, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        parse(raw(table))
+        parse_settings(raw(table))
 
 
 def test_more_mistakes_are_named() -> None:
     with pytest.raises(ConfigError, match=r"topic\.name must be"):
-        parse(raw(BATS, name=""))
+        parse_settings(raw(BATS, name=""))
     with pytest.raises(ConfigError, match=r"write \[\[topics\]\]"):
-        parse({"topic": BIRDS, "topics": BATS})
+        parse_settings({"topic": BIRDS, "topics": BATS})
     with pytest.raises(ConfigError, match="too many"):
-        parse(raw(*({**BATS, "name": str(n)} for n in range(10))))
+        parse_settings(raw(*({**BATS, "name": str(n)} for n in range(10))))
     bats = {"name": "bats", "description": "bats"}
     with pytest.raises(ConfigError, match="the topic 'bats': the strategy 'ontology_ann' needs"):
-        strategy_of(parse(raw(bats) | {"crawl": {"strategy": "ontology_ann"}}))
+        build_strategy(parse_settings(raw(bats) | {"crawl": {"strategy": "ontology_ann"}}))
     good = {"name": "bats", "good": ["http://e.org/bat"], "bad": ["http://e.org/bat"]}
     with pytest.raises(ConfigError, match=r"the topic 'bats': .* is both"):
-        topics.judged(parse(raw(good)))
+        topics.example_labels_by_topic(parse_settings(raw(good)))
     with pytest.raises(ConfigError, match=r"the topic 'bats': .* keywords or a description"):
-        strategy_of(parse(raw({**good, "bad": []}) | {"crawl": {"strategy": "breadth"}}))
+        build_strategy(
+            parse_settings(raw({**good, "bad": []}) | {"crawl": {"strategy": "breadth"}})
+        )
 
 
 def test_topics_are_chosen_by_name() -> None:
-    two, one = parse(raw(BATS)), parse({"topic": BIRDS})
-    assert [topics.chosen(two, name) for name in ("", "birds", "bats")] == ["", "", "bats"]
+    two, one = parse_settings(raw(BATS)), parse_settings({"topic": BIRDS})
+    assert [topics.resolve_topic(two, name) for name in ("", "birds", "bats")] == ["", "", "bats"]
     with pytest.raises(ConfigError, match=r"did you mean 'bats'.*known: birds, bats"):
-        topics.chosen(two, "bat")
-    assert topics.chosen(one, "birds") == topics.chosen(one, "") == ""
+        topics.resolve_topic(two, "bat")
+    assert topics.resolve_topic(one, "birds") == topics.resolve_topic(one, "") == ""
     with pytest.raises(ConfigError, match="has one only"):
-        topics.chosen(one, "bats")
+        topics.resolve_topic(one, "bats")
 
 
 def test_a_new_file_names_further_topics(tmp_path: Path) -> None:

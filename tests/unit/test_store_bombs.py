@@ -16,7 +16,7 @@ import pytest
 import zstandard
 
 from honeyguide.errors import CollectionCorrupt, ModelError
-from honeyguide.store import Store, codec, generations, unpack
+from honeyguide.store import Store, codec, generations, unpack_strategy
 from tests.unit.store_visits import change, good
 
 
@@ -24,7 +24,7 @@ from tests.unit.store_visits import change, good
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "collection"
     with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(n) for n in range(5)])
+        store.append_visits([good(n) for n in range(5)])
     return folder
 
 
@@ -52,9 +52,9 @@ def test_a_text_that_is_a_bomb_or_none(folder: Path, data: object) -> None:
     change(folder, "INSERT INTO robots VALUES('http://a.org', 1000.0, 200, ?)", data)
     with Store.open(folder, "read") as store:
         with pytest.raises(CollectionCorrupt):
-            store.text(1)
+            store.page_text(1)
         with pytest.raises(CollectionCorrupt):
-            list(store.robots(1000.0))
+            list(store.fresh_robots(1000.0))
 
 
 def test_a_bomb_does_not_go_off(folder: Path) -> None:
@@ -64,14 +64,14 @@ def test_a_bomb_does_not_go_off(folder: Path) -> None:
     change(folder, "UPDATE frontier_text SET data = ?", data)
     before = grown()
     with Store.open(folder, "read") as store, pytest.raises(CollectionCorrupt, match="claims"):
-        store.text(1)
+        store.page_text(1)
     assert grown() < before + 50
 
 
 def test_a_text_beyond_the_limit_is_cut_and_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(codec, "MOST", 1000)
-    packed = codec.Codec().pack_text(("a heading",), "ş" * 2000)
-    headings, text = codec.Codec().unpack_text(packed)
+    monkeypatch.setattr(codec, "MAX_TEXT_BYTES", 1000)
+    packed = codec.TextCodec().pack_text(("a heading",), "ş" * 2000)
+    headings, text = codec.TextCodec().unpack_text(packed)
     assert headings == ()
     assert set(text) == {"ş"}
 
@@ -91,7 +91,7 @@ def blob(header: object, body: bytes | None = None) -> bytes:
         body = file.getvalue()
     head = header if isinstance(header, bytes) else json.dumps(header).encode()
     rest = head + body
-    return generations._HEAD.pack(generations._MAGIC, len(head), zlib.crc32(rest)) + rest
+    return generations._BLOB_HEAD.pack(generations._MAGIC, len(head), zlib.crc32(rest)) + rest
 
 
 def sample(**fields: object) -> dict[str, object]:
@@ -99,7 +99,7 @@ def sample(**fields: object) -> dict[str, object]:
 
 
 def test_an_honest_strategy_is_made() -> None:
-    assert unpack(blob(sample(weight=1)), lambda _: Sample) == Sample(1)
+    assert unpack_strategy(blob(sample(weight=1)), lambda _: Sample) == Sample(1)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_an_honest_strategy_is_made() -> None:
 )  # fmt: skip
 def test_a_strategy_that_is_none(header: object) -> None:
     with pytest.raises(ModelError):
-        unpack(blob(header), lambda _: Sample)
+        unpack_strategy(blob(header), lambda _: Sample)
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 100, "text", 1 << 40, None, 0.5])
@@ -139,15 +139,15 @@ def npz(shape: tuple[int, ...], content: bytes = b"") -> bytes:
 
 
 def test_arrays_that_are_bombs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generations, "_MOST", 1_000_000)
+    monkeypatch.setattr(generations, "_MAX_ARRAY_BYTES", 1_000_000)
     before = grown()
     for body in (npz((200_000,), bytes(1_600_000)), npz((1 << 50,)), npz((-1,)), npz((1 << 70,))):
         with pytest.raises(ModelError):
-            unpack(blob(sample(), body), lambda _: Sample)
+            unpack_strategy(blob(sample(), body), lambda _: Sample)
     assert grown() < before + 50
 
 
 @pytest.mark.parametrize("body", [b"", b"PK\x05\x06" + bytes(18), b"\x93NUMPY\x01\x00", b"x" * 99])
 def test_arrays_that_are_none(body: bytes) -> None:
     with pytest.raises(ModelError):
-        unpack(blob(sample(words={"array": "a0"}), body), lambda _: Sample)
+        unpack_strategy(blob(sample(words={"array": "a0"}), body), lambda _: Sample)

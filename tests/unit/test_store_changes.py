@@ -14,9 +14,9 @@ import msgspec
 import pytest
 import zstandard
 
-from honeyguide.change import Change, ChangeKind, Edit
+from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.store import Store
-from honeyguide.store.outbox import Unsent
+from honeyguide.store.change_feed import UnsentChange
 from honeyguide.types import Url
 from tests.unit.store_visits import change as stranger
 
@@ -28,8 +28,8 @@ def made(n: int, *kinds: ChangeKind, **more: Any) -> Change:
         "significance": n / 10,
         "since": NOW - 5,
         "edits": (
-            Edit("changed", "div/p", f"old {n}", f"Yeni fiyat {n}", 0.5),
-            Edit("data", "offers.price", "1", "2"),
+            PageEdit("changed", "div/p", f"old {n}", f"Yeni fiyat {n}", 0.5),
+            PageEdit("data", "offers.price", "1", "2"),
         ),
         "links_added": (Url(f"https://example.org/new/{n}"),),
         "links_removed": (Url("https://example.org/old"),),
@@ -49,14 +49,14 @@ def store(tmp_path: Path) -> Any:
 
 def test_a_change_comes_back_as_it_was(store: Store) -> None:
     number = store.changes.append(made(3), 4, 5)
-    row = store.changes.one(number)
+    row = store.changes.get_change(number)
     assert row is not None
     assert row == (number, made(3), 4, 5, None)
     bare = Change(Url("https://e.org/"), NOW, ("gone",))
-    row = store.changes.one(store.changes.append(bare))
+    row = store.changes.get_change(store.changes.append(bare))
     assert row is not None
     assert (row.change, row.old, row.new) == (bare, None, None)
-    assert store.changes.one(99) is None
+    assert store.changes.get_change(99) is None
 
 
 def test_the_feed_is_newest_first_and_filtered(store: Store) -> None:
@@ -66,7 +66,7 @@ def test_the_feed_is_newest_first_and_filtered(store: Store) -> None:
             store.changes.append(made(n, *kinds))
 
     def found(**filters: Any) -> list[int]:
-        return [row.id - 1 for row in store.changes.newest(**filters)]
+        return [row.id - 1 for row in store.changes.iter_newest(**filters)]
 
     assert found() == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
     assert found(limit=2) == [9, 8]
@@ -81,9 +81,9 @@ def test_the_feed_is_newest_first_and_filtered(store: Store) -> None:
     assert found(words=["YENI", "fiyat 7"]) == [7]
     assert found(words=["yeni", "nowhere"]) == []
     assert found(words=["detail 3"], host="host0.example.org") == [3]
-    store.changes.saw([10, 9], NOW)
+    store.changes.mark_seen([10, 9], NOW)
     assert found(unseen=True, limit=2) == [7, 6]
-    store.changes.saw([10], None)
+    store.changes.mark_seen([10], None)
     assert found(unseen=True, limit=2) == [9, 7]
 
 
@@ -91,47 +91,47 @@ def test_a_long_feed_is_read_in_parts(store: Store) -> None:
     with store.transaction():
         for n in range(250):
             store.changes.append(made(n, significance=0.5))
-    assert [row.id for row in store.changes.newest()] == list(range(250, 0, -1))
+    assert [row.id for row in store.changes.iter_newest()] == list(range(250, 0, -1))
 
 
 def test_what_is_kept_of_a_huge_change_is_bounded(store: Store) -> None:
     path, text = "p" * 9_999, "x" * 50_000
-    edits = tuple(Edit("added", path, "", text, n / 2e5) for n in range(100_000))
+    edits = tuple(PageEdit("added", path, "", text, n / 2e5) for n in range(100_000))
     links = tuple(Url(f"https://example.org/{n}") for n in range(5_000))
     huge = made(1, edits=edits, links_added=(*links, Url("https://e.org/" + "x" * 9_999)))
-    row = store.changes.one(store.changes.append(huge))
+    row = store.changes.get_change(store.changes.append(huge))
     assert row is not None
     kept = row.change.edits
     assert sum(len(edit.new) for edit in kept) == 500_000
     assert [edit.weight for edit in kept] == [edit.weight for edit in edits[-125:]]
     assert all(len(edit.new) == 4_000 and edit.new.endswith("…") for edit in kept)
     assert row.change.links_added == links[:1_000]
-    short = tuple(Edit("moved", "p", weight=-n) for n in range(700))
-    row = store.changes.one(store.changes.append(made(1, edits=short)))
+    short = tuple(PageEdit("moved", "p", weight=-n) for n in range(700))
+    row = store.changes.get_change(store.changes.append(made(1, edits=short)))
     assert row is not None
     assert len(row.change.edits) == 500
 
 
 def test_odd_changes_are_kept(store: Store) -> None:
-    odd = made(1, significance=float("nan"), edits=(Edit("added", "\ud800", "", "a\ud800\0b"),))
-    row = store.changes.one(store.changes.append(odd))
+    odd = made(1, significance=float("nan"), edits=(PageEdit("added", "\ud800", "", "a\ud800\0b"),))
+    row = store.changes.get_change(store.changes.append(odd))
     assert row is not None
     assert row.change.significance == 0.0
-    assert row.change.edits == (Edit("added", "?", "", "a?\0b"),)
+    assert row.change.edits == (PageEdit("added", "?", "", "a?\0b"),)
 
 
 def test_numbers_do_not_come_back(store: Store) -> None:
     for n in range(3):
         store.changes.append(made(n))
-    store.outbox.queue([1, 2, 3], "mail", NOW)
-    store.outbox.sent("mail", [1, 2], NOW)
-    store.outbox.queue([2], "hook", NOW)
-    assert store.changes.forget(NOW + 99) == 1, "the others are still to be told"
-    store.outbox.sent("hook", [2], NOW)
-    store.outbox.failed("mail", [3], NOW, "no", None)
-    assert store.changes.forget(NOW + 2) == 1, "the third is younger"
-    assert store.changes.forget(NOW + 99) == 1
-    assert store._db.all("SELECT * FROM outbox") == []
+    store.outbox.queue_changes([1, 2, 3], "mail", NOW)
+    store.outbox.mark_sent("mail", [1, 2], NOW)
+    store.outbox.queue_changes([2], "hook", NOW)
+    assert store.changes.delete_before(NOW + 99) == 1, "the others are still to be told"
+    store.outbox.mark_sent("hook", [2], NOW)
+    store.outbox.mark_failed("mail", [3], NOW, "no", None)
+    assert store.changes.delete_before(NOW + 2) == 1, "the third is younger"
+    assert store.changes.delete_before(NOW + 99) == 1
+    assert store._db.fetch_all("SELECT * FROM outbox") == []
     assert store.changes.append(made(1)) == 4
 
 
@@ -140,57 +140,59 @@ def test_numbers_do_not_come_back(store: Store) -> None:
 
 def test_each_change_is_told_once_on_each_channel(store: Store) -> None:
     box = store.outbox
-    box.queue([1, 2, 3], "mail", NOW)
-    box.queue([3, 4], "mail", NOW + 1)
-    box.queue([2], "hook", NOW)
-    assert box.unsent("mail", NOW - 1) == []
-    assert [one.change for one in box.unsent("mail", NOW + 1)] == [1, 2, 3, 4]
-    assert box.unsent("hook", NOW) == [Unsent(2, NOW, "", 0)]
-    box.sent("mail", [1, 2, 3], NOW + 2)
-    assert [one.change for one in box.unsent("mail", NOW + 9)] == [4]
-    box.queue([1, 2, 3, 4], "mail", NOW + 3)
-    box.failed("mail", [1], NOW, "late", NOW)
-    box.defer("mail", [1], NOW)
-    assert [one.change for one in box.unsent("mail", NOW + 9)] == [4], "told is told"
-    assert [one.change for one in box.unsent("hook", NOW + 9)] == [2]
+    box.queue_changes([1, 2, 3], "mail", NOW)
+    box.queue_changes([3, 4], "mail", NOW + 1)
+    box.queue_changes([2], "hook", NOW)
+    assert box.list_unsent("mail", NOW - 1) == []
+    assert [one.change for one in box.list_unsent("mail", NOW + 1)] == [1, 2, 3, 4]
+    assert box.list_unsent("hook", NOW) == [UnsentChange(2, NOW, "", 0)]
+    box.mark_sent("mail", [1, 2, 3], NOW + 2)
+    assert [one.change for one in box.list_unsent("mail", NOW + 9)] == [4]
+    box.queue_changes([1, 2, 3, 4], "mail", NOW + 3)
+    box.mark_failed("mail", [1], NOW, "late", NOW)
+    box.defer_changes("mail", [1], NOW)
+    assert [one.change for one in box.list_unsent("mail", NOW + 9)] == [4], "told is told"
+    assert [one.change for one in box.list_unsent("hook", NOW + 9)] == [2]
 
 
 def test_failures_wait_and_are_given_up(store: Store) -> None:
     box = store.outbox
     assert box.wake_at("mail") is None
-    box.queue([1, 2], "mail", NOW, ready=NOW + 5)
+    box.queue_changes([1, 2], "mail", NOW, ready=NOW + 5)
     assert box.wake_at("mail") == NOW + 5
-    box.failed("mail", [1], NOW + 6, "refused\ud800" + "x" * 9_999, NOW + 60)
-    assert [one.change for one in box.unsent("mail", NOW + 59)] == [2]
-    box.defer("mail", [2], NOW + 100)
+    box.mark_failed("mail", [1], NOW + 6, "refused\ud800" + "x" * 9_999, NOW + 60)
+    assert [one.change for one in box.list_unsent("mail", NOW + 59)] == [2]
+    box.defer_changes("mail", [2], NOW + 100)
     assert box.wake_at("mail") == NOW + 60
-    assert box.unsent("mail", NOW + 60) == [Unsent(1, NOW, "", 1)]
-    box.failed("mail", [1], NOW + 61, "gone", None)
-    assert [one.change for one in box.unsent("mail", NOW + 1e6)] == [2]
-    box.defer("mail", [1], NOW)
-    box.sent("mail", [2], NOW + 100)
-    assert box.unsent("mail", NOW + 1e6) == []
-    assert box.tidings() == [("mail", 0, 1, 1, NOW + 61, "gone")]
+    assert box.list_unsent("mail", NOW + 60) == [UnsentChange(1, NOW, "", 1)]
+    box.mark_failed("mail", [1], NOW + 61, "gone", None)
+    assert [one.change for one in box.list_unsent("mail", NOW + 1e6)] == [2]
+    box.defer_changes("mail", [1], NOW)
+    box.mark_sent("mail", [2], NOW + 100)
+    assert box.list_unsent("mail", NOW + 1e6) == []
+    assert box.channel_status() == [("mail", 0, 1, 1, NOW + 61, "gone")]
 
 
 def test_a_message_that_was_not_noted_comes_back_the_same(store: Store) -> None:
     box = store.outbox
-    box.queue([5, 6, 7], "mail", NOW)
-    key = box.bundle("mail", [7, 5])
+    box.queue_changes([5, 6, 7], "mail", NOW)
+    key = box.bundle_changes("mail", [7, 5])
     # Killed while sending. Meanwhile others were queued.
-    box.queue([1, 8], "mail", NOW)
-    found = box.unsent("mail", NOW)
+    box.queue_changes([1, 8], "mail", NOW)
+    found = box.list_unsent("mail", NOW)
     assert [(one.change, one.message) for one in found] == [
         (5, key), (7, key), (1, ""), (6, ""), (8, ""),
     ]  # fmt: skip
-    assert box.bundle("mail", [5, 7]) == key
-    other = box.bundle("mail", [1, 6, 8])
+    assert box.bundle_changes("mail", [5, 7]) == key
+    other = box.bundle_changes("mail", [1, 6, 8])
     assert other != key
-    box.bundle("mail", [1, 5])
-    assert {one.message for one in box.unsent("mail", NOW)} == {key, other}, "once and for all"
-    assert box.bundle("mail", []) == ""
-    box.queue([5, 7], "hook", NOW)
-    assert box.bundle("hook", [5, 7]) not in (key, other), "another message, to somebody else"
+    box.bundle_changes("mail", [1, 5])
+    assert {one.message for one in box.list_unsent("mail", NOW)} == {key, other}, "once and for all"
+    assert box.bundle_changes("mail", []) == ""
+    box.queue_changes([5, 7], "hook", NOW)
+    assert box.bundle_changes("hook", [5, 7]) not in (key, other), (
+        "another message, to somebody else"
+    )
 
 
 # -- strangers ---------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def test_a_message_that_was_not_noted_comes_back_the_same(store: Store) -> None:
 def test_rows_are_of_the_kinds_they_claim(tmp_path: Path, lie: object) -> None:
     with Store.open(tmp_path, "crawl") as store:
         for n in range(3):
-            store.outbox.queue([store.changes.append(made(n))], "mail", NOW)
+            store.outbox.queue_changes([store.changes.append(made(n))], "mail", NOW)
     names = ["at", "since", "kinds", "significance", "masked", "detail", "old", "new", "seen"]
     stranger(
         tmp_path, f"UPDATE changes SET {', '.join(f'{n} = ?1' for n in (*names, 'edits'))}", lie
@@ -208,27 +210,27 @@ def test_rows_are_of_the_kinds_they_claim(tmp_path: Path, lie: object) -> None:
     stranger(tmp_path, "UPDATE changes SET url = 'x' WHERE id = 2")
     stranger(tmp_path, "UPDATE outbox SET queued = ?1, message = ?1, tries = ?1, why = ?1", lie)
     with Store.open(tmp_path, "crawl") as store:
-        rows = list(store.changes.newest())
+        rows = list(store.changes.iter_newest())
         assert [row.id for row in rows] == [3, 1]
         for row in rows:
             assert row.change.kinds == row.change.edits == ()
             assert row.change.significance == 0.0
             assert abs(row.change.at) <= 1e300
             assert row.change.masked >= 0
-        for one in store.outbox.unsent("mail", NOW):
+        for one in store.outbox.list_unsent("mail", NOW):
             assert one.message == "", "it goes into headers"
             assert one.tries >= 0
-        store.outbox.tidings()
-        store.outbox.sent("mail", [1], NOW)
-        store.changes.forget(NOW)
+        store.outbox.channel_status()
+        store.outbox.mark_sent("mail", [1], NOW)
+        store.changes.delete_before(NOW)
 
 
 def test_what_is_no_change_is_not_to_be_told(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        store.outbox.queue([1], "mail", NOW)
+        store.outbox.queue_changes([1], "mail", NOW)
     stranger(tmp_path, "UPDATE outbox SET change = 'x'")
     with Store.open(tmp_path, "read") as store:
-        assert store.outbox.unsent("mail", NOW) == []
+        assert store.outbox.list_unsent("mail", NOW) == []
         assert store.outbox.wake_at("mail") is None, "or one would wake for nothing, for ever"
 
 
@@ -249,7 +251,7 @@ def test_damaged_edits_cost_only_themselves(tmp_path: Path, edits: bytes) -> Non
         store.changes.append(made(1))
     stranger(tmp_path, "UPDATE changes SET edits = ?", edits)
     with Store.open(tmp_path, "read") as store:
-        [row] = store.changes.newest()
+        [row] = store.changes.iter_newest()
         assert row.change.kinds == ("content", "links")
         assert row.change.edits == row.change.links_added == ()
 
@@ -261,8 +263,8 @@ def test_links_and_weights_of_a_stranger(tmp_path: Path) -> None:
     data = zstandard.ZstdCompressor().compress(msgspec.msgpack.encode(lies))
     stranger(tmp_path, "UPDATE changes SET edits = ?", data)
     with Store.open(tmp_path, "read") as store:
-        [row] = store.changes.newest()
-        assert row.change.edits == (Edit("added", "p", "", "x", 0.0),)
+        [row] = store.changes.iter_newest()
+        assert row.change.edits == (PageEdit("added", "p", "", "x", 0.0),)
         assert row.change.links_added == ("https://e.org/",)
         assert row.change.links_removed == ()
 
@@ -273,7 +275,7 @@ WATCH = """
 import sys
 from pathlib import Path
 from honeyguide.store import Store
-from honeyguide.change import Change, Edit
+from honeyguide.change import Change, PageEdit
 from honeyguide.types import Url
 told = open(sys.argv[2], "a", buffering=1)
 with Store.open(Path(sys.argv[1]), "crawl") as store:
@@ -281,19 +283,19 @@ with Store.open(Path(sys.argv[1]), "crawl") as store:
     url = Url("https://example.org/")
     body = b"<p>" + b" ".join(b"word%d" % (n * n % 997) for n in range(2000))
     while True:
-        latest = store.versions.latest(url)
+        latest = store.versions.latest_version(url)
         number = latest.number if latest else 0
         with store.transaction():
-            new = store.versions.add(url, body + b"%d" % number, float(number))
-            change = Change(url, float(number), ("content",), 0.5, edits=(Edit("added", "p"),))
-            store.outbox.queue([store.changes.append(change, number, new)], "mail", 0.0)
+            new = store.versions.add_version(url, body + b"%d" % number, float(number))
+            change = Change(url, float(number), ("content",), 0.5, edits=(PageEdit("added", "p"),))
+            store.outbox.queue_changes([store.changes.append(change, number, new)], "mail", 0.0)
         bundles = {}
-        for one in store.outbox.unsent("mail", 1.0):
+        for one in store.outbox.list_unsent("mail", 1.0):
             bundles.setdefault(one.message, []).append(one.change)
         for key, changes in bundles.items():
-            key = key or store.outbox.bundle("mail", changes)
+            key = key or store.outbox.bundle_changes("mail", changes)
             told.write(f"{key} {' '.join(map(str, changes))}\\n")
-            store.outbox.sent("mail", changes, 1.0)
+            store.outbox.mark_sent("mail", changes, 1.0)
 """
 
 
@@ -316,15 +318,15 @@ def test_kill_at_any_instant_loses_no_version_and_tells_nothing_anew(tmp_path: P
 
     messages = [line.split() for line in told.read_text().splitlines()]
     with Store.open(folder, "crawl") as store:
-        store.check()
-        versions = [row.number for row in store.versions.history(Url("https://example.org/"))]
-        rows = list(store.changes.newest())
+        store.check_database()
+        versions = [row.number for row in store.versions.list_versions(Url("https://example.org/"))]
+        rows = list(store.changes.iter_newest())
         assert versions == list(range(1, len(versions) + 1))
         assert [row.new for row in reversed(rows)] == versions, "a change for every version"
-        waiting = {one.change for one in store.outbox.unsent("mail", 1.0)}
-        queued = {row[0] for row in store._db.all("SELECT change FROM outbox")}
+        waiting = {one.change for one in store.outbox.list_unsent("mail", 1.0)}
+        queued = {row[0] for row in store._db.fetch_all("SELECT change FROM outbox")}
         assert queued == {row.id for row in rows}, "each is told, or will be"
-        assert store.versions.body(Url("https://example.org/"), versions[-1])
+        assert store.versions.read_body(Url("https://example.org/"), versions[-1])
     # Whoever got a message twice can tell by its key, and it says the same.
     contents: dict[str, list[str]] = {}
     for key, *changes in messages:

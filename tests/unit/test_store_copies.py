@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from honeyguide.store import Store
-from honeyguide.store.key_index import Keys
-from honeyguide.store.minhash import Sketcher, resemblance
-from honeyguide.types import Copy, Page, Url, Visit
+from honeyguide.store.duplicates import KeyIndex, TextSketcher, estimate_resemblance
+from honeyguide.types import DuplicateOf, Page, Url, Visit
 from tests.unit.store_visits import good, prose
 
 VOCABULARY = [f"{a}{b}{n}" for a in ("hon", "ka", "su") for b in "eyıöç" for n in range(60)]
@@ -36,11 +35,11 @@ def shingles(words: list[str]) -> set[tuple[str, ...]]:
     return set(zip(words, words[1:], words[2:], strict=False))
 
 
-def see(store: Store, number: int, words: str) -> Copy | None:
+def see(store: Store, number: int, words: str) -> DuplicateOf | None:
     visit = good(number, text=words)
-    found = store.find_copy(visit.link.url, words)
+    found = store.find_duplicate(visit.link.url, words)
     with store.transaction():
-        store.append([visit])
+        store.append_visits([visit])
     return found
 
 
@@ -53,7 +52,7 @@ def store(tmp_path: Path):
 def test_equal_texts_are_found_whatever_their_case_and_blanks(store: Store) -> None:
     assert see(store, 1, "Just a few  Words") is None
     copy = see(store, 2, "just a FEW\n\twords ")
-    assert copy == Copy(good(1).link.url, exact=True)
+    assert copy == DuplicateOf(good(1).link.url, exact=True)
     assert see(store, 3, "just a few other words") is None
     assert see(store, 4, "") is None
     assert see(store, 5, "  \n ") is None
@@ -78,27 +77,31 @@ def test_copies_are_found_after_reopening(tmp_path: Path) -> None:
         see(store, 1, long)
         see(store, 2, short)
     with Store.open(tmp_path, "crawl") as store:
-        assert see(store, 3, long + " indeed") == Copy(good(1).link.url, exact=False)
-        assert see(store, 4, long) == Copy(good(1).link.url, exact=True)
-        assert see(store, 5, short) == Copy(good(2).link.url, exact=True)
+        assert see(store, 3, long + " indeed") == DuplicateOf(good(1).link.url, exact=False)
+        assert see(store, 4, long) == DuplicateOf(good(1).link.url, exact=True)
+        assert see(store, 5, short) == DuplicateOf(good(2).link.url, exact=True)
 
 
 def test_copies_inside_a_batch_are_found(store: Store) -> None:
     words = prose(3)
-    assert store.find_copy(good(1).link.url, words) is None
-    assert store.find_copy(good(2).link.url, words) == Copy(good(1).link.url, exact=True)
-    near = store.find_copy(good(3).link.url, words + " more")
-    assert near == Copy(good(1).link.url, exact=False)
+    assert store.find_duplicate(good(1).link.url, words) is None
+    assert store.find_duplicate(good(2).link.url, words) == DuplicateOf(
+        good(1).link.url, exact=True
+    )
+    near = store.find_duplicate(good(3).link.url, words + " more")
+    assert near == DuplicateOf(good(1).link.url, exact=False)
     with store.transaction():
-        store.append([good(n, text=words) for n in (1, 2)] + [good(3, text=words + " more")])
-    assert store.find_copy(good(4).link.url, words) == Copy(good(1).link.url, exact=True)
+        store.append_visits([good(n, text=words) for n in (1, 2)] + [good(3, text=words + " more")])
+    assert store.find_duplicate(good(4).link.url, words) == DuplicateOf(
+        good(1).link.url, exact=True
+    )
 
 
 def test_a_page_is_no_copy_of_its_own_past(store: Store) -> None:
     words = prose(3)
     for more in ("", " one", " two", ""):
         assert see(store, 1, words + more) is None
-    assert see(store, 2, words) == Copy(good(1).link.url, exact=True)
+    assert see(store, 2, words) == DuplicateOf(good(1).link.url, exact=True)
 
 
 def test_a_rolled_back_text_was_not_seen(tmp_path: Path) -> None:
@@ -107,24 +110,24 @@ def test_a_rolled_back_text_was_not_seen(tmp_path: Path) -> None:
 
         def failing() -> None:
             with store.transaction():
-                store.append([good(1, text=words)])
+                store.append_visits([good(1, text=words)])
                 raise ZeroDivisionError
 
-        store.find_copy(good(1).link.url, words)
+        store.find_duplicate(good(1).link.url, words)
         with pytest.raises(ZeroDivisionError):
             failing()
         # Another visit takes the number that was free again; the text must not go with it.
         assert see(store, 5, prose(5)) is None
         with store.transaction():
-            store.append([good(1, text=words)])
-        assert see(store, 2, words) == Copy(good(1).link.url, exact=True)
+            store.append_visits([good(1, text=words)])
+        assert see(store, 2, words) == DuplicateOf(good(1).link.url, exact=True)
     with Store.open(tmp_path, "crawl") as store:
-        assert see(store, 3, words) == Copy(good(1).link.url, exact=True)
+        assert see(store, 3, words) == DuplicateOf(good(1).link.url, exact=True)
 
 
 def test_texts_that_were_asked_about_and_dropped_are_forgotten(store: Store) -> None:
     for n in range(3000):
-        store.find_copy(Url(f"https://e.org/{n}"), f"text number {n}")
+        store.find_duplicate(Url(f"https://e.org/{n}"), f"text number {n}")
     assert len(store._copies._waiting) <= 1024
     assert len(store._copies._keys) <= 1024
 
@@ -135,19 +138,19 @@ def test_another_algorithms_signatures_are_forgotten(tmp_path: Path) -> None:
         store.set_meta("sketches", "something older")
     with Store.open(tmp_path, "crawl") as store:
         assert see(store, 2, prose(1) + " more") is None
-        assert see(store, 3, prose(1)) == Copy(good(1).link.url, exact=True)
+        assert see(store, 3, prose(1)) == DuplicateOf(good(1).link.url, exact=True)
 
 
 def test_scripts_without_spaces_can_resemble() -> None:
-    sketcher = Sketcher()
+    sketcher = TextSketcher()
     chance = random.Random(1)
     signs = [chr(chance.randrange(0x4E00, 0x9FFF)) for _ in range(400)]
-    one = sketcher.sketch("".join(signs))
+    one = sketcher.sketch_text("".join(signs))
     signs[200] = "蜜"
-    two = sketcher.sketch("".join(signs))
+    two = sketcher.sketch_text("".join(signs))
     assert one is not None
     assert two is not None
-    assert resemblance(one.signature, two.signature) > 0.9
+    assert estimate_resemblance(one.signature, two.signature) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -164,9 +167,9 @@ def test_scripts_without_spaces_can_resemble() -> None:
     ],
 )
 def test_no_text_is_too_odd_for_a_sketch(words: str) -> None:
-    sketch = Sketcher().sketch(words)
+    sketch = TextSketcher().sketch_text(words)
     assert sketch is None or len(sketch.bands) in (0, 8)
-    assert sketch == Sketcher().sketch(words.replace(" ", "\n  "))
+    assert sketch == TextSketcher().sketch_text(words.replace(" ", "\n  "))
 
 
 def test_many_texts_of_one_template_stay_cheap(store: Store) -> None:
@@ -175,22 +178,22 @@ def test_many_texts_of_one_template_stay_cheap(store: Store) -> None:
     for n in range(300):
         words = [*frame, *text(chance, 100).split()]
         page = Page(Url(f"https://e.org/{n}"), text=" ".join(words))
-        store.find_copy(page.url, page.text)
+        store.find_duplicate(page.url, page.text)
         with store.transaction():
-            store.append([Visit(good(n).link._replace(url=page.url), 1.0, page=page)])
+            store.append_visits([Visit(good(n).link._replace(url=page.url), 1.0, page=page)])
     index = store._copies._index
     assert index is not None
-    sketch = Sketcher().sketch(" ".join([*frame, "new"]))
+    sketch = TextSketcher().sketch_text(" ".join([*frame, "new"]))
     assert sketch is not None
     assert len(index.find(sketch.bands, 8)) <= 64
 
 
 def test_keys_find_what_was_added_through_all_merges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("honeyguide.store.key_index._FRESH", 50)
+    monkeypatch.setattr("honeyguide.store.duplicates._MAX_FRESH", 50)
     chance = random.Random(3)
     start = [(chance.randrange(-1000, 1000), n) for n in range(200)]
     arrays = np.array(start, np.int64).T
-    keys = Keys(arrays[0], arrays[1])
+    keys = KeyIndex(arrays[0], arrays[1])
     expected: dict[int, set[int]] = {}
     for key, visit in start:
         expected.setdefault(key, set()).add(visit)

@@ -11,7 +11,7 @@ import pytest
 
 from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
 from honeyguide.store import Store
-from honeyguide.store.export import COLUMNS, export
+from honeyguide.store.export import EXPORT_COLUMNS, export_collection
 from honeyguide.types import Label, Url, Visit
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files
 
@@ -25,8 +25,8 @@ def store(tmp_path: Path):
     moved = Visit(good(6).link, 2.0, response=gone, moved=Url("http://x/"))
     with Store.open(tmp_path / "bees", "crawl") as opened:
         with opened.transaction():
-            opened.append([good(1), good(2, 0.1), sly, bad(4), same, moved])
-        opened.label([Label(good(1).link.url, 1.0, "ada", 9.0)])
+            opened.append_visits([good(1), good(2, 0.1), sly, bad(4), same, moved])
+        opened.add_labels([Label(good(1).link.url, 1.0, "ada", 9.0)])
         yield opened
 
 
@@ -36,7 +36,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_jsonl_tells_where_everything_came_from(store: Store, tmp_path: Path) -> None:
     seen: list[int] = []
-    done = export(store, tmp_path / "out.jsonl", progress=seen.append)
+    done = export_collection(store, tmp_path / "out.jsonl", progress=seen.append)
     rows = lines(tmp_path / "out.jsonl")
     assert done == (tmp_path / "out.jsonl", "jsonl", 3, 0)
     assert [row["visit"] for row in rows] == [1, 3, 5]
@@ -53,7 +53,7 @@ def test_jsonl_tells_where_everything_came_from(store: Store, tmp_path: Path) ->
 
 
 def test_everything_means_every_visit(store: Store, tmp_path: Path) -> None:
-    assert export(store, tmp_path / "all.jsonl", everything=True).rows == 6
+    assert export_collection(store, tmp_path / "all.jsonl", everything=True).rows == 6
     rows = lines(tmp_path / "all.jsonl")
     assert [row["visit"] for row in rows] == [1, 2, 3, 4, 5, 6]
     assert (rows[3]["failure"], rows[3]["detail"], rows[3]["tries"]) == ("timeout", "no answer", 1)
@@ -63,26 +63,26 @@ def test_everything_means_every_visit(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_label_overrules_the_verdict(store: Store, tmp_path: Path) -> None:
-    store.label(
+    store.add_labels(
         [Label(good(2).link.url, 0.5, "ada", 9.0), Label(good(3).link.url, 0.4, "ada", 9.0)]
     )
-    store.label([Label(bad(4).link.url, 1.0, "ada", 9.0)])
-    assert export(store, tmp_path / "some.jsonl").rows == 3
+    store.add_labels([Label(bad(4).link.url, 1.0, "ada", 9.0)])
+    assert export_collection(store, tmp_path / "some.jsonl").rows == 3
     assert [row["visit"] for row in lines(tmp_path / "some.jsonl")] == [1, 2, 5]
-    export(store, tmp_path / "all.jsonl", everything=True)
+    export_collection(store, tmp_path / "all.jsonl", everything=True)
     kept = [row["visit"] for row in lines(tmp_path / "all.jsonl") if row["relevant"]]
     assert kept == [1, 2, 5]
-    assert export(store, tmp_path / "some.warc.gz").rows == 3
+    assert export_collection(store, tmp_path / "some.warc.gz").rows == 3
 
 
 def test_the_text_is_last_and_may_be_left_out(store: Store, tmp_path: Path) -> None:
-    assert list(COLUMNS)[-1] == "text"
+    assert list(EXPORT_COLUMNS)[-1] == "text"
     for name in ("a.csv", "a.csv.gz"):
-        export(store, tmp_path / name, text=False)
+        export_collection(store, tmp_path / name, text=False)
     packed = gzip.decompress((tmp_path / "a.csv.gz").read_bytes())
     assert packed == (tmp_path / "a.csv").read_bytes()
-    assert packed.splitlines()[0].decode().split(",") == list(COLUMNS)[:-1]
-    export(store, tmp_path / "a.jsonl.gz", text=False)
+    assert packed.splitlines()[0].decode().split(",") == list(EXPORT_COLUMNS)[:-1]
+    export_collection(store, tmp_path / "a.jsonl.gz", text=False)
     rows = [
         json.loads(line)
         for line in gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()).splitlines()
@@ -92,7 +92,7 @@ def test_the_text_is_last_and_may_be_left_out(store: Store, tmp_path: Path) -> N
 
 
 def test_csv_is_safe_in_a_spreadsheet(store: Store, tmp_path: Path) -> None:
-    assert export(store, tmp_path / "out.csv").rows == 3
+    assert export_collection(store, tmp_path / "out.csv").rows == 3
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert rows[1]["text"] == "'=HYPERLINK(1)\nsecond line"
@@ -104,8 +104,8 @@ def test_parquet_has_types_and_row_groups(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("honeyguide.store.parquet._GROUP", 3)
-    assert export(store, tmp_path / "out.parquet", everything=True).rows == 6
+    monkeypatch.setattr("honeyguide.store.export._ROW_GROUP", 3)
+    assert export_collection(store, tmp_path / "out.parquet", everything=True).rows == 6
     file = parquet.ParquetFile(tmp_path / "out.parquet")
     assert file.metadata.num_row_groups == 2
     assert file.metadata.row_group(0).column(0).compression == "ZSTD"
@@ -120,15 +120,15 @@ def test_parquet_without_pyarrow_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match="pip install pyarrow"):
-        export(store, tmp_path / "out.parquet")
+        export_collection(store, tmp_path / "out.parquet")
     assert list(tmp_path.glob("*.p*")) == []
 
 
 def test_warc_brings_referred_payloads_along(store: Store, tmp_path: Path) -> None:
-    assert export(store, tmp_path / "all.warc.gz", everything=True).rows == 5
+    assert export_collection(store, tmp_path / "all.warc.gz", everything=True).rows == 5
     everything = list(records(tmp_path / "all.warc.gz"))
     assert [kind for kind, _, _ in everything].count("revisit") == 1
-    assert export(store, tmp_path / "good.warc.gz").rows == 3
+    assert export_collection(store, tmp_path / "good.warc.gz").rows == 3
     chosen = [(kind, target) for kind, target, _ in records(tmp_path / "good.warc.gz")]
     assert chosen[0][0] == "warcinfo"
     # Page 5 is relevant and has page 2's payload; page 2 itself is not relevant.
@@ -139,8 +139,8 @@ def test_warc_brings_referred_payloads_along(store: Store, tmp_path: Path) -> No
 
 
 def test_warc_without_compression(store: Store, tmp_path: Path) -> None:
-    export(store, tmp_path / "a.warc")
-    export(store, tmp_path / "a.warc.gz")
+    export_collection(store, tmp_path / "a.warc")
+    export_collection(store, tmp_path / "a.warc.gz")
     assert (tmp_path / "a.warc").read_bytes().startswith(b"WARC/1.1")
     plain, packed = (list(records(tmp_path / name))[1:] for name in ("a.warc", "a.warc.gz"))
     assert plain == packed
@@ -149,14 +149,14 @@ def test_warc_without_compression(store: Store, tmp_path: Path) -> None:
 def test_lost_records_are_counted(store: Store, tmp_path: Path) -> None:
     (file,) = warc_files(store.folder)
     whole = file.read_bytes()
-    row = store.visit_at(5)
+    row = store.visit_by_id(5)
     assert row is not None
     assert row.offset is not None
     file.write_bytes(whole[: row.offset + 1])
-    assert export(store, tmp_path / "most.warc.gz", everything=True)[2:] == (3, 2)
+    assert export_collection(store, tmp_path / "most.warc.gz", everything=True)[2:] == (3, 2)
     file.unlink()
     with pytest.raises(StoreError, match="none of the 5 answers"):
-        export(store, tmp_path / "none.warc.gz", everything=True)
+        export_collection(store, tmp_path / "none.warc.gz", everything=True)
     assert not (tmp_path / "none.warc.gz").exists()
 
 
@@ -165,62 +165,62 @@ def test_lost_records_are_counted(store: Store, tmp_path: Path) -> None:
 )
 def test_other_names_are_refused(store: Store, tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"which format\?.*\.parquet"):
-        export(store, tmp_path / name)
+        export_collection(store, tmp_path / name)
     with pytest.raises(ConfigError, match="known: parquet"):
-        export(store, tmp_path / name, "xml")
-    assert export(store, tmp_path / name, "csv").format == "csv"
+        export_collection(store, tmp_path / name, "xml")
+    assert export_collection(store, tmp_path / name, "csv").format == "csv"
     assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") is name.endswith(".gz")
 
 
 def test_name_and_format_must_agree(store: Store, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"x\.csv is a name for csv"):
-        export(store, tmp_path / "x.csv", "parquet")
+        export_collection(store, tmp_path / "x.csv", "parquet")
     with pytest.raises(ConfigError, match="the folder"):
-        export(store, tmp_path)
+        export_collection(store, tmp_path)
 
 
 def test_a_folder_gets_a_file_named_after_the_collection(store: Store, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    assert export(store, tmp_path / "out", "csv").path == tmp_path / "out" / "bees.csv"
-    export(store, tmp_path / "new" / "x.jsonl")
+    assert export_collection(store, tmp_path / "out", "csv").path == tmp_path / "out" / "bees.csv"
+    export_collection(store, tmp_path / "new" / "x.jsonl")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["bees.csv"]
 
 
 def test_a_failed_export_leaves_the_old_file(store: Store, tmp_path: Path) -> None:
     target = tmp_path / "out" / "x.jsonl"
-    export(store, target, "jsonl")
+    export_collection(store, target, "jsonl")
     before = target.read_bytes()
 
     def stop(count: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        export(store, target, "jsonl", progress=stop)
+        export_collection(store, target, "jsonl", progress=stop)
     assert target.read_bytes() == before
     assert [path.name for path in target.parent.iterdir()] == ["x.jsonl"]
     with pytest.raises(StoreError, match="cannot be written"):
-        export(store, target / "below" / "y.csv", "csv")
+        export_collection(store, target / "below" / "y.csv", "csv")
 
 
 def test_an_empty_collection_exports_nothing(tmp_path: Path) -> None:
     with Store.open(tmp_path / "c", "crawl") as store:
         for kind in ("csv", "jsonl", "warc", "parquet"):
-            assert export(store, tmp_path / f"x.{kind}").rows == 0
-        assert store.label_of(Url("https://e.org/")) is None
+            assert export_collection(store, tmp_path / f"x.{kind}").rows == 0
+        assert store.effective_label(Url("https://e.org/")) is None
 
 
 def test_a_strangers_journal_cannot_lead_astray(tmp_path: Path) -> None:
     with Store.open(tmp_path / "c", "crawl") as store, store.transaction():
-        store.append([good(1), good(2)])
+        store.append_visits([good(1), good(2)])
     change(tmp_path / "c", "UPDATE visits SET payload_of = 3 - id, at = 9e99 - id")
     with Store.open(tmp_path / "c", "read") as store:
-        assert export(store, tmp_path / "a.warc").rows == 2
-        export(store, tmp_path / "a.jsonl")
+        assert export_collection(store, tmp_path / "a.warc").rows == 2
+        export_collection(store, tmp_path / "a.jsonl")
         assert [row["at"] for row in lines(tmp_path / "a.jsonl")] == [None, None]
     change(tmp_path / "c", "UPDATE warcs SET name = '../../secret'")
     with (
         Store.open(tmp_path / "c", "read") as store,
         pytest.raises(CollectionCorrupt, match="no name of ours"),
     ):
-        export(store, tmp_path / "b.warc")
+        export_collection(store, tmp_path / "b.warc")
     assert not (tmp_path / "b.warc").exists()

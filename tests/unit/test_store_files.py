@@ -12,8 +12,8 @@ import pytest
 
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import Store, warc
-from honeyguide.store.archive import place
-from honeyguide.store.lock import holder
+from honeyguide.store.collection_files import lock_holder
+from honeyguide.store.warc_archive import warc_path
 from tests.unit.store_visits import change, crawl, small, warc_files
 
 PRECIOUS = b"my precious data\n" * 1000
@@ -51,7 +51,7 @@ def test_a_file_of_another_name_is_not_read(folder: Path, precious: Path) -> Non
     with Store.open(folder, "read") as store:
         [row] = store.visits(limit=1)
         with pytest.raises(CollectionCorrupt, match="no name of ours"):
-            store.record(row)
+            store.warc_record(row)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_file_of_another_name_is_not_read(folder: Path, precious: Path) -> Non
 )  # fmt: skip
 def test_names_that_are_not_ours(name: object) -> None:
     with pytest.raises(CollectionCorrupt):
-        place(Path("/c/warc"), name)
+        warc_path(Path("/c/warc"), name)
 
 
 def test_names_that_are_ours() -> None:
@@ -73,7 +73,7 @@ def test_names_that_are_ours() -> None:
         "honeyguide-20260101000000-00001.warc.gz",
         "honeyguide-20260101000000-123456.warc.gz",
     ):
-        assert place(Path("/c/warc"), name) == Path("/c/warc") / name
+        assert warc_path(Path("/c/warc"), name) == Path("/c/warc") / name
 
 
 def test_a_link_among_the_warc_files_is_not_followed(folder: Path, precious: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_link_among_the_warc_files_is_not_followed(folder: Path, precious: Pat
     with Store.open(folder, "read") as store:
         [row] = store.visits(limit=1)
         with pytest.raises(CollectionCorrupt, match="link"):
-            store.record(row)
+            store.warc_record(row)
     assert precious.read_bytes() == PRECIOUS
 
 
@@ -149,7 +149,7 @@ def test_a_lock_is_not_overwritten_unless_it_is_one(folder: Path, precious: Path
     lock.unlink()
     lock.symlink_to(precious)
     with pytest.raises(CollectionCorrupt, match="link"):
-        holder(lock)
+        lock_holder(lock)
     for text in ("", "\n", "123\n"):
         lock.unlink()
         lock.write_text(text)
@@ -173,7 +173,7 @@ def test_what_is_no_record_is_not_read_or_copied(folder: Path) -> None:
         size = file.tell()
         file.write(other + b"no gzip at all")
     for offset, length in ((size, len(other)), (size + len(other), 14), (size - 1, 5)):
-        for act in (warc.raw, warc.read):
+        for act in (warc.read_raw_records, warc.read_record):
             with pytest.raises(CollectionCorrupt):
                 act(path, offset, length)
 
@@ -184,13 +184,13 @@ def test_records_are_copied_as_they_are(folder: Path) -> None:
     with Store.open(folder, "read") as store:
         row = list(store.visits())[2]
     assert row.offset is not None
-    both = warc.raw(path, row.offset, row.length, row.request_length)
+    both = warc.read_raw_records(path, row.offset, row.length, row.request_length)
     assert both == data[row.offset : row.offset + row.length + row.request_length]
-    assert warc.raw(path, row.offset, 0) == b""
-    assert warc.raw(path, len(data) - 5, 6) == b"", "cut short"
-    assert warc.raw(path.with_name("gone"), 0, 6) == b""
+    assert warc.read_raw_records(path, row.offset, 0) == b""
+    assert warc.read_raw_records(path, len(data) - 5, 6) == b"", "cut short"
+    assert warc.read_raw_records(path.with_name("gone"), 0, 6) == b""
     with pytest.raises(CollectionCorrupt, match="no whole record"):
-        warc.read(path, row.offset, row.length + row.request_length)
+        warc.read_record(path, row.offset, row.length + row.request_length)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_records_are_copied_as_they_are(folder: Path) -> None:
 def test_odd_places_of_records(folder: Path, numbers: Any) -> None:
     [path] = warc_files(folder)
     with pytest.raises(CollectionCorrupt):
-        warc.read(path, *numbers)
+        warc.read_record(path, *numbers)
 
 
 def test_a_record_that_lies_about_its_length(tmp_path: Path) -> None:
@@ -207,4 +207,4 @@ def test_a_record_that_lies_about_its_length(tmp_path: Path) -> None:
         data = gzip.compress(f"WARC/1.1\r\nContent-Length: {size}\r\n\r\nabc\r\n\r\n".encode())
         (tmp_path / "x").write_bytes(data)
         with pytest.raises(CollectionCorrupt):
-            warc.read(tmp_path / "x", 0, len(data))
+            warc.read_record(tmp_path / "x", 0, len(data))

@@ -9,7 +9,7 @@ import pytest
 
 from honeyguide import registry
 from honeyguide.errors import ModelError
-from honeyguide.store import Store, pack, unpack
+from honeyguide.store import Store, pack_strategy, unpack_strategy
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def full() -> Toy:
 
 
 def test_a_strategy_survives() -> None:
-    back = unpack(pack("toy", full()), find)
+    back = unpack_strategy(pack_strategy("toy", full()), find)
     assert isinstance(back, Toy)
     assert back.words == ("bal", "arı", "\ud800")
     assert back.table == full().table
@@ -68,13 +68,13 @@ def test_a_strategy_survives() -> None:
     assert back.tiers[0].values.tolist() == [True, False]
     assert back.tiers[1] == Weights(None, 2.0)
     assert back.by_host == {"a.org": Weights([1, (2, "x")])}
-    assert unpack(pack("toy", Toy()), find) == Toy()
+    assert unpack_strategy(pack_strategy("toy", Toy()), find) == Toy()
 
 
 def test_numpy_scalars_become_plain() -> None:
-    assert unpack(pack("toy", Toy(rate=np.float32(0.5), table={"n": np.int64(3)})), find) == Toy(
-        rate=0.5, table={"n": 3}
-    )
+    assert unpack_strategy(
+        pack_strategy("toy", Toy(rate=np.float32(0.5), table={"n": np.int64(3)})), find
+    ) == Toy(rate=0.5, table={"n": 3})
 
 
 @pytest.mark.parametrize(
@@ -91,20 +91,20 @@ def test_numpy_scalars_become_plain() -> None:
 )
 def test_what_cannot_be_saved_is_named(value: object) -> None:
     with pytest.raises(ModelError, match=r"toy\.model\.values"):
-        pack("toy", Toy(model=Weights(value)))
+        pack_strategy("toy", Toy(model=Weights(value)))
 
 
 def test_endless_nesting_is_refused() -> None:
     endless: list[Any] = []
     endless.append(endless)
     with pytest.raises(ModelError, match="deeply"):
-        pack("toy", Toy(model=Weights(endless)))
+        pack_strategy("toy", Toy(model=Weights(endless)))
 
 
 def test_a_field_that_this_version_lacks_is_named() -> None:
-    data = pack("smaller", Toy())
+    data = pack_strategy("smaller", Toy())
     with pytest.raises(ModelError, match="does not know"):
-        unpack(data, find)
+        unpack_strategy(data, find)
 
     @dataclass(frozen=True)
     class Toy2:
@@ -112,18 +112,18 @@ def test_a_field_that_this_version_lacks_is_named() -> None:
 
     Toy2.__name__ = "Toy"
     with pytest.raises(ModelError, match="by_host, model"):
-        unpack(pack("toy", Toy()), lambda name: Toy2)
+        unpack_strategy(pack_strategy("toy", Toy()), lambda name: Toy2)
 
 
 def test_every_damage_is_told() -> None:
-    data = pack("toy", full())
+    data = pack_strategy("toy", full())
     for place in range(0, len(data), 7):
         broken = data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :]
         with pytest.raises(ModelError):
-            unpack(broken, find)
+            unpack_strategy(broken, find)
     for length in (0, 3, 11, 12, 40, len(data) - 1):
         with pytest.raises(ModelError):
-            unpack(data[:length], find)
+            unpack_strategy(data[:length], find)
 
 
 def test_generations_in_a_collection(tmp_path: Path) -> None:
@@ -141,17 +141,17 @@ def test_generations_in_a_collection(tmp_path: Path) -> None:
 
 
 def test_a_blob_must_be_what_its_row_says() -> None:
-    data = pack("breadth", registry.find("breadth")())
-    assert unpack(data, registry.find, "breadth")
+    data = pack_strategy("breadth", registry.find_strategy("breadth")())
+    assert unpack_strategy(data, registry.find_strategy, "breadth")
     with pytest.raises(ModelError, match="and not"):
-        unpack(data, registry.find, "hybrid_svm")
+        unpack_strategy(data, registry.find_strategy, "hybrid_svm")
 
 
 def test_what_was_pruned_and_what_is_damaged(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
         for number in range(55):
             store.save_generation(number, "toy", Toy())
-        store._db.run("UPDATE generations SET data = x'' WHERE number IN (0, 5, 54)")
+        store._db.execute("UPDATE generations SET data = x'' WHERE number IN (0, 5, 54)")
         for number in range(5):
             with pytest.raises(ModelError, match="too long ago" if number else "damaged"):
                 store.use_generation(number)

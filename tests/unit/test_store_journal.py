@@ -19,13 +19,13 @@ def store(tmp_path: Path):
 
 def append(store: Store, *visits: Visit, threshold: float = 0.5) -> list[int]:
     with store.transaction():
-        return store.append(visits, threshold)
+        return store.append_visits(visits, threshold)
 
 
 def test_a_visit_comes_back_with_everything(store: Store) -> None:
     visit = good(1)
     [number] = append(store, visit)
-    [row] = store.visit(visit.link.url)
+    [row] = store.attempts_at(visit.link.url)
     assert row.id == number == 1
     for name in ("url", "source", "anchor", "before", "after", "depth", "channel", "parent"):
         assert getattr(row, name) == getattr(visit.link, name)
@@ -35,11 +35,11 @@ def test_a_visit_comes_back_with_everything(store: Store) -> None:
     assert row.size == len(visit.response.payload)
     assert row.payload_digest.startswith("sha1:")
     assert len(row.payload_digest) == 37
-    assert (row.verdict, row.relevant, row.why) == (0.9, 1, (Reason("honey", 0.5),))
+    assert (row.verdict, row.relevant, row.verdict_reasons) == (0.9, 1, (Reason("honey", 0.5),))
     assert row.failure is None
     assert visit.page is not None
-    assert store.page(visit.link.url) == visit.page
-    assert store.text(number) == (visit.page.headings, visit.page.text)
+    assert store.latest_page(visit.link.url) == visit.page
+    assert store.page_text(number) == (visit.page.headings, visit.page.text)
 
 
 def test_attempts_at_one_address_stand_side_by_side(store: Store) -> None:
@@ -47,16 +47,16 @@ def test_attempts_at_one_address_stand_side_by_side(store: Store) -> None:
     second = good(2)._replace(link=first.link, tries=2)
     append(store, first)
     append(store, second)
-    tries = store.visit(first.link.url)
+    tries = store.attempts_at(first.link.url)
     assert [row.failure for row in tries] == ["timeout", None]
     assert (tries[0].status, tries[0].detail, tries[0].final) == (None, "no answer", 0)
-    assert store.page("https://nowhere.example.org/") is None
-    assert store.visit("https://nowhere.example.org/") == []
+    assert store.latest_page("https://nowhere.example.org/") is None
+    assert store.attempts_at("https://nowhere.example.org/") == []
 
 
 def test_counts_agree_with_the_journal(store: Store) -> None:
     assert store.counts().visits == 0
-    assert store.curve() == []
+    assert store.harvest_curve() == []
     visits = [good(n, 0.9 if n % 2 else 0.1) for n in range(1, 21)]
     append(store, *visits[:9])
     append(store, *visits[9:], bad(1), bad(2, "dns"), copy(99, visits[0].link.url))
@@ -64,14 +64,14 @@ def test_counts_agree_with_the_journal(store: Store) -> None:
     assert (counts.visits, counts.pages, counts.relevant, counts.copies) == (23, 21, 11, 1)
     assert counts.failures == {"timeout": 1, "dns": 1}
     assert counts.hosts == 4
-    assert counts.harvest == pytest.approx(11 / 23)
+    assert counts.harvest_rate == pytest.approx(11 / 23)
     assert counts.bytes == sum(row.size for row in store.visits())
     assert counts.first == visits[0].at
     assert counts.last == good(99).at
     assert counts.generations[1] == GenerationCount(9, 5)
-    assert store.curve()[-1] == (23, 11)
-    assert store.curve()[8] == (9, 5)
-    down = next(host for host in store.hosts() if host.host == "down.example.org")
+    assert store.harvest_curve()[-1] == (23, 11)
+    assert store.harvest_curve()[8] == (9, 5)
+    down = next(host for host in store.top_hosts() if host.host == "down.example.org")
     assert (down.visits, down.relevant, down.failures) == (2, 0, 2)
 
 
@@ -79,12 +79,12 @@ def test_the_curve_stays_short_and_ends_with_the_crawl(store: Store) -> None:
     link = Link(Url("https://example.org/"))
     visits = [Visit(link, float(n), verdict=Verdict(float(n % 4 == 0))) for n in range(1, 6032)]
     append(store, *visits)
-    curve = store.curve()
+    curve = store.harvest_curve()
     assert len(curve) <= 500
     assert curve[-1] == (6031, 6031 // 4)
     assert all(a < c and b <= d for (a, b), (c, d) in pairwise(curve))
     assert all(relevant == n // 4 for n, relevant in curve)
-    assert len(store.curve(10)) <= 10
+    assert len(store.harvest_curve(10)) <= 10
 
 
 def test_visits_are_filtered_and_streamed(store: Store) -> None:
@@ -111,21 +111,21 @@ def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
 
     def interrupted() -> None:
         with store.transaction():
-            store.append([good(2), good(3)])
+            store.append_visits([good(2), good(3)])
             store.log.append(b"index", b"text")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert store.counts().visits == 1
-    assert list(store.log.scan()) == []
+    assert list(store.log.scan_entries()) == []
     assert append(store, good(3)) == [2]
-    assert [host.visits for host in store.hosts()] == [1, 1]
+    assert [host.visits for host in store.top_hosts()] == [1, 1]
 
 
 def test_appending_needs_one_transaction(store: Store) -> None:
     with pytest.raises(StoreError, match="inside a transaction"):
-        store.append([good(1)])
+        store.append_visits([good(1)])
     with store.transaction(), pytest.raises(StoreError, match="already open"), store.transaction():
         pass
 
@@ -136,7 +136,7 @@ def test_only_a_crawl_appends(store: Store, tmp_path: Path) -> None:
         other.transaction(),
         pytest.raises(StoreError, match="opened to crawl"),
     ):
-        other.append([good(1)])
+        other.append_visits([good(1)])
     assert not (tmp_path / "warc").exists()
 
 
@@ -148,11 +148,11 @@ def test_hostile_strings_do_not_stop_the_journal(store: Store) -> None:
     reasons = (Reason(ugly, float("nan")), Reason("inf", float("inf")))
     visit = Visit(link, 1.0, page=page, verdict=Verdict(0.9, reasons))
     append(store, visit)
-    [row] = store.visit(url)
+    [row] = store.attempts_at(url)
     assert len(row.title) == 4096
     assert row.anchor.startswith("?\x00\x1b")
-    assert row.why[0].weight == 0.0
-    found = store.page(url)
+    assert row.verdict_reasons[0].weight == 0.0
+    found = store.latest_page(url)
     assert found is not None
     assert found.text.endswith("xxx")
 
@@ -161,10 +161,10 @@ def test_the_log_keeps_entries_in_order(store: Store) -> None:
     with store.transaction():
         numbers = [store.log.append(bytes([n]), b"text%d" % n) for n in range(250)]
     assert numbers == sorted(set(numbers))
-    assert [index for _, index in store.log.scan()] == [bytes([n]) for n in range(250)]
-    assert store.log.text(numbers[7]) == b"text7"
+    assert [index for _, index in store.log.scan_entries()] == [bytes([n]) for n in range(250)]
+    assert store.log.read_text(numbers[7]) == b"text7"
     with pytest.raises(StoreError, match="no entry"):
-        store.log.text(10_000)
+        store.log.read_text(10_000)
 
 
 def test_robots_are_kept_for_a_day(store: Store) -> None:
@@ -172,19 +172,19 @@ def test_robots_are_kept_for_a_day(store: Store) -> None:
     store.save_robots("https://b.example", 90_000.0, 404, "")
     with store.transaction():
         store.save_robots("https://c.example", 90_001.0, 200, "\ud800" + "x" * 500_000)
-    assert {row.origin for row in store.robots(90_001.0)} == {
+    assert {row.origin for row in store.fresh_robots(90_001.0)} == {
         "https://b.example",
         "https://c.example",
     }
     store.save_robots("https://a.example", 90_001.0, 200, "Allow: /")
-    again = {row.origin: row for row in store.robots(90_001.0)}
+    again = {row.origin: row for row in store.fresh_robots(90_001.0)}
     assert again["https://a.example"] == ("https://a.example", 90_001.0, 200, "Allow: /")
-    assert list(store.robots(1e9)) == []
+    assert list(store.fresh_robots(1e9)) == []
 
 
 def test_meta(store: Store) -> None:
-    assert store.meta("generation") is None
+    assert store.get_meta("generation") is None
     store.set_meta("generation", "3")
     store.set_meta("generation", "4")
-    assert store.meta("generation") == "4"
+    assert store.get_meta("generation") == "4"
     assert store.free_mb() > 0

@@ -26,13 +26,13 @@ def test_a_missing_collection_is_not_made_by_looking(tmp_path: Path, mode: str) 
 def test_one_crawl_at_a_time_and_readers_beside_it(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
         with store.transaction():
-            store.append([good(1)])
+            store.append_visits([good(1)])
         with pytest.raises(CollectionLocked, match=str(os.getpid())):
             Store.open(tmp_path, "crawl")
         with Store.open(tmp_path, "read") as reader:
             assert reader.counts().visits == 1
             with store.transaction():
-                store.append([good(2)])
+                store.append_visits([good(2)])
                 assert reader.counts().visits == 1
             assert reader.counts().visits == 2
             with pytest.raises(StoreError):
@@ -70,15 +70,15 @@ def test_an_older_collection_is_brought_up_to_date(
 ) -> None:
     with Store.open(tmp_path, "crawl") as store:
         store.set_meta("kept", "yes")
-    monkeypatch.setattr(database, "VERSION", len(database.STEPS) + 1)
-    steps = (*database.STEPS, "CREATE TABLE added(x); INSERT INTO added VALUES(1)")
-    monkeypatch.setattr(database, "STEPS", steps)
+    monkeypatch.setattr(database, "SCHEMA_VERSION", len(database.MIGRATIONS) + 1)
+    steps = (*database.MIGRATIONS, "CREATE TABLE added(x); INSERT INTO added VALUES(1)")
+    monkeypatch.setattr(database, "MIGRATIONS", steps)
     with pytest.raises(StoreError, match="older Honeyguide"):
         Store.open(tmp_path, "read")
     for mode in ("write", "crawl", "read"):
         with Store.open(tmp_path, mode) as store:  # type: ignore[arg-type]
-            assert store.meta("kept") == "yes"
-            assert store._db.all("SELECT x FROM added") == [(1,)]
+            assert store.get_meta("kept") == "yes"
+            assert store._db.fetch_all("SELECT x FROM added") == [(1,)]
 
 
 def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
 def test_a_collection_on_read_only_media_can_be_read(tmp_path: Path) -> None:
     folder = tmp_path / "collection"
     with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(1)])
+        store.append_visits([good(1)])
     (folder / "collection.db").chmod(stat.S_IRUSR)
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
@@ -105,7 +105,7 @@ def test_a_collection_on_read_only_media_can_be_read(tmp_path: Path) -> None:
 
 def test_a_clean_close_leaves_only_the_collection(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store, store.transaction():
-        store.append([good(1)])
+        store.append_visits([good(1)])
     with Store.open(tmp_path, "read") as store:
         assert store.counts().visits == 1
     assert {path.name for path in tmp_path.iterdir()} == {"collection.db", "lock", "warc"}

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.store.archive import Shelf
-from honeyguide.store.counts import Counts
+from honeyguide.store.counters import CollectionCounts
 from honeyguide.store.store import Store
+from honeyguide.store.warc_archive import WarcFolder
 from honeyguide.types import Visit
 from tests.unit.store_visits import bad, copy, good, records
 
 
 def _write(store: Store, visits: list[Visit]) -> None:
     with store.transaction():
-        store.append(visits)
+        store.append_visits(visits)
 
 
 @pytest.fixture
@@ -24,7 +24,9 @@ def stores(tmp_path: Path) -> list[Store]:
     """A collection, and two shards that write their WARC files into its folder."""
     whole = Store.open(tmp_path / "c", "crawl")
     shards = [
-        Store.open(tmp_path / "c/shards" / str(n), "crawl", shelf=Shelf(tmp_path / "c/warc", n + 1))
+        Store.open(
+            tmp_path / "c/shards" / str(n), "crawl", shelf=WarcFolder(tmp_path / "c/warc", n + 1)
+        )
         for n in range(2)
     ]
     return [whole, *shards]
@@ -43,15 +45,15 @@ def test_rows_texts_and_counts_are_those_of_one_journal(
     _write(one, [good(1), *visits[0]])
     _write(two, visits[1])
     for shard, store in enumerate((one, two)):
-        parcel = store.parcel(0, 2)
+        parcel = store.next_visit_batch(0, 2)
         assert parcel is not None
         assert (parcel.first, parcel.last) == (1, 2)
-        assert whole.take(shard, parcel) is not None
-        assert whole.take(shard, parcel) is None, "it came twice"
+        assert whole.import_visit_batch(shard, parcel) is not None
+        assert whole.import_visit_batch(shard, parcel) is None, "it came twice"
     _write(one, visits[2])
     for shard, store in enumerate((one, two)):
-        while (parcel := store.parcel(whole.gathered(shard), 3)) is not None:
-            taken = whole.take(shard, parcel)
+        while (parcel := store.next_visit_batch(whole.last_synced_visit(shard), 3)) is not None:
+            taken = whole.import_visit_batch(shard, parcel)
             assert taken is not None
             assert taken.last - taken.first == parcel.last - parcel.first
 
@@ -60,18 +62,18 @@ def test_rows_texts_and_counts_are_those_of_one_journal(
     _write(alone, visits[1][:2])
     _write(alone, [*visits[0][1:], *visits[2]])
     _write(alone, visits[1][2:])
-    for field in fields(Counts):
+    for field in fields(CollectionCounts):
         assert getattr(whole.counts(), field.name) == getattr(alone.counts(), field.name), field
-    assert whole.curve() == alone.curve()
-    assert sorted(whole.hosts()) == sorted(alone.hosts())
+    assert whole.harvest_curve() == alone.harvest_curve()
+    assert sorted(whole.top_hosts()) == sorted(alone.top_hosts())
     ours, theirs = list(whole.visits()), list(alone.visits())
     told = ("id", "warc", "offset", "payload_of", "length", "request_length")
     assert [row._replace(**dict.fromkeys(told)) for row in ours] == [
         row._replace(**dict.fromkeys(told)) for row in theirs
     ]
     for row, same in zip(ours, theirs, strict=True):
-        assert whole.text(row.id) == alone.text(same.id)
-        record, other = whole.record(row), alone.record(same)
+        assert whole.page_text(row.id) == alone.page_text(same.id)
+        record, other = whole.warc_record(row), alone.warc_record(same)
         assert (record is None) == (other is None)
         if record is not None and other is not None:
             assert record[1] == other[1]
@@ -85,15 +87,15 @@ def test_rows_texts_and_counts_are_those_of_one_journal(
 def test_of_a_parcel_that_tells_more_than_before_the_rest_is_taken(stores: list[Store]) -> None:
     whole, one, _ = stores
     _write(one, [good(n) for n in range(4)])
-    some, more = one.parcel(0, 2), one.parcel(0, 3)
+    some, more = one.next_visit_batch(0, 2), one.next_visit_batch(0, 3)
     assert some is not None
     assert more is not None
-    whole.take(0, some)
-    whole.take(0, more)
-    assert whole.gathered(0) == 3
+    whole.import_visit_batch(0, some)
+    whole.import_visit_batch(0, more)
+    assert whole.last_synced_visit(0) == 3
     assert [row.url for row in whole.visits()] == [row.url for row in one.visits()][:3]
-    assert all(whole.text(row.id)[1] for row in whole.visits())
-    assert one.parcel(4, 10) is None
+    assert all(whole.page_text(row.id)[1] for row in whole.visits())
+    assert one.next_visit_batch(4, 10) is None
     for store in stores:
         store.close()
 
@@ -101,9 +103,9 @@ def test_of_a_parcel_that_tells_more_than_before_the_rest_is_taken(stores: list[
 def test_nobody_cuts_a_file_that_a_shard_writes(stores: list[Store], tmp_path: Path) -> None:
     whole, one, two = stores
     _write(one, [good(0)])
-    parcel = one.parcel(0, 10)
+    parcel = one.next_visit_batch(0, 10)
     assert parcel is not None
-    whole.take(0, parcel)
+    whole.import_visit_batch(0, parcel)
     _write(one, [good(3)])  # the collection does not know of it yet
     _write(two, [good(1)])
     _write(whole, [good(2)])
@@ -119,14 +121,14 @@ def test_nobody_cuts_a_file_that_a_shard_writes(stores: list[Store], tmp_path: P
     assert sum(len(list(records(file))) for file in files) >= 6
     for store in (whole, one, two):
         store.close()
-    Store.open(tmp_path / "c/shards/0", "crawl", shelf=Shelf(tmp_path / "c/warc", 1)).close()
+    Store.open(tmp_path / "c/shards/0", "crawl", shelf=WarcFolder(tmp_path / "c/warc", 1)).close()
 
 
 def test_texts_are_forgotten_where_the_collection_has_them(stores: list[Store]) -> None:
     _, one, _ = stores
     _write(one, [good(n) for n in range(3)])
-    assert one.text(1)[1]
+    assert one.page_text(1)[1]
     one.forget_texts(2)
-    assert [bool(one.text(n)[1]) for n in (1, 2, 3)] == [False, False, True]
+    assert [bool(one.page_text(n)[1]) for n in (1, 2, 3)] == [False, False, True]
     for store in stores:
         store.close()

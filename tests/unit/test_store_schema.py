@@ -10,7 +10,7 @@ import pytest
 
 from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store import Store
-from honeyguide.store.schema import APPLICATION, STEPS, VERSION
+from honeyguide.store.schema import APPLICATION_ID, MIGRATIONS, SCHEMA_VERSION
 from honeyguide.types import Label
 from tests.unit.store_visits import change, good
 
@@ -23,43 +23,43 @@ def older(folder: Path, version: int) -> Path:
     folder.mkdir()
     with Store.open(folder / "model", "crawl") as store:
         with store.transaction():
-            store.append([good(1)])
-        store.label([Label(good(1).link.url, 1.0, "ada")])
+            store.append_visits([good(1)])
+        store.add_labels([Label(good(1).link.url, 1.0, "ada")])
     old = apsw.Connection(str(folder / "collection.db"))
-    for step in STEPS[:version]:
+    for step in MIGRATIONS[:version]:
         old.execute(step)
     old.execute("ATTACH ? AS model", (str(folder / "model" / "collection.db"),))
     for table in ("visits", "labels", "texts", "hosts", "counters", "meta"):
         names = ", ".join(row[1] for row in old.execute(f"PRAGMA main.table_info({table})"))
         old.execute(f"INSERT INTO main.{table}({names}) SELECT {names} FROM model.{table}")
-    old.pragma("application_id", APPLICATION)
+    old.pragma("application_id", APPLICATION_ID)
     old.pragma("user_version", version)
     old.close()
     return folder
 
 
 def test_steps_that_were_published_do_not_change() -> None:
-    assert len(STEPS) == VERSION
-    for step, known in zip(STEPS, PUBLISHED, strict=False):
+    assert len(MIGRATIONS) == SCHEMA_VERSION
+    for step, known in zip(MIGRATIONS, PUBLISHED, strict=False):
         assert sha256(step.encode()).hexdigest()[:16] == known
 
 
-@pytest.mark.parametrize("version", range(1, VERSION))
+@pytest.mark.parametrize("version", range(1, SCHEMA_VERSION))
 @pytest.mark.parametrize("mode", ["crawl", "write"])
 def test_an_older_collection_becomes_a_new_one(tmp_path: Path, version: int, mode: str) -> None:
     folder = older(tmp_path / "c", version)
     with pytest.raises(StoreError, match="older Honeyguide"):
         Store.open(folder, "read")
     with Store.open(folder, mode) as store:  # type: ignore[arg-type]
-        store.check()
+        store.check_database()
         assert [row.url for row in store.visits()] == [good(1).link.url]
         assert [label.by for _, label in store.labels()] == ["ada"]
-        assert store.versions.history(good(1).link.url) == []
-        assert store.watched.add([good(1).link.url], "crawl", 1.0) == 1
-        assert store.versions.add(good(1).link.url, b"body", 1.0) == 1
+        assert store.versions.list_versions(good(1).link.url) == []
+        assert store.watched.add_pages([good(1).link.url], "crawl", 1.0) == 1
+        assert store.versions.add_version(good(1).link.url, b"body", 1.0) == 1
     with Store.open(folder, "read") as store:
-        assert store.versions.body(good(1).link.url, 1) == b"body"
-        assert len(list(store.watched.each())) == 1
+        assert store.versions.read_body(good(1).link.url, 1) == b"body"
+        assert len(list(store.watched.iter_rows())) == 1
 
 
 @pytest.mark.parametrize(

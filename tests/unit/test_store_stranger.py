@@ -82,8 +82,8 @@ def test_odd_numbers_are_returned(folder: Path) -> None:
         assert (counts.first, counts.last, counts.pages) == (1e300, 1e300, 0)
         assert counts.bytes > 0
         assert [row.at for row in store.visits()] == [1e300] * 5
-        assert len(store.curve()) == 5
-        assert store.hosts()[0].visits == 1e300
+        assert len(store.harvest_curve()) == 5
+        assert store.top_hosts()[0].visits == 1e300
 
 
 @pytest.mark.parametrize("reasons", ["[[1]]", "{", "[" * 100_000, b"\xff", 7, '[["x", 1e999]]'])
@@ -92,19 +92,19 @@ def test_damaged_reasons(folder: Path, reasons: object) -> None:
     with Store.open(folder, "read") as store:
         [row] = store.visits(limit=1)
         with pytest.raises(CollectionCorrupt):
-            _ = row.why
+            _ = row.verdict_reasons
 
 
 def test_texts_that_are_none(folder: Path) -> None:
     change(folder, "UPDATE meta SET value = CAST(x'ff' AS TEXT)")
     with Store.open(folder, "read") as store, pytest.raises(CollectionCorrupt):
-        store.meta("sketches")
+        store.get_meta("sketches")
 
 
 def test_damaged_sketches(folder: Path) -> None:
     change(folder, "UPDATE sketches SET keys = 'short'")
     with Store.open(folder, "read") as store, pytest.raises(CollectionCorrupt):
-        store.find_copy(good(1).link.url, "a text of some words")
+        store.find_duplicate(good(1).link.url, "a text of some words")
 
 
 @pytest.mark.parametrize("data", [7, 0.5, "text"])
@@ -113,9 +113,9 @@ def test_entries_of_the_frontiers_log_are_bytes(folder: Path, data: object) -> N
     change(folder, "INSERT INTO frontier_text VALUES(1, ?)", data)
     with Store.open(folder, "read") as store:
         with pytest.raises(CollectionCorrupt):
-            store.log.text(1)
+            store.log.read_text(1)
         with pytest.raises(CollectionCorrupt):
-            list(store.log.scan())
+            list(store.log.scan_entries())
 
 
 def test_the_last_number_of_a_warc_file(folder: Path) -> None:
@@ -132,7 +132,7 @@ def test_robots_older_than_a_day_are_forgotten(folder: Path) -> None:
             store.save_robots(f"http://h{hours}.org", now - hours * 3600, 200, "x")
     change(folder, "INSERT INTO robots VALUES('http://odd.org', 'x', 200, x'00')")
     with Store.open(folder, "read", clock=lambda: now) as store:
-        assert len(store._db.all("SELECT origin FROM robots")) == 6, "readers change nothing"
+        assert len(store._db.fetch_all("SELECT origin FROM robots")) == 6, "readers change nothing"
     with Store.open(folder, "crawl", clock=lambda: now) as store:
-        kept = {origin for (origin,) in store._db.all("SELECT origin FROM robots")}
+        kept = {origin for (origin,) in store._db.fetch_all("SELECT origin FROM robots")}
     assert kept == {"http://h0.org", "http://h23.org", "http://h-23.org"}

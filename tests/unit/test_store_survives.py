@@ -21,7 +21,7 @@ from tests.unit.store_visits import good, records, warc_files
 CRAWL = """
 import sys
 from pathlib import Path
-from honeyguide.config import StoreSettings
+from honeyguide.config.settings import StoreSettings
 from honeyguide.store import Store
 from tests.unit.store_visits import good
 with Store.open(Path(sys.argv[1]), "crawl", StoreSettings(warc_mb=1)) as store:
@@ -30,7 +30,7 @@ with Store.open(Path(sys.argv[1]), "crawl", StoreSettings(warc_mb=1)) as store:
     while True:
         with store.transaction():
             batch = [good(number + i) for i in range(5)]
-            ids = store.append(batch)
+            ids = store.append_visits(batch)
             store.log.append(str(ids[-1]).encode(), b"links")
         number += 5
 """
@@ -56,14 +56,14 @@ def test_kill_at_any_instant_loses_nothing_finished(tmp_path: Path) -> None:
             before = store.counts().visits
         with Store.open(tmp_path, "crawl") as store:
             assert store.warnings == []
-            store.check()
+            store.check_database()
             counts = store.counts()
             assert counts.visits == before >= finished
             assert counts.visits % 5 == 0
             rows = list(store.visits())
             assert [row.id for row in rows] == list(range(1, counts.visits + 1))
             assert [row.url for row in rows] == [good(n).link.url for n in range(counts.visits)]
-            entries = [int(index) for _, index in store.log.scan()]
+            entries = [int(index) for _, index in store.log.scan_entries()]
             assert entries == list(range(5, counts.visits + 1, 5))
             finished = counts.visits
     found = [
@@ -78,7 +78,7 @@ def test_kill_at_any_instant_loses_nothing_finished(tmp_path: Path) -> None:
 
 def made(folder: Path, visits: int = 200) -> Path:
     with Store.open(folder, "crawl") as store, store.transaction():
-        store.append([good(n) for n in range(visits)])
+        store.append_visits([good(n) for n in range(visits)])
     return folder / "collection.db"
 
 
@@ -95,9 +95,9 @@ def test_a_damaged_page_is_told_and_the_warc_untouched(tmp_path: Path) -> None:
     with pytest.raises(CollectionCorrupt, match=r"WARC files.*\.recover"):
         Store.open(tmp_path, "crawl")
     with Store.open(tmp_path, "read") as store, pytest.raises(CollectionCorrupt):
-        store.check()
+        store.check_database()
     with Store.open(tmp_path, "read") as store, pytest.raises(CollectionCorrupt):
-        _ = [store.text(row.id) for row in store.visits()]
+        _ = [store.page_text(row.id) for row in store.visits()]
     assert archive.read_bytes() == before
 
 
@@ -108,13 +108,13 @@ def test_a_damaged_text_is_told(tmp_path: Path) -> None:
     connection.execute("UPDATE visits SET reasons = '{' WHERE id = 3")
     connection.close()
     with Store.open(tmp_path, "read") as store:
-        assert store.text(1)[1]
+        assert store.page_text(1)[1]
         with pytest.raises(CollectionCorrupt):
-            store.text(2)
-        row = store.visit_at(3)
+            store.page_text(2)
+        row = store.visit_by_id(3)
         assert row is not None
         with pytest.raises(CollectionCorrupt):
-            _ = row.why
+            _ = row.verdict_reasons
 
 
 def test_a_half_written_header_is_told(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_full_disk_loses_nothing_finished(tmp_path: Path) -> None:
         def fill() -> None:
             for batch in range(20, 2000, 20):
                 with store.transaction():
-                    store.append([good(batch + i) for i in range(20)])
+                    store.append_visits([good(batch + i) for i in range(20)])
 
         with pytest.raises(DiskFull, match="make room"):
             fill()
@@ -145,10 +145,10 @@ def test_a_full_disk_loses_nothing_finished(tmp_path: Path) -> None:
         assert len(list(records(archive))) == 1 + 2 * finished
         store._db.connection.pragma("max_page_count", pages + 5000)
         with store.transaction():
-            store.append([good(5000)])
+            store.append_visits([good(5000)])
         assert store.counts().visits == finished + 1
     with Store.open(tmp_path, "read") as store:
-        store.check()
+        store.check_database()
         assert len(list(store.visits())) == finished + 1
 
 
@@ -171,7 +171,7 @@ def test_a_disk_that_fills_while_a_warc_is_written(
 
             def fill() -> None:
                 with store.transaction():
-                    store.append([good(6)])
+                    store.append_visits([good(6)])
 
             with pytest.raises(DiskFull):
                 fill()

@@ -28,7 +28,7 @@ def test_answers_are_synced_before_their_transaction_commits(
 
         monkeypatch.setattr("os.fsync", noted)
         with store.transaction():
-            store.append([good(0)])
+            store.append_visits([good(0)])
         [file] = warc_files(tmp_path)
         first = file.stat().st_size
         names = [name for name, _, _ in synced]
@@ -36,7 +36,7 @@ def test_answers_are_synced_before_their_transaction_commits(
         assert synced[-1] == (file.name, first, True)
         synced.clear()
         with store.transaction():
-            store.append([good(1)])
+            store.append_visits([good(1)])
         assert synced == [(file.name, file.stat().st_size, True)]
         synced.clear()
         with store.transaction():
@@ -63,7 +63,7 @@ def test_a_folder_that_could_not_be_synced_is_synced_next_time(
 
         def append() -> None:
             with store.transaction():
-                store.append([good(0)])
+                store.append_visits([good(0)])
 
         with pytest.raises(StoreError, match="Input/output"):
             append()
@@ -76,7 +76,7 @@ def test_a_collection_may_be_reached_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with Store.open(tmp_path / "link", "crawl") as store, store.transaction():
-        store.append([good(0)])
+        store.append_visits([good(0)])
     assert warc_files(tmp_path / "real")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config import StoreSettings
+from honeyguide.config.settings import StoreSettings
 from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store import Store, warc
 from honeyguide.types import Url, Visit
@@ -20,7 +20,7 @@ CLOCK = 1_700_000_000.0
 def crawl(folder: Path, *visits: Visit, settings: StoreSettings | None = None) -> list[str]:
     with Store.open(folder, "crawl", settings, clock=lambda: CLOCK) as store:
         with store.transaction():
-            store.append(visits)
+            store.append_visits(visits)
         return store.warnings
 
 
@@ -39,39 +39,41 @@ def test_every_answer_is_recorded_with_its_request(tmp_path: Path) -> None:
 def test_a_record_can_be_read_back_alone(tmp_path: Path) -> None:
     crawl(tmp_path, good(1), good(2))
     with Store.open(tmp_path, "read") as store:
-        [row] = store.visit(good(2).link.url)
-        found = store.record(row)
+        [row] = store.attempts_at(good(2).link.url)
+        found = store.warc_record(row)
         assert found is not None
         headers, block = found
-        assert store.record(row._replace(warc=None)) is None
+        assert store.warc_record(row._replace(warc=None)) is None
         with pytest.raises(CollectionCorrupt):
-            store.record(row._replace(offset=row.offset and row.offset + 1))
+            store.warc_record(row._replace(offset=row.offset and row.offset + 1))
         with pytest.raises(CollectionCorrupt):
-            store.record(row._replace(length=row.length - 1))
+            store.warc_record(row._replace(length=row.length - 1))
         with pytest.raises(StoreError):
-            store.record(row._replace(warc="gone.warc.gz"))
+            store.warc_record(row._replace(warc="gone.warc.gz"))
     response = good(2).response
     assert response is not None
     assert block == response.head + response.payload
     assert headers["WARC-Date"] == "2023-11-14T22:13:20Z"
     assert headers["WARC-IP-Address"] == "192.0.2.7"
-    assert headers["WARC-Payload-Digest"] == row.payload_digest == warc.digest(response.payload)
+    assert (
+        headers["WARC-Payload-Digest"] == row.payload_digest == warc.sha1_digest(response.payload)
+    )
 
 
 def test_digests_are_those_of_the_standard_library() -> None:
     for data in (b"", b"a", b"honey" * 1000):
         wanted = base64.b32encode(hashlib.sha1(data).digest()).decode()
-        assert warc.digest(data[:2], data[2:]) == f"sha1:{wanted}"
+        assert warc.sha1_digest(data[:2], data[2:]) == f"sha1:{wanted}"
 
 
 def test_what_came_compressed_is_not_compressed_again() -> None:
     body = "".join(f"{n * n % 9973} words " for n in range(3000)).encode()
     plain = answer("https://example.org/")._replace(body=body, payload=body)
     packed = plain._replace(payload=gzip.compress(body, 5))
-    record = warc.response(packed, "sha1:x", "<urn:x>")
+    record = warc.response_record(packed, "sha1:x", "<urn:x>")
     assert packed.payload in record, "as it came, in a gzip member of its own"
     assert gzip.decompress(record).endswith(packed.payload + b"\r\n\r\n")
-    assert len(warc.response(plain, "sha1:x", "<urn:x>")) < len(body) / 2
+    assert len(warc.response_record(plain, "sha1:x", "<urn:x>")) < len(body) / 2
 
 
 def test_a_payload_seen_before_is_referred_to(tmp_path: Path) -> None:
@@ -89,10 +91,10 @@ def test_a_payload_seen_before_is_referred_to(tmp_path: Path) -> None:
     kinds = [kind for kind, _, _ in records(path) if kind != "request"]
     assert kinds == ["warcinfo", "response", "revisit", "revisit", "response", "response"]
     with Store.open(tmp_path, "read") as store:
-        row = store.visit_at(3)
+        row = store.visit_by_id(3)
         assert row is not None
         assert row.payload_of == 1
-        found = store.record(row)
+        found = store.warc_record(row)
         assert found is not None
         headers, block = found
     assert headers["WARC-Profile"].endswith("/identical-payload-digest")
@@ -114,9 +116,9 @@ def test_not_modified_refers_to_the_last_answer(tmp_path: Path) -> None:
     kinds = [kind for kind, _, _ in records(path) if kind != "request"]
     assert kinds == ["warcinfo", "response", "revisit", "response"]
     with Store.open(tmp_path, "read") as store:
-        row = store.visit_at(2)
+        row = store.visit_by_id(2)
         assert row is not None
-        found = store.record(row)
+        found = store.warc_record(row)
         assert found is not None
     assert found[0]["WARC-Profile"].endswith("/server-not-modified")
     assert "WARC-Payload-Digest" not in found[0]
@@ -128,7 +130,7 @@ def test_a_full_file_is_followed_by_the_next(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl", settings, clock=lambda: CLOCK) as store:
         for number in (3, 4):
             with store.transaction():
-                store.append([good(number)])
+                store.append_visits([good(number)])
         names = [row.warc for row in store.visits()]
     assert len(set(names)) == 3
     assert [path.name for path in warc_files(tmp_path)] == sorted({str(name) for name in names})
@@ -152,7 +154,7 @@ def test_a_failed_transaction_leaves_no_records(tmp_path: Path, monkeypatch) -> 
 
         def failing() -> None:
             with store.transaction():
-                store.append([good(2)])
+                store.append_visits([good(2)])
                 store._archive.flush()
                 assert path.stat().st_size > len(before)
                 raise ZeroDivisionError
@@ -161,7 +163,7 @@ def test_a_failed_transaction_leaves_no_records(tmp_path: Path, monkeypatch) -> 
             failing()
         assert path.read_bytes() == before
         with store.transaction():
-            store.append([good(3)])
+            store.append_visits([good(3)])
     assert [target for kind, target, _ in records(path) if kind == "response"] == [
         good(1).link.url,
         good(3).link.url,
@@ -224,9 +226,9 @@ def test_no_header_can_be_injected() -> None:
     url = Url("https://e.org/\r\nWARC-Type: evil\r\n\r\n \u00e9\ud800\x00")
     data = answer(url, ip="1.2.3.4\r\nEvil: 1", request_head=b"GET / HTTP/1.1\r\n")
     for record in (
-        warc.response(data, "sha1:X\r\nEvil: 1", "<urn:x>\r\nEvil: 1"),
-        warc.request(data, "<urn:x>\r\nEvil: 1"),
-        warc.revisit(data, warc.IDENTICAL, "x", url, 1.0, "<urn:x>"),
+        warc.response_record(data, "sha1:X\r\nEvil: 1", "<urn:x>\r\nEvil: 1"),
+        warc.request_record(data, "<urn:x>\r\nEvil: 1"),
+        warc.revisit_record(data, warc.IDENTICAL_PAYLOAD, "x", url, 1.0, "<urn:x>"),
     ):
         head = gzip.decompress(record).partition(b"\r\n\r\n")[0]
         names = [line.partition(b":")[0] for line in head.split(b"\r\n")[1:]]
@@ -238,4 +240,4 @@ def test_no_header_can_be_injected() -> None:
 
 @pytest.mark.parametrize("at", [float("inf"), float("nan"), -1e18, 1e18, 0.0])
 def test_no_time_breaks_the_date(at: float) -> None:
-    assert len(warc.date(at)) == 20
+    assert len(warc.warc_date(at)) == 20

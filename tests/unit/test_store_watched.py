@@ -10,8 +10,8 @@ import pytest
 
 from honeyguide.errors import StoreError
 from honeyguide.store import Store
-from honeyguide.store.effective_labels import Said, Topics
-from honeyguide.types import Copy, Label, Url, Verdict
+from honeyguide.store.labels import EffectiveLabels, TopicSelection
+from honeyguide.types import DuplicateOf, Label, Url, Verdict
 from tests.unit.store_visits import bad, change, good
 
 NOW = 1_700_000_000.0
@@ -29,36 +29,36 @@ def store(tmp_path: Path) -> Any:
 
 
 def test_a_page_is_on_the_list_once(store: Store) -> None:
-    assert store.watched.add([url(1), url(2), url(1)], "crawl", NOW, 0.5) == 2
-    row = store.watched.find(url(1))
+    assert store.watched.add_pages([url(1), url(2), url(1)], "crawl", NOW, 0.5) == 2
+    row = store.watched.find_row(url(1))
     assert row is not None
     assert (row.id, row.by, row.added, row.weight, row.state) == (1, "crawl", NOW, 0.5, "watched")
     assert (row.visited, row.due, row.etag, row.digest, row.masks) == (None, None, "", b"", "")
     assert row.host == "host1.example.org"
-    assert store.watched.at(1) == row
-    assert store.watched.find(url(9)) is None
-    assert store.watched.at(9) is None
+    assert store.watched.row_by_id(1) == row
+    assert store.watched.find_row(url(9)) is None
+    assert store.watched.row_by_id(9) is None
 
 
 def test_people_bring_pages_back_and_the_crawl_does_not(store: Store) -> None:
-    store.watched.add([url(1)], "crawl", NOW)
-    for put_away in (store.watched.remove, store.watched.pause):
+    store.watched.add_pages([url(1)], "crawl", NOW)
+    for put_away in (store.watched.remove_page, store.watched.pause_page):
         assert put_away(url(1))
-        assert store.watched.add([url(1)], "crawl", NOW) == 0
-        assert list(store.watched.each()) == []
-        assert store.watched.add([url(1)], "user", NOW, 2.0, "mine") == 1
-        [row] = store.watched.each()
+        assert store.watched.add_pages([url(1)], "crawl", NOW) == 0
+        assert list(store.watched.iter_rows()) == []
+        assert store.watched.add_pages([url(1)], "user", NOW, 2.0, "mine") == 1
+        [row] = store.watched.iter_rows()
         assert (row.weight, row.note, row.by) == (2.0, "mine", "user")
-        assert store.watched.add([url(1)], "import", NOW) == 0, "it was watched before"
-    assert store.watched.pause(url(1))
-    assert store.watched.counts() == {"paused": 1}
-    assert store.watched.resume(url(1))
-    assert not store.watched.pause(url(7))
-    assert not store.watched.alter(url(7), weight=3)
+        assert store.watched.add_pages([url(1)], "import", NOW) == 0, "it was watched before"
+    assert store.watched.pause_page(url(1))
+    assert store.watched.count_by_state() == {"paused": 1}
+    assert store.watched.resume_page(url(1))
+    assert not store.watched.pause_page(url(7))
+    assert not store.watched.edit_page(url(7), weight=3)
 
 
 def test_visits_are_saved_in_groups(store: Store) -> None:
-    store.watched.add(map(url, range(10)), "config", NOW)
+    store.watched.add_pages(map(url, range(10)), "config", NOW)
     rows = [
         row._replace(
             visited=NOW + 1,
@@ -75,68 +75,76 @@ def test_visits_are_saved_in_groups(store: Store) -> None:
             masks='{"a":1}',
             state="gone",
         )
-        for row in store.watched.each()
+        for row in store.watched.iter_rows()
     ]
     with store.transaction():
-        store.watched.save(rows)
-    found = list(store.watched.each("gone"))
+        store.watched.save_rows(rows)
+    found = list(store.watched.iter_rows("gone"))
     assert found == [row._replace(etag='"e?"') for row in rows]
 
 
 def test_half_a_validator_is_none(store: Store) -> None:
-    store.watched.add([url(1)], "user", NOW, note="n" * 9999)
-    [row] = store.watched.each()
+    store.watched.add_pages([url(1)], "user", NOW, note="n" * 9999)
+    [row] = store.watched.iter_rows()
     assert row.note == "n" * 4096
     long = row._replace(etag="e" * 5000, digest=bytes(9999), rate=bytes(9999), masks="m" * 300_000)
-    store.watched.save([long])
-    assert store.watched.find(url(1)) == row
+    store.watched.save_rows([long])
+    assert store.watched.find_row(url(1)) == row
 
 
 def test_what_is_saved_never_undoes_a_word_of_people(store: Store) -> None:
-    store.watched.add([url(1), url(2)], "crawl", NOW)
-    one, two = store.watched.each()
-    assert [row.url for row in store.watched.edited(0).rows] == [url(1), url(2)]
-    heard = store.watched.edited(0).last
-    assert store.watched.edited(heard).rows == []
+    store.watched.add_pages([url(1), url(2)], "crawl", NOW)
+    one, two = store.watched.iter_rows()
+    assert [row.url for row in store.watched.edited_after(0).rows] == [url(1), url(2)]
+    heard = store.watched.edited_after(0).last
+    assert store.watched.edited_after(heard).rows == []
     with Store.open(store.folder, "write") as person:
-        person.watched.pause(url(1))
-        person.watched.alter(url(1), masks="[]", weight=9, note="why")
-    store.watched.save(
+        person.watched.pause_page(url(1))
+        person.watched.edit_page(url(1), masks="[]", weight=9, note="why")
+    store.watched.save_rows(
         [row._replace(state="gone", masks="old", visits=1, note="?") for row in (one, two)]
     )
-    news = store.watched.edited(heard).rows
+    news = store.watched.edited_after(heard).rows
     assert [(r.url, r.state, r.masks, r.weight, r.visits) for r in news] == [
         (url(1), "paused", "[]", 9.0, 1)
     ]
-    row = store.watched.find(url(2))
+    row = store.watched.find_row(url(2))
     assert row is not None
     assert (row.state, row.masks, row.note) == ("gone", "old", "")
-    store.watched.save([news[0]._replace(state="watched")])
-    assert store.watched.counts() == {"gone": 1, "watched": 1}, "now that it heard"
+    store.watched.save_rows([news[0]._replace(state="watched")])
+    assert store.watched.count_by_state() == {"gone": 1, "watched": 1}, "now that it heard"
 
 
 def test_edits_come_in_their_order_and_in_parts(store: Store) -> None:
-    store.watched.add(map(url, range(5)), "crawl", NOW)
-    store.watched.pause(url(0))
-    first = store.watched.edited(0, most=3).rows
+    store.watched.add_pages(map(url, range(5)), "crawl", NOW)
+    store.watched.pause_page(url(0))
+    first = store.watched.edited_after(0, most=3).rows
     assert [row.url for row in first] == [url(1), url(2), url(3)]
-    assert [row.url for row in store.watched.edited(first[-1].edited).rows] == [url(4), url(0)]
+    assert [row.url for row in store.watched.edited_after(first[-1].edited).rows] == [
+        url(4),
+        url(0),
+    ]
 
 
 def test_the_list_is_read_by_state_and_host(store: Store) -> None:
-    store.watched.add(map(url, range(6)), "crawl", NOW)
-    store.watched.pause(url(3))
-    hosts = store.watched.each(host="host0.example.org")
+    store.watched.add_pages(map(url, range(6)), "crawl", NOW)
+    store.watched.pause_page(url(3))
+    hosts = store.watched.iter_rows(host="host0.example.org")
     assert [row.url for row in hosts] == [url(0)]
-    assert [row.url for row in store.watched.each(None, "host0.example.org")] == [url(0), url(3)]
-    assert [row.url for row in store.watched.each("paused")] == [url(3)]
-    assert len(list(store.watched.each(None))) == 6
+    assert [row.url for row in store.watched.iter_rows(None, "host0.example.org")] == [
+        url(0),
+        url(3),
+    ]
+    assert [row.url for row in store.watched.iter_rows("paused")] == [url(3)]
+    assert len(list(store.watched.iter_rows(None))) == 6
 
 
 def test_a_long_list_takes_little_memory(store: Store) -> None:
-    store.watched.add((Url(f"https://h{n % 99}.org/{n}") for n in range(5_000)), "import", NOW)
+    store.watched.add_pages(
+        (Url(f"https://h{n % 99}.org/{n}") for n in range(5_000)), "import", NOW
+    )
     tracemalloc.start()
-    assert sum(1 for _ in store.watched.each()) == 5_000
+    assert sum(1 for _ in store.watched.iter_rows()) == 5_000
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 2_000_000
@@ -145,60 +153,65 @@ def test_a_long_list_takes_little_memory(store: Store) -> None:
 # -- who enters, who leaves --------------------------------------------------------------------
 
 
-def said(store: Store, topics: Topics | None = None) -> Said:
-    return Said(store.labels(), topics)
+def said(store: Store, topics: TopicSelection | None = None) -> EffectiveLabels:
+    return EffectiveLabels(store.labels(), topics)
 
 
 def test_relevant_pages_enter_once(store: Store) -> None:
     with store.transaction():
-        store.append([good(1), good(2, 0.1), bad(3), good(1), good(4), good(5)])
-        store.append([good(6, copy=Copy(url(4), exact=True)), good(7, copy=Copy(url(4), False))])
-    store.watched.add([url(4)], "user", NOW)
-    store.watched.remove(url(4))
-    found = list(store.watched.enter(0, said(store)))
+        store.append_visits([good(1), good(2, 0.1), bad(3), good(1), good(4), good(5)])
+        store.append_visits(
+            [
+                good(6, duplicate=DuplicateOf(url(4), exact=True)),
+                good(7, duplicate=DuplicateOf(url(4), False)),
+            ]
+        )
+    store.watched.add_pages([url(4)], "user", NOW)
+    store.watched.remove_page(url(4))
+    found = list(store.watched.pages_to_enter(0, said(store)))
     assert [row.url for row in found] == [url(1), url(5), url(7)]
-    assert [row.url for row in store.watched.enter(0, said(store), copies=True)] == [
+    assert [row.url for row in store.watched.pages_to_enter(0, said(store), copies=True)] == [
         url(1),
         url(5),
         url(6),
         url(7),
     ]
-    assert [row.url for row in store.watched.enter(6, said(store))] == [url(7)]
-    store.watched.add((row.url for row in found), "crawl", NOW)
-    assert list(store.watched.enter(0, said(store))) == []
+    assert [row.url for row in store.watched.pages_to_enter(6, said(store))] == [url(7)]
+    store.watched.add_pages((row.url for row in found), "crawl", NOW)
+    assert list(store.watched.pages_to_enter(0, said(store))) == []
 
 
 def test_people_overrule_verdicts(store: Store) -> None:
     with store.transaction():
-        store.append([good(1), good(2, 0.1), good(3), bad(4)])
-    store.watched.add([url(3)], "crawl", NOW)
-    store.label([Label(url(1), 0.0), Label(url(2), 1.0), Label(url(3), 0.0)])
-    store.label([Label(bad(4).link.url, 1.0)])
+        store.append_visits([good(1), good(2, 0.1), good(3), bad(4)])
+    store.watched.add_pages([url(3)], "crawl", NOW)
+    store.add_labels([Label(url(1), 0.0), Label(url(2), 1.0), Label(url(3), 0.0)])
+    store.add_labels([Label(bad(4).link.url, 1.0)])
     words = said(store)
     # Also of visits before the last time one looked.
     for since in (0, 99):
-        assert [row.url for row in store.watched.enter(since, words)] == [url(2)]
-    assert [row.url for row in store.watched.leave(words)] == [url(3)]
-    store.watched.add([url(3)], "user", NOW)
-    store.watched.remove(url(3))
-    assert list(store.watched.leave(words)) == []
+        assert [row.url for row in store.watched.pages_to_enter(since, words)] == [url(2)]
+    assert [row.url for row in store.watched.pages_to_leave(words)] == [url(3)]
+    store.watched.add_pages([url(3)], "user", NOW)
+    store.watched.remove_page(url(3))
+    assert list(store.watched.pages_to_leave(words)) == []
 
 
 def test_what_a_person_added_does_not_leave_by_itself(store: Store) -> None:
     with store.transaction():
-        store.append([good(1)])
-    store.watched.add([url(1)], "user", NOW)
-    store.label([Label(url(1), 0.0)])
-    assert list(store.watched.leave(said(store))) == []
+        store.append_visits([good(1)])
+    store.watched.add_pages([url(1)], "user", NOW)
+    store.add_labels([Label(url(1), 0.0)])
+    assert list(store.watched.pages_to_leave(said(store))) == []
 
 
 def test_several_topics(store: Store) -> None:
-    store.follow(("birds", "bats"))
+    store.set_topics(("birds", "bats"))
     with store.transaction():
-        store.append([good(n, verdict=Verdict(0.9, (), (0.9, 0.2))) for n in (1, 2)])
-    store.label([Label(url(1), 0.0), Label(url(2), 0.0), Label(url(2), 1.0, topic="bats")])
-    words = said(store, Topics(("birds", "bats"), 0.5))
-    assert [row.url for row in store.watched.enter(0, words)] == [url(2)]
+        store.append_visits([good(n, verdict=Verdict(0.9, (), (0.9, 0.2))) for n in (1, 2)])
+    store.add_labels([Label(url(1), 0.0), Label(url(2), 0.0), Label(url(2), 1.0, topic="bats")])
+    words = said(store, TopicSelection(("birds", "bats"), 0.5))
+    assert [row.url for row in store.watched.pages_to_enter(0, words)] == [url(2)]
 
 
 # -- strangers, and facts ----------------------------------------------------------------------
@@ -207,7 +220,7 @@ def test_several_topics(store: Store) -> None:
 @pytest.mark.parametrize("lie", LIES)
 def test_rows_are_of_the_kinds_they_claim(tmp_path: Path, lie: object) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        store.watched.add(map(url, range(3)), "crawl", NOW)
+        store.watched.add_pages(map(url, range(3)), "crawl", NOW)
     names = [
         *("host", "edited", "added", "by", "weight", "state", "visited", "succeeded", "changed"),
         *("due", "etag", "modified", "digest", "rate", "visits", "changes", "failures", "masks"),
@@ -215,7 +228,7 @@ def test_rows_are_of_the_kinds_they_claim(tmp_path: Path, lie: object) -> None:
     ]
     change(tmp_path, f"UPDATE watched SET {', '.join(f'{name} = ?1' for name in names)}", lie)
     with Store.open(tmp_path, "crawl") as store:
-        rows = list(store.watched.each(None))
+        rows = list(store.watched.iter_rows(None))
         assert len(rows) == 3
         for row in rows:
             assert row.state == "paused", "what we do not understand is not visited"
@@ -227,19 +240,19 @@ def test_rows_are_of_the_kinds_they_claim(tmp_path: Path, lie: object) -> None:
             assert isinstance(row.rate, bytes)
             for moment in (row.visited, row.succeeded, row.changed, row.due, row.added):
                 assert moment is None or abs(moment) <= 1e300
-        store.watched.save(rows)
-        store.watched.add([url(0), url(7)], "user", NOW)
-        assert store.watched.counts()["watched"] == 2
+        store.watched.save_rows(rows)
+        store.watched.add_pages([url(0), url(7)], "user", NOW)
+        assert store.watched.count_by_state()["watched"] == 2
 
 
 def test_rows_without_an_address_are_left_out(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        store.watched.add(map(url, range(3)), "crawl", NOW)
+        store.watched.add_pages(map(url, range(3)), "crawl", NOW)
     change(tmp_path, "UPDATE watched SET url = 'file:///etc/passwd' WHERE id = 2")
     with Store.open(tmp_path, "read") as store:
-        assert [row.id for row in store.watched.each()] == [1, 3]
-        assert store.watched.at(2) is None
-        assert len(store.watched.edited(0).rows) == 2
+        assert [row.id for row in store.watched.iter_rows()] == [1, 3]
+        assert store.watched.row_by_id(2) is None
+        assert len(store.watched.edited_after(0).rows) == 2
 
 
 def test_facts(store: Store) -> None:
@@ -251,7 +264,7 @@ def test_facts(store: Store) -> None:
     facts.set("host", "h001.org", None)
     assert facts.get("host", "h002.org") == {"masks": [2], "ş": 0.5}
     assert facts.get("host", "h001.org") is None
-    found = list(facts.all("host"))
+    found = list(facts.iter_kind("host"))
     assert len(found) == 449
     assert found[0] == ("h000.org", {"masks": [0], "ş": 0.5})
     with pytest.raises(StoreError, match="too long"):
@@ -266,6 +279,6 @@ def test_facts_of_a_stranger(tmp_path: Path, lie: object) -> None:
     change(tmp_path, "UPDATE watch_facts SET value = ? WHERE name = 'b'", lie)
     change(tmp_path, "UPDATE watch_facts SET name = ? WHERE name = 'c'", b"\xff")
     with Store.open(tmp_path, "read") as store:
-        assert dict(store.facts.all("host")).get("a") == 1
+        assert dict(store.facts.iter_kind("host")).get("a") == 1
         value = store.facts.get("host", "b")
         assert value is None or isinstance(value, int | float)

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from honeyguide import registry
-from honeyguide.config import parse
-from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError
 from honeyguide.strategies.backlinks import Backlinks
 from honeyguide.strategies.breadth import Breadth
@@ -49,10 +49,10 @@ def test_keyword_reads_anchor_around_address_and_parent() -> None:
 
 def test_a_missing_or_misspelt_strategy_is_named() -> None:
     with pytest.raises(ConfigError, match="did you mean 'keyword'"):
-        registry.find("keywrd")
+        registry.find_strategy("keywrd")
     raw = {"topic": {"seeds": ["http://e.org/"]}, "crawl": {"strategy": "keyword"}}
     with pytest.raises(ConfigError, match="needs keywords or description"):
-        strategy_of(parse(raw))
+        build_strategy(parse_settings(raw))
     raw["topic"]["keywords"] = ["x"]  # type: ignore[assignment]
     with pytest.raises(ConfigError, match=r"strategy\.anchor_wieght; did you mean"):
-        strategy_of(parse({**raw, "strategy": {"anchor_wieght": 0.1}}))
+        build_strategy(parse_settings({**raw, "strategy": {"anchor_wieght": 0.1}}))

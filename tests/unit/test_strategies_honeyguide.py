@@ -8,20 +8,20 @@ from dataclasses import replace
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.link_features import PRIOR, Evidence
+from honeyguide.models.link_model import FEATURE_PRIOR, LinkFeatures
 from honeyguide.strategies.honeyguide import Honeyguide
-from honeyguide.types import UNKNOWN, Concept, Example, Link, Page, Url, Yields
+from honeyguide.types import UNKNOWN_SCORE, Concept, Example, Link, LinkStats, Page, Url
 
 GOOD = "owl feather nest wing beak prey night owl silent flight"
 BAD = "engine wheel piston steel fuel brake clutch gear torque"
-PLAIN = Yields(0.1, 5.0, 0.1, 5.0, 0.1, 0.2, 0.2, 0, 1, 50)
+PLAIN = LinkStats(0.1, 5.0, 0.1, 5.0, 0.1, 0.2, 0.2, 0, 1, 50)
 
 
 def page(name: str, text: str) -> Page:
     return Page(Url(f"http://e.org/{name}"), title=text.split()[0], text=text)
 
 
-def link(name: str, anchor: str = "", yields: Yields | None = PLAIN, **more: object) -> Link:
+def link(name: str, anchor: str = "", yields: LinkStats | None = PLAIN, **more: object) -> Link:
     source = Url("http://e.org/list")
     return Link(Url(f"http://e.org/{name}"), source=source, anchor=anchor, yields=yields, **more)  # type: ignore[arg-type]
 
@@ -55,7 +55,7 @@ def taught() -> Honeyguide:
 
 
 def test_it_knows_nothing_of_an_unstated_topic() -> None:
-    assert Honeyguide().judge(page("x", GOOD)).score == UNKNOWN
+    assert Honeyguide().judge(page("x", GOOD)).score == UNKNOWN_SCORE
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_one_kind_of_page_teaches_nothing() -> None:
 
 def test_optimism_shrinks_as_a_host_is_visited() -> None:
     curious = Honeyguide(keywords=("owl",), explore=0.5)
-    new, old = PLAIN._replace(hosted=0.0), PLAIN._replace(hosted=40.0)
+    new, old = PLAIN._replace(host_count=0.0), PLAIN._replace(host_count=40.0)
     unknown, known = curious.rank((link("1", "x", new), link("2", "x", old)))
     assert unknown > known
     unknown, known = replace(curious, explore=0.0).rank((link("1", "x", new), link("2", "x", old)))
@@ -162,10 +162,10 @@ def test_a_damaged_generation_is_refused(taught: Honeyguide) -> None:
 
 
 def test_what_was_learned_before_neighbours_counted_is_kept(taught: Honeyguide) -> None:
-    old = replace(taught, moved=tuple(0.1 for _ in PRIOR[:-1]))
+    old = replace(taught, moved=tuple(0.1 for _ in FEATURE_PRIOR[:-1]))
     assert old.moved[-1] == 0.0
     with pytest.raises(ModelError):
-        replace(taught, moved=tuple(0.1 for _ in PRIOR[:-2]))
+        replace(taught, moved=tuple(0.1 for _ in FEATURE_PRIOR[:-2]))
 
 
 def test_links_beside_good_ones_are_lifted(taught: Honeyguide) -> None:
@@ -177,9 +177,14 @@ def test_links_beside_good_ones_are_lifted(taught: Honeyguide) -> None:
 
 
 def test_the_prior_has_a_reason_for_every_sign() -> None:
-    assert len(PRIOR) == len(Evidence._fields)
-    assert min(PRIOR.anchor, PRIOR.siblings, PRIOR.parents + PRIOR.best) > 0
-    assert PRIOR.barren <= 0
+    assert len(FEATURE_PRIOR) == len(LinkFeatures._fields)
+    assert (
+        min(
+            FEATURE_PRIOR.anchor, FEATURE_PRIOR.siblings, FEATURE_PRIOR.parents + FEATURE_PRIOR.best
+        )
+        > 0
+    )
+    assert FEATURE_PRIOR.barren <= 0
 
 
 def filler(words: int) -> str:

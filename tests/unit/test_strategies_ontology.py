@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from honeyguide.models.examples import chosen
+from honeyguide.models.page_model import choose_examples
 from honeyguide.strategies.ontology_ann import OntologyAnn
 from honeyguide.strategies.ontology_weights import OntologyWeights
 from honeyguide.types import Concept, Example, Link, Page, Url
@@ -68,9 +68,9 @@ def test_theta_stays_once_it_rests_on_enough_pages() -> None:
 
 def test_people_have_the_last_word() -> None:
     lessons = [example("a", 1, 1), example("a", 0, 1, "judge"), example("b", 0, 2, "judge")]
-    assert [(e.by, e.target) for e in chosen(lessons, 10)] == [("user", 1), ("judge", 0)]
-    assert [e.by for e in chosen(lessons, 1)] == ["user"]
-    assert [e.target for e in chosen([example("a", 1, 1), example("a", 0, 1)], 5)] == [0]
+    assert [(e.by, e.target) for e in choose_examples(lessons, 10)] == [("user", 1), ("judge", 0)]
+    assert [e.by for e in choose_examples(lessons, 1)] == ["user"]
+    assert [e.target for e in choose_examples([example("a", 1, 1), example("a", 0, 1)], 5)] == [0]
     assert OntologyAnn(concepts=()).learn([example("a", 1, 1), example("b", 0, 2)]).network is None
 
 

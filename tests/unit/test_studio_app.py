@@ -14,13 +14,11 @@ from hypothesis import strategies as st
 from msgspec import Meta, Struct
 
 from honeyguide.errors import CollectionLocked, ConfigError
-from honeyguide.studio import endpoints as answering
-from honeyguide.studio.app import Guarded, _inner, routes
-from honeyguide.studio.auth import HEADERS, Gate
-from honeyguide.studio.routes import Here, Missing, Raw, Route, Stream
-from honeyguide.studio.runs import Runs
-from honeyguide.studio.shared_state import Kept
-from honeyguide.studio.static_files import Pages
+from honeyguide.studio import endpoints
+from honeyguide.studio.app import GuardedApp, StaticAssets, _route_app, all_routes
+from honeyguide.studio.auth import SAFETY_HEADERS, AuthGate
+from honeyguide.studio.routes import RawAnswer, RequestContext, ResourceMissing, Route, StreamAnswer
+from honeyguide.studio.runs import SharedObjects, StudioRuns
 from tests.unit.studio_client import PORT, Answer, Client
 
 
@@ -36,20 +34,20 @@ class Body(Struct, forbid_unknown_fields=True):
     share: float = 0.0
 
 
-def echo(here: Here, query: Query) -> dict[str, object]:
+def echo(here: RequestContext, query: Query) -> dict[str, object]:
     return {
         "folder": here.folder and here.folder.name, "person": here.person, "number": query.number,
         "most": query.most, "host": query.host,
     }  # fmt: skip
 
 
-def say(_: Here, body: Body) -> dict[str, str]:
+def say(_: RequestContext, body: Body) -> dict[str, str]:
     return {"text": body.text}
 
 
-def fail(_: Here, body: Body) -> None:
+def fail(_: RequestContext, body: Body) -> None:
     kinds: dict[str, Exception] = {
-        "config": ConfigError("no such key"), "missing": Missing("no page"),
+        "config": ConfigError("no such key"), "missing": ResourceMissing("no page"),
         "locked": CollectionLocked("in use"), "bug": RuntimeError("secret detail"),
     }  # fmt: skip
     raise kinds[body.text]
@@ -58,7 +56,7 @@ def fail(_: Here, body: Body) -> None:
 closed: list[str] = []
 
 
-def stream(_: Here) -> Stream:
+def stream(_: RequestContext) -> StreamAnswer:
     def chunks() -> Iterator[bytes]:
         try:
             yield b"one"
@@ -66,30 +64,30 @@ def stream(_: Here) -> Stream:
         finally:
             closed.append("plain")
 
-    return Stream(chunks(), "text/csv")
+    return StreamAnswer(chunks(), "text/csv")
 
 
-def events(_: Here) -> Stream:
+def events(_: RequestContext) -> StreamAnswer:
     async def chunks() -> AsyncIterator[bytes]:
         try:
             yield b"data: 1\n\n"
         finally:
             closed.append("async")
 
-    return Stream(chunks())
+    return StreamAnswer(chunks())
 
 
-def raw(_: Here) -> Raw:
-    return Raw(b"<p>", "text/html", {"Content-Security-Policy": "sandbox"})
+def raw(_: RequestContext) -> RawAnswer:
+    return RawAnswer(b"<p>", "text/html", {"Content-Security-Policy": "sandbox"})
 
 
 ROUTES = (
     Route("GET", "/api/c/{name}/visits/{number}", echo, query=Query),
     Route("POST", "/api/say", say, body=Body, most_bytes=1000),
     Route("POST", "/api/fail", fail, body=Body),
-    Route("GET", "/api/stream", stream, returns=Stream),
-    Route("GET", "/api/events", events, returns=Stream),
-    Route("GET", "/api/raw", raw, returns=Raw),
+    Route("GET", "/api/stream", stream, returns=StreamAnswer),
+    Route("GET", "/api/events", events, returns=StreamAnswer),
+    Route("GET", "/api/raw", raw, returns=RawAnswer),
 )
 
 
@@ -99,15 +97,15 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     (root / "kuşlar").mkdir()
     (root / "kuşlar" / "topic.toml").write_text("")
     found = Client(root, app=object())
-    desk = answering.Desk(found.runs, found.kept)
-    found.app = Guarded(_inner(ROUTES, desk, Pages()), found.gate)
+    desk = endpoints.RouteAnswerer(found.runs, found.kept)
+    found.app = GuardedApp(_route_app(ROUTES, desk, StaticAssets()), found.gate)
     yield found
     found.close()
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "DRAIN_S", 0.01)
+    monkeypatch.setattr(endpoints, "DRAIN_S", 0.01)
 
 
 def test_queries_paths_and_people_reach_the_answer(client: Client) -> None:
@@ -196,7 +194,7 @@ def test_streams_come_whole_and_are_closed(client: Client) -> None:
 
 
 def safe(found: Answer) -> bool:
-    return all(name.lower() in found.headers for name in HEADERS)
+    return all(name.lower() in found.headers for name in SAFETY_HEADERS)
 
 
 def test_every_answer_has_the_headers_of_safety(client: Client) -> None:
@@ -209,7 +207,7 @@ def test_every_answer_has_the_headers_of_safety(client: Client) -> None:
 
 
 def test_the_printed_address_leads_in(client: Client) -> None:
-    ticket = client.gate.address().partition("#token=")[2]
+    ticket = client.gate.sign_in_address().partition("#token=")[2]
     nobody: dict[str, str | None] = {"authorization": None, "x-honeyguide": None}
     assert client.get("/", nobody).status == 200
     assert client.get("/api/stream", nobody).status == 401
@@ -224,7 +222,7 @@ def test_the_printed_address_leads_in(client: Client) -> None:
 
 
 def test_a_pass_is_for_what_sends_no_headers_and_reaches_no_answer(client: Client) -> None:
-    given = client.gate.welcome({})
+    given = client.gate.sign_in({})
     cookie: dict[str, str | None] = {
         "authorization": None, "x-honeyguide": None, "cookie": given.cookie.partition(";")[0],
     }  # fmt: skip
@@ -268,17 +266,17 @@ def test_the_api_describes_itself(tmp_path: Path) -> None:
     found = client.get("/api/openapi.json").json
     assert found["openapi"].startswith("3.")
     known = {(path, method) for path, each in found["paths"].items() for method in each}
-    assert known == {(route.path, route.method.lower()) for route in routes()}
-    assert len(known) == len(routes()), "two routes have the same path and method"
+    assert known == {(route.path, route.method.lower()) for route in all_routes()}
+    assert len(known) == len(all_routes()), "two routes have the same path and method"
     ids = [one["operationId"] for each in found["paths"].values() for one in each.values()]
     assert len(ids) == len(set(ids))
     page = client.get("/api/docs").body.decode()
-    assert all(route.path in page for route in routes())
+    assert all(route.path in page for route in all_routes())
     client.close()
 
 
 def test_every_route_says_what_it_is_for_and_keeps_to_its_place() -> None:
-    for route in routes():
+    for route in all_routes():
         assert route.summary or route.answer.__doc__, route.path
         assert route.path.startswith("/api/") or route.path == "/metrics"
         if route.body is not None:
@@ -302,7 +300,12 @@ def test_a_websocket_is_refused() -> None:
             return {}
 
         root = Path()
-        app = Guarded(_inner((), answering.Desk(Runs(root), Kept()), Pages()), Gate(PORT))
+        app = GuardedApp(
+            _route_app(
+                (), endpoints.RouteAnswerer(StudioRuns(root), SharedObjects()), StaticAssets()
+            ),
+            AuthGate(PORT),
+        )
         await app({"type": "websocket"}, receive, send)
 
     asyncio.run(ask())

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.studio.auth import HOSTS, PAGE_POLICY, Gate, without_pass
+from honeyguide.studio.auth import HOSTS, PAGE_POLICY, AuthGate, split_pass
 
-GATE = Gate(8765)
+GATE = AuthGate(8765)
 HOST = {"host": "127.0.0.1:8765"}
 MINE = HOST | {"authorization": f"Bearer {GATE.token}"}
 DATA = ("/api/collections", "/metrics", "/x", "/api/pass")
@@ -19,14 +19,14 @@ def ticket(address: str) -> dict[str, str]:
     return HOST | {"authorization": f"Bearer {address.partition('#token=')[2]}"}
 
 
-def signed_in(gate: Gate) -> dict[str, str]:
+def signed_in(gate: AuthGate) -> dict[str, str]:
     """What the page sends after somebody opened the printed address."""
-    given = gate.welcome(ticket(gate.address()))
+    given = gate.sign_in(ticket(gate.sign_in_address()))
     return HOST | {"cookie": given.cookie.partition(";")[0], "x-honeyguide": given.key}
 
 
-def passed(gate: Gate, headers: dict[str, str], method: str, path: str, query: str = "") -> int:
-    refused = gate.refuses(method, path, query, headers)
+def passed(gate: AuthGate, headers: dict[str, str], method: str, path: str, query: str = "") -> int:
+    refused = gate.refusal_of(method, path, query, headers)
     return 200 if refused is None else refused.status
 
 
@@ -35,10 +35,10 @@ def status(method: str, path: str, headers: dict[str, str], query: str = "") -> 
 
 
 def test_the_printed_address_is_exchanged_for_a_strict_cookie_and_a_key() -> None:
-    assert GATE.address().startswith("http://127.0.0.1:8765/#token=")
-    headers = ticket(GATE.address())
+    assert GATE.sign_in_address().startswith("http://127.0.0.1:8765/#token=")
+    headers = ticket(GATE.sign_in_address())
     assert status("POST", "/sign-in", headers) == 200
-    given = GATE.welcome(headers)
+    given = GATE.sign_in(headers)
     assert "HttpOnly" in given.cookie
     assert "SameSite=Strict" in given.cookie
     assert len({GATE.token, given.key, given.cookie.partition(";")[0]}) == 3
@@ -50,7 +50,7 @@ def test_the_printed_address_is_exchanged_for_a_strict_cookie_and_a_key() -> Non
 @pytest.mark.parametrize("path", DATA)
 def test_nobody_enters_without_cookie_or_token(path: str) -> None:
     assert status("GET", path, HOST) == 401
-    assert status("GET", path, HOST | {"cookie": f"{GATE.cookie}=wrong"}) == 401
+    assert status("GET", path, HOST | {"cookie": f"{GATE.cookie_name}=wrong"}) == 401
     assert status("GET", path, HOST | {"authorization": "Bearer wrong"}) == 401
     assert status("GET", path, HOST | {"authorization": f"Basic {GATE.token}"}) == 401
     assert status("GET", path, HOST, f"token={GATE.token}") == 401
@@ -87,7 +87,7 @@ def test_a_link_from_elsewhere_leads_to_the_first_page_in_a_window_of_its_own() 
 
 
 def test_a_cookie_of_another_studio_does_not_open_this_one() -> None:
-    assert status("GET", "/api/collections", signed_in(Gate(8765))) == 401
+    assert status("GET", "/api/collections", signed_in(AuthGate(8765))) == 401
 
 
 def test_the_cookie_is_not_the_token_and_the_token_no_cookie() -> None:
@@ -95,14 +95,14 @@ def test_the_cookie_is_not_the_token_and_the_token_no_cookie() -> None:
     for secret in (ours["cookie"].partition("=")[2], ours["x-honeyguide"]):
         bearer = HOST | {"authorization": f"Bearer {secret}"}
         assert status("GET", "/api/collections", bearer) == 401
-    assert status("GET", "/x", ours | {"cookie": f"{GATE.cookie}={GATE.token}"}) == 401
+    assert status("GET", "/x", ours | {"cookie": f"{GATE.cookie_name}={GATE.token}"}) == 401
 
 
 @given(st.text(max_size=60))
 def test_no_guess_is_the_token(guess: str) -> None:
     headers = HOST | {
         "authorization": f"Bearer {guess}",
-        "cookie": f"{GATE.cookie}={guess}",
+        "cookie": f"{GATE.cookie_name}={guess}",
         "x-honeyguide": guess,
     }
     assert status("GET", "/x", headers, f"pass={guess}") == 401
@@ -115,7 +115,7 @@ def test_no_guess_is_the_token(guess: str) -> None:
     "others",
     [
         'theme={"dark":true}', "path=x", "a=b; expires=never", "=", ";;;", "lonely", "k\x01=v",
-        f"{GATE.cookie}=somebody-elses", f"big={'x' * 3000}; bigger={'x' * 3000}", 'q="un;finished',
+        f"{GATE.cookie_name}=somebody-elses", f"big={'x' * 3000}; bigger={'x' * 3000}", 'q="un;finished',
     ],
 )  # fmt: skip
 def test_cookies_of_other_servers_do_not_lock_the_owner_out(others: str) -> None:
@@ -166,11 +166,11 @@ def test_what_changes_anything_needs_the_header(method: str) -> None:
 
 def test_a_ticket_opens_once_and_not_for_ever() -> None:
     now = [100.0]
-    gate = Gate(8765, clock=lambda: now[0])
-    first, late = ticket(gate.ticket()), ticket(gate.ticket())
+    gate = AuthGate(8765, clock=lambda: now[0])
+    first, late = ticket(gate.ticket_address()), ticket(gate.ticket_address())
     assert passed(gate, first, "GET", "/api/collections") == 401, "it is no token"
     assert passed(gate, first, "POST", "/sign-in") == 200
-    gate.welcome(first)
+    gate.sign_in(first)
     assert passed(gate, first, "POST", "/sign-in") == 401
     now[0] += 301
     assert passed(gate, late, "POST", "/sign-in") == 401
@@ -179,26 +179,26 @@ def test_a_ticket_opens_once_and_not_for_ever() -> None:
 def test_the_printed_address_opens_once_whenever_and_then_there_is_another() -> None:
     """Browsers keep it in their history."""
     now = [100.0]
-    gate = Gate(8765, clock=lambda: now[0])
-    printed = gate.address()
-    gate.welcome(ticket(gate.ticket()))
-    assert gate.address() == printed, "it was another ticket that was used"
+    gate = AuthGate(8765, clock=lambda: now[0])
+    printed = gate.sign_in_address()
+    gate.sign_in(ticket(gate.ticket_address()))
+    assert gate.sign_in_address() == printed, "it was another ticket that was used"
     now[0] += 1e6
     assert passed(gate, ticket(printed), "POST", "/sign-in") == 200
-    gate.welcome(ticket(printed))
+    gate.sign_in(ticket(printed))
     assert passed(gate, ticket(printed), "POST", "/sign-in") == 401
-    assert gate.address() != printed
-    assert passed(gate, ticket(gate.address()), "POST", "/sign-in") == 200
-    assert gate.token not in gate.address()
+    assert gate.sign_in_address() != printed
+    assert passed(gate, ticket(gate.sign_in_address()), "POST", "/sign-in") == 200
+    assert gate.token not in gate.sign_in_address()
 
 
 def test_wrong_tokens_become_too_many_but_lock_nobody_out() -> None:
     now = [100.0]
-    gate = Gate(8765, clock=lambda: now[0])
+    gate = AuthGate(8765, clock=lambda: now[0])
     wrong = HOST | {"authorization": "Bearer wrong"}
     said = [passed(gate, wrong, "POST", "/sign-in") for _ in range(25)]
     assert said == [401] * 20 + [429] * 5
-    assert passed(gate, ticket(gate.address()), "POST", "/sign-in") == 200
+    assert passed(gate, ticket(gate.sign_in_address()), "POST", "/sign-in") == 200
     now[0] += 61
     assert passed(gate, wrong, "POST", "/sign-in") == 401
 
@@ -211,11 +211,11 @@ def split(address: str) -> tuple[str, str]:
 @pytest.mark.parametrize("asked", ["", "?visit=3", "?url=http%3A%2F%2Fa%2F%3Fpass%3D1&visit=3"])
 def test_a_pass_stands_for_the_header_at_one_address_for_a_minute(asked: str) -> None:
     now = [100.0]
-    gate = Gate(8765, clock=lambda: now[0])
+    gate = AuthGate(8765, clock=lambda: now[0])
     ours = signed_in(gate)
     cookie = {name: value for name, value in ours.items() if name != "x-honeyguide"}
-    _, query = split(gate.passing(f"/api/c/ku%C5%9Flar/export{asked}"))
-    assert without_pass(query)[0] == asked.removeprefix("?")
+    _, query = split(gate.signed_address(f"/api/c/ku%C5%9Flar/export{asked}"))
+    assert split_pass(query)[0] == asked.removeprefix("?")
     assert passed(gate, cookie, "GET", "/api/c/kuşlar/export", query) == 200
     assert passed(gate, HOST, "GET", "/api/c/kuşlar/export", query) == 401, "the cookie, too"
     assert passed(gate, cookie, "POST", "/api/c/kuşlar/export", query) == 401
@@ -231,7 +231,7 @@ def test_a_pass_stands_for_the_header_at_one_address_for_a_minute(asked: str) ->
 
 def test_a_pass_buys_no_other_pass() -> None:
     ours = signed_in(GATE)
-    path, query = split(GATE.passing("/api/pass?for=/api/collections"))
+    path, query = split(GATE.signed_address("/api/pass?for=/api/collections"))
     assert status("GET", path, ours, query) == 200
     assert status("GET", path, ours | {"x-honeyguide": ""}, query) == 401
 
@@ -246,7 +246,7 @@ def test_secrets_are_not_shown() -> None:
     ours = signed_in(GATE)
     for secret in (GATE.token, ours["x-honeyguide"], ours["cookie"].partition("=")[2]):
         assert secret not in repr(GATE)
-    assert GATE.address().partition("=")[2] not in repr(GATE)
+    assert GATE.sign_in_address().partition("=")[2] not in repr(GATE)
     assert len(GATE.token) >= 40
 
 

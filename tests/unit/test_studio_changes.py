@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.change import Change, ChangeKind, Edit
+from honeyguide.change import Change, ChangeKind, PageEdit
 from honeyguide.parse.blocks import read_snapshot
-from honeyguide.store.changes import Changes
+from honeyguide.store.change_feed import ChangeFeed
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.types import Url
-from honeyguide.watch.compare.detect import compare
-from honeyguide.watch.telling.notify import Rule, at_each, would_have
-from honeyguide.watch.version_diff import Between, side_by_side
+from honeyguide.watch.compare.page_change import compare_snapshots
+from honeyguide.watch.notify.rules import NotifyRule, count_by_significance, replay_rule
+from honeyguide.watch.version_diff import VersionDiff, diff_side_by_side
 from tests.unit.studio_client import Client
 
 TOPIC = '[topic]\nkeywords = ["honey"]\n[fetch]\ncontact = "a@example.org"\n'
@@ -31,7 +31,7 @@ NEW = b"<main><p>The hive stands.</p><p>Twelve bees live here.</p><p>And a wasp.
 
 
 def change(at: float, significance: float = 0.5, *kinds: ChangeKind, url: Url = URL) -> Change:
-    edits = (Edit("changed", "main/p", "Ten <b>bees</b>", "Twelve bees", significance),)
+    edits = (PageEdit("changed", "main/p", "Ten <b>bees</b>", "Twelve bees", significance),)
     return Change(url, at, kinds or ("content",), significance, at - 60, edits)
 
 
@@ -42,9 +42,9 @@ def client(tmp_path: Path) -> Iterator[Client]:
     (folder / "topic.toml").write_text(TOPIC)
     now = time.time()
     with Store.open(folder, "crawl") as store:
-        store.watched.add([URL, Url("https://b.org/")], "user", now)
-        one = store.versions.add(URL, OLD, now - 120)
-        two = store.versions.add(URL, NEW, now - 60)
+        store.watched.add_pages([URL, Url("https://b.org/")], "user", now)
+        one = store.versions.add_version(URL, OLD, now - 120)
+        two = store.versions.add_version(URL, NEW, now - 60)
         store.changes.append(change(now - 60), one, two)
         for n in range(40):
             other = Url(f"https://b.org/{n}")
@@ -141,9 +141,9 @@ def test_one_line_can_be_masked_alone(client: Client) -> None:
     after = b"<main><p>Honey is sold here.</p><p>Price: 15 EUR</p><p>No bee is left.</p></main>"
     shop = Url("https://a.org/shop")
     with Store.open(client.root / "bees", "write") as store:
-        store.watched.add([shop], "user", time.time())
-        store.versions.add(shop, before, time.time() - 9)
-        store.versions.add(shop, after, time.time())
+        store.watched.add_pages([shop], "user", time.time())
+        store.versions.add_version(shop, before, time.time() - 9)
+        store.versions.add_version(shop, after, time.time())
     found = client.get(f"{HERE}/diff?url={quote(shop)}").json
     masks = {block["new"]: block["mask"] for block in found["blocks"] if block["mask"]}
     assert len(set(masks.values())) == 2, "each has its own"
@@ -200,9 +200,9 @@ def test_the_trial_says_what_the_rule_itself_would_say(
     past: list[tuple[list[ChangeKind], int]], kinds: list[ChangeKind], threshold: int
 ) -> None:
     changes = [Change(URL, 0.0, tuple(each), part / 100) for each, part in past]
-    rule = Rule("x", kinds=tuple(kinds), significance=threshold / 100)
+    rule = NotifyRule("x", kinds=tuple(kinds), significance=threshold / 100)
     counted = [(tuple(each), part, 1) for each, part in past]
-    assert at_each(rule, counted)[threshold] == len(would_have(rule, changes).told)
+    assert count_by_significance(rule, counted)[threshold] == len(replay_rule(rule, changes).told)
 
 
 def test_the_watch_list_and_its_next_visits(client: Client) -> None:
@@ -247,8 +247,8 @@ def test_side_by_side_shows_both_versions_whole(old: list[str], new: list[str]) 
         for texts in (old, new)
     )
     row = VersionRow(1, 0.0, 0.0, 200, "text/html", 0, 0, "")
-    found = Between(row, row, compare(one, other), one, other, frozenset())
-    shown = list(side_by_side(found))
+    found = VersionDiff(row, row, compare_snapshots(one, other), one, other, frozenset())
+    shown = list(diff_side_by_side(found))
     left = sum(int(block.new) for block in shown if block.what == "left")
     after = [b.new for b in shown if b.what in ("same", "added", "changed", "moved")]
     before = [b.old for b in shown if b.what in ("same", "removed", "changed", "moved")]
@@ -261,9 +261,9 @@ def test_side_by_side_shows_both_versions_whole(old: list[str], new: list[str]) 
 
 def test_changes_are_weighed_by_the_database(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        feed: Changes = store.changes
+        feed: ChangeFeed = store.changes
         for significance in (0.29, 0.29, 0.3, 1.0):
             feed.append(change(5.0, significance, "content", "links"))
-        found = {each.hundredths: each.changes for each in feed.weighed(0.0, 10.0)}
+        found = {each.hundredths: each.changes for each in feed.count_by_significance(0.0, 10.0)}
         assert found == {29: 2, 30: 1, 100: 1}
-        assert feed.weighed(6.0, 10.0) == []
+        assert feed.count_by_significance(6.0, 10.0) == []

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.lab.report import report, write
-from honeyguide.lab.trials import Result
-from honeyguide.learning.gate import Trial
+from honeyguide.lab.report import build_report, write_report
+from honeyguide.lab.trials import TrialResult
+from honeyguide.learning.gate import GateTrial
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from tests.unit.store_visits import good
@@ -35,12 +35,12 @@ def client(tmp_path: Path) -> Iterator[Client]:
     (folder / "topic.toml").write_text(TOPIC)
     with Store.open(folder, "crawl") as store:
         store.save_generation(0, "keyword", Keyword(keywords=("honey",)), "from topic.toml", 1.0)
-        note = f"20 good and 9 bad examples; {Trial(6, 0.25, 0.125)}"
+        note = f"20 good and 9 bad examples; {GateTrial(6, 0.25, 0.125)}"
         store.save_generation(1, "keyword", Keyword(keywords=("honey", "bee")), note, 2.0)
-        note = f"held back: 20 good and 9 bad examples; {Trial(6, 0.125, 0.5)}"
+        note = f"held back: 20 good and 9 bad examples; {GateTrial(6, 0.125, 0.5)}"
         store.save_generation(2, "keyword", Keyword(keywords=("wax",)), note, 3.0, live=False)
         with store.transaction():
-            store.append([good(n, score=n % 2) for n in range(20)])
+            store.append_visits([good(n, score=n % 2) for n in range(20)])
     made = Client(tmp_path)
     yield made
     made.close()
@@ -73,9 +73,9 @@ def test_two_generations_on_the_same_pages(client: Client) -> None:
     assert client.get(f"{HERE}/compare?one=0&other=77").status == 400
 
 
-def results(topics: int = 2) -> list[Result]:
+def results(topics: int = 2) -> list[TrialResult]:
     return [
-        Result(
+        TrialResult(
             f"{topic} {strategy} {draw}", "demo", f"topic {topic}", strategy, draw, 10,
             tuple(min(5, (n + draw) // step) for n in range(1, 11)), 5, 4, 3, 1.0,
         )
@@ -85,11 +85,11 @@ def results(topics: int = 2) -> list[Result]:
     ]  # fmt: skip
 
 
-def compared(folder: Path, found: list[Result]) -> None:
+def compared(folder: Path, found: list[TrialResult]) -> None:
     folder.mkdir(parents=True)
     lines = [json.dumps(asdict(result)) for result in found]
     (folder / "results.jsonl").write_text("\n".join([*lines, '{"half of a line', ""]))
-    write(found, folder, report(found))
+    write_report(found, folder, build_report(found))
 
 
 def test_the_labs_comparisons_are_found_and_drawn(client: Client) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from honeyguide.crawl.live_status import NAME, Glimpse
+from honeyguide.crawl.live_status import LIVE_FILE, LiveStatus
 from honeyguide.store.store import Store
-from honeyguide.studio.live import Pulse, ticks
+from honeyguide.studio.monitoring import LiveViewCache, event_chunks
 from tests.unit.store_visits import good
 from tests.unit.studio_client import Client
 from tests.unit.studio_here import keep
@@ -41,8 +41,8 @@ def test_a_run_of_somebody_else_tells_its_limit(tmp_path: Path) -> None:
     folder = keep(tmp_path / "birds", [good(1)])
     limited(folder, 2)
     client = Client(tmp_path)
-    seen = Glimpse(at=0.0, pid=os.getpid(), began=0.0, pages=0)
-    (folder / NAME).write_bytes(msgspec.json.encode(seen))
+    seen = LiveStatus(at=0.0, pid=os.getpid(), began=0.0, pages=0)
+    (folder / LIVE_FILE).write_bytes(msgspec.json.encode(seen))
     with Store.open(folder, "crawl"):
         run = client.get("/api/c/birds/run").json
     assert (run["state"], run["limit"]) == ("elsewhere", 0)
@@ -61,23 +61,23 @@ def test_what_was_never_crawled_has_no_visits(tmp_path: Path) -> None:
 def test_live_counts_towards_the_limit_of_the_run(tmp_path: Path) -> None:
     folder = keep(tmp_path / "birds", [good(1)])
     limited(folder, 2)
-    assert Pulse(folder).now()[1].budget == 2
-    seen = Glimpse(at=time.time(), pid=os.getpid(), began=0.0, pages=900)
-    (folder / NAME).write_bytes(msgspec.json.encode(seen))
-    assert Pulse(folder).now()[1].budget == 2, "that run is over"
+    assert LiveViewCache(folder).newest_view()[1].budget == 2
+    seen = LiveStatus(at=time.time(), pid=os.getpid(), began=0.0, pages=900)
+    (folder / LIVE_FILE).write_bytes(msgspec.json.encode(seen))
+    assert LiveViewCache(folder).newest_view()[1].budget == 2, "that run is over"
     with Store.open(folder, "crawl"):
-        assert Pulse(folder).now()[1].budget == 900
+        assert LiveViewCache(folder).newest_view()[1].budget == 900
 
 
 def test_a_collection_that_is_deleted_is_said_to_be_gone(tmp_path: Path) -> None:
     folder = keep(tmp_path / "birds", [good(1)])
-    pulse = Pulse(folder, iter(range(0, 100, 5)).__next__)
+    pulse = LiveViewCache(folder, iter(range(0, 100, 5)).__next__)
 
     async def pause(_: float) -> None:
         (folder / "topic.toml").unlink(missing_ok=True)
 
     async def heard() -> list[bytes]:
-        stream = ticks(pulse, pause)
+        stream = event_chunks(pulse, pause)
         return [await anext(stream) for _ in range(2)]
 
     tick, trouble = asyncio.run(heard())

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import pytest
 
-from honeyguide.config import parse
-from honeyguide.crawl.label_learning_curve import further
-from honeyguide.crawl.live_status import FrontierNow, Glimpse, Waiting
-from honeyguide.learning.gate import Trial
+from honeyguide.api.generations import label_learning_curve
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.live_status import LiveFrontier, LiveStatus, TopWaitingLink
+from honeyguide.learning.gate import GateTrial
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Label, Url
@@ -30,9 +30,9 @@ def client(tmp_path: Path) -> Iterator[Client]:
     folder.mkdir()
     (folder / "topic.toml").write_text(TOPIC)
     with Store.open(folder, "crawl") as store:
-        store.hold_to(0.5)
+        store.set_threshold(0.5)
         with store.transaction():
-            store.append([good(n, score=n / PAGES) for n in range(PAGES)])
+            store.append_visits([good(n, score=n / PAGES) for n in range(PAGES)])
     made = Client(tmp_path)
     yield made
     made.close()
@@ -58,7 +58,7 @@ def said(client: Client, url: str, word: str, person: str = "ada", **more: str) 
 
 def counted(client: Client, url: str) -> float | None:
     with Store.open(client.root / "bees", "read") as store:
-        label = store.label_of(url)
+        label = store.effective_label(url)
     return None if label is None else label.value
 
 
@@ -155,10 +155,10 @@ def test_undo_of_one_leaves_what_others_said(client: Client) -> None:
 def test_a_crawl_hears_of_what_was_taken_back(client: Client) -> None:
     url = good(3).link.url
     with Store.open(client.root / "bees", "crawl") as store:
-        store.label([Label(url, 1.0, "ada"), Label(url, 0.0, "bob")])
+        store.add_labels([Label(url, 1.0, "ada"), Label(url, 0.0, "bob")])
         heard = store.labels()[-1][0]
         assert store.labels(heard) == []
-        store.people.undo(url, "bob")
+        store.people.undo_last(url, "bob")
         (again,) = store.labels(heard)
         assert again[0] > heard
         assert again[1].value == 1.0
@@ -200,8 +200,8 @@ def test_the_first_links_are_those_of_the_last_glimpse(client: Client) -> None:
     assert client.get(f"{HERE}/top").json == {
         "at": None, "fresh": False, "generation": None, "top": [],
     }  # fmt: skip
-    front = FrontierNow(1.0, 1, top=[Waiting("https://a.org/", "<b>x</b>", 0.7)])
-    told = Glimpse(at=1.0, pid=1, began=0.0, generation=3, frontier=front)
+    front = LiveFrontier(1.0, 1, top=[TopWaitingLink("https://a.org/", "<b>x</b>", 0.7)])
+    told = LiveStatus(at=1.0, pid=1, began=0.0, generation=3, frontier=front)
     (client.root / "bees" / "live.json").write_bytes(msgspec.json.encode(told))
     found = client.get(f"{HERE}/top").json
     assert (found["generation"], found["fresh"]) == (3, False), "it is old"
@@ -217,18 +217,20 @@ def test_what_labels_buy_is_said_as_far_as_it_is_known(client: Client) -> None:
 
 
 def test_the_trend_is_read_from_the_trials(tmp_path: Path) -> None:
-    settings = parse({"topic": {"keywords": ["honey"]}, "fetch": {"contact": "a@example.org"}})
+    settings = parse_settings(
+        {"topic": {"keywords": ["honey"]}, "fetch": {"contact": "a@example.org"}}
+    )
     with Store.open(tmp_path, "crawl") as store:
         for n in range(40):
-            store.label([Label(Url(f"https://a.org/{n}"), n % 2, "ada", float(n))])
+            store.add_labels([Label(Url(f"https://a.org/{n}"), n % 2, "ada", float(n))])
         for number, (at, error) in enumerate(((9.5, 0.3), (19.5, 0.2), (39.5, 0.1))):
-            note = f"12 good and 3 bad examples; {Trial(8, 0.31, error)}"
+            note = f"12 good and 3 bad examples; {GateTrial(8, 0.31, error)}"
             store.save_generation(number, "keyword", Keyword(keywords=("honey",)), note, at)
-        found = further(store, settings)
+        found = label_learning_curve(store, settings)
     assert [one.labels for one in found.tried] == [10, 20, 40]
     assert found.per_ten == pytest.approx(-0.0643, abs=1e-3)
     assert "0.300 to 0.100" in found.said
-    assert Trial.told("held back: x; untried") is None
+    assert GateTrial.from_note("held back: x; untried") is None
 
 
 @pytest.mark.parametrize(

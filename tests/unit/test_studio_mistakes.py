@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from honeyguide.studio.form_errors import shape
+from honeyguide.studio.routes import explain_decode_error
 from tests.unit.studio_client import Client
 
 KNOWN: dict[str, Any] = {
@@ -59,7 +59,10 @@ def test_what_is_in_no_field_names_none(tmp_path: Path) -> None:
 
 
 def test_a_missing_field_and_one_that_has_no_words_of_ours() -> None:
-    assert shape("body", "Object missing required field `name`") == ("name", "name is missing")
-    field, said = shape("query", "Expected `array`, got `str` - at `$.seeds[0]`")
+    assert explain_decode_error("body", "Object missing required field `name`") == (
+        "name",
+        "name is missing",
+    )
+    field, said = explain_decode_error("query", "Expected `array`, got `str` - at `$.seeds[0]`")
     assert field == "seeds"
     assert said.startswith("the query is not what it should be: Expected")

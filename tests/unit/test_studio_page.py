@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from honeyguide.parse.sanitise import safe_html
 from honeyguide.studio import page
-from honeyguide.studio import page_preview as rendered
-from honeyguide.studio.routes import Missing, Raw
+from honeyguide.studio.routes import RawAnswer, ResourceMissing
 from honeyguide.types import Link, Page, Reason, Url, Verdict
 from tests.unit.store_visits import answer, good
 from tests.unit.studio_here import here, keep
@@ -33,7 +32,7 @@ def test_a_page_with_its_evidence_and_its_way(tmp_path: Path) -> None:
             ],
         )
     )  # fmt: skip
-    view = page.page(known, page.Which(visit=3))
+    view = page.page_view(known, page.PageViewQuery(visit=3))
     assert view.url == last
     assert [text[m.start : m.end] for m in view.marks] == ["Honey", "bees", "honeys"]
     assert [m.weight for m in view.marks] == [0.0, 0.3, 0.0]
@@ -41,10 +40,10 @@ def test_a_page_with_its_evidence_and_its_way(tmp_path: Path) -> None:
         (seed, "middle"),
         (middle, "to honey"),
     ]
-    assert page.page(known, page.Which(url=last)).visit == 3
-    with pytest.raises(Missing):
-        page.page(known, page.Which(visit=99))
-    unknown = page.page(known, page.Which(url="https://host9.example.org/"))
+    assert page.page_view(known, page.PageViewQuery(url=last)).visit == 3
+    with pytest.raises(ResourceMissing):
+        page.page_view(known, page.PageViewQuery(visit=99))
+    unknown = page.page_view(known, page.PageViewQuery(url="https://host9.example.org/"))
     assert unknown.visit is None
     assert "never seen" in unknown.answer
 
@@ -56,21 +55,21 @@ def test_a_rendered_page_can_do_nothing(tmp_path: Path) -> None:
     )
     url = Url("https://host1.example.org/1")
     known = here(keep(tmp_path / "c", [good(1, response=answer(url, body))], warc=True))
-    raw = rendered.rendered(known, rendered.Which(visit=1))
-    assert isinstance(raw, Raw)
+    raw = page.render_preview(known, page.PreviewQuery(visit=1))
+    assert isinstance(raw, RawAnswer)
     assert b"<h1>Hi</h1>" in raw.body
     assert b"evil" not in raw.body
     policy = raw.headers["Content-Security-Policy"]
     assert policy.startswith("sandbox; default-src 'none';")
     assert "script-src" not in policy
-    with pytest.raises(Missing):
-        rendered.rendered(known, rendered.Which(visit=7))
+    with pytest.raises(ResourceMissing):
+        page.render_preview(known, page.PreviewQuery(visit=7))
 
 
 def test_without_warc_only_text_can_be_shown(tmp_path: Path) -> None:
     known = here(keep(tmp_path / "c", [good(1)]))
-    with pytest.raises(Missing, match="not kept"):
-        rendered.rendered(known, rendered.Which(visit=1))
+    with pytest.raises(ResourceMissing, match="not kept"):
+        page.render_preview(known, page.PreviewQuery(visit=1))
 
 
 class Seen(HTMLParser):

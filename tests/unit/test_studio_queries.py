@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.config import load
-from honeyguide.store.lock import Lock
-from honeyguide.store.searches import Search
+from honeyguide.config.settings import load_settings
+from honeyguide.store.collection_files import CollectionLock
+from honeyguide.store.searches import SearchRow
 from honeyguide.store.store import Store
 from honeyguide.types import Link, Page, Url, Verdict, Visit
 from tests.unit.search_site import EVIL, SearchSite, asking, search_site
@@ -20,7 +20,7 @@ QUERIES = "/api/c/h/queries"
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SearchSite]:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("honeyguide.seeds.http_client.BACKOFF", ())
+    monkeypatch.setattr("honeyguide.search.http_client.BACKOFF", ())
     with search_site() as site:
         yield site
 
@@ -49,7 +49,7 @@ def test_a_topic_is_made_with_an_engine_and_without_seeds(client: Client, tmp_pa
     }  # fmt: skip
     made = client.post("/api/collections", said)
     assert made.status == 200, made.body
-    search = load(tmp_path / "h" / "topic.toml").search
+    search = load_settings(tmp_path / "h" / "topic.toml").search
     assert (search.engine, search.queries) == ("searxng", ("hive diary",))
     assert client.get(QUERIES).json["wanted"] == ["hive diary"]
 
@@ -76,7 +76,7 @@ def test_while_a_crawl_runs_it_is_left_to_it(
 ) -> None:
     asking(tmp_path / "h", engine.url)
     client.post(QUERIES, {"query": "wax"})
-    lock = Lock(tmp_path / "h" / "lock")
+    lock = CollectionLock(tmp_path / "h" / "lock")
     try:
         came = client.post(QUERIES, {"query": "moth"}).json
         state = client.get(QUERIES).json
@@ -110,14 +110,14 @@ def test_suggestions_name_their_pages_and_follow_what_was_asked(
         for url in (Url(f"https://g{n}.example/") for n in range(6))
     ]
     with Store.open(made.folder, "crawl") as store, store.transaction():
-        store.append(visits)
+        store.append_visits(visits)
     found = client.get(f"{QUERIES}/suggestions?number=3").json
     assert len(found["rows"]) == 3
     best = found["rows"][0]
     assert best["pages"][0]["title"] == "A hive"
     assert best["expected"] is None, "nothing was fetched by a query yet"
     with Store.open(made.folder, "write") as store:
-        store.searches.add(Search(1e9, "searxng", best["query"]), [])
+        store.searches.add_search(SearchRow(1e9, "searxng", best["query"]), [])
     again = client.get(f"{QUERIES}/suggestions?number=3").json
     assert best["query"] not in [row["query"] for row in again["rows"]]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from honeyguide.errors import ConfigError, StoreError
-from honeyguide.store.lock import Lock
-from honeyguide.studio.runs import Runs, RunState, _report
+from honeyguide.store.collection_files import CollectionLock
+from honeyguide.studio.runs import RunState, StudioRuns, _report_summary
 
 PROGRAM = """
 import json, pathlib, signal, sys, time
@@ -46,15 +46,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Runs]:
+def runs(tmp_path: Path) -> Iterator[StudioRuns]:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    found = Runs(tmp_path, (sys.executable, str(program)))
+    found = StudioRuns(tmp_path, (sys.executable, str(program)))
     yield found
     found.close(patience_s=0.0)
 
 
-def started(runs: Runs, folder: Path, behave: str = "", *arguments: str) -> RunState:
+def started(runs: StudioRuns, folder: Path, behave: str = "", *arguments: str) -> RunState:
     (folder / "behave").write_text(behave)
     (folder / "ready").unlink(missing_ok=True)
     state = runs.start(folder, "crawl", arguments)
@@ -71,13 +71,13 @@ def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
         time.sleep(0.01)
 
 
-def ended(runs: Runs, folder: Path) -> RunState:
-    until(lambda: runs.state(folder).pid is None)
-    return runs.state(folder)
+def ended(runs: StudioRuns, folder: Path) -> RunState:
+    until(lambda: runs.run_state(folder).pid is None)
+    return runs.run_state(folder)
 
 
-def test_pause_is_a_clean_stop_and_resume_goes_on(runs: Runs, folder: Path) -> None:
-    assert runs.state(folder) == RunState("idle")
+def test_pause_is_a_clean_stop_and_resume_goes_on(runs: StudioRuns, folder: Path) -> None:
+    assert runs.run_state(folder) == RunState("idle")
     state = started(runs, folder, "", "--pages=5")
     assert (state.state, state.kind, state.arguments) == ("running", "crawl", ("--pages=5",))
     assert runs.stop(folder, pause=True).state == "stopping"
@@ -93,15 +93,15 @@ def test_pause_is_a_clean_stop_and_resume_goes_on(runs: Runs, folder: Path) -> N
     assert ended(runs, folder).state == "finished"
 
 
-def test_a_second_pause_does_not_break_off_the_first(runs: Runs, folder: Path) -> None:
+def test_a_second_pause_does_not_break_off_the_first(runs: StudioRuns, folder: Path) -> None:
     started(runs, folder)
     runs.stop(folder, pause=True)
-    if runs.state(folder).state == "stopping":
+    if runs.run_state(folder).state == "stopping":
         runs.stop(folder)
     assert ended(runs, folder).summary
 
 
-def test_a_failure_is_told_in_the_process_own_words(runs: Runs, folder: Path) -> None:
+def test_a_failure_is_told_in_the_process_own_words(runs: StudioRuns, folder: Path) -> None:
     started(runs, folder, "fail")
     failed = ended(runs, folder)
     assert failed.state == "failed"
@@ -109,32 +109,32 @@ def test_a_failure_is_told_in_the_process_own_words(runs: Runs, folder: Path) ->
     assert "\x1b" not in failed.said
 
 
-def test_what_a_process_says_is_bounded(runs: Runs, folder: Path) -> None:
+def test_what_a_process_says_is_bounded(runs: StudioRuns, folder: Path) -> None:
     started(runs, folder, "chatty")
     said = ended(runs, folder).said
     assert "line 4999" in said
     assert len(said) < 50_000
 
 
-def test_one_process_for_a_collection(runs: Runs, folder: Path) -> None:
+def test_one_process_for_a_collection(runs: StudioRuns, folder: Path) -> None:
     started(runs, folder)
     with pytest.raises(StoreError, match="already"):
         runs.start(folder, "watch")
-    assert runs.running() == 1
+    assert runs.count_running() == 1
 
 
-def test_one_that_does_not_listen_can_be_killed(runs: Runs, folder: Path) -> None:
+def test_one_that_does_not_listen_can_be_killed(runs: StudioRuns, folder: Path) -> None:
     started(runs, folder, "deaf")
     runs.stop(folder)
-    assert runs.state(folder).state == "stopping"
+    assert runs.run_state(folder).state == "stopping"
     runs.stop(folder, force=True)
     assert ended(runs, folder).state == "finished"
 
 
-def test_a_stranger_is_seen_and_left_alone(runs: Runs, folder: Path) -> None:
-    lock = Lock(folder / "lock")
+def test_a_stranger_is_seen_and_left_alone(runs: StudioRuns, folder: Path) -> None:
+    lock = CollectionLock(folder / "lock")
     try:
-        assert runs.state(folder) == RunState("elsewhere", pid=os.getpid())
+        assert runs.run_state(folder) == RunState("elsewhere", pid=os.getpid())
         with pytest.raises(StoreError, match=str(os.getpid())):
             runs.start(folder, "crawl")
         with pytest.raises(StoreError, match=str(os.getpid())):
@@ -145,7 +145,7 @@ def test_a_stranger_is_seen_and_left_alone(runs: Runs, folder: Path) -> None:
         runs.stop(folder)
 
 
-def test_only_so_many_at_once(runs: Runs, tmp_path: Path) -> None:
+def test_only_so_many_at_once(runs: StudioRuns, tmp_path: Path) -> None:
     for number in range(8):
         folder = tmp_path / str(number)
         folder.mkdir()
@@ -156,22 +156,22 @@ def test_only_so_many_at_once(runs: Runs, tmp_path: Path) -> None:
         runs.start(tmp_path / "more", "crawl")
 
 
-def test_the_end_of_the_studio_is_the_end_of_its_processes(runs: Runs, folder: Path) -> None:
+def test_the_end_of_the_studio_is_the_end_of_its_processes(runs: StudioRuns, folder: Path) -> None:
     pid = started(runs, folder).pid
     assert pid is not None
     runs.close()
-    assert runs.running() == 0
-    assert runs.state(folder).summary
+    assert runs.count_running() == 0
+    assert runs.run_state(folder).summary
     with pytest.raises(StoreError, match="ending"):
         runs.start(folder, "crawl")
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
     with pytest.raises(ConfigError, match="could not be started"):
-        Runs(tmp_path, (str(tmp_path / "nothing"),)).start(folder, "crawl")
+        StudioRuns(tmp_path, (str(tmp_path / "nothing"),)).start(folder, "crawl")
 
 
-def test_control_c_on_the_terminal_reaches_the_studio_only(runs: Runs, folder: Path) -> None:
+def test_control_c_on_the_terminal_reaches_the_studio_only(runs: StudioRuns, folder: Path) -> None:
     """A process in the studio's group would hear it twice, and break off."""
     pid = started(runs, folder).pid
     assert pid is not None
@@ -188,6 +188,8 @@ def test_the_real_program_ends_on_one_interrupt(tmp_path: Path) -> None:
 
 
 def test_one_of_a_thing_is_no_more() -> None:
-    assert _report('{"visits": 1, "changes": 1}') == "1 visit, 1 change"
-    assert _report('{"visits": 1, "relevant": 0, "reason": "so"}') == "1 visit, 0 relevant: so"
-    assert _report('{"visits": 2, "changes": 0}') == "2 visits, 0 changes"
+    assert _report_summary('{"visits": 1, "changes": 1}') == "1 visit, 1 change"
+    assert (
+        _report_summary('{"visits": 1, "relevant": 0, "reason": "so"}') == "1 visit, 0 relevant: so"
+    )
+    assert _report_summary('{"visits": 2, "changes": 0}') == "2 visits, 0 changes"

@@ -8,22 +8,28 @@ from typing import Any
 
 import pytest
 
-from honeyguide.crawl.polite_fetch import Visitor
+from honeyguide.crawl.polite_fetch import PoliteFetcher
 from honeyguide.errors import ConfigError, FetchTimeout
-from honeyguide.fetch.robots import Robots
-from honeyguide.lab.simulate import run
-from honeyguide.studio.seeds import Seedsman, Tried, _Patient, address, tried
+from honeyguide.lab.simulate import run_simulated
+from honeyguide.net.robots import RobotsCache
+from honeyguide.studio.new_topic import (
+    SeedTrial,
+    SeedTrier,
+    _PacedFetcher,
+    seed_address,
+    try_each_seed,
+)
 from tests.unit.crawling import FakeWeb
 
 PAGE = "<title>Owls</title><p>The owl hunts at night.</p><a href=/more>more</a>"
 
 
-def asked(web: FakeWeb, *seeds: str) -> list[Tried]:
-    async def ask() -> list[Tried]:
-        patient = _Patient(web, {}, 1.0, web.now)
-        return await tried(Visitor(patient, web.now, robots=Robots()), seeds)
+def asked(web: FakeWeb, *seeds: str) -> list[SeedTrial]:
+    async def ask() -> list[SeedTrial]:
+        patient = _PacedFetcher(web, {}, 1.0, web.now)
+        return await try_each_seed(PoliteFetcher(patient, web.now, robots=RobotsCache()), seeds)
 
-    return run(ask())
+    return run_simulated(ask())
 
 
 def test_it_says_what_came_of_each() -> None:
@@ -61,14 +67,14 @@ def test_no_host_is_hurried() -> None:
 @pytest.mark.parametrize("text", ["/etc/passwd", "file:///etc/passwd", "a" * 1900, "\0", "http://"])
 def test_a_seed_is_never_a_file(text: str) -> None:
     with pytest.raises(ConfigError):
-        address(text)
+        seed_address(text)
 
 
 def test_this_machine_is_not_asked(tmp_path: Path) -> None:
-    (found,) = Seedsman(tmp_path).test(["http://127.0.0.1:9/"], "me@example.org", "")
+    (found,) = SeedTrier(tmp_path).try_seeds(["http://127.0.0.1:9/"], "me@example.org", "")
     assert not found.ok
 
 
 def test_a_contact_is_needed(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="contact"):
-        Seedsman(tmp_path).test(["http://a.example/"], "", "")
+        SeedTrier(tmp_path).try_seeds(["http://a.example/"], "", "")

@@ -17,18 +17,18 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.crawl.create import create
+from honeyguide.api.create import create
 from honeyguide.errors import ConfigError
 from honeyguide.studio import app, serving
-from honeyguide.studio.endpoints import Desk
-from honeyguide.studio.routes import Here, Route, Stream
-from honeyguide.studio.serving import Studio, server, studio
-from honeyguide.studio.static_files import Pages
+from honeyguide.studio.app import StaticAssets
+from honeyguide.studio.endpoints import RouteAnswerer
+from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
+from honeyguide.studio.serving import Studio, bind_studio, make_server
 
 ended = threading.Event()
 
 
-def endless(_: Here) -> Stream:
+def endless(_: RequestContext) -> StreamAnswer:
     """More than any buffer takes."""
 
     def chunks() -> Iterator[bytes]:
@@ -38,7 +38,7 @@ def endless(_: Here) -> Stream:
         finally:
             ended.set()
 
-    return Stream(chunks(), "text/csv")
+    return StreamAnswer(chunks(), "text/csv")
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
     monkeypatch.setattr(serving, "_CONNECTIONS", 20)
     monkeypatch.setattr(serving, "_STRANGERS", 30)
     monkeypatch.setattr(app, "SEND_S", 0.3)
-    found = studio(tmp_path)
+    found = bind_studio(tmp_path)
     ready = threading.Event()
-    routes = (*app.routes(), Route("GET", "/api/endless", endless, returns=Stream))
-    inner = app._inner(routes, Desk(found.runs, found.kept), Pages())
-    running = server(app.Guarded(inner, found.gate), ready.set)
+    routes = (*app.all_routes(), Route("GET", "/api/endless", endless, returns=StreamAnswer))
+    inner = app._route_app(routes, RouteAnswerer(found.runs, found.shared), StaticAssets())
+    running = make_server(app.GuardedApp(inner, found.gate), ready.set)
     thread = threading.Thread(target=running.run, args=([found.listening],))
     thread.start()
     assert ready.wait(20)
@@ -61,7 +61,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
     running.should_exit = True
     thread.join(20)
     found.runs.close()
-    found.kept.close()
+    found.shared.close()
     found.listening.close()
 
 
@@ -214,7 +214,7 @@ def test_more_than_there_is_room_for_are_told(served: Studio) -> None:
 
 def test_strangers_have_less_patience_shown_to_them() -> None:
     assert serving._STRANGER_S <= 2.0 < serving._HEAD_S
-    assert serving._WAITING < serving._STRANGERS / 2
+    assert serving._BACKLOG < serving._STRANGERS / 2
 
 
 @pytest.mark.parametrize(
@@ -232,9 +232,9 @@ def test_what_is_no_request_is_no_trouble(served: Studio, request_: bytes) -> No
 
 def test_a_taken_port_is_told(served: Studio, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is taken"):
-        studio(tmp_path, served.gate.port)
+        bind_studio(tmp_path, served.gate.port)
     with pytest.raises(ConfigError, match="no folder"):
-        studio(tmp_path / "nowhere")
+        bind_studio(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

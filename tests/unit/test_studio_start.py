@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import load
-from honeyguide.crawl.collection import Collection
+from honeyguide.api.collection import Collection
+from honeyguide.config.settings import load_settings
 from honeyguide.store.store import Store
 from tests.unit.studio_client import Client
 
@@ -69,7 +69,7 @@ def test_a_topic_is_made_from_what_was_typed_pasted_and_uploaded(client: Client)
         ),
     )  # fmt: skip
     assert (found.status, found.json) == (200, {"name": "birds", "notes": []})
-    settings = load(client.root / "birds" / "topic.toml")
+    settings = load_settings(client.root / "birds" / "topic.toml")
     assert settings.topic.keywords == ("bird", "owl")
     assert settings.topic.seeds == ("https://example.org/birds",)
     assert settings.topic.language == ("en",)

@@ -18,16 +18,15 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from honeyguide.config import load
-from honeyguide.crawl import live_status as glimpse
-from honeyguide.crawl.user_urls import starting
+from honeyguide.api.user_urls import parse_seed_url
+from honeyguide.config.settings import load_settings
+from honeyguide.crawl import live_status
 from honeyguide.errors import ConfigError
-from honeyguide.studio import collection, live, page
-from honeyguide.studio import name_checks as names
-from honeyguide.studio.collection import Asked, Taken
-from honeyguide.studio.page import Which
-from honeyguide.studio.runs import Runs
-from honeyguide.text.ontology.load import load as load_ontology
+from honeyguide.studio import collection, monitoring, page, routes
+from honeyguide.studio.collection import ExportQuery, VisitsQuery
+from honeyguide.studio.page import PageViewQuery
+from honeyguide.studio.runs import StudioRuns
+from honeyguide.text.ontology.load import load_ontology as load_ontology
 from tests.unit.store_visits import good
 from tests.unit.studio_client import Client
 from tests.unit.studio_here import TOPIC, here, keep
@@ -99,9 +98,9 @@ def test_one_bad_folder_is_one_bad_row(client: Client, harm: object) -> None:
 def test_names_that_no_file_can_have(client: Client) -> None:
     long_name(client.root / "bad")
     assert problems(client)["birds"] == ""
-    assert load(client.root / "bad" / "topic.toml").topic.ontology == "x" * 300
+    assert load_settings(client.root / "bad" / "topic.toml").topic.ontology == "x" * 300
     with pytest.raises(ConfigError, match="no http"):
-        starting("x" * 300)
+        parse_seed_url("x" * 300)
 
 
 def test_settings_that_are_a_pipe_or_a_folder(tmp_path: Path) -> None:
@@ -109,14 +108,14 @@ def test_settings_that_are_a_pipe_or_a_folder(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
         with pytest.raises(ConfigError, match="no plain file"):
-            load(tmp_path / name)
+            load_settings(tmp_path / name)
 
 
 def test_long_but_honest_settings_are_read(tmp_path: Path) -> None:
     seeds = ", ".join(f'"https://www.a{n}.example.org/b.c/d.html"' for n in range(5_000))
     said = f"[topic]\nseeds = [{seeds}]\n{CONTACT}"
     (tmp_path / "topic.toml").write_bytes(said.replace("\n", "\r\n").encode())
-    assert len(load(tmp_path / "topic.toml").topic.seeds) == 5_000
+    assert len(load_settings(tmp_path / "topic.toml").topic.seeds) == 5_000
 
 
 def test_no_module_is_taken_from_the_folder_that_we_stand_in(
@@ -125,16 +124,16 @@ def test_no_module_is_taken_from_the_folder_that_we_stand_in(
     (tmp_path / "birds").mkdir()
     (tmp_path / "typer.py").write_text("open('ran', 'w').close()")
     monkeypatch.chdir(tmp_path)
-    runs = Runs(Path())
+    runs = StudioRuns(Path())
     runs.start(Path("birds"), "crawl")
-    while runs.state(Path("birds")).state in ("running", "elsewhere"):
+    while runs.run_state(Path("birds")).state in ("running", "elsewhere"):
         time.sleep(0.02)
-    assert runs.state(Path("birds")).state == "failed"
+    assert runs.run_state(Path("birds")).state == "failed"
     assert not (tmp_path / "ran").exists()
 
 
 def test_every_process_of_ours_is_started_so() -> None:
-    source = Path(names.__file__).parent.parent
+    source = Path(routes.__file__).parent.parent
     for file in source.rglob("*.py"):
         text = file.read_text()
         assert text.count('sys.executable, "-m"') == 0, file
@@ -169,13 +168,13 @@ def test_texts_of_any_size_are_shown_short(tmp_path: Path) -> None:
         db.commit()
     known = here(folder)
     answers = (
-        collection.visits(known, Asked(kind="all")),
-        collection.choices(known),
-        page.page(known, Which(visit=1)),
-        live.live(known),
+        collection.list_visits(known, VisitsQuery(kind="all")),
+        collection.filter_choices(known),
+        page.page_view(known, PageViewQuery(visit=1)),
+        monitoring.live_view(known),
     )
     sizes = [len(msgspec.json.encode(said)) for said in answers]
-    chunks = collection.export(known, Taken(kind="all")).chunks
+    chunks = collection.export_selection(known, ExportQuery(kind="all")).chunks
     assert isinstance(chunks, Iterator)
     assert sum(map(len, chunks)) < 2_500_000
     known.shared.close()
@@ -188,7 +187,7 @@ def test_an_address_without_end_is_none(tmp_path: Path) -> None:
         db.execute("UPDATE visits SET url = url || hex(zeroblob(1000000)) WHERE id = 1")
         db.commit()
     known = here(folder)
-    assert [row.visit for row in collection.visits(known, Asked(kind="all")).rows] == [2]
+    assert [row.visit for row in collection.list_visits(known, VisitsQuery(kind="all")).rows] == [2]
     known.shared.close()
 
 
@@ -199,11 +198,11 @@ def test_an_address_without_end_is_none(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_glimpse_with_endless_lists_is_none(tmp_path: Path, where: str, what: object) -> None:
     said = {"at": 1.0, "pid": 1, "began": 0.0, "frontier": {where: [what] * 2}}
-    (tmp_path / glimpse.NAME).write_text(json.dumps(said))
-    assert glimpse.read(tmp_path) is not None
+    (tmp_path / live_status.LIVE_FILE).write_text(json.dumps(said))
+    assert live_status.read_live_status(tmp_path) is not None
     said["frontier"] = {where: [what] * 5_000}
-    (tmp_path / glimpse.NAME).write_text(json.dumps(said))
-    assert glimpse.read(tmp_path) is None
+    (tmp_path / live_status.LIVE_FILE).write_text(json.dumps(said))
+    assert live_status.read_live_status(tmp_path) is None
 
 
 def test_json_ld_is_uploaded_and_fetches_nothing(client: Client) -> None:
@@ -236,7 +235,7 @@ def test_an_ontology_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_the_lab_of_the_demonstration_takes_no_module_from_there(tmp_path: Path) -> None:
     (tmp_path / "msgspec.py").write_text("open('ran', 'w').close()")
-    code = "from honeyguide.lab import demo\nwith demo._served() as address: print(address)"
+    code = "from honeyguide.lab import demo\nwith demo._serve_demo_web() as address: print(address)"
     said = subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

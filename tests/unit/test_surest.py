@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from honeyguide.learning.pool import Pool
-from honeyguide.learning.self_training import surest
-from honeyguide.learning.teach import School
-from honeyguide.types import Example, Habits, Link, Page, Url, Verdict
+from honeyguide.learning.example_pool import ExamplePool, select_confident
+from honeyguide.learning.trainer import GenerationBuilder
+from honeyguide.types import Example, Link, Page, StrategyTraits, Url, Verdict
 
 
 def example(n: int, target: float, by: Any = "judge", site: str = "") -> Example:
@@ -31,40 +30,42 @@ def bad(examples: list[Example]) -> list[int]:
 def test_the_surest_good_ones_and_the_newest_bad_ones() -> None:
     judged = [example(n, float(n < 50)) for n in range(40, 60)]
     scores = {n: 0.8 + n / 1000 for n in range(40, 50)} | {45: 0.99, 49: 0.3}
-    chosen = surest(judged, [], [], lambda page: scores[number(page)], 2, 100)
+    chosen = select_confident(judged, [], [], lambda page: scores[number(page)], 2, 100)
     assert good(chosen) == [45, 48], "49 was sure once, and is not any more"
     assert bad(chosen) == [59, 58, 57, 56, 55, 54]
 
 
 def test_what_is_believed_stays_and_counts() -> None:
     judged = [example(n, 1.0) for n in range(10)]
-    first = surest(judged, [], [], lambda page: 0.8 + number(page) / 100, 1, 100)
-    second = surest(judged, first, [], lambda page: 0.95 - number(page) / 100, 2, 100)
+    first = select_confident(judged, [], [], lambda page: 0.8 + number(page) / 100, 1, 100)
+    second = select_confident(judged, first, [], lambda page: 0.95 - number(page) / 100, 2, 100)
     assert (good(first), good(second)) == ([9], [9, 0])
-    assert surest(judged, second, [], lambda _: 0.9, 2, 100) == second
+    assert select_confident(judged, second, [], lambda _: 0.9, 2, 100) == second
 
 
 def test_a_site_teaches_no_more_than_its_share_of_what_people_showed() -> None:
     judged = [example(n, 0.0, site="casino.org") for n in range(100)]
     strange = [example(n, float(n % 2), "seed") for n in range(200, 210)]
-    chosen = surest(judged, [], strange, lambda _: 0.0, 10, 1000)
+    chosen = select_confident(judged, [], strange, lambda _: 0.0, 10, 1000)
     assert len(chosen) == 4, "a tenth of forty"
     own = [example(n, float(n % 2), "seed", "casino.org") for n in range(200, 210)]
-    assert len(surest(judged, [], own, lambda _: 0.0, 10, 1000)) == 30, "its own site: all there is"
+    assert len(select_confident(judged, [], own, lambda _: 0.0, 10, 1000)) == 30, (
+        "its own site: all there is"
+    )
 
 
 def test_one_page_in_fourteen_until_a_person_speaks() -> None:
-    pool = Pool()
+    pool = ExamplePool()
     pool.add(example(900, 1.0, "seed", "e.org"))
     pool.add(example(901, 0.0, "seed", "e.org"))
     for n in range(28):
         pool.add(example(n, 1.0, site="e.org"))
         pool.add(example(n, 0.95, "visit", "e.org"))
-    chosen = pool.surest(pool.labelled(), lambda _: 0.9, 1)
+    chosen = pool.confident_judged(pool.labelled_examples(), lambda _: 0.9, 1)
     assert len(chosen) == 2
-    pool.believe(chosen)
+    pool.set_believed(chosen)
     pool.add(replace(chosen[0], target=0.0, by="user"))
-    left = pool.surest(pool.labelled(), lambda _: 0.9, 1)
+    left = pool.confident_judged(pool.labelled_examples(), lambda _: 0.9, 1)
     assert chosen[0] not in left
     assert chosen[1] in left
 
@@ -73,7 +74,7 @@ def test_one_page_in_fourteen_until_a_person_speaks() -> None:
 class Modest:
     """Sure of pages by their number, and tells what it was taught."""
 
-    habits: ClassVar[Habits] = Habits(learns=True)
+    traits: ClassVar[StrategyTraits] = StrategyTraits(learns=True)
     believes: int = 1
     taught: tuple[int, ...] = ()
 
@@ -92,13 +93,13 @@ class Modest:
 
 def test_a_strategy_says_how_many_it_believes() -> None:
     for believes, count in ((1, 2), (2, 4), (0, 20)):
-        school = School()
+        school = GenerationBuilder()
         for n in range(20):
             school.offer(example(900 + n, float(n % 2), "seed", "e.org"))
         for n in range(28):
             school.offer(example(n, 1.0))
             school.offer(example(n, 0.9, "visit"))
-        learned = school.lesson(Modest(believes)).strategy
+        learned = school.build_generation(Modest(believes)).strategy
         assert isinstance(learned, Modest)
         assert len(learned.taught) == count, believes
         if believes:

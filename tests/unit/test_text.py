@@ -3,15 +3,27 @@ from __future__ import annotations
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.text.relevance import relevance
-from honeyguide.text.terms import Terms
-from honeyguide.text.tokens import Stems, check_language, fold, stems_of, stop_words, words
+from honeyguide.text.language import (
+    OwnStems,
+    check_language,
+    fold_text,
+    split_words,
+    stems_of,
+    stop_words,
+)
+from honeyguide.text.relevance import TermMatcher, keyword_relevance
 from honeyguide.types import Page, Url
 
 
 def test_words_fold_by_language() -> None:
-    assert words("Full-text SEARCH, 2nd_edition!") == ["full", "text", "search", "2nd", "edition"]
-    assert fold("ISPARTA İzmir", "tr") == "ısparta izmir"
+    assert split_words("Full-text SEARCH, 2nd_edition!") == [
+        "full",
+        "text",
+        "search",
+        "2nd",
+        "edition",
+    ]
+    assert fold_text("ISPARTA İzmir", "tr") == "ısparta izmir"
 
 
 def test_stems_remember_and_know_no_unknown_language() -> None:
@@ -22,12 +34,12 @@ def test_stems_remember_and_know_no_unknown_language() -> None:
 
 
 def test_what_is_too_long_for_a_word_is_cut_and_not_remembered() -> None:
-    stems = Stems("en")
+    stems = OwnStems("en")
     assert stems["a" * 2000] == "a" * 64
     assert len(stems["a" * 64]) == 64
     assert list(stems) == ["a" * 64]
-    terms = Terms(["backup", "b" * 100])
-    (counts, _), length = terms.count(f"{'b' * 100} {'c' * 2000} backup")
+    terms = TermMatcher(["backup", "b" * 100])
+    (counts, _), length = terms.count_terms(f"{'b' * 100} {'c' * 2000} backup")
     assert (counts, length) == ({0: 1, 1: 1}, 3)
     assert max(map(len, terms._known)) <= 64
 
@@ -39,8 +51,8 @@ def test_language_codes_are_checked(code: str) -> None:
 
 
 def test_terms_find_words_by_stem_and_phrases_in_order() -> None:
-    terms = Terms(["backup", "full-text search", "point in time recovery"])
-    (counts, parts), length = terms.count(
+    terms = TermMatcher(["backup", "full-text search", "point in time recovery"])
+    (counts, parts), length = terms.count_terms(
         "Backups and a backup. Searching text fully is no full text search; the full and "
         "text search counts. Point-in-time recovery works."
     )
@@ -51,8 +63,8 @@ def test_terms_find_words_by_stem_and_phrases_in_order() -> None:
 
 
 def test_terms_without_terms_find_nothing() -> None:
-    assert Terms([]).count("anything at all") == (({}, {}), 3)
-    assert len(Terms(["", "  "])) == 0
+    assert TermMatcher([]).count_terms("anything at all") == (({}, {}), 3)
+    assert len(TermMatcher(["", "  "])) == 0
 
 
 def page(text: str, title: str = "", **more: object) -> Page:
@@ -60,7 +72,7 @@ def page(text: str, title: str = "", **more: object) -> Page:
 
 
 def test_relevance_orders_pages_as_a_person_would() -> None:
-    judge = relevance(("full-text search", "inverted index"), "", "en").judge
+    judge = keyword_relevance(("full-text search", "inverted index"), "", "en").judge
     filler = "word " * 300
     about = judge(page("full-text search with an inverted index. " * 8 + filler, "Text Search"))
     mention = judge(page("There is also a full-text search somewhere. " + filler))
@@ -71,11 +83,11 @@ def test_relevance_orders_pages_as_a_person_would() -> None:
 
 
 def test_relevance_of_few_words() -> None:
-    topic = relevance(("bird migration",), "", "en")
-    phrase, parts, nothing, hostile = topic.of_each(
+    topic = keyword_relevance(("bird migration",), "", "en")
+    phrase, parts, nothing, hostile = topic.score_texts(
         ["Bird migration in spring", "migrating birds", "click here", "bird\x1f\x1fmigration"]
     )
     assert phrase > parts > 0
     assert nothing == 0
     assert hostile == phrase, "a break inside a text changes nothing"
-    assert topic.of_each([]) == []
+    assert topic.score_texts([]) == []

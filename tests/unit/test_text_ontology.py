@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.config import TopicSettings, parse
-from honeyguide.config import load as load_settings
-from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.config.settings import TopicSettings, parse_settings
+from honeyguide.config.settings import load_settings as load_settings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError
 from honeyguide.strategies.ontology_weights import OntologyWeights
-from honeyguide.text.ontology.choose import choose, split
-from honeyguide.text.ontology.load import OURS, concepts_of, load
-from honeyguide.text.ontology.ontology import Draft, Ontology
+from honeyguide.text.ontology.load import OWN_ONTOLOGIES, load_ontology, topic_concepts
+from honeyguide.text.ontology.ontology import Ontology, OntologyDraft, name_stems, nearest_concepts
 from honeyguide.types import Concept
 
 Written = Callable[[str, str], str]
@@ -81,28 +80,28 @@ def written(tmp_path: Path) -> Written:
 
 
 def distances(ontology: Ontology, topic: str, steps: int = 9) -> dict[str, int]:
-    return {f.concept.name: f.distance for f in choose(ontology, topic, steps)}
+    return {f.concept.name: f.distance for f in nearest_concepts(ontology, topic, steps)}
 
 
 def test_obo(written: Written) -> None:
-    birds = load(written("birds.obo", OBO))
+    birds = load_ontology(written("birds.obo", OBO))
     assert distances(birds, "bird") == {"bird": 0, "animal": 1, "feather": 1, "Tweety": 1}
-    assert choose(birds, "T:1")[0].concept.synonyms == ('feathered "friend"',)
-    assert choose(birds, 'FEATHERED  "friend"')[0].concept.name == "bird", "by a synonym"
+    assert nearest_concepts(birds, "T:1")[0].concept.synonyms == ('feathered "friend"',)
+    assert nearest_concepts(birds, 'FEATHERED  "friend"')[0].concept.name == "bird", "by a synonym"
     assert len(birds) == 4, "neither obsolete terms nor relations are concepts"
 
 
 def test_rdf(written: Written) -> None:
     pytest.importorskip("pyoxigraph")
-    birds = load(written("birds.ttl", TURTLE))
+    birds = load_ontology(written("birds.ttl", TURTLE))
     near = distances(birds, "bird")
     assert near == {
         "bird": 0, "animal": 1, "feather": 1, "Tweety": 1, "egg": 1, "Big Owl": 1,
         "mouse": 2, "Hund": 2,
     }  # fmt: skip
-    assert choose(birds, "bird")[0].concept.synonyms == ("fowl",)
-    turkish = load(written("again.ttl", TURTLE), "tr")
-    assert choose(turkish, "kuş")[0].concept.name == "kuş"
+    assert nearest_concepts(birds, "bird")[0].concept.synonyms == ("fowl",)
+    turkish = load_ontology(written("again.ttl", TURTLE), "tr")
+    assert nearest_concepts(turkish, "kuş")[0].concept.name == "kuş"
 
 
 def test_rdf_xml_with_another_ending(written: Written) -> None:
@@ -114,7 +113,10 @@ def test_rdf_xml_with_another_ending(written: Written) -> None:
         '<owl:Class rdf:about="http://e.org/FinchBird"><rdfs:subClassOf '
         'rdf:resource="http://e.org/Bird"/></owl:Class></rdf:RDF>'
     )
-    assert distances(load(written("birds.txt", xml)), "finch bird") == {"Finch Bird": 0, "Bird": 1}
+    assert distances(load_ontology(written("birds.txt", xml)), "finch bird") == {
+        "Finch Bird": 0,
+        "Bird": 1,
+    }
 
 
 def test_rdf_without_its_library_names_the_extra(
@@ -122,7 +124,7 @@ def test_rdf_without_its_library_names_the_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     with pytest.raises(ConfigError, match=r"honeyguide\[ontology\]"):
-        load(written("birds.ttl", TURTLE))
+        load_ontology(written("birds.ttl", TURTLE))
 
 
 def test_mesh_headings_with_several_places(written: Written, tmp_path: Path) -> None:
@@ -130,7 +132,7 @@ def test_mesh_headings_with_several_places(written: Written, tmp_path: Path) -> 
     packed = tmp_path / "mtrees2019.bin.gz"
     packed.write_bytes(gzip.compress(text.encode()))
     for source in (str(packed), written("trees.txt", text)):
-        near = distances(load(source), "skull bones")
+        near = distances(load_ontology(source), "skull bones")
         assert near == {"Skull Bones": 0, "Head": 1, "Skeleton": 1, "Body": 2}
 
 
@@ -153,14 +155,14 @@ def test_umls_rows_are_filtered(written: Written, tmp_path: Path) -> None:
     ]  # fmt: skip
     written("MRCONSO.RRF", "\n".join(names))
     written("MRREL.RRF", "\n".join(relations))
-    birds = load(str(tmp_path))
+    birds = load_ontology(str(tmp_path))
     assert distances(birds, "bird") == {"bird": 0, "animal": 1, "finch": 1, "egg": 1}
     assert distances(birds, "bird", 1).keys() >= {"finch"}
-    assert choose(birds, "bird")[0].concept.synonyms == ("fowl",)
+    assert nearest_concepts(birds, "bird")[0].concept.synonyms == ("fowl",)
     assert [tuple(r) for r in birds.edges["is-a"]] == [(0, 1), (2, 0)]
-    assert load(str(tmp_path), "tr").names == ("kuş",)
+    assert load_ontology(str(tmp_path), "tr").names == ("kuş",)
     with pytest.raises(ConfigError, match="language"):
-        load(str(tmp_path), "fi")
+        load_ontology(str(tmp_path), "fi")
 
 
 def test_semantic_network_ignores_the_closure(written: Written, tmp_path: Path) -> None:
@@ -168,15 +170,20 @@ def test_semantic_network_ignores_the_closure(written: Written, tmp_path: Path) 
     rows = [f"STY|T{i}|{name}|{place}|d||||x||" for i, (name, place) in enumerate(types)]
     written("SRDEF", "\n".join([*rows, "RL|T9|isa|H|d||||x||"]))
     written("SRSTRE2", "Cell|isa|Entity|\nCell|isa|Body|\nCell|affects|Function|\n")
-    near = distances(load(str(tmp_path)), "cell")
+    near = distances(load_ontology(str(tmp_path)), "cell")
     assert near == {"Cell": 0, "Body": 1, "Function": 1, "Entity": 2}
 
 
 def test_indented_tree(written: Written) -> None:
     plain = written("tree.txt", "# mine\nanimal\n  bird\n    finch\n  fish\n")
-    assert distances(load(plain), "finch") == {"finch": 0, "bird": 1, "animal": 2, "fish": 3}
+    assert distances(load_ontology(plain), "finch") == {
+        "finch": 0,
+        "bird": 1,
+        "animal": 2,
+        "fish": 3,
+    }
     tabbed = written("tree.tsv", "animal\tT1\t1\n  bird\tT2\t2\nfish\tT3\t2\n")
-    assert distances(load(tabbed), "T2") == {"bird": 0, "animal": 1, "fish": 2}
+    assert distances(load_ontology(tabbed), "T2") == {"bird": 0, "animal": 1, "fish": 2}
 
 
 @pytest.mark.parametrize(
@@ -193,45 +200,45 @@ def test_indented_tree(written: Written) -> None:
     ],
 )
 def test_edge_lists(written: Written, name: str, text: str) -> None:
-    birds = load(written(name, text))
+    birds = load_ontology(written(name, text))
     assert distances(birds, "bird") == {"bird": 0, "animal": 1, "Tweety": 1}
-    assert choose(birds, "fowl")[0].concept.name == "bird"
+    assert nearest_concepts(birds, "fowl")[0].concept.name == "bird"
 
 
 def star(leaves: int) -> Ontology:
-    draft = Draft("star")
+    draft = OntologyDraft("star")
     for number in range(leaves, 0, -1):
-        draft.name(f"n{number}", f"name {number:04}")
-        draft.edge("is-a", f"n{number}", "hub")
-    draft.name("hub", "hub")
-    return draft.done()
+        draft.add_name(f"n{number}", f"name {number:04}")
+        draft.add_edge("is-a", f"n{number}", "hub")
+    draft.add_name("hub", "hub")
+    return draft.build()
 
 
 def test_the_nearest_are_kept_and_then_by_the_alphabet() -> None:
-    found = choose(star(500), "hub", 3)
+    found = nearest_concepts(star(500), "hub", 3)
     assert len(found) == 200
     assert [f.concept.name for f in found[:3]] == ["hub", "name 0001", "name 0002"]
 
 
 def test_nameless_concepts_lead_on_and_circles_end() -> None:
-    draft = Draft("circle")
+    draft = OntologyDraft("circle")
     for one, other in (("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("a", "a")):
-        draft.edge("prop", one, other)
+        draft.add_edge("prop", one, other)
     for name in "acd":
-        draft.name(name, name)
-    assert distances(draft.done(), "d") == {"d": 0, "c": 1, "a": 2}
+        draft.add_name(name, name)
+    assert distances(draft.build(), "d") == {"d": 0, "c": 1, "a": 2}
 
 
 def test_a_missing_concept_names_those_alike() -> None:
     with pytest.raises(ConfigError, match=r"no concept 'mamal'; it has 'mammal'"):
-        choose(load("mammal"), "mamal")
+        nearest_concepts(load_ontology("mammal"), "mamal")
     with pytest.raises(ConfigError, match="58 in all"):
-        choose(load("mammal"), "🐋")
+        nearest_concepts(load_ontology("mammal"), "🐋")
 
 
 @given(st.text(max_size=60), st.sampled_from(("en", "tr", "xx")))
 def test_any_name_splits_into_distinct_stems(name: str, language: str) -> None:
-    stems = split(name, language)
+    stems = name_stems(name, language)
     assert len(set(stems)) == len(stems)
 
 
@@ -245,23 +252,23 @@ def test_the_topic_brings_its_concepts(tmp_path: Path) -> None:
         },
         "crawl": {"strategy": "ontology_weights"},
     }
-    strategy = strategy_of(parse(raw))
+    strategy = build_strategy(parse_settings(raw))
     assert isinstance(strategy, OntologyWeights)
     assert [c.name for c in strategy.concepts] == ["cat", "carnivore", "lion", "tiger"]
-    assert concepts_of(TopicSettings(keywords=("a cat",))) == (Concept("a cat", 0),)
+    assert topic_concepts(TopicSettings(keywords=("a cat",))) == (Concept("a cat", 0),)
     for topic, said in (
         (TopicSettings(ontology="mammal"), "topic.concept: say"),
         (TopicSettings(ontology="mammal", concept="cat", relations=("eats",)), "not 'eats'"),
         (TopicSettings(ontology="mamal", concept="cat"), "ours are cell, mammal"),
     ):
         with pytest.raises(ConfigError, match=said):
-            concepts_of(topic)
-    (tmp_path / "mine.csv").write_bytes(OURS["mammal"].read_bytes())
+            topic_concepts(topic)
+    (tmp_path / "mine.csv").write_bytes(OWN_ONTOLOGIES["mammal"].read_bytes())
     (tmp_path / "topic.toml").write_text('[topic]\nontology = "mine.csv"\nconcept = "dog"\n')
-    assert concepts_of(load_settings(tmp_path / "topic.toml").topic)[0].name == "dog"
+    assert topic_concepts(load_settings(tmp_path / "topic.toml").topic)[0].name == "dog"
 
 
 def test_without_ontology_and_keywords_it_says_what_is_needed() -> None:
     raw = {"topic": {"description": "cats"}, "crawl": {"strategy": "ontology_ann"}}
     with pytest.raises(ConfigError, match="needs ontology or keywords"):
-        strategy_of(parse(raw))
+        build_strategy(parse_settings(raw))

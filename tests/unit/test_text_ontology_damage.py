@@ -12,8 +12,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.text.ontology import entities, lines
-from honeyguide.text.ontology.load import load
+from honeyguide.text.ontology import rdf as entities
+from honeyguide.text.ontology import readers
+from honeyguide.text.ontology.load import load_ontology
 
 Written = Callable[[str, str], str]
 OBO = "[Term]\nid: T:1\nname: bird\nis_a: T:2\n\n[Term]\nid: T:2\nname: animal\n"
@@ -58,25 +59,25 @@ def test_damage_is_told_with_its_line(written: Written, name: str, text: str, li
     if name.endswith((".ttl", ".owl")):
         pytest.importorskip("pyoxigraph")
     with pytest.raises(ConfigError, match=line):
-        load(written(name, text))
+        load_ontology(written(name, text))
 
 
 def test_what_is_no_file_at_all(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist"):
-        load(str(tmp_path / "none.obo"))
+        load_ontology(str(tmp_path / "none.obo"))
     with pytest.raises(ConfigError, match="neither MRCONSO"):
-        load(str(tmp_path))
+        load_ontology(str(tmp_path))
     (tmp_path / "x.obo.gz").write_bytes(gzip.compress(OBO.encode())[:-20])
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(str(tmp_path / "x.obo.gz"))
+        load_ontology(str(tmp_path / "x.obo.gz"))
 
 
 def test_a_line_without_end_is_cut_short(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "_LONGEST", 1000)
-    monkeypatch.setattr(lines, "_CHUNK", 64)
-    assert len(load(written("ok.obo", OBO))) == 2, "lines across chunks are whole"
+    monkeypatch.setattr(readers, "_LONGEST", 1000)
+    monkeypatch.setattr(readers, "_CHUNK", 64)
+    assert len(load_ontology(written("ok.obo", OBO))) == 2, "lines across chunks are whole"
     with pytest.raises(ConfigError, match="line 2: longer"):
-        load(written("bad.obo", "[Term]\nid: " + "x" * 5000))
+        load_ontology(written("bad.obo", "[Term]\nid: " + "x" * 5000))
 
 
 @given(st.binary(max_size=300), st.sampled_from(("obo", "bin", "csv", "json", "txt", "ttl", "owl")))
@@ -87,7 +88,7 @@ def test_any_bytes_give_an_ontology_or_a_config_error(
     path = tmp_path_factory.getbasetemp() / f"any.{ending}"
     path.write_bytes(data)
     with suppress(ConfigError):
-        assert len(load(str(path))) > 0
+        assert len(load_ontology(str(path))) > 0
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_entities_that_grow_or_lie_elsewhere_are_refused(tmp_path: Path, entitie
     rdf = '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"></rdf:RDF>'
     file.write_text(f'<?xml version="1.0"?><!DOCTYPE rdf:RDF [ {entities} ]>{rdf}')
     with pytest.raises(ConfigError, match="entities"):
-        load(str(file))
+        load_ontology(str(file))
 
 
 RDF = (
@@ -132,7 +133,7 @@ def test_declarations_anywhere_are_looked_for(tmp_path: Path, before: int) -> No
     ):
         file.write_text(said)
         with pytest.raises(ConfigError, match="entities"):
-            load(str(file))
+            load_ontology(str(file))
 
 
 def test_entities_that_add_up_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,15 +142,15 @@ def test_entities_that_add_up_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
     doctype = f'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "{"x" * 999}">]>'
     file.write_text(doctype + RDF.format(label="&a;" * 60_000))
     with pytest.raises(ConfigError, match="entities make 59,940,000 bytes"):
-        load(str(file))
+        load_ontology(str(file))
     file.write_text(doctype + RDF.format(label="&a;" * 40))
-    assert len(load(str(file))) == 1
+    assert len(load_ontology(str(file))) == 1
     # A use that is cut in two by the end of a piece counts all the same.
     monkeypatch.setattr(entities, "_CHUNK", 7)
-    monkeypatch.setattr(entities, "MOST", 0)
+    monkeypatch.setattr(entities, "MAX_ENTITY_BYTES", 0)
     file.write_text(doctype + "\n" * (1 << 20) + RDF.format(label="&a;" * 2_000))
     with pytest.raises(ConfigError, match="entities make 1,998,000 bytes"):
-        load(str(file))
+        load_ontology(str(file))
 
 
 def test_a_long_prefix_is_not_filled_in_again_and_again(written: Written) -> None:
@@ -157,4 +158,4 @@ def test_a_long_prefix_is_not_filled_in_again_and_again(written: Written) -> Non
     prefix = f"@prefix z: <http://x.example/{'x' * 20_000}/> .\n"
     said = "z:a <http://www.w3.org/2000/01/rdf-schema#subClassOf> z:b .\n"
     with pytest.raises(ConfigError, match="more than 1,000 characters"):
-        load(written("x.ttl", prefix + said))
+        load_ontology(written("x.ttl", prefix + said))

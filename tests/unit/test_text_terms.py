@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.text import terms as module
-from honeyguide.text.terms import Terms
+from honeyguide.text import relevance
+from honeyguide.text.relevance import TermMatcher
 
 MANY = 2_000
 
@@ -23,7 +23,7 @@ def work(done: Callable[[], Any]) -> int:
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal steps
-        if frame.f_code.co_filename != module.__file__:
+        if frame.f_code.co_filename != relevance.__file__:
             return None
         frame.f_trace_opcodes = True
         steps += event == "opcode"
@@ -42,37 +42,37 @@ def work(done: Callable[[], Any]) -> int:
 def test_many_terms_that_share_a_word_cost_no_more_than_few(keyword: str) -> None:
     # So many that neither set is short enough to be searched for.
     few, many = (
-        Terms([keyword.format(f"w{n}x") for n in range(size)], "xx") for size in (30, MANY)
+        TermMatcher([keyword.format(f"w{n}x") for n in range(size)], "xx") for size in (30, MANY)
     )
     text = " ".join(f"wide data w{n % 25}x data and more wide data" for n in range(50))
     for terms in (few, many):
-        terms.count(text)  # words are looked up once
-    assert many.count(text) == few.count(text)
-    assert few.count(text)[0].terms
-    one, other = (work(lambda t=terms: t.count(text)) for terms in (few, many))  # type: ignore[misc]
+        terms.count_terms(text)  # words are looked up once
+    assert many.count_terms(text) == few.count_terms(text)
+    assert few.count_terms(text)[0].terms
+    one, other = (work(lambda t=terms: t.count_terms(text)) for terms in (few, many))  # type: ignore[misc]
     assert other < 1.1 * one
 
 
 def test_the_work_grows_with_the_text_and_no_faster() -> None:
     """The worst text for these terms: every beginning in one piece, then every end."""
-    terms = Terms([f"w{n}x data" for n in range(MANY)])
+    terms = TermMatcher([f"w{n}x data" for n in range(MANY)])
 
     def hostile(size: int) -> str:
         return "-".join([*(f"w{n}x" for n in range(size)), *["data"] * size])
 
     for size in (200, 800):
-        terms.count(hostile(size))
-    small, large = (work(lambda n=size: terms.count(hostile(n))) for size in (200, 800))  # type: ignore[misc]
+        terms.count_terms(hostile(size))
+    small, large = (work(lambda n=size: terms.count_terms(hostile(n))) for size in (200, 800))  # type: ignore[misc]
     assert large < 6 * small, "four times the text"
 
 
 def test_words_that_phrases_share() -> None:
-    terms = Terms(
+    terms = TermMatcher(
         ["wide data", "wide data store", "data store", "wide store", "data", "point to point"]
     )
 
     def found(text: str) -> dict[str, int]:
-        return {terms.names[n]: times for n, times in terms.count(text)[0].terms.items()}
+        return {terms.names[n]: times for n, times in terms.count_terms(text)[0].terms.items()}
 
     assert found("a wide data store") == {
         "wide data": 1, "wide data store": 1, "data store": 1, "wide store": 1, "data": 1,
@@ -85,7 +85,7 @@ def test_words_that_phrases_share() -> None:
     assert found("data store wide") == {"data": 1, "data store": 1}
 
 
-def plainly(terms: Terms, stems: list[str]) -> dict[int, int]:
+def plainly(terms: TermMatcher, stems: list[str]) -> dict[int, int]:
     """Phrases of two words, one by one: the nearest first word before a second one, once."""
     found: dict[int, int] = {}
     for number, (one, two) in enumerate(terms.phrases):
@@ -102,5 +102,5 @@ def plainly(terms: Terms, stems: list[str]) -> dict[int, int]:
 @given(st.lists(st.sampled_from(["kva", "kvb", "kvc", "kvd", "kve"]), max_size=40))
 def test_the_same_is_found_as_one_by_one(said: list[str]) -> None:
     pairs = [f"{a} {b}" for a in ("kva", "kvb", "kvc") for b in ("kva", "kvb", "kvd")]
-    terms = Terms(pairs, "xx")
-    assert terms.count(" ".join(said))[0].terms == plainly(terms, said)
+    terms = TermMatcher(pairs, "xx")
+    assert terms.count_terms(" ".join(said))[0].terms == plainly(terms, said)

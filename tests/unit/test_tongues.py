@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide import language_codes as tongues
+from honeyguide import language_codes
 from honeyguide.errors import ConfigError
 
 
 def test_languages_have_names() -> None:
-    assert tongues.named("tr") == "Turkish"
-    assert tongues.named("kab") == "kab"
-    assert tongues.listed(["tr"]) == "Turkish"
-    assert tongues.listed(["tr", "de", "kab"]) == "Turkish, German or kab"
+    assert language_codes.language_name("tr") == "Turkish"
+    assert language_codes.language_name("kab") == "kab"
+    assert language_codes.language_names(["tr"]) == "Turkish"
+    assert language_codes.language_names(["tr", "de", "kab"]) == "Turkish, German or kab"
 
 
 @pytest.mark.parametrize("code", ["en", "tr", "zh", "nb", "kab", "crh"])
 def test_codes_pass(code: str) -> None:
-    tongues.check(code, "key")
+    language_codes.check_language_code(code, "key")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_codes_pass(code: str) -> None:
 )
 def test_what_is_no_code_is_told_with_what_was_meant(code: str, meant: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        tongues.check(code, "topic.words")
+        language_codes.check_language_code(code, "topic.words")
     assert str(caught.value).startswith("topic.words: ")
     assert meant in str(caught.value)
     assert len(str(caught.value)) < 300
@@ -46,7 +46,7 @@ def test_what_is_no_code_is_told_with_what_was_meant(code: str, meant: str) -> N
 @given(st.text(max_size=12))
 def test_any_text_is_a_code_or_a_mistake(text: str) -> None:
     try:
-        tongues.check(text, "key")
+        language_codes.check_language_code(text, "key")
     except ConfigError:
         return
     assert text.isalpha()

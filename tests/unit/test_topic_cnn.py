@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from honeyguide.config import parse
-from honeyguide.crawl.from_settings import strategy_of
+from honeyguide.config.settings import parse_settings
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.models.categories import load, save
-from honeyguide.store.generations import pack, unpack
+from honeyguide.models.categories import load_category_model, save_category_model
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.strategies.topic_cnn import TopicCnn
-from honeyguide.text.segments import Reading
+from honeyguide.text.segments import TextTokenizer
 from honeyguide.training.corpus import Corpus
-from honeyguide.training.model_types import Kind, Ways, train
-from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Url, Verdict
+from honeyguide.training.train import ModelKind, TrainingOptions, train_model
+from honeyguide.types import UNKNOWN_SCORE, Example, Link, Page, StrategyTraits, Url, Verdict
 from tests.unit.labelled import WORDS, rows, text
 
 HOME = Url("http://e.org/")
@@ -28,25 +28,25 @@ def page(category: str, seed: int = 1000) -> Page:
 
 
 def corpus(each: int = 20) -> Corpus:
-    reading = Reading("en")
+    reading = TextTokenizer("en")
     names = sorted(WORDS)
     found = [(Page(HOME, text=said), names.index(label)) for said, label in rows(each)]
-    segments = [reading.segments(page) for page, _ in found]
+    segments = [reading.page_segments(page) for page, _ in found]
     return Corpus(segments, [label for _, label in found], tuple(names), reading)
 
 
 @pytest.fixture(scope="module", params=["linear", "paper"])
 def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    kind: Kind = request.param
+    kind: ModelKind = request.param
     folder = tmp_path_factory.mktemp(kind)
-    save(train(kind, corpus(), Ways(epochs=30)), folder)
+    save_category_model(train_model(kind, corpus(), TrainingOptions(epochs=30)), folder)
     return folder
 
 
 def strategy(model: Path, *categories: str, **more: object) -> TopicCnn:
     topic = {"seeds": ["http://e.org/"], "model": str(model), "categories": list(categories)}
     raw = {"topic": topic, "crawl": {"strategy": "topic_cnn"}, "strategy": more}
-    made = strategy_of(parse(raw))
+    made = build_strategy(parse_settings(raw))
     assert isinstance(made, TopicCnn)
     return made
 
@@ -66,12 +66,12 @@ def test_it_judges_by_the_topics_categories(model: Path) -> None:
 
 
 def test_the_border_of_either_rule_is_a_half(model: Path) -> None:
-    known = load(model)
+    known = load_category_model(model)
     chances = np.array([[0.4, 0.3, 0.3], [0.3, 0.4, 0.3], [0.6, 0.2, 0.2], [0.8, 0.1, 0.1]])
-    assert strategy(model, "birds")._scores(known, chances) == [0.4, 0.3, 0.6, 0.8]
+    assert strategy(model, "birds")._topic_scores(known, chances) == [0.4, 0.3, 0.6, 0.8]
     strict = strategy(model, "birds", threshold=0.8)
-    assert strict._scores(known, chances) == [0.25, 0.1875, 0.375, 0.5]
-    likeliest = strategy(model, "birds", rule="argmax")._scores(known, chances)
+    assert strict._topic_scores(known, chances) == [0.25, 0.1875, 0.375, 0.5]
+    likeliest = strategy(model, "birds", rule="argmax")._topic_scores(known, chances)
     assert [score >= 0.5 for score in likeliest] == [True, False, True, True]
     assert likeliest == sorted(likeliest, key=lambda s: [0.57143, 0.42857, 0.75, 0.88889].index(s))
 
@@ -132,17 +132,17 @@ def test_a_page_without_words_is_judged_by_keywords_or_not_at_all(model: Path) -
 
 def test_a_generation_refers_to_the_model_and_has_no_copy(model: Path, tmp_path: Path) -> None:
     birds = strategy(model, "birds")
-    data = pack("topic_cnn", birds)
+    data = pack_strategy("topic_cnn", birds)
     assert len(data) < 2_000
-    again = unpack(data, lambda _: TopicCnn)
+    again = unpack_strategy(data, lambda _: TopicCnn)
     assert again == birds
     assert again.judge(page("birds")) == birds.judge(page("birds"))
     assert birds.learn(lessons(12)) is birds
-    assert not birds.habits.learns
-    assert not again.habits.learns
-    assert TopicCnn().habits.learns
+    assert not birds.traits.learns
+    assert not again.traits.learns
+    assert TopicCnn().traits.learns
     other = tmp_path / "other"
-    save(replace(load(model), card={"another": 1}), other)
+    save_category_model(replace(load_category_model(model), card={"another": 1}), other)
     moved = replace(birds, model=str(other))
     with pytest.raises(ModelError, match="another one than this generation"):
         moved.judge(page("birds"))
@@ -153,7 +153,7 @@ def test_a_generation_whose_topic_is_not_the_models_is_refused(
     model: Path, categories: tuple[str, ...]
 ) -> None:
     tampered = replace(strategy(model, "birds"), categories=categories)
-    again = unpack(pack("topic_cnn", tampered), lambda _: TopicCnn)
+    again = unpack_strategy(pack_strategy("topic_cnn", tampered), lambda _: TopicCnn)
     with pytest.raises(ModelError, match="does not fit its model"):
         again.judge(page("birds"))
     with pytest.raises(ModelError, match="does not fit its model"):
@@ -178,18 +178,18 @@ def lessons(each: int) -> list[Example]:
 
 def test_without_a_model_it_learns_from_labels() -> None:
     fresh = TopicCnn()
-    assert fresh.judge(page("birds")).score == UNKNOWN
+    assert fresh.judge(page("birds")).score == UNKNOWN_SCORE
     assert fresh.rank([Link(HOME, HOME, parent=0.3)]) == [0.3]
     assert fresh.learn(lessons(9)) is fresh, "nine of a kind are too few"
     visits = [replace(lesson, by="visit") for lesson in lessons(12)]
     assert fresh.learn(visits) is fresh, "its own verdicts teach it nothing"
     taught = fresh.learn(lessons(12))
     assert taught.judge(page("birds")).score > 0.5 > taught.judge(page("soup")).score
-    assert fresh.judge(page("birds")).score == UNKNOWN
+    assert fresh.judge(page("birds")).score == UNKNOWN_SCORE
     links = [Link(HOME, HOME, anchor=a, parent=0.5) for a in ("plumage nest", "boil broth")]
     good, bad = taught.rank(links)
     assert good > bad
-    again = unpack(pack("it", taught), lambda _: TopicCnn)
+    again = unpack_strategy(pack_strategy("it", taught), lambda _: TopicCnn)
     assert again.judge(page("birds")) == taught.judge(page("birds"))
     assert again.rank(links) == taught.rank(links)
     assert fresh.learn(lessons(12)).rank(links) == taught.rank(links), "the same, the same"
@@ -197,14 +197,14 @@ def test_without_a_model_it_learns_from_labels() -> None:
 
 def test_who_learns_goes_by_all_pages_of_a_link_and_those_beside_it(model: Path) -> None:
     fresh = TopicCnn()
-    assert (fresh.habits.parents, fresh.habits.beside) == ("all", True)
+    assert (fresh.traits.parent_score, fresh.traits.uses_neighbours) == ("all", True)
     apart = TopicCnn(neighbours=False)
-    assert apart.habits == fresh.habits._replace(beside=False)
-    assert unpack(pack("it", apart), lambda _: TopicCnn).habits == apart.habits
+    assert apart.traits == fresh.traits._replace(uses_neighbours=False)
+    assert unpack_strategy(pack_strategy("it", apart), lambda _: TopicCnn).traits == apart.traits
     one = Link(HOME, HOME, parent=0.3)
     assert fresh.explain(one)[0] == ("where it stands is worth 0.30", 0.3)
     given = TopicCnn(model=str(model), categories=("birds",), neighbours=False)
-    assert given.habits == Habits(), "a model has learned, and goes by the page"
+    assert given.traits == StrategyTraits(), "a model has learned, and goes by the page"
     assert given.explain(one)[0].what == "on a page with verdict 0.30"
 
 
@@ -222,7 +222,7 @@ def test_a_damaged_network_of_a_stranger_is_refused() -> None:
         replace(taught, pupil=replace(pupil, categories=("a", "b")))
     with pytest.raises(ModelError, match="unknown way"):
         replace(taught, pupil=replace(pupil, settings={"language": [1]}))
-    assert asdict(Reading("en")) == pupil.settings
+    assert asdict(TextTokenizer("en")) == pupil.settings
 
 
 def test_keywords_speak_until_there_is_a_network() -> None:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.config import load
-from honeyguide.crawl.create import create
-from honeyguide.crawl.topic_edit import change, edited
+from honeyguide.api.create import create
+from honeyguide.api.topic_edit import change_topic_file, edit_topic_text
+from honeyguide.config.settings import load_settings
 from honeyguide.errors import ConfigError
 from tests.unit.studio_client import Client
 
@@ -47,7 +47,7 @@ def meant(text: str, table: str, key: str) -> Any:
 
 
 def test_a_key_is_changed_and_everything_else_stays() -> None:
-    done = edited(
+    done = edit_topic_text(
         FILE, {"topic": {"keywords": ["bird", "kite"], "seeds": ["a", "b"]}, "crawl": {"pages": 7}}
     )
     assert meant(done, "topic", "keywords") == ["bird", "kite"]
@@ -67,7 +67,7 @@ def test_a_key_is_changed_and_everything_else_stays() -> None:
      ("[topics2]\npages = 1\n", "[crawl]\npages = 7")],
 )  # fmt: skip
 def test_where_the_key_is_not_there_yet(text: str, line: str) -> None:
-    assert line in edited(text, {"crawl": {"pages": 7}})
+    assert line in edit_topic_text(text, {"crawl": {"pages": 7}})
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_where_the_key_is_not_there_yet(text: str, line: str) -> None:
 )
 def test_what_is_written_otherwise_is_left_to_its_owner(text: str) -> None:
     with pytest.raises(ConfigError, match=r"topic\.toml"):
-        edited(text, {"crawl": {"pages": 7}})
+        edit_topic_text(text, {"crawl": {"pages": 7}})
 
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=20)
@@ -83,8 +83,8 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=
 
 @given(st.lists(words, max_size=5), st.lists(words, max_size=5), words)
 def test_whatever_was_said_is_what_is_meant(old: list[str], new: list[str], about: str) -> None:
-    before = edited(FILE, {"topic": {"keywords": old, "description": about}})
-    after = edited(before, {"topic": {"keywords": new}})
+    before = edit_topic_text(FILE, {"topic": {"keywords": old, "description": about}})
+    after = edit_topic_text(before, {"topic": {"keywords": new}})
     assert meant(after, "topic", "keywords") == new
     assert meant(after, "topic", "description") == about
     assert meant(after, "topic", "name") == "birds"
@@ -99,7 +99,7 @@ def test_whatever_was_said_is_what_is_meant(old: list[str], new: list[str], abou
 def test_a_hostile_file_takes_no_time(text: str) -> None:
     began = time.thread_time()
     with contextlib.suppress(ConfigError):
-        edited(text, {"crawl": {"pages": 7}})
+        edit_topic_text(text, {"crawl": {"pages": 7}})
     assert time.thread_time() - began < 20
 
 
@@ -109,14 +109,14 @@ def test_a_mistake_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     file = made.folder / "topic.toml"
     before = file.read_text()
     with pytest.raises(ConfigError, match=r"topic\.seeds"):
-        change(made.folder, {"topic": {"seeds": ["no address"]}})
+        change_topic_file(made.folder, {"topic": {"seeds": ["no address"]}})
     with pytest.raises(ConfigError, match=r"crawl\.pages"):
-        change(made.folder, {"crawl": {"pages": -1}})
+        change_topic_file(made.folder, {"crawl": {"pages": -1}})
     assert file.read_text() == before
     assert sorted(path.name for path in made.folder.iterdir()) == ["examples", "topic.toml"]
     file.chmod(0o600)
-    change(made.folder, {"crawl": {"pages": 12}})
-    assert load(file).crawl.pages == 12
+    change_topic_file(made.folder, {"crawl": {"pages": 12}})
+    assert load_settings(file).crawl.pages == 12
     assert file.stat().st_mode & 0o777 == 0o600
 
 
@@ -126,7 +126,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     other.write_text("mine")
     (made.folder / ".topic.toml.part").symlink_to(other)
     with pytest.raises(Exception, match="birds"):
-        change(made.folder, {"crawl": {"pages": 12}})
+        change_topic_file(made.folder, {"crawl": {"pages": 12}})
     assert other.read_text() == "mine"
 
 
@@ -138,7 +138,7 @@ def test_a_topic_is_changed_from_the_browser(tmp_path: Path) -> None:
             "seeds": ["https://a.example/x?b=1", "b.example/birds"]}  # fmt: skip
     found = client.ask("PUT", "/api/c/birds/topic", json_of(said))
     assert found.status == 200, found.json
-    topic = load(tmp_path / "birds" / "topic.toml").topic
+    topic = load_settings(tmp_path / "birds" / "topic.toml").topic
     assert (topic.keywords, topic.description) == (("bird", "owl"), "Birds.")
     assert topic.seeds == ("https://a.example/x?b=1", "https://b.example/birds")
     assert found.json["pages"] == 20

@@ -11,21 +11,27 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.models import bag_of_words as bags
-from honeyguide.models.bag_of_words import Bags
-from honeyguide.models.categories import load, save
-from honeyguide.training.model_types import KINDS, Ways, crossed, kinds_of, size_of, train
+from honeyguide.models import categories
+from honeyguide.models.categories import BagOfWordsModel, load_category_model, save_category_model
+from honeyguide.training.train import (
+    MODEL_KINDS,
+    TrainingOptions,
+    cross_validate,
+    model_size,
+    parse_kinds,
+    train_model,
+)
 from tests.unit.test_topic_cnn import corpus
 
 
 @pytest.fixture(scope="module")
-def model() -> Bags:
-    made = train("linear", corpus(), Ways())
-    assert isinstance(made, Bags)
+def model() -> BagOfWordsModel:
+    made = train_model("linear", corpus(), TrainingOptions())
+    assert isinstance(made, BagOfWordsModel)
     return made
 
 
-def test_probabilities_add_up_and_words_count(model: Bags) -> None:
+def test_probabilities_add_up_and_words_count(model: BagOfWordsModel) -> None:
     said = model.judge_many(
         [([["feather", "nest"]], ()), ([["boil"], ["salt"]], (2.0, 1.0)), ([], ())]
     )
@@ -33,21 +39,21 @@ def test_probabilities_add_up_and_words_count(model: Bags) -> None:
     assert [model.categories[n] for n in said[:2].argmax(axis=1)] == ["birds", "soup"]
     alone = model.judge([["feather", "nest"]])
     assert alone == pytest.approx(said[0])
-    assert dict(model.evidence([["feather", "day", "zzz"]], "birds"))["feather"] > 0
-    assert model.evidence([], "birds") == []
+    assert dict(model.top_words([["feather", "day", "zzz"]], "birds"))["feather"] > 0
+    assert model.top_words([], "birds") == []
 
 
-def test_a_doubled_word_weighs_more(model: Bags) -> None:
+def test_a_doubled_word_weighs_more(model: BagOfWordsModel) -> None:
     once = model.judge([["feather"], ["boil"]], (1.0, 1.0))
     twice = model.judge([["feather"], ["boil"]], (2.0, 1.0))
     assert twice[0] > once[0]
 
 
-def test_saved_and_loaded_it_is_the_same(model: Bags, tmp_path: Path) -> None:
-    save(model, tmp_path)
-    save(model, tmp_path)
+def test_saved_and_loaded_it_is_the_same(model: BagOfWordsModel, tmp_path: Path) -> None:
+    save_category_model(model, tmp_path)
+    save_category_model(model, tmp_path)
     assert len(list(tmp_path.iterdir())) == 2, "no old arrays stay"
-    again = load(tmp_path)
+    again = load_category_model(tmp_path)
     page = ([["feather", "rail", "pot"]], (1.0,))
     assert (again.judge(*page) == model.judge(*page)).all()
     assert (again.settings, again.categories) == (model.settings, model.categories)
@@ -68,15 +74,17 @@ def test_saved_and_loaded_it_is_the_same(model: Bags, tmp_path: Path) -> None:
         lambda head: [head],
     ],
 )
-def test_a_damaged_folder_is_refused(model: Bags, tmp_path: Path, damage: object) -> None:
-    save(model, tmp_path)
+def test_a_damaged_folder_is_refused(
+    model: BagOfWordsModel, tmp_path: Path, damage: object
+) -> None:
+    save_category_model(model, tmp_path)
     path = tmp_path / "model.json"
     path.write_text(json.dumps(damage(json.loads(path.read_text()))))  # type: ignore[operator]
     with pytest.raises(ModelError):
-        load(tmp_path)
+        load_category_model(tmp_path)
 
 
-def test_arrays_must_fit_together(model: Bags) -> None:
+def test_arrays_must_fit_together(model: BagOfWordsModel) -> None:
     with pytest.raises(ModelError):
         replace(model, words=model.words + " more")
     with pytest.raises(ModelError):
@@ -87,22 +95,24 @@ def test_arrays_must_fit_together(model: Bags) -> None:
         replace(model, weights=model.offsets)
 
 
-def test_a_linear_model_is_not_larger_than_any_lesson_makes_it(model: Bags) -> None:
+def test_a_linear_model_is_not_larger_than_any_lesson_makes_it(model: BagOfWordsModel) -> None:
     names = tuple(f"{n:x}" for n in range(1_001))
     table = np.zeros((1, len(names)), np.float32)
-    Bags(names[:1_000], "word", np.ones(1), table[:, :1_000], table[0, :1_000])
+    BagOfWordsModel(names[:1_000], "word", np.ones(1), table[:, :1_000], table[0, :1_000])
     with pytest.raises(ModelError, match="too many"):
-        Bags(names, "word", np.ones(1), table, table[0])
+        BagOfWordsModel(names, "word", np.ones(1), table, table[0])
     many = 200_001
     with pytest.raises(ModelError, match="too many"):
-        Bags(("a", "b"), " ".join(["w"] * many), np.ones(many), np.ones((many, 2)), np.ones(2))
+        BagOfWordsModel(
+            ("a", "b"), " ".join(["w"] * many), np.ones(many), np.ones((many, 2)), np.ones(2)
+        )
     with pytest.raises(ModelError, match="too many"):
         replace(model, words="w" * 20_000_001)
 
 
 def test_nothing_in_common_is_told() -> None:
     with pytest.raises(ModelError):
-        bags.train([([["a"]], ()), ([["b"]], ())], [0, 0], ("x", "y"))
+        categories.train_bag_of_words([([["a"]], ()), ([["b"]], ())], [0, 0], ("x", "y"))
 
 
 def note(told: list[tuple[str, float]], what: str, done: float) -> None:
@@ -111,18 +121,18 @@ def note(told: list[tuple[str, float]], what: str, done: float) -> None:
 
 def test_every_kind_of_a_base_install_tells_the_categories_apart() -> None:
     some = corpus(10)
-    for kind in kinds_of("auto"):
+    for kind in parse_kinds("auto"):
         told: list[tuple[str, float]] = []
-        found = crossed(kind, some, 3, Ways(epochs=20), told=partial(note, told))
+        found = cross_validate(kind, some, 3, TrainingOptions(epochs=20), told=partial(note, told))
         assert found.accuracy > 0.8, kind
         shares = [share for _, share in told]
         assert shares == sorted(shares)
         assert told[-1] == (f"{kind}, 3 folds", 1.0)
-        assert size_of(train(kind, some, Ways(epochs=1)))["words"] > 20
+        assert model_size(train_model(kind, some, TrainingOptions(epochs=1)))["words"] > 20
 
 
 def test_kinds_by_name() -> None:
-    assert kinds_of("conv") == ("conv",)
-    assert set(kinds_of("auto")) < set(KINDS)
+    assert parse_kinds("conv") == ("conv",)
+    assert set(parse_kinds("auto")) < set(MODEL_KINDS)
     with pytest.raises(ConfigError, match="choose among auto, linear"):
-        kinds_of("cnn")
+        parse_kinds("cnn")

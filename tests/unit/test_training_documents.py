@@ -11,22 +11,22 @@ from pathlib import Path
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.text.segments import Reading
-from honeyguide.training import rows as module
-from honeyguide.training.corpus import gather
-from honeyguide.training.documents import Document, documents
-from honeyguide.training.rows import Columns, Tally
+from honeyguide.text.segments import TextTokenizer
+from honeyguide.training import labelled_rows
+from honeyguide.training.corpus import gather_corpus
+from honeyguide.training.documents import LabelledDocument, read_documents
+from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
 from tests.unit.labelled import rows
 
-ENGLISH = Reading("en")
+ENGLISH = TextTokenizer("en")
 
 
-USUAL = Columns()
+USUAL = ColumnNames()
 
 
-def read(source: Path, columns: Columns = USUAL) -> tuple[list[Document], Counter[str]]:
-    tally = Tally()
-    return list(documents(source, columns, tally)), tally.left
+def read(source: Path, columns: ColumnNames = USUAL) -> tuple[list[LabelledDocument], Counter[str]]:
+    tally = ReadingTally()
+    return list(read_documents(source, columns, tally)), tally.left_out
 
 
 def lines(path: Path, *objects: object) -> Path:
@@ -99,7 +99,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
                 [3],
             ]
         )
-    found, left = read(path, Columns("body", "section"))
+    found, left = read(path, ColumnNames("body", "section"))
     assert [(d.page.text, d.label) for d in found] == [
         ("line one\nline two", "x"),
         ("more, of it", "y"),
@@ -107,7 +107,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
     assert left == {"no label": 1}
     before = csv.field_size_limit()
     with pytest.raises(ConfigError, match="there is no 'title' in it, only: id, Section, Body"):
-        read(path, Columns("title", "section"))
+        read(path, ColumnNames("title", "section"))
     assert csv.field_size_limit() == before, "the limit is the whole process's"
     table = tmp_path / "a.tsv"
     table.write_text("label\ttext\nx\tone, two\n")
@@ -115,7 +115,7 @@ def test_columns_by_name(tmp_path: Path) -> None:
 
 
 def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BYTES", 1000)
+    monkeypatch.setattr(labelled_rows, "MAX_TEXT_BYTES", 1000)
     long = lines(
         tmp_path / "a.jsonl",
         {"text": "x" * 5000, "label": "a"},
@@ -149,10 +149,10 @@ def test_repetitions_are_left_out_and_told(tmp_path: Path) -> None:
     again = {"text": "  " + str(said[0]["text"]).upper(), "label": said[0]["label"]}
     wrong = {"text": said[1]["text"], "label": "birds"}
     path = lines(tmp_path / "a.jsonl", *said, again, wrong, {"text": "!!! ...", "label": "soup"})
-    corpus = gather(path, ENGLISH)
-    assert corpus.sizes() == [20, 20, 20]
+    corpus = gather_corpus(path, ENGLISH)
+    assert corpus.category_sizes() == [20, 20, 20]
     assert corpus.categories == ("birds", "soup", "trains")
-    assert corpus.told == (
+    assert corpus.notes == (
         "1 left out: no words.",
         "1 left out: texts that came before.",
         "1 left out: texts that came before under another label.",
@@ -162,23 +162,25 @@ def test_repetitions_are_left_out_and_told(tmp_path: Path) -> None:
 def test_what_cannot_be_told_apart(tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", *({"text": f"w{n}", "label": "x"} for n in range(9)))
     with pytest.raises(ConfigError, match="there is only 'x'"):
-        gather(path, ENGLISH)
+        gather_corpus(path, ENGLISH)
     with pytest.raises(ConfigError, match="there is none"):
-        gather(lines(tmp_path / "b.jsonl"), ENGLISH)
+        gather_corpus(lines(tmp_path / "b.jsonl"), ENGLISH)
     many = lines(
         tmp_path / "c.jsonl",
         *({"text": f"w{n} {n % 2}", "label": str(n // 2)} for n in range(600)),
     )
     with pytest.raises(ConfigError, match="300 categories are too many"):
-        gather(many, ENGLISH)
+        gather_corpus(many, ENGLISH)
 
 
 def test_unbalanced_and_rare_categories_are_told(tmp_path: Path) -> None:
     said = [{"text": f"w{n}", "label": "large"} for n in range(40)]
     said += [{"text": f"v{n}", "label": "small"} for n in range(3)]
-    corpus = gather(lines(tmp_path / "a.jsonl", *said, {"text": "zebra", "label": "odd"}), ENGLISH)
+    corpus = gather_corpus(
+        lines(tmp_path / "a.jsonl", *said, {"text": "zebra", "label": "odd"}), ENGLISH
+    )
     assert corpus.categories == ("large", "small")
-    told = " ".join(corpus.told)
+    told = " ".join(corpus.notes)
     assert "one document only: odd" in told
     assert "Unbalanced: 'large' has 40 documents and 'small' has 3" in told
 
@@ -186,16 +188,16 @@ def test_unbalanced_and_rare_categories_are_told(tmp_path: Path) -> None:
 def test_of_too_many_documents_some_are_drawn_from_all(tmp_path: Path) -> None:
     said = [{"text": f"w{n}", "label": "early" if n < 500 else "late"} for n in range(1000)]
     path = lines(tmp_path / "a.jsonl", *said)
-    corpus = gather(path, ENGLISH, most=100)
+    corpus = gather_corpus(path, ENGLISH, most=100)
     assert len(corpus.labels) == 100
-    assert min(corpus.sizes()) > 30, "a sorted file must not lose its last category"
-    assert "Of 1000 documents 100 were drawn" in corpus.told[0]
-    assert gather(path, ENGLISH, most=100).pages == corpus.pages
+    assert min(corpus.category_sizes()) > 30, "a sorted file must not lose its last category"
+    assert "Of 1000 documents 100 were drawn" in corpus.notes[0]
+    assert gather_corpus(path, ENGLISH, most=100).pages == corpus.pages
 
 
 def test_the_language_is_heard(tmp_path: Path) -> None:
     turkish = "Türkiye'nin en büyük şehri İstanbul'dur ve nüfusu on beş milyonu aşar"
     said = [{"text": f"{turkish} {n}", "label": "ab"[n % 2]} for n in range(50)]
-    corpus = gather(lines(tmp_path / "a.jsonl", *said), Reading(""))
+    corpus = gather_corpus(lines(tmp_path / "a.jsonl", *said), TextTokenizer(""))
     assert corpus.reading.language == "tr"
-    assert "'tr'" in corpus.told[0]
+    assert "'tr'" in corpus.notes[0]

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from honeyguide.training.evaluation import Figures, figures, folds_of
-from honeyguide.training.plots import confusion, reliability
-from honeyguide.training.report import card_text, report
+from honeyguide.training.evaluation import ModelFigures, assign_folds, measure_figures
+from honeyguide.training.report import card_text, confusion_svg, html_report, reliability_svg
 
 TRUTH = np.array([0, 0, 0, 1, 1, 2])
 CHANCES = np.array(
@@ -26,8 +25,8 @@ CHANCES = np.array(
 NAMES = ("<b>a&b", "b", "c" * 60)
 
 
-def found() -> Figures:
-    return figures(CHANCES, TRUTH, np.array([0, 1, 0, 1, 0, 1]), NAMES)
+def found() -> ModelFigures:
+    return measure_figures(CHANCES, TRUTH, np.array([0, 1, 0, 1, 0, 1]), NAMES)
 
 
 def test_figures_by_hand() -> None:
@@ -46,18 +45,18 @@ def test_figures_by_hand() -> None:
 
 def test_a_category_that_is_never_said_has_no_worth() -> None:
     chances = np.array([[0.9, 0.1], [0.9, 0.1]])
-    one = figures(chances, np.array([0, 1]), np.array([0, 0]), ("a", "b"))
+    one = measure_figures(chances, np.array([0, 1]), np.array([0, 0]), ("a", "b"))
     assert one.each[1].f1 == 0
     assert one.deviation == 0
 
 
 def test_folds_are_even_and_the_same_again() -> None:
     labels = np.array([0] * 50 + [1] * 7 + [2] * 2)
-    fold = folds_of(labels, 5, 1)
+    fold = assign_folds(labels, 5, 1)
     assert [int((fold[:50] == n).sum()) for n in range(5)] == [10] * 5
     assert set(fold[50:57]) == set(range(5))
-    assert (folds_of(labels, 5, 1) == fold).all()
-    assert (folds_of(labels, 5, 2) != fold).any()
+    assert (assign_folds(labels, 5, 1) == fold).all()
+    assert (assign_folds(labels, 5, 2) != fold).any()
 
 
 def card() -> dict[str, Any]:
@@ -78,19 +77,19 @@ def card() -> dict[str, Any]:
 
 
 def test_pictures_are_svg_and_harmless() -> None:
-    for picture in (confusion(found()), reliability(found().bins), reliability(())):
+    for picture in (confusion_svg(found()), reliability_svg(found().bins), reliability_svg(())):
         assert ET.fromstring(picture).tag.endswith("svg")
-    assert "<b>" not in confusion(found())
+    assert "<b>" not in confusion_svg(found())
 
 
 def test_the_report_is_one_page_that_strangers_names_cannot_steer() -> None:
-    text = report(card(), {"linear": found(), "paper": found()})
+    text = html_report(card(), {"linear": found(), "paper": found()})
     assert "<script>" not in text.replace("&lt;script&gt;", "")
     assert "<b>a&b" not in text
     assert "<i>note" not in text
     assert text.count("<svg") == 4
     assert "linear (chosen)" in text
-    assert "nobody knows" in report(card(), {})
+    assert "nobody knows" in html_report(card(), {})
 
 
 def test_the_card_says_what_a_model_is_made_of() -> None:

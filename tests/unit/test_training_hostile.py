@@ -12,16 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.cli import classify
-from honeyguide.config import FetchSettings
-from honeyguide.crawl.polite_fetch import Visitor
+from honeyguide.cli import categories
+from honeyguide.config.settings import FetchSettings
+from honeyguide.crawl.polite_fetch import PoliteFetcher
 from honeyguide.errors import ConfigError, Forbidden
-from honeyguide.training import rows as module
-from honeyguide.training.documents import documents
-from honeyguide.training.report import card_text, report
-from honeyguide.training.rows import Columns, Tally
-from honeyguide.training.safe_names import label
-from honeyguide.training.train import Wish, make
+from honeyguide.training import labelled_rows
+from honeyguide.training.documents import category_name, read_documents
+from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
+from honeyguide.training.report import card_text, html_report
+from honeyguide.training.train import ModelRequest, make_model
 from honeyguide.types import Request, Response, Url
 from tests.commands import Told
 from tests.unit.labelled import rows
@@ -32,8 +31,8 @@ HOME, OTHER = "http://127.0.0.1:8000", "http://192.168.7.7"
 
 
 def labels(source: Path) -> tuple[list[str], dict[str, int]]:
-    tally = Tally()
-    return [one.label for one in documents(source, Columns(), tally)], dict(tally.left)
+    tally = ReadingTally()
+    return [one.label for one in read_documents(source, ColumnNames(), tally)], dict(tally.left_out)
 
 
 def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
@@ -49,7 +48,7 @@ def test_links_in_a_folder_are_not_followed(tmp_path: Path) -> None:
 
 
 def test_a_record_of_a_table_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BYTES", 1000)
+    monkeypatch.setattr(labelled_rows, "MAX_TEXT_BYTES", 1000)
     path = tmp_path / "a.csv"
     path.write_text("text,label\n" + "short,a\n" * 500)
     assert len(labels(path)[0]) == 500, "not all records together"
@@ -77,11 +76,11 @@ def test_names_of_folders_are_normalised(tmp_path: Path) -> None:
 
 @given(st.text())
 def test_a_label_is_one_printable_line(text: str) -> None:
-    once = label(text)
+    once = category_name(text)
     assert once.isprintable()
     assert once == once.strip()
     assert len(once) <= 100
-    assert label(once) == once
+    assert category_name(once) == once
 
 
 def test_a_model_is_made_from_odd_names(tmp_path: Path) -> None:
@@ -89,8 +88,10 @@ def test_a_model_is_made_from_odd_names(tmp_path: Path) -> None:
     said = [{"text": text, "label": f"{name}\ud800"} for text, name in rows(4)]
     path.write_text("".join(json.dumps(one) + "\n" for one in said))
     out = tmp_path / "model"
-    wish = Wish(path, out, "linear", folds=0, licence="odd \udcff", command="honeyguide \udcff")
-    assert make(wish).corpus.categories == ("birds", "soup", "trains")
+    wish = ModelRequest(
+        path, out, "linear", folds=0, licence="odd \udcff", command="honeyguide \udcff"
+    )
+    assert make_model(wish).corpus.categories == ("birds", "soup", "trains")
     assert json.loads((out / "model.json").read_bytes())["card"]["licence"] == "odd"
 
 
@@ -98,7 +99,7 @@ def test_a_model_overwrites_a_model_only(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps({"text": t, "label": c}) + "\n" for t, c in rows(4)))
     out = tmp_path / "model"
-    make(Wish(path, out, "linear", folds=0))
+    make_model(ModelRequest(path, out, "linear", folds=0))
     old = {one.name for one in out.glob("arrays-*.npz")}
     (out / "arrays-of-my-own.npz").write_bytes(b"work of weeks")
     victim = tmp_path / "victim.txt"
@@ -107,7 +108,7 @@ def test_a_model_overwrites_a_model_only(tmp_path: Path) -> None:
         (out / name).unlink()
         (out / name).symlink_to(victim)
     path.write_text("".join(json.dumps({"text": t, "label": c}) + "\n" for t, c in rows(5)))
-    make(Wish(path, out, "linear", folds=0))
+    make_model(ModelRequest(path, out, "linear", folds=0))
     assert victim.read_text() == "mine"
     assert (out / "arrays-of-my-own.npz").exists()
     assert not any((out / name).exists() for name in old)
@@ -118,7 +119,7 @@ def test_json_does_not_steer_a_terminal(tmp_path: Path, told: Told) -> None:
     path, page = tmp_path / "a.jsonl", tmp_path / "a\x9b2J\u202e.txt"
     path.write_text("".join(json.dumps({"text": t, "label": c}) + "\n" for t, c in rows(4)))
     page.write_text(rows(1)[0][0])
-    make(Wish(path, tmp_path / "model", "linear", folds=0))
+    make_model(ModelRequest(path, tmp_path / "model", "linear", folds=0))
     said = told("classify", page, tmp_path / "no\u202e", "-m", tmp_path / "model", "--json").out
     assert said.replace("\n", "").isprintable()
     assert json.loads(said.splitlines()[0])["name"] == str(page)
@@ -147,7 +148,7 @@ def test_the_card_shows_names_and_does_nothing_they_say() -> None:
 
 def test_the_report_has_no_controls() -> None:
     odd = card() | {"name": EVIL, "notes": [EVIL]}
-    text = report(odd, {"linear": found()})
+    text = html_report(odd, {"linear": found()})
     assert not [c for c in text if not c.isprintable() and c != "\n"]
     assert "<img" not in text
 
@@ -173,8 +174,8 @@ class Spied:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     monkeypatch.setattr("honeyguide.fetch.http.CurlFetcher", Spied)
-    hasty = partial(Visitor, rest_s=0.0)
-    monkeypatch.setattr("honeyguide.crawl.polite_fetch.Visitor", hasty)
+    hasty = partial(PoliteFetcher, delay_s=0.0)
+    monkeypatch.setattr("honeyguide.crawl.polite_fetch.PoliteFetcher", hasty)
     page, none = (200, "", "<title>ok</title><p>text"), (404, "", "")
     Spied.answers = {
         f"{HOME}/robots.txt": none,
@@ -194,7 +195,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
 
 
 def fetched(*names: str) -> list[bool]:
-    got = asyncio.run(classify._fetched(list(names), "me@example.org", ""))
+    got = asyncio.run(categories._fetch_pages(list(names), "me@example.org", ""))
     return [getattr(got[name], "title", "") == "ok" for name in names]
 
 
@@ -229,4 +230,4 @@ def test_no_robots_txt_leads_to_a_private_address(asked: list[tuple[str, bool]])
     ],
 )
 def test_which_addresses_are_private(name: str, own: bool) -> None:
-    assert classify._own(Url(name)) is own
+    assert categories._is_private(Url(name)) is own

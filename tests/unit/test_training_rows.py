@@ -11,20 +11,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.text.segments import Reading
-from honeyguide.training import encodings
-from honeyguide.training.corpus import gather
-from honeyguide.training.encodings import encoding_of
-from honeyguide.training.rows import Columns, Row, Tally, rows
+from honeyguide.text.segments import TextTokenizer
+from honeyguide.training import labelled_rows
+from honeyguide.training.corpus import gather_corpus
+from honeyguide.training.labelled_rows import (
+    ColumnNames,
+    LabelledRow,
+    ReadingTally,
+    detect_encoding,
+    read_rows,
+)
 
 TURKISH = (
     "İstanbul'da yaşayan çocuklar için yeni sağlık merkezi açıldı, ışıklı bahçesi büyük ilgi gördü"
 )
 
 
-def read(path: Path, columns: Columns | None = None, language: str = "") -> tuple[list[Row], Tally]:
-    tally = Tally()
-    return list(rows(path, columns or Columns(), tally, language)), tally
+def read(
+    path: Path, columns: ColumnNames | None = None, language: str = ""
+) -> tuple[list[LabelledRow], ReadingTally]:
+    tally = ReadingTally()
+    return list(read_rows(path, columns or ColumnNames(), tally, language)), tally
 
 
 def table(path: Path, encoding: str, between: str = ",", count: int = 40) -> Path:
@@ -52,15 +59,15 @@ def test_turkish_letters_survive_any_encoding(tmp_path: Path, encoding: str, lan
 
 def test_what_it_was_read_as_is_told(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "windows-1254")
-    told = " ".join(gather(path, Reading("tr")).told)
+    told = " ".join(gather_corpus(path, TextTokenizer("tr")).notes)
     assert "1 file was read as windows-1254, not UTF-8." in told
     assert "could not be read" not in told
-    told = " ".join(gather(path, Reading("tr"), Columns(encoding="utf-8")).told)
+    told = " ".join(gather_corpus(path, TextTokenizer("tr"), ColumnNames(encoding="utf-8")).notes)
     assert "letters could not be read; --encoding says" in told
     with pytest.raises(ConfigError, match="--encoding: there is no 'klingon'"):
-        read(path, Columns(encoding="klingon"))
+        read(path, ColumnNames(encoding="klingon"))
     with pytest.raises(ConfigError, match="--encoding: there is no 'base64'"):
-        read(path, Columns(encoding="base64"))
+        read(path, ColumnNames(encoding="base64"))
 
 
 def test_a_fault_in_utf_8_is_a_letter_and_no_other_encoding(
@@ -68,8 +75,8 @@ def test_a_fault_in_utf_8_is_a_letter_and_no_other_encoding(
 ) -> None:
     good = table(tmp_path / "a.csv", "utf-8").read_bytes()
     (tmp_path / "a.csv").write_bytes(good + b'\r\n"broken \xfe letter",ev\r\n')
-    for block in (encodings._BLOCK, 64):
-        monkeypatch.setattr(encodings, "_BLOCK", block)
+    for block in (labelled_rows._BLOCK, 64):
+        monkeypatch.setattr(labelled_rows, "_BLOCK", block)
         found, tally = read(tmp_path / "a.csv")
         assert (found[0].text, tally.lost, tally.encodings) == (f"{TURKISH} 0", 1, {})
 
@@ -78,7 +85,7 @@ def test_late_letters_are_found(tmp_path: Path) -> None:
     plain = "".join(f"plain text number {n},x\r\n" for n in range(10_000)).encode()
     late = f"{TURKISH},y\r\n".encode("windows-1254") * 20
     (tmp_path / "a.csv").write_bytes(b"text,label\r\n" + plain + late.replace(b"'da ", b" "))
-    assert encoding_of(tmp_path / "a.csv") == "windows-1254"
+    assert detect_encoding(tmp_path / "a.csv") == "windows-1254"
 
 
 @pytest.mark.parametrize("between", [",", ";", "\t", "|"])
@@ -89,7 +96,7 @@ def test_columns_are_told_apart_by_whatever_stands_between(
     path = tmp_path / f"a.{ending}"
     head, row = ("id", "section", "Body"), ("7", "x", '"one, two; three | four\t5"')
     path.write_text(f"{between.join(head)}\n\n{between.join(row)}\n")
-    found, _ = read(path, Columns("body", "section"))
+    found, _ = read(path, ColumnNames("body", "section"))
     assert [(row.text, row.label) for row in found] == [("one, two; three | four\t5", "x")]
 
 
@@ -112,7 +119,7 @@ def test_what_excel_states_goes_before(tmp_path: Path) -> None:
 def test_faults_are_told_with_their_own_line(
     tmp_path: Path, written: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("honeyguide.training.rows.BYTES", 100)
+    monkeypatch.setattr("honeyguide.training.labelled_rows.MAX_TEXT_BYTES", 100)
     (tmp_path / "a.csv").write_text(written)
     with pytest.raises(ConfigError, match=said):
         read(tmp_path / "a.csv")
@@ -128,11 +135,11 @@ def test_json_faults_name_the_line_once(tmp_path: Path) -> None:
 def test_a_line_that_is_just_too_long_takes_no_other_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("honeyguide.training.rows.BYTES", 100)
+    monkeypatch.setattr("honeyguide.training.labelled_rows.MAX_TEXT_BYTES", 100)
     row = '{"text": "a", "label": "b"}\n'
     (tmp_path / "a.jsonl").write_text("x" * 199 + "\n" + row)
     found, tally = read(tmp_path / "a.jsonl")
-    assert (len(found), tally.left) == (1, {"lines that are too long": 1})
+    assert (len(found), tally.left_out) == (1, {"lines that are too long": 1})
 
 
 @given(st.binary(max_size=300), st.sampled_from(["a.csv", "a.jsonl", "a.csv.gz"]))
@@ -150,13 +157,13 @@ def test_any_bytes_are_rows_or_a_mistake(
 
 def test_another_language_than_stated_is_told(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "utf-8")
-    told = gather(path, Reading("de")).told
+    told = gather_corpus(path, TextTokenizer("de")).notes
     assert told[0].startswith("The texts sound like Turkish ('tr'), not like German")
-    assert not any("sound like" in note for note in gather(path, Reading("tr")).told)
+    assert not any("sound like" in note for note in gather_corpus(path, TextTokenizer("tr")).notes)
     english = tmp_path / "b.jsonl"
     said = "The history of the city begins with the people who lived there and what they built"
     english.write_text(
         "".join(json.dumps({"text": f"{said} {n}", "label": "ab"[n % 2]}) + "\n" for n in range(9))
     )
     with pytest.raises(ConfigError, match="--normalise repairs Turkish"):
-        gather(english, Reading("", normalise=True))
+        gather_corpus(english, TextTokenizer("", normalise=True))

@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
 from honeyguide.text.turkish import Normaliser
-from honeyguide.text.turkish.deasciify import PLAIN, flipped
-from honeyguide.text.turkish.normaliser import _pieces
-from honeyguide.text.turkish.vocabulary import harmonic, letters, vocabulary
-from honeyguide.text.turkish.word_repair import ENOUGH, Marks, marks
+from honeyguide.text.turkish.normaliser import _piece_memo
+from honeyguide.text.turkish.vocabulary import (
+    PLAIN_LETTERS,
+    flip_letter,
+    is_harmonic,
+    load_letter_restorer,
+    load_vocabulary,
+)
+from honeyguide.text.turkish.word_repair import ENOUGH_CHARS, DiacriticUse, diacritic_use
 
 PLAIN_TEXT = (
     "Turkiye'nin buyuk sehirlerinde yasayan insanlarin cogu sabahlari ise giderken yollarda uzun "
@@ -41,7 +46,7 @@ def test_repeated_letters_become_one_or_two() -> None:
 
 
 def test_a_text_without_marks_gets_them_back() -> None:
-    assert marks(PLAIN_TEXT) is Marks.MISSING
+    assert diacritic_use(PLAIN_TEXT) is DiacriticUse.MISSING
     assert said(PLAIN_TEXT).startswith(
         "türkiye büyük şehirlerinde yaşayan insanların çoğu sabahları"
     )
@@ -52,9 +57,9 @@ def test_a_text_without_marks_gets_them_back() -> None:
 
 
 def test_how_a_text_treats_marked_letters() -> None:
-    assert marks("çok") is marks("x" * 10**6 + "İ") is Marks.GIVEN
-    assert marks("cok") is marks("é" * 50) is Marks.UNCLEAR
-    assert marks("a" * ENOUGH) is Marks.MISSING
+    assert diacritic_use("çok") is diacritic_use("x" * 10**6 + "İ") is DiacriticUse.GIVEN
+    assert diacritic_use("cok") is diacritic_use("é" * 50) is DiacriticUse.UNCLEAR
+    assert diacritic_use("a" * ENOUGH_CHARS) is DiacriticUse.MISSING
 
 
 def test_words_that_are_words_stay_in_careful_texts() -> None:
@@ -138,11 +143,11 @@ def test_slang_in_capitals_is_an_abbreviation_in_careful_texts() -> None:
 
 
 def test_harmony() -> None:
-    assert harmonic("taraf", "ından")
-    assert not harmonic("taraf", "indan")
-    assert harmonic("gel", "iyorum")
-    assert harmonic("yarın", "ki")
-    known = vocabulary().known
+    assert is_harmonic("taraf", "ından")
+    assert not is_harmonic("taraf", "indan")
+    assert is_harmonic("gel", "iyorum")
+    assert is_harmonic("yarın", "ki")
+    known = load_vocabulary().is_word
     for word in (
         "kitabımızdan",
         "saatlerinizde",
@@ -158,12 +163,12 @@ def test_harmony() -> None:
 
 @given(st.text("abcçdefgğhıijklmnoöprsştuüvyz", max_size=30))
 def test_restoring_changes_marks_only(word: str) -> None:
-    plain = word.translate(PLAIN)
-    restored, doubts = letters().restore(plain)
-    assert restored.translate(PLAIN) == plain
+    plain = word.translate(PLAIN_LETTERS)
+    restored, doubts = load_letter_restorer().restore_marks(plain)
+    assert restored.translate(PLAIN_LETTERS) == plain
     assert [d for d, _ in doubts] == sorted(d for d, _ in doubts)
     for _, place in doubts:
-        assert flipped(flipped(restored, place), place) == restored
+        assert flip_letter(flip_letter(restored, place), place) == restored
 
 
 @given(st.text(max_size=200))
@@ -223,7 +228,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     normaliser = Normaliser(endings=False, emo=False)
     text = " ".join(f"çok{n}" for n in range(100)) + " " + "ç" * 1000
     normaliser.words(text)
-    memory = _pieces(normaliser, Marks.GIVEN)
+    memory = _piece_memo(normaliser, DiacriticUse.GIVEN)
     assert 0 < len(memory) <= 10
     assert max(map(len, memory)) <= 64
 

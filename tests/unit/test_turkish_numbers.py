@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.text.turkish import Normaliser
-from honeyguide.text.turkish.numbers import LARGEST, in_words, spoken
+from honeyguide.text.turkish.normaliser import LARGEST_NUMBER, in_words, spoken_number
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from honeyguide.text.turkish.numbers import LARGEST, in_words, spoken
     ],
 )
 def test_numbers_in_words(piece: str, words: str) -> None:
-    assert spoken(piece) == words
+    assert spoken_number(piece) == words
     assert Normaliser().words(piece) == words.split()
     assert Normaliser(numbers=False).words(piece) != words.split()
 
@@ -64,10 +64,10 @@ def test_numbers_in_words(piece: str, words: str) -> None:
     ],
 )
 def test_what_is_no_number_stays(piece: str) -> None:
-    assert spoken(piece) == ""
+    assert spoken_number(piece) == ""
 
 
-@given(st.integers(-LARGEST, LARGEST))
+@given(st.integers(-LARGEST_NUMBER, LARGEST_NUMBER))
 def test_each_number_reads_differently_and_can_be_counted_back(number: int) -> None:
     ones = ["sıfır", "bir", "iki", "üç", "dört", "beş", "altı", "yedi", "sekiz", "dokuz"]
     tens = ["on", "yirmi", "otuz", "kırk", "elli", "altmış", "yetmiş", "seksen", "doksan"]
@@ -89,7 +89,7 @@ def test_each_number_reads_differently_and_can_be_counted_back(number: int) -> N
 
 def test_numbers_have_an_end() -> None:
     with pytest.raises(ValueError, match="16 digits"):
-        in_words(LARGEST + 1)
+        in_words(LARGEST_NUMBER + 1)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from honeyguide.crawl.visit import _Wishes
+from honeyguide.crawl.visit import _WantedLinks
 from honeyguide.protocols import Frontier
 from honeyguide.types import Url
 
@@ -16,7 +16,7 @@ class _Asked:
     def __init__(self) -> None:
         self.urls: list[Url] = []
 
-    def wanted(self, urls: Sequence[Url]) -> list[bool]:
+    def still_wanted(self, urls: Sequence[Url]) -> list[bool]:
         self.urls += urls
         return [url == _NEW for url in urls]
 
@@ -28,7 +28,7 @@ def _inside(urls: Iterable[Url]) -> list[Url]:
 def test_the_frontier_is_asked_once_and_only_of_what_lies_within_the_fence() -> None:
     frontier = _Asked()
     settled: set[Url] = set()
-    wishes = _Wishes(cast("Frontier", frontier), _inside, settled)
+    wishes = _WantedLinks(cast("Frontier", frontier), _inside, settled)
     assert set(wishes([_NEW, _OUTSIDE, _DONE])) == {_NEW}
     assert set(wishes([_DONE, _NEW])) == {_NEW}
     assert frontier.urls == [_NEW, _DONE]
@@ -37,6 +37,6 @@ def test_the_frontier_is_asked_once_and_only_of_what_lies_within_the_fence() -> 
 
 def test_of_what_is_settled_nobody_is_asked_again() -> None:
     frontier = _Asked()
-    wishes = _Wishes(cast("Frontier", frontier), list, {_NEW})
+    wishes = _WantedLinks(cast("Frontier", frontier), list, {_NEW})
     assert not wishes([_NEW, _NEW])
     assert not frontier.urls

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from honeyguide.config import parse
-from honeyguide.crawl.topic_trainers import Tutors
+from honeyguide.config.settings import parse_settings
 from honeyguide.errors import ModelError
-from honeyguide.learning.teach import Lesson
-from honeyguide.multi_topic import Several
+from honeyguide.learning.topic_trainers import MultiTopicLearner
+from honeyguide.learning.trainer import LearningResult
+from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.store.store import Store
 from honeyguide.strategies.keyword import Keyword
 from honeyguide.types import Example, Label, Link, Page, Url, Visit
 
-SETTINGS = parse(
+SETTINGS = parse_settings(
     {
         "topic": {
             "name": "birds",
@@ -29,7 +29,7 @@ SETTINGS = parse(
         "topics": [{"name": "bats", "keywords": ["bat"], "good": ["http://e.org/both"]}],
     }
 )
-BOTH: Any = Several("keyword", ("birds", "bats"), (Keyword(("owl",)), Keyword(("bat",))))
+BOTH: Any = MultiTopicStrategy("keyword", ("birds", "bats"), (Keyword(("owl",)), Keyword(("bat",))))
 NEW = Keyword(("new",))
 
 
@@ -38,7 +38,7 @@ class Heard:
 
     def __init__(self) -> None:
         self.examples: list[Example] = []
-        self.answer: Lesson | ModelError = Lesson(None, note="nothing")
+        self.answer: LearningResult | ModelError = LearningResult(None, note="nothing")
         self.lessons = 0
 
     def offer(self, example: Example) -> None:
@@ -47,7 +47,7 @@ class Heard:
     def remember(self, known: dict[Url, float]) -> None:
         self.known = known
 
-    async def lesson(self, strategy: Any) -> Lesson:
+    async def build_generation(self, strategy: Any) -> LearningResult:
         self.lessons += 1
         if isinstance(self.answer, ModelError):
             raise self.answer
@@ -63,18 +63,18 @@ class Heard:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path, "crawl") as store:
-        store.follow(("birds", "bats"))
+        store.set_topics(("birds", "bats"))
         yield store
 
 
-def tutors(store: Store, settings: Any = SETTINGS) -> tuple[Tutors, Heard, Heard]:
+def tutors(store: Store, settings: Any = SETTINGS) -> tuple[MultiTopicLearner, Heard, Heard]:
     made: list[Heard] = []
 
     def make() -> Heard:
         made.append(Heard())
         return made[-1]
 
-    return Tutors(make, store, settings), *made  # type: ignore[return-value]
+    return MultiTopicLearner(make, store, settings), *made  # type: ignore[return-value]
 
 
 def example(name: str, by: Any = "user", target: float = 1.0, **more: Any) -> Example:
@@ -82,13 +82,13 @@ def example(name: str, by: Any = "user", target: float = 1.0, **more: Any) -> Ex
     return Example(more.pop("link", Link(url)), Page(url), target, by, **more)
 
 
-def taught(one: Tutors) -> Lesson:
-    return asyncio.run(one.lesson(BOTH))
+def taught(one: MultiTopicLearner) -> LearningResult:
+    return asyncio.run(one.build_generation(BOTH))
 
 
 def test_people_speak_of_topics(store: Store) -> None:
     one, birds, bats = tutors(store)
-    store.label(
+    store.add_labels(
         [
             Label(Url("http://e.org/owl"), 0.0),
             Label(Url("http://e.org/pipistrelle"), 1.0, topic="bats"),
@@ -116,7 +116,7 @@ def test_what_was_said_of_an_address_holds_for_where_it_leads(store: Store) -> N
     one, birds, bats = tutors(store)
     middle = Link(Url("http://e.org/middle"), source=Url("http://e.org/both"), hops=1)
     with store.transaction():
-        store.append([Visit(middle, 0.0, moved=Url("http://e.org/end"))])
+        store.append_visits([Visit(middle, 0.0, moved=Url("http://e.org/end"))])
     one.offer(example("end", link=Link(Url("http://e.org/end"), source=middle.url, hops=2)))
     assert bats.said() == [("end", "seed", 1.0)]
     assert birds.said() == [("end", "seed", 0.0)]
@@ -129,7 +129,7 @@ def test_visits_count_for_each_topic_as_it_judged_them(store: Store) -> None:
     one.offer(example("unknown", "visit", 0.7))
     assert birds.said() == [("a", "judge", 1.0), ("a", "visit", 0.9)]
     assert bats.said() == [("a", "visit", 0.5)]
-    people = parse(
+    people = parse_settings(
         {
             "topic": {"name": "birds", "keywords": ["owl"]},
             "topics": [{"name": "bats", "keywords": ["bat"]}],
@@ -159,12 +159,15 @@ def test_only_those_who_were_spoken_of_learn(store: Store) -> None:
 
 def test_a_part_that_is_held_back_does_not_hold_back_the_others(store: Store) -> None:
     one, birds, bats = tutors(store)
-    birds.answer, bats.answer = Lesson(NEW, True, "better"), Lesson(NEW, False, "worse")
+    birds.answer, bats.answer = (
+        LearningResult(NEW, True, "better"),
+        LearningResult(NEW, False, "worse"),
+    )
     done = taught(one)
     assert (done.live, done.note) == (True, "birds: better; bats: worse")
     assert done.strategy is not None
     assert done.strategy.parts == (NEW, BOTH.parts[1])  # type: ignore[attr-defined]
-    birds.answer = Lesson(None, note="nothing", again=True)
+    birds.answer = LearningResult(None, note="nothing", again=True)
     done = taught(one)
     assert (done.live, done.again) == (False, True)
     assert done.strategy.parts == (BOTH.parts[0], NEW)  # type: ignore[union-attr]
@@ -172,7 +175,7 @@ def test_a_part_that_is_held_back_does_not_hold_back_the_others(store: Store) ->
 
 def test_one_failure_is_told_and_two_are_raised(store: Store) -> None:
     one, birds, bats = tutors(store)
-    birds.answer, bats.answer = ModelError("broke down"), Lesson(NEW, True, "better")
+    birds.answer, bats.answer = ModelError("broke down"), LearningResult(NEW, True, "better")
     done = taught(one)
     assert (done.live, done.note) == (True, "birds: broke down; bats: better")
     bats.answer = ModelError("as well")
@@ -184,7 +187,7 @@ def test_one_failure_is_told_and_two_are_raised(store: Store) -> None:
 
 
 def test_what_an_earlier_run_learned_is_no_occasion(store: Store) -> None:
-    store.label(
+    store.add_labels(
         [Label(Url("http://e.org/x"), 1.0, topic="bats"), Label(Url("http://e.org/y"), 1.0)]
     )
     store.set_meta("taught", "1")

@@ -4,13 +4,13 @@ import pytest
 
 from honeyguide.types import Url
 from honeyguide.url import (
-    canonical,
-    domain,
-    fingerprint,
-    host,
-    origin,
-    path,
-    untracked,
+    canonical_url,
+    domain_of,
+    host_of,
+    path_of,
+    site_origin,
+    url_fingerprint,
+    without_tracking,
 )
 
 
@@ -37,18 +37,18 @@ from honeyguide.url import (
     ],
 )
 def test_canonical(text: str, base: str | None, expected: str | None) -> None:
-    assert canonical(text, Url(base) if base else None) == expected
+    assert canonical_url(text, Url(base) if base else None) == expected
 
 
 def test_parts() -> None:
     url = "https://user@News.example.co.uk:8443/a/b?c=/d"
-    known = canonical(url)
+    known = canonical_url(url)
     assert known is not None
-    assert host(known) == "news.example.co.uk"
-    assert origin(known) == "https://news.example.co.uk:8443"
-    assert path(known) == "/a/b?c=/d"
-    assert domain(host(known)) == "example.co.uk"
-    assert host("http://[::1]:8080/x") == "[::1]"
+    assert host_of(known) == "news.example.co.uk"
+    assert site_origin(known) == "https://news.example.co.uk:8443"
+    assert path_of(known) == "/a/b?c=/d"
+    assert domain_of(host_of(known)) == "example.co.uk"
+    assert host_of("http://[::1]:8080/x") == "[::1]"
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_parts() -> None:
     ],
 )
 def test_domain_of_odd_names(name: str, expected: str) -> None:
-    assert domain(name) == expected
+    assert domain_of(name) == expected
 
 
 def test_untracked_removes_only_tracking() -> None:
-    assert untracked(Url("http://e.org/?utm_source=x&id=7&fbclid=1")) == "http://e.org/?id=7"
-    assert untracked(Url("http://e.org/?utm_source=x")) == "http://e.org/"
-    assert untracked(Url("http://e.org/?utmost=1")) == "http://e.org/?utmost=1"
+    assert without_tracking(Url("http://e.org/?utm_source=x&id=7&fbclid=1")) == "http://e.org/?id=7"
+    assert without_tracking(Url("http://e.org/?utm_source=x")) == "http://e.org/"
+    assert without_tracking(Url("http://e.org/?utmost=1")) == "http://e.org/?utmost=1"
 
 
 def test_fingerprint_is_stable_and_64_bits() -> None:
     # Collections on disk depend on it: it must never change.
-    assert fingerprint("http://example.org/") == 0xB73DC5B066F53581
-    assert 0 <= fingerprint("http://example.org/ä") < 2**64
+    assert url_fingerprint("http://example.org/") == 0xB73DC5B066F53581
+    assert 0 <= url_fingerprint("http://example.org/ä") < 2**64

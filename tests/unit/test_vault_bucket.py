@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.errors import ClusterError, ConfigError, Unreached
+from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
 pytest.importorskip("obstore", reason="needs the extra: pip install 'honeyguide[cluster]'")
 server = pytest.importorskip("moto.server", reason="needs a local S3: pip install 'moto[server]'")
 
-from honeyguide.cluster.vault import Keeper, bucket, rebuild  # noqa: E402
-from honeyguide.cluster.vault.object_store import Vault, vault  # noqa: E402
+from honeyguide.cluster.vault import ShardReplicator, bucket, rebuild_database  # noqa: E402
+from honeyguide.cluster.vault.object_store import (
+    ObjectStore,
+    open_object_store,
+)
 from tests.unit.vaults import dump, opened, put, saved  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -29,7 +32,7 @@ def endpoint() -> Iterator[str]:
 
 
 @pytest.fixture
-def place(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Vault:
+def place(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> ObjectStore:
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
@@ -43,28 +46,28 @@ def place(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Vault:
     s3.create_bucket(Bucket="crawls")
     for each in s3.list_objects_v2(Bucket="crawls").get("Contents", []):
         s3.delete_object(Bucket="crawls", Key=each["Key"])
-    return vault("s3://crawls/birds/north")
+    return open_object_store("s3://crawls/birds/north")
 
 
-def test_what_is_made_is_never_made_again(place: Vault) -> None:
+def test_what_is_made_is_never_made_again(place: ObjectStore) -> None:
     assert place.create("shard-0001/log/1", b"first")
     assert not place.create("shard-0001/log/1", b"second")
     assert place.read("shard-0001/log/1") == b"first"
     assert place.read("shard-0001/log/2") is None
     assert place.create("shard-0001/log/0", b"")
     assert place.create("shard-00012/log/0", b"")
-    assert place.names("shard-0001/log/") == ["shard-0001/log/0", "shard-0001/log/1"]
+    assert place.list_names("shard-0001/log/") == ["shard-0001/log/0", "shard-0001/log/1"]
     place.delete("shard-0001/log/1")
     place.delete("shard-0001/log/1")
-    assert place.names("shard-0001/") == ["shard-0001/log/0"]
-    assert place.names("none/") == []
+    assert place.list_names("shard-0001/") == ["shard-0001/log/0"]
+    assert place.list_names("none/") == []
     with pytest.raises(ClusterError, match="no name"):
         place.read("../x")
 
 
 @pytest.mark.parametrize("at_once", [64_000_000, 1_000_000])
 def test_large_files(
-    place: Vault, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+    place: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(bucket, "_AT_ONCE", at_once)
     path = tmp_path / "a.warc.gz"
@@ -73,32 +76,32 @@ def test_large_files(
     other = tmp_path / "b"
     other.write_bytes(b"x" * 2_000_000)
     assert not place.upload("warc/a.warc.gz", other)
-    assert b"".join(place.chunks("warc/a.warc.gz") or ()) == path.read_bytes()
-    assert place.chunks("warc/b") is None
-    assert place.names("warc/") == ["warc/a.warc.gz"]
+    assert b"".join(place.read_chunks("warc/a.warc.gz") or ()) == path.read_bytes()
+    assert place.read_chunks("warc/b") is None
+    assert place.list_names("warc/") == ["warc/a.warc.gz"]
 
 
-def test_a_shard_lives_in_it(place: Vault, tmp_path: Path) -> None:
-    first = Keeper.claim(place, 0, "first")
+def test_a_shard_lives_in_it(place: ObjectStore, tmp_path: Path) -> None:
+    first = ShardReplicator.claim(place, 0, "first")
     with opened(tmp_path / "a") as database:
         for key in "abc":
             put(database, key, 10_000)
             first.save(database)
-        first.farewell(database)
+        first.release_shard(database)
         told = dump(database)
-    assert Keeper.claim(place, 0, "second").may_act()
-    rebuild(place, 0, tmp_path / "b")
+    assert ShardReplicator.claim(place, 0, "second").may_act()
+    rebuild_database(place, 0, tmp_path / "b")
     assert saved(tmp_path / "b") == told
 
 
 def test_failures_are_told_in_our_words(
-    place: Vault, endpoint: str, monkeypatch: pytest.MonkeyPatch
+    place: ObjectStore, endpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ConfigError, match="no bucket"):
-        vault("s3://nowhere/x")
+        open_object_store("s3://nowhere/x")
     with pytest.raises(ConfigError, match="cannot be used"):
-        vault("s3://")
+        open_object_store("s3://")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    with pytest.raises(Unreached) as caught:
-        vault("s3://crawls/x")
+    with pytest.raises(StorageUnreachable) as caught:
+        open_object_store("s3://crawls/x")
     assert SECRET not in repr(caught.value) + repr(place) + str(caught.value.__cause__)

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.vault import Keeper, pages, rebuild
-from honeyguide.cluster.vault import replicator as keeper
-from honeyguide.cluster.vault.entry import unpack
-from honeyguide.errors import ClusterError, ConfigError, Fenced, Unreached
+from honeyguide.cluster.vault import ShardReplicator, database_changes, rebuild_database, replicator
+from honeyguide.cluster.vault.shard_log import unpack_entry
+from honeyguide.errors import ClusterError, ConfigError, ShardFenced, StorageUnreachable
 from tests.unit.vaults import Clock, Shaky, dump, opened, put, saved
 
 
@@ -18,7 +17,7 @@ def vault(tmp_path: Path) -> Shaky:
 
 
 def test_another_machine_goes_on_where_the_first_stopped(vault: Shaky, tmp_path: Path) -> None:
-    first = Keeper.claim(vault, 3, "first")
+    first = ShardReplicator.claim(vault, 3, "first")
     assert first.restore(tmp_path / "a").entries == 0
     assert not (tmp_path / "a").exists()
     with opened(tmp_path / "a") as database:
@@ -28,9 +27,9 @@ def test_another_machine_goes_on_where_the_first_stopped(vault: Shaky, tmp_path:
         assert not done.whole
         assert 0 < done.pages < 5
         assert first.save(database).pages == 0
-        first.farewell(database)
+        first.release_shard(database)
         told = dump(database)
-    second = Keeper.claim(vault, 3, "second")
+    second = ShardReplicator.claim(vault, 3, "second")
     assert second.epoch == 2
     assert second.may_act()
     restored = second.restore(tmp_path / "b", check=True)
@@ -41,72 +40,72 @@ def test_another_machine_goes_on_where_the_first_stopped(vault: Shaky, tmp_path:
         done = second.save(database)
         assert not done.whole  # it knows that its file is what the log says
         told = dump(database)
-    assert rebuild(vault, 3, tmp_path / "c").entries == 3
+    assert rebuild_database(vault, 3, tmp_path / "c").entries == 3
     assert saved(tmp_path / "c") == told
     assert sorted(os.listdir(tmp_path / "c")) == ["collection.db"]
 
 
 def test_a_claim_waits_for_the_owner_before(vault: Shaky) -> None:
     clock = Clock()
-    first = Keeper.claim(vault, 0, "first", 10.0, clock)
+    first = ShardReplicator.claim(vault, 0, "first", 10.0, clock)
     assert first.may_act()
     clock.now += 9
-    assert first.left() == pytest.approx(1)
-    first.renew()
+    assert first.seconds_left() == pytest.approx(1)
+    first.renew_lease()
     clock.now += 9
     assert first.may_act()
-    second = Keeper.claim(vault, 0, "second", 10.0, clock)
+    second = ShardReplicator.claim(vault, 0, "second", 10.0, clock)
     assert not second.may_act()
     clock.now += 1
     assert not first.may_act()
-    with pytest.raises(Fenced, match="'second'"):
-        first.renew()
-    clock.now += second.wait() - 0.001
-    second.renew()
+    with pytest.raises(ShardFenced, match="'second'"):
+        first.renew_lease()
+    clock.now += second.seconds_to_wait() - 0.001
+    second.renew_lease()
     assert not second.may_act()
     clock.now += 0.002
     assert second.may_act()
-    assert second.left() == pytest.approx(10, abs=0.01)
+    assert second.seconds_left() == pytest.approx(10, abs=0.01)
 
 
 def test_the_fenced_write_nothing(vault: Shaky, tmp_path: Path) -> None:
-    first = Keeper.claim(vault, 0, "first")
+    first = ShardReplicator.claim(vault, 0, "first")
     warc = tmp_path / "a.warc.gz"
     warc.write_bytes(b"x" * 1000)
     with opened(tmp_path / "a") as database:
         first.save(database)
-        Keeper.claim(vault, 0, "second")
+        ShardReplicator.claim(vault, 0, "second")
         put(database, "late", 1)
-        before = vault.names("shard-0000/")
+        before = vault.list_names("shard-0000/")
         for _ in range(2):
-            with pytest.raises(Fenced):
+            with pytest.raises(ShardFenced):
                 first.save(database)
-        with pytest.raises(Fenced):
+        with pytest.raises(ShardFenced):
             first.upload_warc(warc)
-        first.farewell()
-    assert vault.names("shard-0000/") == before
+        first.release_shard()
+    assert vault.list_names("shard-0000/") == before
 
 
 def test_what_was_saved_is_not_replaced_by_what_never_was_restored(
     vault: Shaky, tmp_path: Path
 ) -> None:
     with opened(tmp_path / "a") as database:
-        Keeper.claim(vault, 0, "first").save(database)
+        ShardReplicator.claim(vault, 0, "first").save(database)
         with pytest.raises(ClusterError, match="restore it"):
-            Keeper.claim(vault, 0, "second").save(database)
+            ShardReplicator.claim(vault, 0, "second").save(database)
 
 
 @pytest.mark.parametrize("lost", ["lose_before", "lose_after"])
 @pytest.mark.parametrize("times", [1, 2, 5])
 def test_lost_answers_lose_nothing(vault: Shaky, tmp_path: Path, lost: str, times: int) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         for key in "abcd":
             put(database, key, 20_000)
             setattr(vault, lost, times)
             try:
                 owner.save(database)
-            except Unreached:
+            except StorageUnreachable:
                 assert times == 5
             else:
                 assert times < 5
@@ -114,15 +113,15 @@ def test_lost_answers_lose_nothing(vault: Shaky, tmp_path: Path, lost: str, time
         put(database, "e", 3)
         owner.save(database)
         told = dump(database)
-    rebuild(vault, 0, tmp_path / "b")
+    rebuild_database(vault, 0, tmp_path / "b")
     assert saved(tmp_path / "b") == told
 
 
 def test_large_segments_are_split_and_count_only_when_complete(
     vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "PART", 40_000)
-    owner = Keeper.claim(vault, 0, "first")
+    monkeypatch.setattr(replicator, "PART", 40_000)
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         assert owner.save(database).entries > 3
         put(database, "a", 300_000)
@@ -135,18 +134,18 @@ def test_large_segments_are_split_and_count_only_when_complete(
         def create(name: str, data: bytes) -> bool:
             sent.append(name)
             if len(sent) > 3:
-                raise Unreached("lost")
+                raise StorageUnreachable("lost")
             return real(name, data)
 
         monkeypatch.setattr(vault, "create", create)
-        with pytest.raises(Unreached):
+        with pytest.raises(StorageUnreachable):
             owner.save(database)
         monkeypatch.setattr(vault, "create", real)
-        rebuild(vault, 0, tmp_path / "b")
+        rebuild_database(vault, 0, tmp_path / "b")
         assert saved(tmp_path / "b") == told
         owner.save(database)
         told = dump(database)
-    second = Keeper.claim(vault, 0, "second")
+    second = ShardReplicator.claim(vault, 0, "second")
     second.restore(tmp_path / "c")
     assert saved(tmp_path / "c") == told
 
@@ -154,9 +153,9 @@ def test_large_segments_are_split_and_count_only_when_complete(
 def test_the_log_is_written_anew_before_it_grows_without_end(
     vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "_SMALL", 5000)
-    Keeper.claim(vault, 0, "before")
-    owner = Keeper.claim(vault, 0, "first")
+    monkeypatch.setattr(replicator, "_SMALL", 5000)
+    ShardReplicator.claim(vault, 0, "before")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         wholes = 0
         for number in range(60):
@@ -164,10 +163,10 @@ def test_the_log_is_written_anew_before_it_grows_without_end(
             wholes += owner.save(database).whole
         told = dump(database)
     assert 3 <= wholes < 20
-    names = vault.names("shard-0000/log/")
+    names = vault.list_names("shard-0000/log/")
     assert len(names) < 40
     assert [int(name[-10:]) for name in names[:2]] == [1, 2]  # the claims
-    last = Keeper.claim(vault, 0, "second")
+    last = ShardReplicator.claim(vault, 0, "second")
     last.restore(tmp_path / "b")
     assert saved(tmp_path / "b") == told
     with opened(tmp_path / "b") as database:
@@ -176,18 +175,18 @@ def test_the_log_is_written_anew_before_it_grows_without_end(
             last.save(database)
         told = dump(database)
     kinds = [
-        unpack(vault.read(name) or b"", name, 0, int(name[-10:])).head.kind
-        for name in vault.names("shard-0000/log/")
+        unpack_entry(vault.read(name) or b"", name, 0, int(name[-10:])).head.kind
+        for name in vault.list_names("shard-0000/log/")
     ]
     assert kinds.count("claim") == 3
-    rebuild(vault, 0, tmp_path / "c")
+    rebuild_database(vault, 0, tmp_path / "c")
     assert saved(tmp_path / "c") == told
 
 
 def test_who_reads_while_the_log_is_written_anew_starts_again(
     vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         for key in "abc":
             put(database, key, 1000)
@@ -198,14 +197,14 @@ def test_who_reads_while_the_log_is_written_anew_starts_again(
         def read(name: str) -> bytes | None:
             reads.append(name)
             if len(reads) == 3:
-                monkeypatch.setattr(keeper, "_GROWTH", 0)
-                monkeypatch.setattr(keeper, "_SMALL", 0)
+                monkeypatch.setattr(replicator, "_GROWTH", 0)
+                monkeypatch.setattr(replicator, "_SMALL", 0)
                 put(database, "d", 1000)
                 assert owner.save(database).whole
             return real(name)
 
         monkeypatch.setattr(vault, "read", read)
-        rebuild(vault, 0, tmp_path / "b")
+        rebuild_database(vault, 0, tmp_path / "b")
         assert saved(tmp_path / "b") == dump(database)
     assert len(reads) > 4
 
@@ -215,12 +214,12 @@ def test_a_damaged_log_gives_an_error_and_no_database(
     vault: Shaky, tmp_path: Path, harm: str
 ) -> None:
     for shard in (0, 1):
-        owner = Keeper.claim(vault, shard, "first")
+        owner = ShardReplicator.claim(vault, shard, "first")
         with opened(tmp_path / f"a{shard}") as database:
             for key in "abcdef":
                 put(database, key, 1000)
                 owner.save(database)
-    names = vault.names("shard-0000/log/")
+    names = vault.list_names("shard-0000/log/")
     other = vault.path / names[-2]
     for name in names[1:-1]:
         file = vault.path / name
@@ -241,39 +240,39 @@ def test_a_damaged_log_gives_an_error_and_no_database(
         if file.exists() and file.read_bytes() == data:
             continue
         with pytest.raises(ClusterError, match=f"{name} .*(damaged|missing)"):
-            rebuild(vault, 0, tmp_path / "b")
+            rebuild_database(vault, 0, tmp_path / "b")
         assert not list((tmp_path / "b").iterdir())
         file.write_bytes(data)
-    rebuild(vault, 0, tmp_path / "b")
+    rebuild_database(vault, 0, tmp_path / "b")
 
 
 def test_a_stranger_in_the_log_is_named(vault: Shaky, tmp_path: Path) -> None:
-    Keeper.claim(vault, 0, "first")
+    ShardReplicator.claim(vault, 0, "first")
     (vault.path / "shard-0000" / "log" / "notes.txt").write_text("?")
     with pytest.raises(ClusterError, match=r"notes\.txt in the vault is none of ours"):
-        Keeper.claim(vault, 0, "second")
+        ShardReplicator.claim(vault, 0, "second")
 
 
 def test_restoring_replaces_an_old_database_and_its_log(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         put(database, "new", 5000)
         owner.save(database)
         told = dump(database)
     with opened(tmp_path / "b") as database:
-        database.keep_log()
+        database.disable_checkpoints()
         put(database, "old", 9000)
         for end in ("", "-wal", "-shm"):
             file = tmp_path / "b" / f"collection.db{end}"
             (tmp_path / f"kept{end}").write_bytes(file.read_bytes())
     for end in ("", "-wal", "-shm"):  # as a crash leaves them
         (tmp_path / "b" / f"collection.db{end}").write_bytes((tmp_path / f"kept{end}").read_bytes())
-    rebuild(vault, 0, tmp_path / "b")
+    rebuild_database(vault, 0, tmp_path / "b")
     assert saved(tmp_path / "b") == told
 
 
 def test_warc_files_are_kept_once(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 4, "first")
+    owner = ShardReplicator.claim(vault, 4, "first")
     path = tmp_path / "honeyguide-20260101000000-00001.warc.gz"
     path.write_bytes(b"x" * 3_000_000)
     assert owner.upload_warc(path)
@@ -286,7 +285,7 @@ def test_warc_files_are_kept_once(vault: Shaky, tmp_path: Path) -> None:
 
 
 def test_saving_is_refused_within_a_transaction(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with (
         opened(tmp_path / "a") as database,
         database.transaction(),
@@ -296,31 +295,31 @@ def test_saving_is_refused_within_a_transaction(vault: Shaky, tmp_path: Path) ->
 
 
 def test_the_database_is_used_while_what_was_taken_is_sent(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         put(database, "a", 50_000)
-        taken = owner.take(database)
+        taken = owner.take_snapshot(database)
         told = dump(database)
         put(database, "b", 50_000)
-        owner.send(taken)
-        rebuild(vault, 0, tmp_path / "b")
+        owner.send_snapshot(taken)
+        rebuild_database(vault, 0, tmp_path / "b")
         assert saved(tmp_path / "b") == told
-        first = owner.take(database)
+        first = owner.take_snapshot(database)
         put(database, "a", 10)
-        second = owner.take(database)
+        second = owner.take_snapshot(database)
         for old in (first, taken):  # it would overwrite newer pages with older ones
             with pytest.raises(ClusterError, match="taken last"):
-                owner.send(old)
-        assert owner.send(second).pages >= len(first.numbers)
+                owner.send_snapshot(old)
+        assert owner.send_snapshot(second).pages >= len(first.numbers)
         told = dump(database)
-    rebuild(vault, 0, tmp_path / "b")
+    rebuild_database(vault, 0, tmp_path / "b")
     assert saved(tmp_path / "b") == told
 
 
 def test_what_is_taken_while_something_is_sent_is_not_forgotten(
     vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         owner.save(database)
         put(database, "a", 50_000)
@@ -328,28 +327,28 @@ def test_what_is_taken_while_something_is_sent_is_not_forgotten(
 
         def create(name: str, data: bytes) -> bool:
             put(database, "b", 50_000)
-            meanwhile.append(owner.take(database))
+            meanwhile.append(owner.take_snapshot(database))
             return real(name, data)
 
-        meanwhile: list[pages.Taken] = []
+        meanwhile: list[database_changes.DatabaseSnapshot] = []
         monkeypatch.setattr(vault, "create", create)
         owner.save(database)
         monkeypatch.setattr(vault, "create", real)
         vault.lose_before = 3
-        with pytest.raises(Unreached):
-            owner.send(meanwhile[0])
+        with pytest.raises(StorageUnreachable):
+            owner.send_snapshot(meanwhile[0])
         put(database, "c", 1)
         owner.save(database)
         told = dump(database)
-    rebuild(vault, 0, tmp_path / "b")
+    rebuild_database(vault, 0, tmp_path / "b")
     assert saved(tmp_path / "b") == told
 
 
 def test_many_small_saves_are_gathered(
     vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "_MOST", 5)
-    owner = Keeper.claim(vault, 0, "first")
+    monkeypatch.setattr(replicator, "_MOST", 5)
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         wholes = []
         for number in range(14):
@@ -357,15 +356,15 @@ def test_many_small_saves_are_gathered(
             wholes.append(owner.save(database).whole)
     assert wholes.count(True) == 2
     assert wholes[0]
-    assert len(vault.names("shard-0000/log/")) < 10
+    assert len(vault.list_names("shard-0000/log/")) < 10
 
 
 @pytest.mark.parametrize("lease_s", [0, -1, float("nan"), float("inf")])
 def test_a_lease_is_a_time(vault: Shaky, lease_s: float) -> None:
     with pytest.raises(ConfigError, match="lease"):
-        Keeper.claim(vault, 0, "first", lease_s)
+        ShardReplicator.claim(vault, 0, "first", lease_s)
 
 
 def test_a_page_count_beyond_reason_is_no_segment() -> None:
     with pytest.raises(ValueError, match="claims"):
-        list(pages.unpacked(b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 8, 4096, 10))
+        list(database_changes.unpack_pages(b"\x28\xb5\x2f\xfd\xe0" + b"\xff" * 8, 4096, 10))

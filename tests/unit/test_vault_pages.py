@@ -9,7 +9,7 @@ from subprocess import PIPE, Popen
 import apsw
 import pytest
 
-from honeyguide.cluster.vault import Keeper, rebuild, wal
+from honeyguide.cluster.vault import ShardReplicator, database_changes, rebuild_database
 from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store.database import Database
 from tests.unit.vaults import Shaky, dump, opened, put, saved
@@ -21,12 +21,12 @@ def vault(tmp_path: Path) -> Shaky:
 
 
 def restored(vault: Shaky, folder: Path) -> list[object]:
-    rebuild(vault, 0, folder)
+    rebuild_database(vault, 0, folder)
     return saved(folder)
 
 
 def test_a_reader_that_stays_holds_nothing_up(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         owner.save(database)
         put(database, "a", 5000)
@@ -46,7 +46,7 @@ def test_a_reader_that_stays_holds_nothing_up(vault: Shaky, tmp_path: Path) -> N
         put(database, "f", 5000)
         assert not owner.save(database).whole
         assert restored(vault, tmp_path / "b") == dump(database)
-        assert wal.index(tmp_path / "a" / "collection.db-shm").frames < 10
+        assert database_changes.read_wal_index(tmp_path / "a" / "collection.db-shm").frames < 10
 
 
 @pytest.mark.parametrize("mode", ["PASSIVE", "RESTART", "TRUNCATE"])
@@ -54,7 +54,7 @@ def test_a_reader_that_stays_holds_nothing_up(vault: Shaky, tmp_path: Path) -> N
 def test_another_process_that_writes_and_empties_the_log_is_noticed(
     vault: Shaky, tmp_path: Path, mode: str, writes: int
 ) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         owner.save(database)
         for round in range(6):
@@ -79,7 +79,7 @@ sys.stdin.read()
 
 
 def test_another_process_that_is_emptying_the_log_right_now(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         owner.save(database)
         index = tmp_path / "a" / "collection.db-shm"
@@ -98,16 +98,16 @@ def test_another_process_that_is_emptying_the_log_right_now(vault: Shaky, tmp_pa
 
 
 def test_what_was_rolled_back_is_not_saved(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         database.connection.execute("PRAGMA cache_size = 5").fetchall()  # it spills into the log
         owner.save(database)
         for number in range(3):
             put(database, f"kept{number}", 2000)
-            database.run("BEGIN IMMEDIATE")
-            database.run("INSERT INTO meta VALUES('gone', ?)", ("x" * 2_000_000,))
-            database.run("INSERT INTO meta VALUES('more', ?)", ("x" * 2_000_000,))
-            database.run("ROLLBACK")
+            database.execute("BEGIN IMMEDIATE")
+            database.execute("INSERT INTO meta VALUES('gone', ?)", ("x" * 2_000_000,))
+            database.execute("INSERT INTO meta VALUES('more', ?)", ("x" * 2_000_000,))
+            database.execute("ROLLBACK")
             done = owner.save(database)
             assert not done.whole
             assert done.pages < 20
@@ -115,12 +115,12 @@ def test_what_was_rolled_back_is_not_saved(vault: Shaky, tmp_path: Path) -> None
 
 
 def test_a_database_that_shrinks(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         put(database, "large", 100_000)
         owner.save(database)
-        database.run("DELETE FROM meta")
-        database.run("VACUUM")
+        database.execute("DELETE FROM meta")
+        database.execute("VACUUM")
         assert not owner.save(database).whole
         told = dump(database)
     assert restored(vault, tmp_path / "b") == told
@@ -129,7 +129,7 @@ def test_a_database_that_shrinks(vault: Shaky, tmp_path: Path) -> None:
 
 
 def test_a_database_opened_anew_is_saved_whole(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         owner.save(database)
     with opened(tmp_path / "a") as database:
@@ -141,8 +141,8 @@ def test_a_database_opened_anew_is_saved_whole(vault: Shaky, tmp_path: Path) -> 
 
 def test_a_restored_file_that_somebody_touched_is_saved_whole(vault: Shaky, tmp_path: Path) -> None:
     with opened(tmp_path / "a") as database:
-        Keeper.claim(vault, 0, "first").save(database)
-    owner = Keeper.claim(vault, 0, "second")
+        ShardReplicator.claim(vault, 0, "first").save(database)
+    owner = ShardReplicator.claim(vault, 0, "second")
     owner.restore(tmp_path / "b")
     with opened(tmp_path / "b") as other:
         put(other, "unseen", 1000)
@@ -162,31 +162,31 @@ def test_checksums_are_sqlites_own(tmp_path: Path, page_size: int) -> None:
         for number in range(50):
             connection.execute("INSERT INTO t VALUES(randomblob(?))", (number * 40,))
             if number == 20:
-                early = wal.index(index)
-        now = wal.index(index)
-        found = wal.read(log, page_size, now, None)
+                early = database_changes.read_wal_index(index)
+        now = database_changes.read_wal_index(index)
+        found = database_changes.read_wal(log, page_size, now, None)
         assert found.end.frames == now.frames > 50
         assert found.pages == connection.execute("PRAGMA page_count").fetchall()[0][0]
         data = log.read_bytes()
         last = 32 + (now.frames - 1) * (page_size + 24)
         assert found.end.sums == struct.unpack_from(">2I", data, last + 16)
         # In two steps it is the same.
-        half = wal.read(log, page_size, early, None)
-        rest = wal.read(log, page_size, now, half.end)
+        half = database_changes.read_wal(log, page_size, early, None)
+        rest = database_changes.read_wal(log, page_size, now, half.end)
         assert half.offsets | rest.offsets == found.offsets
         assert rest.end == found.end
         for at in (40, last + 30, len(data) - 1, 5):
             log.write_bytes(data[:at] + bytes([data[at] ^ 4]) + data[at + 1 :])
             with pytest.raises(CollectionCorrupt):
-                wal.read(log, page_size, now, None)
+                database_changes.read_wal(log, page_size, now, None)
         log.write_bytes(data[: last + 100])
         with pytest.raises(CollectionCorrupt):
-            wal.read(log, page_size, now, None)
+            database_changes.read_wal(log, page_size, now, None)
         log.write_bytes(data)
 
 
 def test_a_link_in_the_place_of_the_log_is_not_read(vault: Shaky, tmp_path: Path) -> None:
-    owner = Keeper.claim(vault, 0, "first")
+    owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         put(database, "x", 10)
         log = tmp_path / "a" / "collection.db-wal"

@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from honeyguide.crawl.polite_fetch import Visitor
+from honeyguide.crawl.polite_fetch import PoliteFetcher
 from honeyguide.errors import (
     ConnectError,
     DnsError,
@@ -43,11 +43,11 @@ class Web:
 
     async def aclose(self) -> None: ...
 
-    def visitor(self) -> Visitor:
+    def visitor(self) -> PoliteFetcher:
         async def sleep(seconds: float) -> None:
             self.now += seconds
 
-        return Visitor(self, clock=lambda: self.now, sleep=sleep)
+        return PoliteFetcher(self, clock=lambda: self.now, sleep=sleep)
 
 
 def run(call: Callable[[], Awaitable[Page]]) -> Page:
@@ -66,10 +66,10 @@ def test_robots_txt_comes_first_and_hosts_rest() -> None:
         }
     )
     visitor = web.visitor()
-    assert run(lambda: visitor.page(Url("http://e.org/a"))).title == "A"
-    run(lambda: visitor.page(Url("http://e.org/b")))
+    assert run(lambda: visitor.fetch_page(Url("http://e.org/a"))).title == "A"
+    run(lambda: visitor.fetch_page(Url("http://e.org/b")))
     with pytest.raises(Forbidden, match=r"robots\.txt forbids it"):
-        run(lambda: visitor.page(Url("http://e.org/no/x")))
+        run(lambda: visitor.fetch_page(Url("http://e.org/no/x")))
     assert web.asked == [
         ("http://e.org/robots.txt", 1000.0),
         ("http://e.org/a", 1001.0),
@@ -81,14 +81,14 @@ def test_who_cannot_be_asked_for_robots_txt_is_not_visited() -> None:
     answers = {"http://e.org/a": (200, "", "<p>text")}
     web = Web(answers)
     with pytest.raises(ConnectError, match="nobody answers there"):
-        run(lambda: web.visitor().page(HERE))
+        run(lambda: web.visitor().fetch_page(HERE))
     assert {url for url, _ in web.asked} == {"http://e.org/robots.txt"}
     web = Web(answers | {"http://e.org/robots.txt": (503, "", "")})
     with pytest.raises(Forbidden, match="cannot be had"):
-        run(lambda: web.visitor().page(HERE))
+        run(lambda: web.visitor().fetch_page(HERE))
     slow = Web({"http://e.org/robots.txt": (200, "", "User-agent: *\nCrawl-delay: 90")})
     with pytest.raises(Forbidden, match="90 s"):
-        run(lambda: slow.visitor().page(Url("http://e.org/a")))
+        run(lambda: slow.visitor().fetch_page(Url("http://e.org/a")))
 
 
 def test_redirects_are_asked_about_too() -> None:
@@ -105,7 +105,7 @@ def test_redirects_are_asked_about_too() -> None:
         }
     )
     visitor = web.visitor()
-    assert run(lambda: visitor.page(Url("http://e.org/a"))).title == "B"
+    assert run(lambda: visitor.fetch_page(Url("http://e.org/a"))).title == "B"
     for path, error in (
         ("bad", Forbidden),
         ("loop", TooManyRedirects),
@@ -113,7 +113,7 @@ def test_redirects_are_asked_about_too() -> None:
         ("odd", FetchError),
     ):
         with pytest.raises(error):
-            run(partial(visitor.page, Url(f"http://e.org/{path}")))
+            run(partial(visitor.fetch_page, Url(f"http://e.org/{path}")))
     assert "http://f.org/secret" not in [url for url, _ in web.asked]
 
 
@@ -140,5 +140,5 @@ class Failing(Web):
 )
 def test_the_cause_is_named(error: FetchError, said: str) -> None:
     with pytest.raises(type(error)) as raised:
-        run(lambda: Failing(error).visitor().page(HERE))
+        run(lambda: Failing(error).visitor().fetch_page(HERE))
     assert str(raised.value).startswith(said)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from honeyguide.change import Snapshot
-from honeyguide.parse.blocks import BLOCKS, LINKS, read_snapshot
+from honeyguide.parse.blocks import MAX_BLOCKS, MAX_LINKS, read_snapshot
 from honeyguide.types import Url
 
 URL = Url("https://example.org/shop/item.html")
@@ -159,20 +159,20 @@ def test_hostile_pages_are_bounded(name: str) -> None:
     begun = time.process_time()
     found = snapshot(HOSTILE[name])
     assert time.process_time() - begun < 8
-    assert len(found.blocks) <= BLOCKS
-    assert len(found.links) <= LINKS
+    assert len(found.blocks) <= MAX_BLOCKS
+    assert len(found.links) <= MAX_LINKS
     assert len(found.data) <= 2_000
     assert all(len(b.path) <= 200 and 0 < len(b.text) <= 4_000 for b in found.blocks)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "9" * 10_000, '{"a":' * 5_000, "NaN", ""])
 def test_hostile_json_is_bounded(text: str) -> None:
-    assert len(snapshot(text, "application/json").blocks) <= BLOCKS
+    assert len(snapshot(text, "application/json").blocks) <= MAX_BLOCKS
 
 
 def test_what_is_left_out_is_still_told_apart() -> None:
     def page(last: str) -> bytes:
-        return f"<main>{'<p>.' * (BLOCKS + 10)}<p>{last}</main>".encode()
+        return f"<main>{'<p>.' * (MAX_BLOCKS + 10)}<p>{last}</main>".encode()
 
     one, other = (read_snapshot(page(last), URL) for last in ("safe", "deadly"))
     assert one != other

@@ -22,25 +22,31 @@ from typing import Any
 
 import pytest
 
-from honeyguide.change import Change, Edit
+from honeyguide.change import Change, PageEdit
 from honeyguide.errors import ConfigError
 from honeyguide.types import Url
-from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines
-from honeyguide.watch.telling.feed import Feed
-from honeyguide.watch.telling.message import Message, compose
-from honeyguide.watch.telling.outcome import TRIES, Outcome, again
-from honeyguide.watch.telling.webhook import Webhook, sign
+from honeyguide.watch.notify.channels import (
+    MAX_TRIES,
+    AppriseMessenger,
+    FeedFile,
+    FeedHeader,
+    SendOutcome,
+    StreamMessenger,
+    retry_later,
+)
+from honeyguide.watch.notify.message import ChangeMessage, compose_message
+from honeyguide.watch.notify.webhook import Webhook, sign_body
 from tests.unit.raw_server import CLOSE, serving
 
 SECRET = "whsec_" + b64encode(b"very secret bytes").decode()
 NOW = 1_700_000_000.0
 CHANGE = Change(
-    Url("https://example.org/"), NOW, ("content",), edits=(Edit("added", "p", "", "çay"),)
+    Url("https://example.org/"), NOW, ("content",), edits=(PageEdit("added", "p", "", "çay"),)
 )
 
 
-def message() -> Message:
-    return compose("hook", [CHANGE], "bees")
+def message() -> ChangeMessage:
+    return compose_message("hook", [CHANGE], "bees")
 
 
 class Receiver:
@@ -80,8 +86,8 @@ def receiving() -> Iterator[tuple[Receiver, str]]:
         server.server_close()
 
 
-def send(messenger: Any, tries: int = 0) -> Outcome:
-    outcome: Outcome = asyncio.run(messenger.send(message(), NOW, tries))
+def send(messenger: Any, tries: int = 0) -> SendOutcome:
+    outcome: SendOutcome = asyncio.run(messenger.send(message(), NOW, tries))
     return outcome
 
 
@@ -91,8 +97,8 @@ def send(messenger: Any, tries: int = 0) -> Outcome:
 def test_a_webhook_is_signed_and_says_which_message_it_is() -> None:
     with receiving() as (receiver, base):
         hook = Webhook(f"{base}/in?a=1", SECRET)
-        assert send(hook) == Outcome("sent", NOW)
-        assert send(hook) == Outcome("sent", NOW)
+        assert send(hook) == SendOutcome("sent", NOW)
+        assert send(hook) == SendOutcome("sent", NOW)
     (path, heads, body), (_, more, _) = receiver.got
     assert path == "/in?a=1"
     assert json.loads(body)["entries"][0]["edits"][0]["new"] == "çay"
@@ -109,7 +115,7 @@ def test_the_specification_s_own_example() -> None:
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     body = b'{"test": 2432232314}'
     expected = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-    assert sign(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body) == expected
+    assert sign_body(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body) == expected
 
 
 def test_without_a_secret_nothing_is_signed_and_a_login_is_sent() -> None:
@@ -146,12 +152,14 @@ def test_the_receiver_may_say_when() -> None:
 
 
 def test_tries_are_ever_farther_apart_and_end() -> None:
-    waits = [again("no", 0.0, tries).at for tries in range(TRIES - 1)]
+    waits = [retry_later("no", 0.0, tries).at for tries in range(MAX_TRIES - 1)]
     assert waits == sorted(waits)
     assert waits[:3] == [30, 60, 120]
     assert max(waits) == 6 * 3600
     assert 24 < sum(waits) / 3600 < 28
-    assert again("no", 7.0, TRIES - 1) == Outcome("gave_up", 7.0, f"no ({TRIES} tries)")
+    assert retry_later("no", 7.0, MAX_TRIES - 1) == SendOutcome(
+        "gave_up", 7.0, f"no ({MAX_TRIES} tries)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,8 +245,8 @@ def test_secrets_are_never_shown(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_lines_are_json_objects() -> None:
     stream = io.StringIO()
-    assert send(Lines(stream)).state == "sent"
-    assert send(Lines(stream)).state == "sent"
+    assert send(StreamMessenger(stream)).state == "sent"
+    assert send(StreamMessenger(stream)).state == "sent"
     rows = [json.loads(line) for line in stream.getvalue().splitlines()]
     assert [row["id"] for row in rows] == [message().id] * 2
 
@@ -248,19 +256,19 @@ def test_a_reader_that_went_away_is_no_exception() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError
 
-    assert send(Lines(Closed())).state == "gave_up"
+    assert send(StreamMessenger(Closed())).state == "gave_up"
 
 
 def test_the_feed_file_holds_what_the_store_holds(tmp_path: Path) -> None:
     path = tmp_path / "changes.xml"
     for form, start in (("atom", b"<feed"), ("rss", b"<rss")):
-        file = FeedFile(path, Feed("t", "k"), lambda: [CHANGE], form)  # type: ignore[arg-type]
+        file = FeedFile(path, FeedHeader("t", "k"), lambda: [CHANGE], form)  # type: ignore[arg-type]
         assert send(file).state == "sent"
         assert start in path.read_bytes()
     once = path.read_bytes()
     assert send(file).state == "sent"
     assert path.read_bytes() == once
-    nowhere = FeedFile(tmp_path / "no" / "x", Feed("t", "k"), lambda: [CHANGE])
+    nowhere = FeedFile(tmp_path / "no" / "x", FeedHeader("t", "k"), lambda: [CHANGE])
     assert send(nowhere).state == "retry"
 
 
@@ -299,7 +307,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_apprise_is_given_the_form_that_its_target_wants(library: Any) -> None:
     for form, mark in (("html", "<ins"), ("markdown", "now:"), ("text", "+ çay")):
         library.format = form
-        assert send(Apprise("mailto://me:secret@example.org")).state == "sent"
+        assert send(AppriseMessenger("mailto://me:secret@example.org")).state == "sent"
         assert mark in library.told[-1]["body"]
         assert library.told[-1]["body_format"] == form
         assert library.told[-1]["title"].startswith("[bees] changed")
@@ -308,32 +316,32 @@ def test_apprise_is_given_the_form_that_its_target_wants(library: Any) -> None:
 def test_a_service_of_apprise_may_choose_among_forms(library: Any) -> None:
     for chosen, mark in (("markdown", "now:"), ("html", "<ins")):
         library.resolve = SimpleNamespace(value=chosen)
-        assert send(Apprise("slack://TOKEN")).state == "sent"
+        assert send(AppriseMessenger("slack://TOKEN")).state == "sent"
         assert mark in library.told[-1]["body"]
 
 
 def test_what_apprise_cannot_do_is_tried_later_and_no_secret_told(library: Any) -> None:
-    channel = Apprise("slack://TOKEN")
+    channel = AppriseMessenger("slack://TOKEN")
     library.answer = False
-    assert send(channel) == Outcome("retry", NOW + 30, "Apprise could not deliver it")
+    assert send(channel) == SendOutcome("retry", NOW + 30, "Apprise could not deliver it")
     library.answer = RuntimeError("slack://TOKEN refused")
     outcome = send(channel)
     assert outcome.state == "retry"
     assert "TOKEN" not in f"{outcome} {channel!r}"
     with pytest.raises(ConfigError) as caught:
-        Apprise("TOKEN:without-a-scheme")
+        AppriseMessenger("TOKEN:without-a-scheme")
     assert "TOKEN" not in str(caught.value)
 
 
 def test_apprise_itself_logs_nothing(library: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(0)
-    Apprise("slack://TOKEN")
+    AppriseMessenger("slack://TOKEN")
     logging.getLogger("apprise").error("cannot load slack://TOKEN")
     logging.getLogger("urllib3.connectionpool").debug("POST /TOKEN")
     assert "TOKEN" not in caplog.text
 
 
 def test_without_apprise_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("honeyguide.watch.telling.channels.find_spec", lambda name: None)
+    monkeypatch.setattr("honeyguide.watch.notify.channels.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'honeyguide\[notify\]'"):
-        Apprise("mailto://me:secret@example.org")
+        AppriseMessenger("mailto://me:secret@example.org")

@@ -11,9 +11,9 @@ import pytest
 from honeyguide.change import Block, Change, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Url
-from honeyguide.watch.compare.detect import compare, compare_bodies
-from honeyguide.watch.compare.mask_names import Anchor, anchored, skeleton, soft
-from honeyguide.watch.compare.match import Pair, match
+from honeyguide.watch.compare.block_matching import BlockPair, match_blocks
+from honeyguide.watch.compare.mask_names import BlockAnchor, anchored_mask, soft_mask, word_skeleton
+from honeyguide.watch.compare.page_change import compare_bodies, compare_snapshots
 
 URL = Url("https://example.org/a.html")
 PARAGRAPHS = [
@@ -37,7 +37,7 @@ def page(
 
 
 def changed(new: Snapshot, old: Snapshot | None = None, **more: object) -> Change:
-    change = compare(old or page(), new, **more)  # type: ignore[arg-type]
+    change = compare_snapshots(old or page(), new, **more)  # type: ignore[arg-type]
     assert change is not None
     return change
 
@@ -47,7 +47,7 @@ def with_paragraph(at: int, text: str) -> list[str]:
 
 
 def test_nothing_differs() -> None:
-    assert compare(page(), page()) is None
+    assert compare_snapshots(page(), page()) is None
     assert compare_bodies(b"<p>a", b"<p>a</p>  <!-- x -->") is None
 
 
@@ -139,14 +139,17 @@ def test_links() -> None:
     assert change.kinds == ("links",)
     assert change.links_added == (Url("https://example.org/y"),)
     assert change.links_removed == (Url("https://example.org/x"),)
-    assert compare(old, page(extra="<a href=/y>see</a>"), ["link:https://example.org/*"]) is None
+    assert (
+        compare_snapshots(old, page(extra="<a href=/y>see</a>"), ["link:https://example.org/*"])
+        is None
+    )
 
 
 def test_a_token_in_links_can_be_masked() -> None:
     old, new = (page(extra=f"<a href=/go?sid={sid}&a=b>see</a>") for sid in ("12ab", "34cd"))
-    assert compare(old, new, ["link:https://example.org/go?sid=#&a=b"]) is None
+    assert compare_snapshots(old, new, ["link:https://example.org/go?sid=#&a=b"]) is None
     other = page(extra="<a href=/went?sid=9>see</a>")
-    assert compare(old, other, ["link:https://example.org/go?sid=#&a=b"]) is not None
+    assert compare_snapshots(old, other, ["link:https://example.org/go?sid=#&a=b"]) is not None
 
 
 def priced(price: str, stock: str = "InStock") -> Snapshot:
@@ -159,7 +162,7 @@ def test_a_price_is_data_and_counts() -> None:
     assert change.kinds == ("data",)
     assert change.edits[0][:4] == ("data", "offers.price", "12.50", "13.00")
     assert change.significance > 0.25
-    assert compare(priced("1"), priced("2"), ["data:offers.price"]) is None
+    assert compare_snapshots(priced("1"), priced("2"), ["data:offers.price"]) is None
 
 
 def test_relevance_of_what_changed_counts() -> None:
@@ -180,7 +183,7 @@ def test_persistence_counts() -> None:
 
 def test_masked_blocks_are_counted_and_not_shown() -> None:
     mask = "footer/p"
-    assert compare(page(), page(footer="Something else"), [mask]) is None
+    assert compare_snapshots(page(), page(footer="Something else"), [mask]) is None
     new = page([*PARAGRAPHS, "Bees and their wax."], footer="Something else")
     change = changed(new, masks=[mask])
     assert change.masked == 1
@@ -189,14 +192,16 @@ def test_masked_blocks_are_counted_and_not_shown() -> None:
 
 def test_only_what_a_program_put_into_a_block_is_masked() -> None:
     old = page(footer="Made at 12:30:01 for you, 1 visitor")
-    mask = soft("footer/p", "Made at 12:30:01 for you, 1 visitor")
-    assert compare(old, page(footer="Made at 09:01 for you, 4,711 visitors"), [mask]) is None
+    mask = soft_mask("footer/p", "Made at 12:30:01 for you, 1 visitor")
+    assert (
+        compare_snapshots(old, page(footer="Made at 09:01 for you, 4,711 visitors"), [mask]) is None
+    )
     change = changed(page(footer="Made at 09:01 for us, 4,711 visitors"), old, masks=[mask])
     assert change.kinds == ("minor",)
 
 
 def test_words_that_come_to_be_masked_are_shown_once() -> None:
-    mask = soft("footer/p", "Made at 12:30:01 for you")
+    mask = soft_mask("footer/p", "Made at 12:30:01 for you")
     change = changed(
         page(footer="Made at 1 for you"), page(footer="Made at 2 for us"), masks=[mask]
     )
@@ -205,25 +210,27 @@ def test_words_that_come_to_be_masked_are_shown_once() -> None:
 
 def test_a_masked_block_may_bring_its_own_tags() -> None:
     old, new = page(footer="<b>Buy</b> wax"), page(footer="<i>Sell</i> moths")
-    assert compare(old, new, ["footer/p"]) is None
+    assert compare_snapshots(old, new, ["footer/p"]) is None
 
 
 def test_a_mask_behind_a_block_leaves_its_neighbours_alone() -> None:
     def table(views: int, votes: int) -> Snapshot:
         return page(extra=f"<table><tr><td>Views<td>{views}<tr><td>Votes<td>{votes}</table>")
 
-    mask = anchored(soft("main.post/table/tbody/tr/td", "1"), Anchor("Views"))
-    assert compare(table(1, 5), table(2, 5), [mask]) is None
-    assert compare(table(1, 5), table(1, 6), [mask]) is not None
+    mask = anchored_mask(soft_mask("main.post/table/tbody/tr/td", "1"), BlockAnchor("Views"))
+    assert compare_snapshots(table(1, 5), table(2, 5), [mask]) is None
+    assert compare_snapshots(table(1, 5), table(1, 6), [mask]) is not None
 
 
 def test_a_price_is_nothing_that_a_program_put_there() -> None:
-    assert skeleton("Price: 12.50 €") != skeleton("Price: 13.00 €")
-    assert skeleton("now $12") != skeleton("now $13")
-    assert skeleton("Monday, 3 May 2026 12:30") == skeleton("Tuesday, 11 June 2027 9:01:33 pm")
-    assert skeleton("The second day") != skeleton("The third day")
-    assert skeleton("2 minutes ago") == skeleton("1 hour ago")
-    assert skeleton("token 9f3ac21b") == skeleton("token deadbeef")
+    assert word_skeleton("Price: 12.50 €") != word_skeleton("Price: 13.00 €")
+    assert word_skeleton("now $12") != word_skeleton("now $13")
+    assert word_skeleton("Monday, 3 May 2026 12:30") == word_skeleton(
+        "Tuesday, 11 June 2027 9:01:33 pm"
+    )
+    assert word_skeleton("The second day") != word_skeleton("The third day")
+    assert word_skeleton("2 minutes ago") == word_skeleton("1 hour ago")
+    assert word_skeleton("token 9f3ac21b") == word_skeleton("token deadbeef")
 
 
 def blocks(*texts: str) -> list[Block]:
@@ -232,20 +239,20 @@ def blocks(*texts: str) -> list[Block]:
 
 def test_blocks_of_which_only_numbers_differ_belong_together() -> None:
     old, new = blocks("Views 1", "Votes 2"), blocks("Votes 3", "Views 4")
-    assert match(old, new).pairs == [Pair(1, 0), Pair(0, 1)]
+    assert match_blocks(old, new).pairs == [BlockPair(1, 0), BlockPair(0, 1)]
 
 
 def test_an_edited_block_is_known_by_its_words() -> None:
     one = "the quick brown fox jumps over the lazy dog"
     old, new = blocks(one, "Gone"), blocks("Here instead", one.replace("fox", "wolf"))
-    assert match(old, new).pairs == [Pair(1, 0), Pair(0, 1)]
+    assert match_blocks(old, new).pairs == [BlockPair(1, 0), BlockPair(0, 1)]
 
 
 def test_long_strangers_at_one_path_do_not_belong_together() -> None:
     old = blocks("one two three four five six seven eight nine ten")
     new = blocks("red green blue white black pink grey brown gold silver")
-    assert match(old, new).pairs == [Pair(-1, 0), Pair(0, -1)]
-    assert match(blocks("12"), blocks("15")).pairs == [Pair(0, 0)]
+    assert match_blocks(old, new).pairs == [BlockPair(-1, 0), BlockPair(0, -1)]
+    assert match_blocks(blocks("12"), blocks("15")).pairs == [BlockPair(0, 0)]
 
 
 def many(text: Callable[[int], str]) -> Snapshot:
@@ -281,7 +288,7 @@ def test_hostile_pages_stay_near_linear(name: str) -> None:
     """A second at most on a quiet machine; what is quadratic would take minutes."""
     old, new = map(many, HOSTILE[name])
     begun = time.process_time()
-    change = compare(old, new, ["div/q", soft("div/p", "x")])
+    change = compare_snapshots(old, new, ["div/q", soft_mask("div/p", "x")])
     assert time.process_time() - begun < 4
     assert change is not None
     assert len(change.edits) <= 200

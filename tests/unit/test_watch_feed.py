@@ -11,23 +11,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.change import Change, Edit
+from honeyguide.change import Change, PageEdit
 from honeyguide.errors import StoreError
 from honeyguide.types import Url
-from honeyguide.watch.telling.feed import ITEMS, Feed, atom, change_id, rss, write
+from honeyguide.watch.notify.channels import (
+    FEED_ITEMS,
+    FeedHeader,
+    change_id,
+    render_atom,
+    render_rss,
+    write_feed,
+)
 
-FEED = Feed("Bees", "collection-1", "https://example.org/feed.xml")
+FEED = FeedHeader("Bees", "collection-1", "https://example.org/feed.xml")
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 def change(n: int = 0, text: str = "old", **more: Any) -> Change:
-    edits = (Edit("changed", "p", text, f"{text} new"),)
+    edits = (PageEdit("changed", "p", text, f"{text} new"),)
     values: dict[str, Any] = {"kinds": ("content", "links"), "edits": edits, **more}
     return Change(Url(f"https://example.org/{n}"), values.pop("at", 1000.0 + n), **values)
 
 
 def test_atom_has_what_the_standard_asks_for() -> None:
-    root = ElementTree.fromstring(atom(FEED, [change(1), change(2)]))
+    root = ElementTree.fromstring(render_atom(FEED, [change(1), change(2)]))
     assert root.tag == f"{ATOM}feed"
     for name in ("id", "title", "updated"):
         assert root.findtext(f"{ATOM}{name}")
@@ -47,7 +54,7 @@ def test_atom_has_what_the_standard_asks_for() -> None:
 
 
 def test_rss_has_what_it_asks_for() -> None:
-    root = ElementTree.fromstring(rss(Feed("Bees", "k"), [change(1), change(2)]))
+    root = ElementTree.fromstring(render_rss(FeedHeader("Bees", "k"), [change(1), change(2)]))
     assert (root.tag, root.attrib) == ("rss", {"version": "2.0"})
     channel = root[0]
     for name in ("title", "link", "description"):
@@ -68,14 +75,14 @@ def test_ids_are_for_ever() -> None:
 
 
 def test_the_newest_are_kept() -> None:
-    many = [change(n) for n in range(ITEMS + 50)]
-    titles = re.findall(rb"<title>(https://example.org/\d+)", atom(FEED, many))
-    assert len(titles) == ITEMS
+    many = [change(n) for n in range(FEED_ITEMS + 50)]
+    titles = re.findall(rb"<title>(https://example.org/\d+)", render_atom(FEED, many))
+    assert len(titles) == FEED_ITEMS
     assert titles[0] == b"https://example.org/149"
     ties = [change(n, at=1000.0) for n in range(5)]
-    assert atom(FEED, ties) == atom(FEED, ties[::-1])
-    ElementTree.fromstring(atom(FEED, []))
-    ElementTree.fromstring(rss(FEED, []))
+    assert render_atom(FEED, ties) == render_atom(FEED, ties[::-1])
+    ElementTree.fromstring(render_atom(FEED, []))
+    ElementTree.fromstring(render_rss(FEED, []))
 
 
 @given(
@@ -85,9 +92,9 @@ def test_the_newest_are_kept() -> None:
     st.floats(),
 )
 def test_any_words_at_any_time_are_well_formed(text: str, at: float) -> None:
-    feed = Feed(text, text, text)
+    feed = FeedHeader(text, text, text)
     odd = change(1, text, at=at, detail=text)
-    for form in (atom, rss):
+    for form in (render_atom, render_rss):
         document = form(feed, [odd, odd])
         root = ElementTree.fromstring(document)
         assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", "".join(root.itertext()))
@@ -95,8 +102,8 @@ def test_any_words_at_any_time_are_well_formed(text: str, at: float) -> None:
 
 def test_it_is_put_in_its_place_in_one_step(tmp_path: Path) -> None:
     path = tmp_path / "changes.atom"
-    write(path, b"one")
-    write(path, b"two")
+    write_feed(path, b"one")
+    write_feed(path, b"two")
     assert path.read_bytes() == b"two"
     assert [file.name for file in tmp_path.iterdir()] == ["changes.atom"]
     assert path.stat().st_mode & 0o777 == 0o644
@@ -107,16 +114,16 @@ def test_a_link_in_its_place_is_replaced_not_followed(tmp_path: Path) -> None:
     precious.write_text("mine")
     path = tmp_path / "changes.atom"
     path.symlink_to(precious)
-    write(path, b"feed")
+    write_feed(path, b"feed")
     assert precious.read_text() == "mine"
     assert not path.is_symlink()
 
 
 def test_what_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"):
-        write(tmp_path / "no" / "such" / "folder.atom", b"")
+        write_feed(tmp_path / "no" / "such" / "folder.atom", b"")
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "file").touch()
     with pytest.raises(StoreError, match="cannot be written"):
-        write(tmp_path / "taken", b"")
+        write_feed(tmp_path / "taken", b"")
     assert [file.name for file in tmp_path.iterdir()] == ["taken"], "nothing is left over"

@@ -15,20 +15,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from honeyguide.config import PolitenessSettings
+from honeyguide.config.settings import PolitenessSettings
 from honeyguide.errors import ConnectError, FetchTimeout, StoreError
-from honeyguide.fetch.robots import Robots
-from honeyguide.frontier.hosts import Politeness
-from honeyguide.lab.simulate import run as simulate
+from honeyguide.frontier.hosts import HostDelayPolicy
+from honeyguide.lab.simulate import run_simulated as simulate
+from honeyguide.net.robots import RobotsCache
 from honeyguide.types import Request, Response, Url
-from honeyguide.watch.visit.concurrency import Comparers, Fetchers, InPlace
-from honeyguide.watch.visit.due import Due, digest
-from honeyguide.watch.visit.flow import Flow, Outcome
-from honeyguide.watch.visit.politeness import Courtesy
+from honeyguide.watch.visit.concurrency import CompareConcurrency, FetchConcurrency, InPlaceLimit
+from honeyguide.watch.visit.due import DuePage, body_digest
+from honeyguide.watch.visit.flow import RevisitFlow, RevisitOutcome
+from honeyguide.watch.visit.politeness import RevisitPoliteness
 from tests.unit.crawling import Answer, FakeWeb
 
 START = 1_700_000_000.0
-Outcomes = list[Outcome[str]]
+Outcomes = list[RevisitOutcome[str]]
 
 
 class Web(FakeWeb):
@@ -52,33 +52,33 @@ class Web(FakeWeb):
         return found
 
 
-def due(url: str, body: str = "old", key: int = 0, **more: Any) -> Due:
-    return Due(Url(url), key, digest=digest(body.encode()), size=len(body), **more)
+def due(url: str, body: str = "old", key: int = 0, **more: Any) -> DuePage:
+    return DuePage(Url(url), key, digest=body_digest(body.encode()), size=len(body), **more)
 
 
-def flow(web: FakeWeb, **more: Any) -> Flow[str, str]:
-    politeness = Politeness(PolitenessSettings(), seed=1)
+def flow(web: FakeWeb, **more: Any) -> RevisitFlow[str, str]:
+    politeness = HostDelayPolicy(PolitenessSettings(), seed=1)
     settings: dict[str, Any] = {"random": Random(1), "audit": 0.0, **more}
     old = settings.pop("old", lambda page: f"old {page.key}")
     compare = settings.pop("compare", lambda old, _page, new: f"{old} → {new.body.decode()}")
-    return Flow(
-        web, Courtesy(settings.pop("robots", Robots()), politeness), old, compare,
+    return RevisitFlow(
+        web, RevisitPoliteness(settings.pop("robots", RobotsCache()), politeness), old, compare,
         clock=web.now, **settings,
     )  # fmt: skip
 
 
-def outcomes(made: Callable[[], Flow[str, str]], pages: Iterable[Due]) -> Outcomes:
+def outcomes(made: Callable[[], RevisitFlow[str, str]], pages: Iterable[DuePage]) -> Outcomes:
     async def collect() -> Outcomes:
         return [outcome async for outcome in made().run(pages)]
 
     return simulate(collect())
 
 
-def open_robots(pattern: str, number: int) -> Robots:
+def open_robots(pattern: str, number: int) -> RobotsCache:
     """Nobody has a robots.txt, and it is known."""
-    robots = Robots()
+    robots = RobotsCache()
     for n in range(number):
-        robots.load(pattern.format(n), START, 404, "")
+        robots.load_text(pattern.format(n), START, 404, "")
     return robots
 
 
@@ -113,7 +113,7 @@ def test_what_changed_is_compared_and_the_rest_told_at_once() -> None:
     assert new.found == "old 7 → new"
     assert new.response is not None
     assert new.response.body == b"new"
-    assert new.digest == digest(b"new")
+    assert new.digest == body_digest(b"new")
     assert by[Url("http://a.org/tag")].status == 304
     assert by[Url("http://a.org/tag")].response is not None
     late = by[Url("http://b.org/late-tag")]
@@ -150,7 +150,7 @@ def test_hosts_are_asked_beside_each_other() -> None:
     assert set(states(found).values()) == {"unchanged"}
     assert web.most == 50
     web = Web({f"http://h{n}.org/": "old" for n in range(50)})
-    few = Fetchers(5, start=5)
+    few = FetchConcurrency(5, start=5)
     outcomes(lambda: flow(web, fetchers=few), [due(f"http://h{n}.org/") for n in range(50)])
     assert web.most == 5
 
@@ -160,16 +160,18 @@ def test_a_long_way_is_filled_before_the_first_answer() -> None:
     web.latency = 1.0
     known = open_robots("http://h{}.org", 100)
     pages = [due(f"http://h{n}.org/") for n in range(100)]
-    found = outcomes(lambda: flow(web, fetchers=Fetchers(80, start=20), robots=known), pages)
+    found = outcomes(
+        lambda: flow(web, fetchers=FetchConcurrency(80, start=20), robots=known), pages
+    )
     assert len(found) == 100
-    steps = Counter(round(at / Fetchers.PACE_S) for at, _ in web.asked)
+    steps = Counter(round(at / FetchConcurrency.PACE_S) for at, _ in web.asked)
     assert [steps[step] for step in range(4)] == [20] * 4
     assert web.most == 80
 
 
 def test_robots_are_asked_for_once_though_many_wait() -> None:
     web = Web({f"http://a.org/{n}": "old" for n in range(20)})
-    robots = Robots()
+    robots = RobotsCache()
     found = outcomes(
         lambda: flow(web, per_host=20, robots=robots), [due(f"http://a.org/{n}") for n in range(20)]
     )
@@ -185,7 +187,7 @@ def test_a_tired_host_gives_its_pages_back() -> None:
     assert states(found)["http://a.org/0"] == "aside"
     late = [outcome for outcome in found if outcome.state == "later"]
     assert len(late) == 4
-    assert all(outcome.again >= START + 3600 for outcome in late)
+    assert all(outcome.retry_at >= START + 3600 for outcome in late)
     assert len(web.asked) == 2  # and robots.txt
 
 
@@ -193,7 +195,7 @@ def test_closed_robots_give_pages_back() -> None:
     web = Web({"http://a.org/robots.txt": (503, {}, ""), "http://a.org/": "old"})
     (outcome,) = outcomes(lambda: flow(web), [due("http://a.org/")])
     assert (outcome.state, outcome.failure is not None) == ("later", True)
-    assert outcome.again > START + 3000
+    assert outcome.retry_at > START + 3000
 
 
 def test_an_audit_finds_out_who_lies() -> None:
@@ -206,9 +208,9 @@ def test_an_audit_finds_out_who_lies() -> None:
     pages = [due(f"http://{name}.org/", etag='"1"') for name in "abc"]
     trusting = {o.page.url: o for o in outcomes(lambda: flow(web, audit=0.0), pages)}
     assert trusting[Url("http://a.org/")].state == "unchanged"
-    assert not any(outcome.lied for outcome in trusting.values())
+    assert not any(outcome.validator_lied for outcome in trusting.values())
     audited = {o.page.url: o for o in outcomes(lambda: flow(web, audit=1.0), pages)}
-    assert [(o.state, o.lied) for _, o in sorted(audited.items())] == [
+    assert [(o.state, o.validator_lied) for _, o in sorted(audited.items())] == [
         ("changed", True), ("changed", False), ("unchanged", False),
     ]  # fmt: skip
     assert all(o.status == 200 for o in audited.values())
@@ -224,7 +226,7 @@ def test_one_in_fifty_is_audited() -> None:
 
 def test_a_304_to_whoever_has_nothing_is_no_answer() -> None:
     web = Web({"http://a.org/": (304, {}, "")})
-    (outcome,) = outcomes(lambda: flow(web), [Due(Url("http://a.org/"))])
+    (outcome,) = outcomes(lambda: flow(web), [DuePage(Url("http://a.org/"))])
     assert outcome.state == "aside"
 
 
@@ -233,14 +235,14 @@ def test_large_bodies_are_compared_elsewhere() -> None:
     places: list[tuple[int, bool]] = []
     loop: list[int] = []
 
-    def compare(_old: str, _page: Due, response: Response) -> str:
+    def compare(_old: str, _page: DuePage, response: Response) -> str:
         places.append((len(response.body), threading.get_ident() == loop[0]))
         return "done"
 
     async def collect(pool: ThreadPoolExecutor) -> Outcomes:
         loop.append(threading.get_ident())
         made = flow(
-            web, compare=compare, pool=pool, in_place=InPlace(4_500), comparers=Comparers(2),
+            web, compare=compare, pool=pool, in_place=InPlaceLimit(4_500), comparers=CompareConcurrency(2),
             robots=open_robots("http://h{}.org", 9),
         )  # fmt: skip
         made_of = [due(f"http://h{n}.org/") for n in range(1, 9)]
@@ -281,7 +283,7 @@ def test_bytes_are_bounded_while_nobody_takes_them() -> None:
         async for _ in made.run(pages):
             taken += 1
             await asyncio.sleep(1)
-            most = max(most, made.pulse().held)
+            most = max(most, made.current_status().held)
             early = early or len(web.asked)
         return taken, most, early
 
@@ -294,7 +296,7 @@ def test_bytes_are_bounded_while_nobody_takes_them() -> None:
 def test_pages_may_come_one_by_one() -> None:
     web = Web({f"http://h{n}.org/": "new" for n in range(10)})
 
-    async def slowly() -> AsyncIterator[Due]:
+    async def slowly() -> AsyncIterator[DuePage]:
         for n in range(10):
             await asyncio.sleep(5)
             yield due(f"http://h{n}.org/", key=n)
@@ -308,7 +310,7 @@ def test_pages_may_come_one_by_one() -> None:
 
 
 def test_a_source_that_fails_ends_the_run() -> None:
-    async def failing() -> AsyncIterator[Due]:
+    async def failing() -> AsyncIterator[DuePage]:
         yield due("http://a.org/")
         raise StoreError("the disk is gone")
 
@@ -320,14 +322,14 @@ def test_a_source_that_fails_ends_the_run() -> None:
 
 
 def test_a_page_we_fail_on_is_told_and_the_tenth_in_a_row_ends_it() -> None:
-    def compare(_old: str, page: Due, _new: Response) -> str:
+    def compare(_old: str, page: DuePage, _new: Response) -> str:
         if page.key % 2:
             raise ZeroDivisionError("odd")
         return "even"
 
     web = Web({f"http://h{n}.org/": "new" for n in range(30)})
     pages = [due(f"http://h{n}.org/", key=n) for n in range(30)]
-    one_by_one = Fetchers(1, start=1)
+    one_by_one = FetchConcurrency(1, start=1)
     found = outcomes(lambda: flow(web, compare=compare, fetchers=one_by_one), pages)
     assert [o.page.key % 2 for o in found if o.failure is not None] == [1] * 15
     with pytest.raises(ZeroDivisionError):
@@ -335,7 +337,7 @@ def test_a_page_we_fail_on_is_told_and_the_tenth_in_a_row_ends_it() -> None:
 
 
 def test_a_broken_store_ends_the_run() -> None:
-    def old(_page: Due) -> str:
+    def old(_page: DuePage) -> str:
         raise StoreError("no disk")
 
     with pytest.raises(StoreError):
@@ -344,7 +346,7 @@ def test_a_broken_store_ends_the_run() -> None:
 
 def test_it_stops_when_told_and_gives_up_when_closed() -> None:
     web = Web({f"http://h{n}.org/": "old" for n in range(100)})
-    few = Fetchers(4, start=4)
+    few = FetchConcurrency(4, start=4)
 
     async def stop() -> tuple[int, int]:
         made = flow(web, fetchers=few)
@@ -353,19 +355,19 @@ def test_it_stops_when_told_and_gives_up_when_closed() -> None:
             taken += 1
             if taken == 3:
                 made.stop()
-        return taken, made.pulse().waiting
+        return taken, made.current_status().waiting
 
     taken, waiting = simulate(stop())
     assert 3 <= taken <= 8
     assert waiting == 0
 
     async def close() -> int:
-        made = flow(web, fetchers=Fetchers(4, start=4))
+        made = flow(web, fetchers=FetchConcurrency(4, start=4))
         results = made.run([due(f"http://h{n}.org/") for n in range(100)])
         async for _ in results:
             break
         await results.aclose()  # type: ignore[attr-defined]
-        assert made.pulse()[0] == 0
+        assert made.current_status()[0] == 0
         again = [outcome async for outcome in made.run([due("http://z.org/")])]
         return len(again)
 
@@ -383,7 +385,7 @@ def test_every_page_comes_out_once_whatever_the_web_does(data: st.DataObject) ->
         (200, {"ETag": '"1"'}, "new"),
     ]
     hosts = data.draw(st.integers(1, 6))
-    pages: list[Due] = []
+    pages: list[DuePage] = []
     answers: dict[str, Answer] = {}
     for n in range(data.draw(st.integers(0, 40))):
         url = f"http://h{n % hosts}.org/{n}"
@@ -397,7 +399,8 @@ def test_every_page_comes_out_once_whatever_the_web_does(data: st.DataObject) ->
     held = data.draw(st.sampled_from([0.00001, 1.0]))
     limit = data.draw(st.integers(1, 8))
     found = outcomes(
-        lambda: flow(web, fetchers=Fetchers(limit, start=limit), held_mb=held, audit=0.5), pages
+        lambda: flow(web, fetchers=FetchConcurrency(limit, start=limit), held_mb=held, audit=0.5),
+        pages,
     )
     assert sorted(outcome.page.key for outcome in found) == list(range(len(pages)))
     for outcome in found:

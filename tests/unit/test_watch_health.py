@@ -7,7 +7,7 @@ import pytest
 from honeyguide.change import ChangeKind, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Response, Url
-from honeyguide.watch.compare.health import Finding, examine, turn
+from honeyguide.watch.compare.revisit_comparison import HealthFinding, check_health, health_news
 
 URL = Url("https://example.org/article")
 ARTICLE = "<title>Bees</title><main>" + "".join(
@@ -27,8 +27,8 @@ def snapshot(body: str) -> Snapshot:
 
 def found(
     body: str, status: int = 200, *headers: tuple[str, str], before: str = ARTICLE, probe: str = ""
-) -> Finding | None:
-    return examine(
+) -> HealthFinding | None:
+    return check_health(
         answer(status, body, *headers),
         snapshot(body),
         snapshot(before) if before else None,
@@ -36,19 +36,19 @@ def found(
     )
 
 
-def kind(finding: Finding | None) -> ChangeKind | None:
+def kind(finding: HealthFinding | None) -> ChangeKind | None:
     return finding.kind if finding else None
 
 
 @pytest.mark.parametrize("status", [404, 410])
 def test_gone(status: int) -> None:
-    assert examine(answer(status)) == Finding("gone", str(status))
+    assert check_health(answer(status)) == HealthFinding("gone", str(status))
 
 
 @pytest.mark.parametrize("status", [301, 308])
 def test_moved_for_good(status: int) -> None:
-    moved = examine(answer(status, "", ("Location", "/new place")))
-    assert moved == Finding("moved", "https://example.org/new%20place")
+    moved = check_health(answer(status, "", ("Location", "/new place")))
+    assert moved == HealthFinding("moved", "https://example.org/new%20place")
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_moved_for_good(status: int) -> None:
     [(302, "/x"), (303, "/x"), (307, "/x"), (301, "/article"), (301, ""), (301, "mailto:a@b.c")],
 )
 def test_not_moved_for_good(status: int, target: str) -> None:
-    assert examine(answer(status, "", ("Location", target))) is None
+    assert check_health(answer(status, "", ("Location", target))) is None
 
 
 def test_an_address_in_utf_8() -> None:
     location = "/café".encode().decode("latin-1")
-    moved = examine(answer(301, "", ("Location", location)))
-    assert moved == Finding("moved", "https://example.org/caf%C3%A9")
+    moved = check_health(answer(301, "", ("Location", location)))
+    assert moved == HealthFinding("moved", "https://example.org/caf%C3%A9")
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,14 @@ def test_an_address_in_utf_8() -> None:
 def test_blocked_by_those_who_block(
     status: int, body: str, headers: tuple[tuple[str, str], ...], who: str
 ) -> None:
-    assert examine(answer(status, body, *headers)) == Finding("blocked", f"{status}, {who}")
+    assert check_health(answer(status, body, *headers)) == HealthFinding(
+        "blocked", f"{status}, {who}"
+    )
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 502, 503, 504])
 def test_a_plain_refusal_may_be_anything(status: int) -> None:
-    assert examine(answer(status, "<h1>Sorry</h1><p>Come back later.</p>")) is None
+    assert check_health(answer(status, "<h1>Sorry</h1><p>Come back later.</p>")) is None
 
 
 def test_a_captcha_in_the_place_of_the_page() -> None:
@@ -100,7 +102,7 @@ def test_a_captcha_on_a_page_that_is_still_there() -> None:
 
 def test_consent_in_the_place_of_the_page() -> None:
     wall = "<title>Before you continue</title><main><p>We value your privacy. Accept all cookies?"
-    assert found(wall) == Finding("blocked", "consent")
+    assert found(wall) == HealthFinding("blocked", "consent")
     assert found(wall, before="") is None
 
 
@@ -164,11 +166,11 @@ def test_a_page_about_lost_pages_is_not_lost() -> None:
 def test_what_is_news(
     was: ChangeKind | None, now: ChangeKind | None, news: ChangeKind | None
 ) -> None:
-    assert kind(turn(was, Finding(now) if now else None)) == news
+    assert kind(health_news(was, HealthFinding(now) if now else None)) == news
 
 
 def test_hostile_bodies_are_searched_in_no_time() -> None:
     for bit in ("akamai", "page you ", "a " * 50, "not", "page could not be "):
         body = bit * (2_000_000 // len(bit))
-        assert examine(answer(403, body)) is None
+        assert check_health(answer(403, body)) is None
         found(f"<title>{body[:5_000]}</title><p>{body}")

@@ -17,24 +17,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
-from honeyguide.watch.lists.imported import Imported, interval
-from honeyguide.watch.lists.imports import Imports, load, read
-from honeyguide.watch.lists.job_yaml import Mark, jobs
+from honeyguide.watch.imports.plain import ImportedPage, parse_interval
+from honeyguide.watch.imports.urlwatch import YamlMark, parse_jobs
+from honeyguide.watch.imports.watch_list import ImportedWatchList, load_watch_list, read_watch_list
 
 ONE = "0f3c2a9d-7e11-4b57-8a0c-6f0f5b0e9d63"
 TWO = "1f3c2a9d-7e11-4b57-8a0c-6f0f5b0e9d63"
 
 
-def got(text: str | bytes) -> Imports:
-    return read(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
+def got(text: str | bytes) -> ImportedWatchList:
+    return read_watch_list(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
 
 
-def urls(found: Imports) -> list[str]:
+def urls(found: ImportedWatchList) -> list[str]:
     return [page.url for page in found.pages]
 
 
-def whys(found: Imports) -> dict[str, str]:
-    return {f"{left.where}: {left.what}": left.why for left in found.left}
+def whys(found: ImportedWatchList) -> dict[str, str]:
+    return {f"{left.where}: {left.what}": left.why for left in found.skipped}
 
 
 # -- lists and tables --------------------------------------------------------------------------
@@ -46,15 +46,15 @@ def test_a_list_of_addresses() -> None:
         "https://EXAMPLE.org/a#again\r\n|ls -al ~\r\nhttp://e.org/search.cgi q=1&b=2\r\n"
         "not an address\r\nhttps://me:secret@e.org/\r\nmailto:me@e.org\r\n"
     )
-    assert found.form == "list"
+    assert found.format_name == "list"
     assert found.pages == (
-        Imported(url="https://example.org/a"),  # type: ignore[arg-type]
-        Imported(url="https://example.com/", tags=("news", "bees")),  # type: ignore[arg-type]
+        ImportedPage(url="https://example.org/a"),  # type: ignore[arg-type]
+        ImportedPage(url="https://example.com/", tags=("news", "bees")),  # type: ignore[arg-type]
     )
-    assert [left.where for left in found.left] == [f"line {n}" for n in (5, 6, 7, 8, 9, 10)]
+    assert [left.where for left in found.skipped] == [f"line {n}" for n in (5, 6, 7, 8, 9, 10)]
     assert "secret" not in str(found)
-    assert "watched once" in found.left[0].why
-    assert "form" in found.left[2].why
+    assert "watched once" in found.skipped[0].why
+    assert "form" in found.skipped[2].why
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
@@ -67,7 +67,7 @@ def test_a_table_by_its_headings(mark: str) -> None:
         ["short"],
     ]
     found = got("\n".join(mark.join(row) for row in rows))
-    assert found.form == "CSV"
+    assert found.format_name == "CSV"
     assert [(p.url, p.name, p.interval_s) for p in found.pages] == [
         ("https://e.org/1", "Bees", 21600.0),
         ("https://e.org/2", "", None),
@@ -85,7 +85,7 @@ def test_a_table_without_headings_and_quoted_cells() -> None:
         ("https://e.org/1", "Bees, and wasps"),
         ("https://e.org/2", "Ants"),
     ]
-    assert got("url\nhttps://e.org/a,b\n").form == "CSV"
+    assert got("url\nhttps://e.org/a,b\n").format_name == "CSV"
     assert urls(got("https://e.org/a,b\nhttps://e.org/c\nhttps://e.org/d\n")) == [
         "https://e.org/a,b", "https://e.org/c", "https://e.org/d",
     ]  # fmt: skip
@@ -97,7 +97,7 @@ def test_a_table_without_headings_and_quoted_cells() -> None:
      ("", None), ("0", None), ("soon", None), ("5 apples", None), ("-3", None), ("1" * 99, None)],
 )  # fmt: skip
 def test_times_as_people_write_them(text: str, seconds: float | None) -> None:
-    assert interval(text) == seconds
+    assert parse_interval(text) == seconds
 
 
 # -- job files ---------------------------------------------------------------------------------
@@ -155,14 +155,14 @@ url: *other
 
 def test_job_files_of_urlwatch_and_webchanges() -> None:
     found = got(JOBS)
-    assert found.form == "urlwatch or webchanges jobs"
+    assert found.format_name == "urlwatch or webchanges jobs"
     assert found.pages == (
-        Imported("https://example.org/", "urlwatch: the ☃ page", tags=("news", "two words")),  # type: ignore[arg-type]
-        Imported("https://example.org/two", "Folded name", tags=("a", "b")),  # type: ignore[arg-type]
-        Imported("https://example.org/browser", paused=True),  # type: ignore[arg-type]
-        Imported("https://example.org/hdr"),  # type: ignore[arg-type]
+        ImportedPage("https://example.org/", "urlwatch: the ☃ page", tags=("news", "two words")),  # type: ignore[arg-type]
+        ImportedPage("https://example.org/two", "Folded name", tags=("a", "b")),  # type: ignore[arg-type]
+        ImportedPage("https://example.org/browser", paused=True),  # type: ignore[arg-type]
+        ImportedPage("https://example.org/hdr"),  # type: ignore[arg-type]
     )
-    assert [(left.where, left.what) for left in found.left] == [
+    assert [(left.where, left.what) for left in found.skipped] == [
         ("job 1 (line 2)", "filter"),
         ("job 3 (line 21)", "Home"),
         ("job 4 (line 26)", "navigate"),
@@ -174,7 +174,7 @@ def test_job_files_of_urlwatch_and_webchanges() -> None:
         ("job 8 (line 47)", "url"),
     ]
     assert "secret" not in str(found)
-    assert all(left.why for left in found.left)
+    assert all(left.why for left in found.skipped)
 
 
 @pytest.mark.parametrize(
@@ -206,13 +206,13 @@ def test_values_as_yaml_has_them() -> None:
         "h: &anchor value\ni: *anchor\nj: !!str 5\nk:\n  l: m\nn: [a, 'b, c', \"d\"]\no: [[a]]\n"
         "p: one\n  two\n\n  three\nq:\n- x\n-  'y # z'\nr: 'two\n  lines'\n\"s\": 1\nt: {}\n"
     )
-    [job] = jobs(text)
+    [job] = parse_jobs(text)
     assert job.keys == {
         "a": "plain", "b": "it's", "c": "tab\there Aç😀", "d": "https://e.org/#not-a-comment",
-        "e": "", "f": "one\n\ntwo", "g": "one two\nthree", "h": "value", "i": Mark.ALIAS,
-        "j": "5", "k": Mark.NESTED, "n": ("a", "b, c", "d"), "o": Mark.NESTED,
+        "e": "", "f": "one\n\ntwo", "g": "one two\nthree", "h": "value", "i": YamlMark.ALIAS,
+        "j": "5", "k": YamlMark.NESTED, "n": ("a", "b, c", "d"), "o": YamlMark.NESTED,
         "p": "one two\nthree", "q": ("x", "y # z"), "r": "two lines", "s": "1",
-        "t": Mark.NESTED,
+        "t": YamlMark.NESTED,
     }  # fmt: skip
 
 
@@ -222,7 +222,7 @@ def test_aliases_are_not_followed() -> None:
     )
     found = got(f"url: https://e.org/\n{bomb}")
     assert urls(found) == ["https://e.org/"]
-    assert len(found.left) == 21
+    assert len(found.skipped) == 21
 
 
 # -- changedetection.io ------------------------------------------------------------------------
@@ -276,10 +276,10 @@ def test_a_backup_of_changedetection_io() -> None:
             }
         )
     )  # fmt: skip
-    assert found.form == "changedetection.io backup"
+    assert found.format_name == "changedetection.io backup"
     assert found.pages == (
-        Imported("https://example.org/a", "Bees", 10800.0, ("Insects", "old", "news")),  # type: ignore[arg-type]
-        Imported("https://example.org/b", "Mine", 88200.0, (), True),  # type: ignore[arg-type]
+        ImportedPage("https://example.org/a", "Bees", 10800.0, ("Insects", "old", "news")),  # type: ignore[arg-type]
+        ImportedPage("https://example.org/b", "Mine", 88200.0, (), True),  # type: ignore[arg-type]
     )
     assert sorted(whys(found)) == [
         "b: fetch_backend", "b: headers", "b: include_filters", "b: notification_urls",
@@ -293,7 +293,7 @@ def test_the_old_file_the_api_and_one_watch() -> None:
     tags = {"t": {"title": "Insects"}}
     settings = {"requests": {"minutes_between_check": 180}, "application": {"tags": tags}}
     old = {"watching": {ONE: watch(tags=["t"])}, "settings": settings}
-    expected = Imported("https://example.org/a", "Bees", 10800.0, ("Insects",))  # type: ignore[arg-type]
+    expected = ImportedPage("https://example.org/a", "Bees", 10800.0, ("Insects",))  # type: ignore[arg-type]
     assert got(json.dumps(old)).pages == (expected,)
     assert got(packed({"url-watches.json": old})).pages == (expected,)
     assert urls(got(json.dumps({ONE: {"url": "https://e.org/"}}))) == ["https://e.org/"]
@@ -337,7 +337,7 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
 def test_no_more_is_unpacked_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     many = packed({f"{n}/watch.json": watch(url=f"https://e.org/{n}") for n in range(20)})
     assert len(got(many).pages) == 20
-    monkeypatch.setattr("honeyguide.watch.lists.changedetection._ALL", 5_000)
+    monkeypatch.setattr("honeyguide.watch.imports.changedetection._ALL", 5_000)
     with pytest.raises(ConfigError, match="unpacks to more"):
         got(many)
     bomb = packed({"a/watch.json": b" " * 20_000_000})
@@ -375,13 +375,13 @@ def test_a_file_is_named_in_its_errors(tmp_path: Path) -> None:
     path = tmp_path / "list.yaml"
     path.write_text("url: 'x")
     with pytest.raises(ConfigError, match=r"list\.yaml: line 1"):
-        load(path)
+        load_watch_list(path)
     with pytest.raises(ConfigError, match="no plain file"):
-        load(tmp_path)
+        load_watch_list(tmp_path)
     with pytest.raises(ConfigError, match="cannot be read"):
-        load(tmp_path / "nothing")
+        load_watch_list(tmp_path / "nothing")
     path.write_text("https://e.org/")
-    assert urls(load(path)) == ["https://e.org/"]
+    assert urls(load_watch_list(path)) == ["https://e.org/"]
 
 
 SPITEFUL = st.text(
@@ -401,7 +401,7 @@ def test_any_text_is_read_or_refused(text: str, start: str) -> None:
     for page in found.pages:
         assert page.url.startswith(("http://", "https://"))
         assert not re.search("[\x00-\x1f\x7f-\x9f\u202e]", page.name + "".join(page.tags))
-    assert all(left.why for left in found.left)
+    assert all(left.why for left in found.skipped)
 
 
 JSON = st.recursive(
@@ -421,7 +421,7 @@ def test_any_watch_is_read_or_left(fields: dict[str, Any], tags: Any, requests: 
         {"watching": {"a": {**watch(), **fields}}, "settings": requests},
     ):
         found = got(json.dumps(raw))
-        assert found.pages or found.left
+        assert found.pages or found.skipped
 
 
 @pytest.mark.parametrize(

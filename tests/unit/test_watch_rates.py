@@ -10,27 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.types import Url
-from honeyguide.watch.when.priors import Priors, pattern
-from honeyguide.watch.when.rates import (
+from honeyguide.watch.schedule.change_rate import (
     DAY,
     FASTEST,
     SLOWEST,
-    START,
+    START_BELIEF,
     Belief,
-    begin,
-    learn,
-    pack,
-    rate,
-    unpack,
+    RatePriors,
+    estimate_rate,
+    initial_belief,
+    pack_belief,
+    unpack_belief,
+    update_belief,
+    url_pattern,
 )
 
 NEWS = Url("https://example.org/news/2024/one.html")
 
 
-def looks(changes: list[bool], days: float = 1.0, belief: Belief = START) -> Belief:
+def looks(changes: list[bool], days: float = 1.0, belief: Belief = START_BELIEF) -> Belief:
     for number, changed in enumerate(changes):
         now = (number + 1) * days * DAY
-        belief = learn(belief, START, last=number * days * DAY, now=now, changed=float(changed))
+        belief = update_belief(
+            belief, START_BELIEF, last=number * days * DAY, now=now, changed=float(changed)
+        )
     return belief
 
 
@@ -39,14 +42,16 @@ def test_it_finds_the_rate(true: float) -> None:
     dice = np.random.default_rng(7)
     found = []
     for _ in range(40):
-        now, belief = 0.0, START
+        now, belief = 0.0, START_BELIEF
         for _ in range(60):
             wait = dice.uniform(0.2, 3)
             changed = dice.random() < -math.expm1(-true * wait)
             new = now + wait * DAY
-            belief = learn(belief, START, last=now, now=new, changed=changed, gamma=1.0)
+            belief = update_belief(
+                belief, START_BELIEF, last=now, now=new, changed=changed, gamma=1.0
+            )
             now = new
-        found.append(math.log(rate(belief).per_day / true))
+        found.append(math.log(estimate_rate(belief).per_day / true))
     assert abs(np.median(found)) < 0.15
     assert np.sqrt(np.mean(np.square(found))) < 0.6
 
@@ -56,19 +61,19 @@ def test_the_band_holds_the_truth_as_often_as_it_says() -> None:
     inside = 0
     for _ in range(300):
         true = math.exp(dice.uniform(math.log(0.01), math.log(5)))
-        belief = START
+        belief = START_BELIEF
         for n in range(20):
             changed = dice.random() < -math.expm1(-true)
-            belief = learn(
-                belief, START, last=n * DAY, now=(n + 1) * DAY, changed=changed, gamma=1.0
+            belief = update_belief(
+                belief, START_BELIEF, last=n * DAY, now=(n + 1) * DAY, changed=changed, gamma=1.0
             )
-        low, high = rate(belief).low, rate(belief).high
+        low, high = estimate_rate(belief).low, estimate_rate(belief).high
         inside += low <= true <= high
     assert 0.72 < inside / 300 < 0.9
 
 
 def test_always_and_never_changed_stay_finite() -> None:
-    never, always = rate(looks([False] * 200)), rate(looks([True] * 200))
+    never, always = estimate_rate(looks([False] * 200)), estimate_rate(looks([True] * 200))
     assert SLOWEST < never.per_day < 0.02
     assert 3 < always.per_day < FASTEST
 
@@ -76,35 +81,44 @@ def test_always_and_never_changed_stay_finite() -> None:
 def test_old_habits_are_forgotten() -> None:
     quiet = looks([False] * 100)
     lively = looks([True] * 15, belief=quiet)
-    assert rate(lively).per_day > 30 * rate(quiet).per_day
+    assert estimate_rate(lively).per_day > 30 * estimate_rate(quiet).per_day
 
 
 def test_a_known_moment_says_more_than_that_it_changed() -> None:
-    plain = learn(START, START, last=0, now=10 * DAY, changed=1.0)
-    fresh = learn(START, START, last=0, now=10 * DAY, changed=1.0, modified=9.9 * DAY)
-    early = learn(START, START, last=0, now=10 * DAY, changed=1.0, modified=0.5 * DAY)
-    assert rate(early).per_day < rate(plain).per_day < rate(fresh).per_day
-    band = rate(early)
-    assert band.high / band.low < rate(plain).high / rate(plain).low
+    plain = update_belief(START_BELIEF, START_BELIEF, last=0, now=10 * DAY, changed=1.0)
+    fresh = update_belief(
+        START_BELIEF, START_BELIEF, last=0, now=10 * DAY, changed=1.0, modified=9.9 * DAY
+    )
+    early = update_belief(
+        START_BELIEF, START_BELIEF, last=0, now=10 * DAY, changed=1.0, modified=0.5 * DAY
+    )
+    assert (
+        estimate_rate(early).per_day < estimate_rate(plain).per_day < estimate_rate(fresh).per_day
+    )
+    band = estimate_rate(early)
+    assert band.high / band.low < estimate_rate(plain).high / estimate_rate(plain).low
 
 
 def test_times_that_cannot_be_are_not_believed() -> None:
-    plain = learn(START, START, last=0, now=10 * DAY, changed=1.0)
+    plain = update_belief(START_BELIEF, START_BELIEF, last=0, now=10 * DAY, changed=1.0)
     for modified in (-5 * DAY, 10 * DAY, 10 * DAY - 5, 11 * DAY, math.nan, math.inf):
-        assert plain == learn(START, START, last=0, now=10 * DAY, changed=1.0, modified=modified)
+        assert plain == update_belief(
+            START_BELIEF, START_BELIEF, last=0, now=10 * DAY, changed=1.0, modified=modified
+        )
 
 
 def test_a_first_visit_learns_from_what_the_page_says_of_itself() -> None:
-    old = rate(begin(START, now=1000 * DAY, modified=0.0)).per_day
-    new = rate(begin(START, now=1000 * DAY, modified=999.9 * DAY)).per_day
-    assert old < rate(START).per_day / 3 < new / 3
+    old = estimate_rate(initial_belief(START_BELIEF, now=1000 * DAY, modified=0.0)).per_day
+    new = estimate_rate(initial_belief(START_BELIEF, now=1000 * DAY, modified=999.9 * DAY)).per_day
+    assert old < estimate_rate(START_BELIEF).per_day / 3 < new / 3
     for modified in (None, math.nan, 1000 * DAY - 1, 2000 * DAY):
-        assert begin(START, now=1000 * DAY, modified=modified) == START
+        assert initial_belief(START_BELIEF, now=1000 * DAY, modified=modified) == START_BELIEF
 
 
 def test_half_a_change_lies_between() -> None:
     none, half, whole = (
-        rate(learn(START, START, last=0, now=DAY, changed=c)).per_day for c in (0.0, 0.5, 1.0)
+        estimate_rate(update_belief(START_BELIEF, START_BELIEF, last=0, now=DAY, changed=c)).per_day
+        for c in (0.0, 0.5, 1.0)
     )
     assert none < half < whole
 
@@ -119,72 +133,86 @@ def test_half_a_change_lies_between() -> None:
 def test_nothing_hostile_breaks_it(
     belief: bytes, last: float, now: float, changed: float, modified: float | None
 ) -> None:
-    new = learn(belief, belief, last=last, now=now, changed=changed, modified=modified)
-    begun = begin(belief, now=now, modified=modified)
+    new = update_belief(belief, belief, last=last, now=now, changed=changed, modified=modified)
+    begun = initial_belief(belief, now=now, modified=modified)
     for one in (new, begun):
-        low, middle, high = rate(one).low, rate(one).per_day, rate(one).high
+        low, middle, high = (
+            estimate_rate(one).low,
+            estimate_rate(one).per_day,
+            estimate_rate(one).high,
+        )
         assert SLOWEST * 0.999 <= low <= middle <= high <= FASTEST * 1.001
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(1e-6, 1e4)), max_size=40))
 def test_any_history_gives_a_belief_that_packs(history: list[tuple[bool, float]]) -> None:
-    now, belief = 0.0, START
+    now, belief = 0.0, START_BELIEF
     for changed, days in history:
-        belief = learn(belief, START, last=now, now=now + days * DAY, changed=float(changed))
+        belief = update_belief(
+            belief, START_BELIEF, last=now, now=now + days * DAY, changed=float(changed)
+        )
         now += days * DAY
     assert len(belief) == 64
-    assert np.array_equal(unpack(pack(unpack(belief))), unpack(belief))
+    assert np.array_equal(unpack_belief(pack_belief(unpack_belief(belief))), unpack_belief(belief))
 
 
 def test_patterns_of_addresses() -> None:
-    assert pattern(NEWS) == "example.org/news/#/*"
-    assert pattern(Url("https://example.org/")) == "example.org/*"
-    assert pattern(Url("https://example.org/a/b2/c/d/e/f?id=7&q=x")) == "example.org/a/#/c/*?id&q"
-    assert len(pattern(Url("https://example.org/" + "x" * 9000 + "/?" + "y" * 9000))) < 200
+    assert url_pattern(NEWS) == "example.org/news/#/*"
+    assert url_pattern(Url("https://example.org/")) == "example.org/*"
+    assert (
+        url_pattern(Url("https://example.org/a/b2/c/d/e/f?id=7&q=x")) == "example.org/a/#/c/*?id&q"
+    )
+    assert len(url_pattern(Url("https://example.org/" + "x" * 9000 + "/?" + "y" * 9000))) < 200
 
 
 def test_a_new_page_is_like_its_siblings() -> None:
-    priors = Priors()
-    assert rate(priors.of(NEWS)).per_day == pytest.approx(rate(START).per_day, rel=1e-2)
+    priors = RatePriors()
+    assert estimate_rate(priors.prior_for(NEWS)).per_day == pytest.approx(
+        estimate_rate(START_BELIEF).per_day, rel=1e-2
+    )
     for n in range(20):
         priors.learn(Url(f"https://example.org/news/{n}/x.html"), looks([True] * 10))
         priors.learn(Url(f"https://example.org/law/{n}/x.html"), looks([False] * 30))
-    news = rate(priors.of(NEWS)).per_day
-    law = rate(priors.of(Url("https://example.org/law/77/y.html"))).per_day
-    other = rate(priors.of(Url("https://example.org/shop/y.html"))).per_day
-    elsewhere = rate(priors.of(Url("https://example.net/news/1/y.html"))).per_day
+    news = estimate_rate(priors.prior_for(NEWS)).per_day
+    law = estimate_rate(priors.prior_for(Url("https://example.org/law/77/y.html"))).per_day
+    other = estimate_rate(priors.prior_for(Url("https://example.org/shop/y.html"))).per_day
+    elsewhere = estimate_rate(priors.prior_for(Url("https://example.net/news/1/y.html"))).per_day
     assert law < other < news
-    assert elsewhere == pytest.approx(rate(START).per_day, rel=1e-2)
+    assert elsewhere == pytest.approx(estimate_rate(START_BELIEF).per_day, rel=1e-2)
 
 
 def test_a_page_counts_once_however_often_it_is_told() -> None:
-    often, once = Priors(), Priors()
+    often, once = RatePriors(), RatePriors()
     old = b""
     for n in range(1, 30):
         new = looks([True] * n)
         often.learn(NEWS, new, old)
         old = new
     once.learn(NEWS, old)
-    assert rate(often.of(NEWS)).per_day == pytest.approx(rate(once.of(NEWS)).per_day, rel=1e-2)
+    assert estimate_rate(often.prior_for(NEWS)).per_day == pytest.approx(
+        estimate_rate(once.prior_for(NEWS)).per_day, rel=1e-2
+    )
     often.forget(NEWS, old)
-    assert rate(often.of(NEWS)).per_day == pytest.approx(rate(START).per_day, rel=1e-2)
+    assert estimate_rate(often.prior_for(NEWS)).per_day == pytest.approx(
+        estimate_rate(START_BELIEF).per_day, rel=1e-2
+    )
 
 
 def test_all_at_once_is_the_same_as_one_by_one() -> None:
     pages = [(Url(f"https://h{n % 3}.example/p/{n}"), looks([n % 2 == 0] * 5)) for n in range(50)]
-    one, all_ = Priors(), Priors()
+    one, all_ = RatePriors(), RatePriors()
     for url, belief in pages:
         one.learn(url, belief)
     all_.learn_all(pages)
-    assert all(one.of(url) == all_.of(url) for url, _ in pages)
+    assert all(one.prior_for(url) == all_.prior_for(url) for url, _ in pages)
 
 
 def test_priors_are_bounded() -> None:
-    priors = Priors(most=100)
-    priors.learn_all((Url(f"https://h{n}.example/"), START) for n in range(5000))
+    priors = RatePriors(most=100)
+    priors.learn_all((Url(f"https://h{n}.example/"), START_BELIEF) for n in range(5000))
     assert len(priors) <= 100
     for n in range(500):
-        priors.learn(Url(f"https://g{n}.example/"), START)
-        priors.learn(Url(f"https://h{n}.example/"), looks([True]), START)
+        priors.learn(Url(f"https://g{n}.example/"), START_BELIEF)
+        priors.learn(Url(f"https://h{n}.example/"), looks([True]), START_BELIEF)
     assert len(priors) <= 100
-    assert rate(priors.of(Url("https://h499.example/"))).per_day > 0
+    assert estimate_rate(priors.prior_for(Url("https://h499.example/"))).per_day > 0

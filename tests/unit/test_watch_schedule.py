@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from honeyguide.types import Url
-from honeyguide.watch.when.budget import DAY, HOUR, Bucket, Budget, steer
-from honeyguide.watch.when.explain import span
-from honeyguide.watch.when.rates import Rate
-from honeyguide.watch.when.schedule import Schedule
+from honeyguide.watch.schedule.change_rate import ChangeRate
+from honeyguide.watch.schedule.prices import DAY, HOUR, TokenBucket, WatchBudget, steer_towards
+from honeyguide.watch.schedule.schedule import Schedule, describe_span
 
 NOW = 1_700_000_000.0
 
@@ -22,12 +21,12 @@ def url(number: int) -> Url:
     return Url(f"https://h{number}.example/")
 
 
-def known(per_day: float) -> Rate:
-    return Rate(per_day, per_day / 2, per_day * 2)
+def known(per_day: float) -> ChangeRate:
+    return ChangeRate(per_day, per_day / 2, per_day * 2)
 
 
 def watching(
-    rates: list[float], budget: Budget, *, hosts: int = 10_000, now: float = NOW
+    rates: list[float], budget: WatchBudget, *, hosts: int = 10_000, now: float = NOW
 ) -> Schedule:
     schedule = Schedule(budget, now)
     for number, per_day in enumerate(rates):
@@ -51,7 +50,7 @@ def spend_time(schedule: Schedule, days: float, now: float = NOW) -> list[tuple[
 
 
 def test_the_budget_is_kept_and_used() -> None:
-    schedule = watching([0.5] * 400, Budget(per_hour=50))
+    schedule = watching([0.5] * 400, WatchBudget(per_hour=50))
     went = spend_time(schedule, 4)
     assert 0.97 * 4 * 24 * 50 < len(went) <= 4 * 24 * 50 + 10
     for hour in range(96):
@@ -61,7 +60,7 @@ def test_the_budget_is_kept_and_used() -> None:
 
 def test_pages_that_change_more_are_visited_more_but_none_starves() -> None:
     rates = [0.01] * 50 + [0.3] * 50 + [30.0] * 50
-    went = Counter(key for _, key in spend_time(watching(rates, Budget(per_hour=20)), 20))
+    went = Counter(key for _, key in spend_time(watching(rates, WatchBudget(per_hour=20)), 20))
     slow, middle, fast = (sum(went[url(n)] for n in range(a, a + 50)) / 50 for a in (0, 50, 100))
     assert 1 <= slow < middle / 1.5 < fast
     assert fast < 10 * middle
@@ -69,7 +68,7 @@ def test_pages_that_change_more_are_visited_more_but_none_starves() -> None:
 
 
 def test_weight_counts() -> None:
-    schedule = watching([0.2] * 60, Budget(per_hour=10))
+    schedule = watching([0.2] * 60, WatchBudget(per_hour=10))
     for number in range(30):
         schedule.add(url(number), f"h{number}.example", weight=20.0, rate=known(0.2), last=NOW)
     went = Counter(key for _, key in spend_time(schedule, 20))
@@ -77,7 +76,7 @@ def test_weight_counts() -> None:
 
 
 def test_a_backlog_after_a_long_silence_is_worked_off_by_value() -> None:
-    schedule = Schedule(Budget(per_hour=100), NOW)
+    schedule = Schedule(WatchBudget(per_hour=100), NOW)
     for number in range(2000):
         weight = 10.0 if number % 10 == 0 else 1.0
         schedule.add(url(number), f"h{number}", rate=known(0.2), weight=weight, last=NOW - 9 * DAY)
@@ -88,7 +87,7 @@ def test_a_backlog_after_a_long_silence_is_worked_off_by_value() -> None:
 
 
 def test_few_pages_are_not_hammered_however_large_the_budget() -> None:
-    schedule = watching([50.0] * 3, Budget(per_hour=100_000, shortest_s=600))
+    schedule = watching([50.0] * 3, WatchBudget(per_hour=100_000, shortest_s=600))
     went = spend_time(schedule, 1)
     assert len(went) <= 3 * 145
     for number in range(3):
@@ -97,14 +96,16 @@ def test_few_pages_are_not_hammered_however_large_the_budget() -> None:
 
 
 def test_no_page_is_left_alone_for_longer_than_said() -> None:
-    budget = Budget(per_hour=10, longest_s=3 * DAY, value="fresh")
+    budget = WatchBudget(per_hour=10, longest_s=3 * DAY, value="fresh")
     schedule = watching([0.5] * 100 + [50.0], budget)
     times = [at for at, key in spend_time(schedule, 30) if key == url(100)]
     assert len(times) >= 8
 
 
 def test_hosts_rest_and_are_never_visited_twice_at_once() -> None:
-    schedule = watching([20.0] * 40, Budget(per_hour=3600, host_rest_s=5, shortest_s=1), hosts=2)
+    schedule = watching(
+        [20.0] * 40, WatchBudget(per_hour=3600, host_rest_s=5, shortest_s=1), hosts=2
+    )
     now, busy = NOW, {}
     last: dict[int, float] = {}
     for _ in range(400):
@@ -121,7 +122,7 @@ def test_hosts_rest_and_are_never_visited_twice_at_once() -> None:
 
 
 def test_a_saturated_host_has_a_surcharge_and_others_are_not_dearer() -> None:
-    budget = Budget(per_hour=300, host_rest_s=1)
+    budget = WatchBudget(per_hour=300, host_rest_s=1)
     schedule = Schedule(budget, NOW)
     for number in range(400):
         slow = number < 200
@@ -137,34 +138,34 @@ def test_a_saturated_host_has_a_surcharge_and_others_are_not_dearer() -> None:
     assert went[True] <= 3 * DAY / 120 + 1
     assert went[True] > 0.8 * 3 * DAY / 120
     assert sum(went.values()) > 0.93 * 3 * 24 * 300
-    why = schedule.why(url(0), now)
+    why = schedule.explain_visit(url(0), now)
     assert why is not None
     assert "its host takes no more" in why.reason or "its host rests" in why.reason
 
 
 def test_a_failure_is_tried_again_when_told_and_not_before() -> None:
-    schedule = watching([1.0], Budget())
+    schedule = watching([1.0], WatchBudget())
     now = schedule.wake_at(NOW)
     assert now is not None
     while (key := schedule.due(now)) is None:
         now = schedule.wake_at(now) or now
     schedule.failed(key, now, again=7200)
     assert schedule.due(now + 7100) is None
-    why = schedule.why(key, now + 1)
+    why = schedule.explain_visit(key, now + 1)
     assert why is not None
     assert "failed" in why.reason
     assert why.last == NOW
     went = spend_time(schedule, 1, now + 7200)
     assert went
-    assert went[0][0] < now + 7200 + Budget().period_s
+    assert went[0][0] < now + 7200 + WatchBudget().period_s
 
 
 def test_a_page_nobody_has_seen_is_due_at_once() -> None:
-    schedule = watching([0.1] * 10, Budget())
+    schedule = watching([0.1] * 10, WatchBudget())
     spend_time(schedule, 0.1)
     schedule.add(url(99), "h99.example")
     now = NOW + 0.1 * DAY
-    why = schedule.why(url(99), now)
+    why = schedule.explain_visit(url(99), now)
     assert why is not None
     assert why.last is None
     assert why.next_at == now
@@ -173,7 +174,7 @@ def test_a_page_nobody_has_seen_is_due_at_once() -> None:
 
 
 def test_removed_and_paused_pages_do_not_come() -> None:
-    schedule = watching([5.0] * 20, Budget(per_hour=200))
+    schedule = watching([5.0] * 20, WatchBudget(per_hour=200))
     schedule.remove(url(3))
     schedule.pause(url(4))
     went = {key for _, key in spend_time(schedule, 1)}
@@ -185,11 +186,11 @@ def test_removed_and_paused_pages_do_not_come() -> None:
     assert not {url(3), url(5)} & went
     assert url(3) not in schedule
     assert len(schedule) == 18
-    assert schedule.why(url(3), NOW) is None
+    assert schedule.explain_visit(url(3), NOW) is None
 
 
 def test_a_page_removed_during_its_visit_leaves_its_host_busy() -> None:
-    schedule = watching([5.0] * 3, Budget(host_rest_s=10), hosts=1)
+    schedule = watching([5.0] * 3, WatchBudget(host_rest_s=10), hosts=1)
     now = NOW
     while (key := schedule.due(now)) is None:
         now = schedule.wake_at(now) or now
@@ -203,17 +204,17 @@ def test_a_page_removed_during_its_visit_leaves_its_host_busy() -> None:
 
 
 def test_a_paused_page_says_so() -> None:
-    schedule = watching([1.0], Budget())
+    schedule = watching([1.0], WatchBudget())
     schedule.pause(url(0))
-    why = schedule.why(url(0), NOW)
+    why = schedule.explain_visit(url(0), NOW)
     assert why is not None
     assert (why.next_at, why.reason) == (None, "it is paused")
 
 
 def test_the_reason_names_rate_band_and_next_visit() -> None:
-    schedule = watching([0.25] * 50, Budget(per_hour=1))
+    schedule = watching([0.25] * 50, WatchBudget(per_hour=1))
     spend_time(schedule, 10)
-    why = schedule.why(url(7), NOW + 10 * DAY)
+    why = schedule.explain_visit(url(7), NOW + 10 * DAY)
     assert why is not None
     assert why.rate == known(0.25)
     assert why.next_at is not None
@@ -223,14 +224,14 @@ def test_the_reason_names_rate_band_and_next_visit() -> None:
 
 
 def test_discovery_competes_in_the_same_currency() -> None:
-    schedule = watching([0.2] * 400, Budget(per_hour=4, unseen_days=30))
+    schedule = watching([0.2] * 400, WatchBudget(per_hour=4, unseen_days=30))
     spend_time(schedule, 20)
     now = NOW + 20 * DAY
     for unseen, least, most in ((0.0, 0.0, 0.0), (0.9, 0.4, 0.6), (1e-4, 0.0, 0.1)):
         found = Counter[str]()
         end = now + 20 * DAY
         while now < end:
-            kind = schedule.spend(now, unseen)
+            kind = schedule.choose_spending(now, unseen)
             found[str(kind)] += 1
             if kind == "discover":
                 schedule.discovered(now)
@@ -247,11 +248,11 @@ def test_discovery_competes_in_the_same_currency() -> None:
 
 
 def test_nothing_to_watch_is_nothing_to_wake_for() -> None:
-    schedule = Schedule(Budget(), NOW)
+    schedule = Schedule(WatchBudget(), NOW)
     assert schedule.wake_at(NOW) is None
     assert schedule.due(NOW) is None
-    assert schedule.spend(NOW) is None
-    assert schedule.spend(NOW, 1.0) == "discover"
+    assert schedule.choose_spending(NOW) is None
+    assert schedule.choose_spending(NOW, 1.0) == "discover"
     schedule.visited(url(1), NOW)
     schedule.failed(url(1), NOW, again=1)
     schedule.remove(url(1))
@@ -259,7 +260,7 @@ def test_nothing_to_watch_is_nothing_to_wake_for() -> None:
 
 
 def test_pages_added_later_are_planned_at_once() -> None:
-    schedule = Schedule(Budget(per_hour=1), NOW)
+    schedule = Schedule(WatchBudget(per_hour=1), NOW)
     assert schedule.due(NOW) is None
     schedule.add(url(1), "h1.example", last=NOW - 50 * DAY)
     assert schedule.wake_at(NOW + 1) == NOW + 1
@@ -267,16 +268,16 @@ def test_pages_added_later_are_planned_at_once() -> None:
 
 
 def test_steering_is_gentle() -> None:
-    assert steer(1.0, 100, 100) == 1.0
-    assert steer(1.0, 1e9, 1) == pytest.approx(1.35, abs=0.01)
-    assert steer(1.0, 0, 1e9) == pytest.approx(0.74, abs=0.01)
-    assert steer(2.0, 110, 100) == pytest.approx(2 * 1.1**0.5)
+    assert steer_towards(1.0, 100, 100) == 1.0
+    assert steer_towards(1.0, 1e9, 1) == pytest.approx(1.35, abs=0.01)
+    assert steer_towards(1.0, 0, 1e9) == pytest.approx(0.74, abs=0.01)
+    assert steer_towards(2.0, 110, 100) == pytest.approx(2 * 1.1**0.5)
 
 
 def test_the_bucket_saves_little() -> None:
-    bucket = Bucket(3600, NOW)
+    bucket = TokenBucket(3600, NOW)
     taken = 0
-    while bucket.ready(NOW + 1e6):
+    while bucket.is_ready(NOW + 1e6):
         bucket.take(NOW + 1e6)
         taken += 1
     assert taken == 10
@@ -284,7 +285,7 @@ def test_the_bucket_saves_little() -> None:
 
 
 def test_spans() -> None:
-    assert [span(s) for s in (0.2, 1, 90, 7200, 47 * 3600, 3 * DAY, 800 * DAY, 1e300)] == [
+    assert [describe_span(s) for s in (0.2, 1, 90, 7200, 47 * 3600, 3 * DAY, 800 * DAY, 1e300)] == [
         "0 seconds", "1 second", "90 seconds", "2 hours", "47 hours", "3 days", "2 years", "ever",
     ]  # fmt: skip
 
@@ -304,7 +305,7 @@ ACTIONS = st.lists(
 def test_whatever_happens_no_host_is_hurried_and_no_page_lost(
     actions: list[tuple[str, int, float]], hosts: int
 ) -> None:
-    schedule = Schedule(Budget(per_hour=100, host_rest_s=2.0), NOW)
+    schedule = Schedule(WatchBudget(per_hour=100, host_rest_s=2.0), NOW)
     now, out, ended = NOW, dict[Url, int](), dict[int, float]()
     active: set[Url] = set()
     for action, number, amount in actions:

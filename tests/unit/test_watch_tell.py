@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.change import Change, Edit
+from honeyguide.change import Change, PageEdit
 from honeyguide.store import Store
 from honeyguide.types import Url
-from honeyguide.watch.telling.deliver import Delivery, queue, tell
-from honeyguide.watch.telling.message import Message
-from honeyguide.watch.telling.notify import Rule
-from honeyguide.watch.telling.outcome import Outcome, again, given_up, sent
+from honeyguide.watch.notify.channels import SendOutcome, given_up, retry_later, sent_at
+from honeyguide.watch.notify.delivery import NotificationDelivery, deliver_queued, queue_change
+from honeyguide.watch.notify.message import ChangeMessage
+from honeyguide.watch.notify.rules import NotifyRule
 
 NOON = 1_700_049_600.0
 """12:00 UTC."""
 
 
 def change(n: int, at: float = NOON) -> Change:
-    edits = (Edit("added", "p", "", f"news {n}", 1.0),)
+    edits = (PageEdit("added", "p", "", f"news {n}", 1.0),)
     return Change(Url(f"https://e.org/{n}"), at, ("content",), 0.5, edits=edits)
 
 
@@ -33,14 +33,14 @@ class Friend:
     says: str = "sent"
     got: list[tuple[str, tuple[str, ...], int]] = field(default_factory=list)
 
-    async def send(self, message: Message, now: float, tries: int = 0) -> Outcome:
+    async def send(self, message: ChangeMessage, now: float, tries: int = 0) -> SendOutcome:
         urls = tuple(url for entry in message.entries for url in entry.urls)
         self.got.append((message.id, urls, tries))
         if self.says == "killed":
             raise KeyboardInterrupt
         if self.says == "retry":
-            return again("down", now, tries)
-        return sent(now) if self.says == "sent" else given_up("no", now)
+            return retry_later("down", now, tries)
+        return sent_at(now) if self.says == "sent" else given_up("no", now)
 
 
 @pytest.fixture
@@ -49,19 +49,19 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def leave(store: Store, rule: Rule, *changes: Change) -> None:
+def leave(store: Store, rule: NotifyRule, *changes: Change) -> None:
     for one in changes:
-        queue(store.outbox, [rule], store.changes.append(one), one)
+        queue_change(store.outbox, [rule], store.changes.append(one), one)
 
 
-def run(store: Store, rule: Rule, friend: Friend, now: float) -> list[Delivery]:
-    return asyncio.run(tell(store.outbox, store.changes, rule, friend, now, "bees"))
+def run(store: Store, rule: NotifyRule, friend: Friend, now: float) -> list[NotificationDelivery]:
+    return asyncio.run(deliver_queued(store.outbox, store.changes, rule, friend, now, "bees"))
 
 
 def test_each_change_is_told_once(store: Store) -> None:
-    rule, friend = Rule("chat"), Friend()
+    rule, friend = NotifyRule("chat"), Friend()
     leave(store, rule, change(1), change(2))
-    leave(store, Rule("chat", significance=0.9), change(3))
+    leave(store, NotifyRule("chat", significance=0.9), change(3))
     assert len(run(store, rule, friend, NOON)) == 2
     assert [urls for _, urls, _ in friend.got] == [("https://e.org/1",), ("https://e.org/2",)]
     assert run(store, rule, friend, NOON + 9) == []
@@ -69,7 +69,7 @@ def test_each_change_is_told_once(store: Store) -> None:
 
 
 def test_killed_while_sending_the_same_message_goes_again(store: Store) -> None:
-    rule, friend = Rule("chat", digest="hourly"), Friend("killed")
+    rule, friend = NotifyRule("chat", digest="hourly"), Friend("killed")
     leave(store, rule, change(1), change(2))
     with pytest.raises(KeyboardInterrupt):
         run(store, rule, friend, NOON + 3600)
@@ -83,7 +83,7 @@ def test_killed_while_sending_the_same_message_goes_again(store: Store) -> None:
 
 
 def test_a_receiver_in_trouble_is_left_alone_and_nothing_lost(store: Store) -> None:
-    rule, friend = Rule("chat"), Friend("retry")
+    rule, friend = NotifyRule("chat"), Friend("retry")
     leave(store, rule, *(change(n) for n in range(3)))
     told = run(store, rule, friend, NOON)
     assert [one.outcome.state for one in told] == ["retry"]
@@ -99,15 +99,15 @@ def test_a_receiver_in_trouble_is_left_alone_and_nothing_lost(store: Store) -> N
 
 
 def test_what_is_given_up_is_not_tried_again_but_seen(store: Store) -> None:
-    rule, friend = Rule("chat"), Friend("gave_up")
+    rule, friend = NotifyRule("chat"), Friend("gave_up")
     leave(store, rule, change(1), change(2))
     assert len(run(store, rule, friend, NOON)) == 2
     assert run(store, rule, friend, NOON + 9e9) == []
-    assert [(one.given_up, one.why) for one in store.outbox.tidings()] == [(2, "no")]
+    assert [(one.given_up, one.why) for one in store.outbox.channel_status()] == [(2, "no")]
 
 
 def test_nobody_is_woken_at_night_not_even_by_a_second_try(store: Store) -> None:
-    rule, friend = Rule("chat", quiet="12:01-07:00"), Friend("retry")
+    rule, friend = NotifyRule("chat", quiet="12:01-07:00"), Friend("retry")
     leave(store, rule, change(1))
     run(store, rule, friend, NOON)
     leave(store, rule, change(2, NOON + 70))
@@ -119,12 +119,12 @@ def test_nobody_is_woken_at_night_not_even_by_a_second_try(store: Store) -> None
 
 
 def test_a_digest_waits_for_its_hour(store: Store) -> None:
-    rule, friend = Rule("chat", digest="daily", hour=8), Friend()
+    rule, friend = NotifyRule("chat", digest="daily", hour=8), Friend()
     leave(store, rule, change(1), change(2))
     morning = NOON + 20 * 3600
     assert store.outbox.wake_at("chat") == morning
     # An hour that was written into the settings later counts at once.
-    late = Rule("chat", digest="daily", hour=9)
+    late = NotifyRule("chat", digest="daily", hour=9)
     assert run(store, late, friend, morning) == []
     assert store.outbox.wake_at("chat") == morning + 3600
     assert len(run(store, late, friend, morning + 3600)) == 1
@@ -132,18 +132,21 @@ def test_a_digest_waits_for_its_hour(store: Store) -> None:
 
 
 def test_a_change_that_is_no_longer_kept_holds_nobody_up(store: Store) -> None:
-    rule, friend = Rule("chat"), Friend()
-    store.outbox.queue([99], "chat", NOON)
+    rule, friend = NotifyRule("chat"), Friend()
+    store.outbox.queue_changes([99], "chat", NOON)
     leave(store, rule, change(1))
     assert len(run(store, rule, friend, NOON)) == 1
     assert run(store, rule, friend, NOON) == []
 
 
 def test_two_rules_of_one_channel_have_a_queue_each(store: Store) -> None:
-    now, later = Rule("chat", name="urgent"), Rule("chat", name="digest", digest="daily")
+    now, later = (
+        NotifyRule("chat", name="urgent"),
+        NotifyRule("chat", name="digest", digest="daily"),
+    )
     friend = Friend()
     number = store.changes.append(change(1))
-    queue(store.outbox, [now, later], number, change(1))
+    queue_change(store.outbox, [now, later], number, change(1))
     assert len(run(store, now, friend, NOON)) == 1
     assert run(store, later, friend, NOON) == []
     assert len(run(store, later, friend, NOON + 86400)) == 1

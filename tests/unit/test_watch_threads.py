@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from honeyguide.watch.visit.document_queue import DocumentQueue
-from honeyguide.watch.visit.mtccdw import Steps, two_stages
+from honeyguide.watch.visit.mtccdw import DocumentQueue, ThreadedSteps, run_two_stages
 
 
 def admitted(queue: DocumentQueue[int], most: int) -> int:
@@ -16,7 +15,7 @@ def admitted(queue: DocumentQueue[int], most: int) -> int:
     done: list[int] = []
 
     def ask() -> None:
-        while len(done) < most and queue.reserve():
+        while len(done) < most and queue.reserve_place():
             done.append(1)
 
     thread = threading.Thread(target=ask, daemon=True)
@@ -31,10 +30,10 @@ def test_the_exact_rule_counts_crawls_under_way() -> None:
     assert admitted(DocumentQueue(5, producers=100), 50) == 5
     queue: DocumentQueue[int] = DocumentQueue(5, producers=100)
     for document in range(3):
-        assert queue.reserve()
+        assert queue.reserve_place()
         queue.put(document)
-    assert queue.reserve()
-    queue.release()
+    assert queue.reserve_place()
+    queue.release_place()
     assert admitted(queue, 50) == 2
 
 
@@ -44,7 +43,7 @@ def test_the_papers_rule_sets_a_place_aside_for_every_producer() -> None:
     def filled(documents: int) -> DocumentQueue[int]:
         queue: DocumentQueue[int] = DocumentQueue(500, producers=100, paper_rule=True)
         for document in range(documents):
-            assert queue.reserve()
+            assert queue.reserve_place()
             queue.put(document)
         return queue
 
@@ -64,15 +63,15 @@ def test_consumers_end_after_the_last_producer() -> None:
     queue: DocumentQueue[int] = DocumentQueue(5, producers=2)
     taken: list[int | None] = []
     waiting = beside(lambda: taken.append(queue.take()))
-    assert queue.reserve()
+    assert queue.reserve_place()
     queue.put(1)
     waiting.join(5)
     assert taken == [1]
-    queue.leave()
+    queue.remove_producer()
     waiting = beside(lambda: taken.append(queue.take()))
     waiting.join(0.05)
     assert waiting.is_alive()
-    queue.leave()
+    queue.remove_producer()
     waiting.join(5)
     assert taken == [1, None]
 
@@ -80,30 +79,30 @@ def test_consumers_end_after_the_last_producer() -> None:
 def test_what_waits_is_taken_before_the_end() -> None:
     queue: DocumentQueue[int] = DocumentQueue(5, producers=1)
     for document in range(3):
-        assert queue.reserve()
+        assert queue.reserve_place()
         queue.put(document)
-    queue.leave()
+    queue.remove_producer()
     assert [queue.take() for _ in range(4)] == [0, 1, 2, None]
 
 
 def test_a_released_place_is_for_the_next() -> None:
     queue: DocumentQueue[int] = DocumentQueue(1, producers=2)
-    assert queue.reserve()
+    assert queue.reserve_place()
     got: list[bool] = []
-    waiting = beside(lambda: got.append(queue.reserve()))
+    waiting = beside(lambda: got.append(queue.reserve_place()))
     waiting.join(0.05)
     assert not got
-    queue.release()
+    queue.release_place()
     waiting.join(5)
     assert got == [True]
 
 
 def test_a_stopped_queue_lets_everybody_go() -> None:
     queue: DocumentQueue[int] = DocumentQueue(1, producers=1)
-    assert queue.reserve()
+    assert queue.reserve_place()
     queue.put(1)
     got: list[object] = []
-    waiting = beside(lambda: got.append(queue.reserve()))
+    waiting = beside(lambda: got.append(queue.reserve_place()))
     queue.stop()
     waiting.join(5)
     assert got == [False]
@@ -113,10 +112,10 @@ def test_a_stopped_queue_lets_everybody_go() -> None:
 def test_the_papers_rule_wakes_every_producer_that_may_go() -> None:
     """Ten places, ten producers: one document less is room for all of them."""
     queue: DocumentQueue[int] = DocumentQueue(10, producers=10, paper_rule=True)
-    assert queue.reserve()
+    assert queue.reserve_place()
     queue.put(0)
     through: list[bool] = []
-    waiting = [beside(lambda: through.append(queue.reserve())) for _ in range(9)]
+    waiting = [beside(lambda: through.append(queue.reserve_place())) for _ in range(9)]
     waiting[0].join(0.05)
     assert not through
     assert queue.take() == 0
@@ -126,8 +125,8 @@ def test_the_papers_rule_wakes_every_producer_that_may_go() -> None:
 
 
 def test_a_stage_needs_a_thread_and_a_queue_a_place() -> None:
-    steps: Steps[int, int, int, int] = Steps(int, int, max, lambda _: None)
+    steps: ThreadedSteps[int, int, int, int] = ThreadedSteps(int, int, max, lambda _: None)
     with pytest.raises(ValueError, match="thread"):
-        two_stages([1], steps, producers=0)
+        run_two_stages([1], steps, producers=0)
     with pytest.raises(ValueError, match="places"):
-        two_stages([1], steps, capacity=0)
+        run_two_stages([1], steps, capacity=0)

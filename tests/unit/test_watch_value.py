@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.when.value import AGE, FRESH, SQRT, VALUES, Value, balance
+from honeyguide.watch.schedule.value import AGE, FRESH, SQRT, VALUES, VisitValue, balance_price
 
 EVERY = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 RATES = st.floats(5e-4, 50)
@@ -16,13 +16,13 @@ WEIGHTS = st.floats(1e-3, 1e3)
 
 def test_the_published_table_of_cho_and_garcia_molina() -> None:
     rates, ones = np.array([1.0, 2, 3, 4, 5]), np.ones(5)
-    visits = 1 / FRESH.waits(rates, ones, balance(FRESH, rates, ones, 5))
+    visits = 1 / FRESH.waits(rates, ones, balance_price(FRESH, rates, ones, 5))
     assert visits.round(2).tolist() == [1.15, 1.36, 1.35, 1.14, 0.0]
 
 
 @EVERY
 @given(rate=RATES, weight=WEIGHTS, days=st.floats(1e-3, 1e3))
-def test_waiting_undoes_worth(value: Value, rate: float, weight: float, days: float) -> None:
+def test_waiting_undoes_worth(value: VisitValue, rate: float, weight: float, days: float) -> None:
     if value is FRESH and rate * days > 15:
         return  # so near its bound that moments cannot be told apart
     worth = float(value.worth(rate, weight, days))
@@ -31,14 +31,14 @@ def test_waiting_undoes_worth(value: Value, rate: float, weight: float, days: fl
 
 @EVERY
 @given(rate=RATES, weight=WEIGHTS, price=st.floats(1e-12, 1e12))
-def test_one_page_is_as_many(value: Value, rate: float, weight: float, price: float) -> None:
+def test_one_page_is_as_many(value: VisitValue, rate: float, weight: float, price: float) -> None:
     many = value.waits(np.array([rate, 1.0]), np.array([weight, 1.0]), price)
     assert value.wait(rate, weight, price) == pytest.approx(many[0], rel=1e-9)
 
 
 @EVERY
 @given(rate=RATES, days=st.floats(1e-3, 1e3))
-def test_worth_grows_with_time_and_weight(value: Value, rate: float, days: float) -> None:
+def test_worth_grows_with_time_and_weight(value: VisitValue, rate: float, days: float) -> None:
     assert value.worth(rate, 1.0, days * 1.5) >= value.worth(rate, 1.0, days) > 0
     assert value.worth(rate, 2.0, days) == pytest.approx(2 * value.worth(rate, 1.0, days))
 
@@ -64,8 +64,8 @@ def test_age_is_the_gain_of_a_visit() -> None:
 
 
 @EVERY
-def test_a_balanced_price_spends_the_budget(value: Value) -> None:
+def test_a_balanced_price_spends_the_budget(value: VisitValue) -> None:
     rates = np.array([0.01, 0.1, 1.0, 10.0])
     weights = np.array([1.0, 5.0, 2.0, 1.0])
-    price = balance(value, rates, weights, 3.0)
+    price = balance_price(value, rates, weights, 3.0)
     assert np.sum(1 / value.waits(rates, weights, price)) == pytest.approx(3.0, rel=1e-6)

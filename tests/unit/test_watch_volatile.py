@@ -11,8 +11,15 @@ import pytest
 from honeyguide.change import Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Url
-from honeyguide.watch.compare.detect import compare
-from honeyguide.watch.compare.volatile import Memory, common, early, observe, quiet, started
+from honeyguide.watch.compare.page_change import compare_snapshots
+from honeyguide.watch.compare.volatile import (
+    VolatileMemory,
+    common_masks,
+    find_volatile,
+    initial_memory,
+    observe_changed,
+    observe_unchanged,
+)
 
 HOUR = 3_600.0
 DAY = 24 * HOUR
@@ -81,7 +88,7 @@ class Tally(NamedTuple):
 
 
 def visited(
-    pages: int, visits: int, begin: Callable[[MadePage, Snapshot], Memory], after: int
+    pages: int, visits: int, begin: Callable[[MadePage, Snapshot], VolatileMemory], after: int
 ) -> Tally:
     """False alarms among quiet visits, and edits found among edits, from a visit on."""
     alarms = calm = found = edits = 0
@@ -93,8 +100,8 @@ def visited(
         for visit in range(visits):
             edited = page.edit() if visit >= after and page.rng.random() < 0.3 else ""
             now = page.fetched()
-            change = compare(before, now, memory.masks())
-            memory = observe(memory, before, now, HOUR / 2)
+            change = compare_snapshots(before, now, memory.active_masks())
+            memory = observe_changed(memory, before, now, HOUR / 2)
             if edited:
                 edits += 1
                 found += change is not None
@@ -107,16 +114,18 @@ def visited(
 
 
 def test_a_second_fetch_masks_clock_token_and_counter_from_the_first_visit_on() -> None:
-    visited(200, 6, lambda page, first: started(early(first, page.fetched())), after=0).check()
+    visited(
+        200, 6, lambda page, first: initial_memory(find_volatile(first, page.fetched())), after=0
+    ).check()
 
 
 def test_without_a_second_fetch_it_is_learned_in_three_visits() -> None:
-    visited(200, 9, lambda page, first: Memory(), after=3).check()
+    visited(200, 9, lambda page, first: VolatileMemory(), after=3).check()
 
 
 def test_before_anything_is_learned_every_visit_is_an_alarm() -> None:
     """So that the two tests above can fail."""
-    seen = visited(20, 2, lambda page, first: Memory(), after=0)
+    seen = visited(20, 2, lambda page, first: VolatileMemory(), after=0)
     assert seen.alarms == seen.calm
 
 
@@ -134,30 +143,33 @@ ADS = ["Buy a lantern", "Wax moths for sale", "Orchards near you", "Ribbons", "L
 
 
 def test_other_words_at_every_visit_are_masked_in_the_margin() -> None:
-    memory, before = Memory(), advertised("First")
+    memory, before = VolatileMemory(), advertised("First")
     for words in ADS[:3]:
         now = advertised(words)
-        assert compare(before, now, memory.masks()) is not None
-        memory, before = observe(memory, before, now, DAY), now
-    assert memory.masks() == {"aside.ad/p"}
-    assert compare(before, advertised(ADS[3]), memory.masks()) is None
-    assert compare(before, advertised(ADS[3], "Another text."), memory.masks()) is not None
+        assert compare_snapshots(before, now, memory.active_masks()) is not None
+        memory, before = observe_changed(memory, before, now, DAY), now
+    assert memory.active_masks() == {"aside.ad/p"}
+    assert compare_snapshots(before, advertised(ADS[3]), memory.active_masks()) is None
+    assert (
+        compare_snapshots(before, advertised(ADS[3], "Another text."), memory.active_masks())
+        is not None
+    )
 
 
 def test_words_of_the_main_content_that_differ_every_day_are_news() -> None:
-    memory, before = Memory(), advertised("x", "No news")
+    memory, before = VolatileMemory(), advertised("x", "No news")
     for words in ADS:
         now = advertised("x", words)
-        memory, before = observe(memory, before, now, DAY), now
-    assert not memory.masks()
+        memory, before = observe_changed(memory, before, now, DAY), now
+    assert not memory.active_masks()
 
 
 def test_words_of_the_main_content_that_differ_within_minutes_are_not() -> None:
-    memory, before = Memory(), advertised("x", "No news")
+    memory, before = VolatileMemory(), advertised("x", "No news")
     for words in ADS[:3]:
         now = advertised("x", words)
-        memory, before = observe(memory, before, now, 60.0), now
-    assert memory.masks() == {"main/p"}
+        memory, before = observe_changed(memory, before, now, 60.0), now
+    assert memory.active_masks() == {"main/p"}
 
 
 def test_a_price_is_never_masked_by_itself() -> None:
@@ -165,10 +177,10 @@ def test_a_price_is_never_masked_by_itself() -> None:
         data = f'{{"offers": {{"price": {price}, "sku": {price}}}}}'
         return snapshot(f'<p>{price} €<script type="application/ld+json">{data}</script>')
 
-    memory = Memory()
+    memory = VolatileMemory()
     for price in range(5):
-        memory = observe(memory, priced(price), priced(price + 1), HOUR / 2)
-    assert memory.masks() == {"data:offers.sku"}
+        memory = observe_changed(memory, priced(price), priced(price + 1), HOUR / 2)
+    assert memory.active_masks() == {"data:offers.sku"}
 
 
 def test_one_restless_paragraph_leaves_its_neighbours_alone() -> None:
@@ -176,27 +188,27 @@ def test_one_restless_paragraph_leaves_its_neighbours_alone() -> None:
         quotes = f"<p>First<p>Second<p>{quote}<p>{other}<p>Fifth<p>Sixth"
         return snapshot(f"<main><p>The text.</main><aside>{quotes}</aside>")
 
-    masks = early(page("To be or not to be"), page("All the world is a stage"))
-    assert compare(page("One"), page("Two"), masks) is None
-    assert compare(page("One"), page("Two", "Changed"), masks) is not None
+    masks = find_volatile(page("To be or not to be"), page("All the world is a stage"))
+    assert compare_snapshots(page("One"), page("Two"), masks) is None
+    assert compare_snapshots(page("One"), page("Two", "Changed"), masks) is not None
 
 
 def test_a_list_in_another_order_each_time_is_masked() -> None:
     rng = random.Random(3)
     lists = [rng.sample(WORDS, len(WORDS)) for _ in range(5)]
     pages = [snapshot("<ul>" + "".join(f"<li>{word}" for word in words)) for words in lists]
-    masks = early(pages[0], pages[1])
+    masks = find_volatile(pages[0], pages[1])
     assert masks == {"order:ul/li"}
-    assert all(compare(pages[0], page, masks) is None for page in pages)
+    assert all(compare_snapshots(pages[0], page, masks) is None for page in pages)
 
 
 def test_a_quiet_place_is_unmasked_after_four_visits() -> None:
-    memory = started(["aside.ad/p"])
+    memory = initial_memory(["aside.ad/p"])
     same = advertised("x")
     for _ in range(3):
-        memory = quiet(memory)
-        assert memory.masks()
-    assert not observe(memory, same, same, DAY).masks()
+        memory = observe_unchanged(memory)
+        assert memory.active_masks()
+    assert not observe_changed(memory, same, same, DAY).active_masks()
 
 
 @pytest.mark.parametrize(
@@ -205,57 +217,60 @@ def test_a_quiet_place_is_unmasked_after_four_visits() -> None:
      ("10111", True), ("11100", True), ("1110000", False), ("1110001", True)],
 )  # fmt: skip
 def test_three_of_the_last_four_visits_and_never_twice_the_same(visits: str, masked: bool) -> None:
-    memory = Memory()
+    memory = VolatileMemory()
     for number, differed in enumerate(visits):
         if differed == "1":
-            memory = observe(memory, advertised(f"a{number}"), advertised("b 1"), DAY)
+            memory = observe_changed(memory, advertised(f"a{number}"), advertised("b 1"), DAY)
         else:
-            memory = quiet(memory)
-    assert bool(memory.masks()) is masked
+            memory = observe_unchanged(memory)
+    assert bool(memory.active_masks()) is masked
 
 
 def test_a_clock_stays_masked_when_the_words_around_it_are_edited() -> None:
     def page(words: str) -> Snapshot:
         return advertised(words)
 
-    memory = started(early(page("It is 10:30 here"), page("It is 10:31 here")))
+    memory = initial_memory(find_volatile(page("It is 10:30 here"), page("It is 10:31 here")))
     before, now = page("It is 10:32 here"), page("It is 11:00 in London")
-    assert compare(before, now, memory.masks()) is not None
-    memory = observe(memory, before, now, DAY)
-    assert compare(now, page("It is 12:12 in London"), memory.masks()) is None
+    assert compare_snapshots(before, now, memory.active_masks()) is not None
+    memory = observe_changed(memory, before, now, DAY)
+    assert compare_snapshots(now, page("It is 12:12 in London"), memory.active_masks()) is None
 
 
 def test_two_different_pages_are_no_restless_page() -> None:
     one, other = (
         snapshot("".join(f"<p>{MadePage(n).sentence(9)}" for _ in range(9))) for n in (1, 2)
     )
-    assert early(one, other) == frozenset()
+    assert find_volatile(one, other) == frozenset()
 
 
 def test_people_have_the_last_word() -> None:
-    memory = started(["a", "b"]).open("a").mask("c")
-    assert memory.masks(["d"]) == {"b", "c", "d"}
-    assert memory.open("d").masks(["d"]) == {"b", "c"}
-    assert memory.open("c").masks() == {"b"}
-    assert memory.mask("a").masks() == {"a", "b", "c"}
+    memory = initial_memory(["a", "b"]).keep_open("a").add_mask("c")
+    assert memory.active_masks(["d"]) == {"b", "c", "d"}
+    assert memory.keep_open("d").active_masks(["d"]) == {"b", "c"}
+    assert memory.keep_open("c").active_masks() == {"b"}
+    assert memory.add_mask("a").active_masks() == {"a", "b", "c"}
     for _ in range(9):
-        memory = quiet(memory)
-    assert memory.masks() == {"c"}
+        memory = observe_unchanged(memory)
+    assert memory.active_masks() == {"c"}
 
 
 def test_what_most_pages_of_a_host_mask_is_its_template() -> None:
     samples = [{"foot~1", f"page{n}~1"} | ({"top~1"} if n < 5 else set()) for n in range(10)]
-    assert common(samples) == {"foot~1"}
-    assert not common([{"main/p", "link:http://e.org/a/*"}] * 10), "words stay in sight"
-    assert common(samples, share=0.5) == {"foot~1", "top~1"}
-    assert common(samples[:2]) == frozenset()
+    assert common_masks(samples) == {"foot~1"}
+    assert not common_masks([{"main/p", "link:http://e.org/a/*"}] * 10), "words stay in sight"
+    assert common_masks(samples, share=0.5) == {"foot~1", "top~1"}
+    assert common_masks(samples[:2]) == frozenset()
 
 
 def test_the_same_clock_on_other_pages_has_the_same_mask() -> None:
-    samples = [early(page.fetched(), page.fetched()) for page in map(MadePage, range(10))]
-    template = common(samples)
+    samples = [find_volatile(page.fetched(), page.fetched()) for page in map(MadePage, range(10))]
+    template = common_masks(samples)
     page = MadePage(99)
-    assert compare(page.fetched(), page.fetched(), Memory().masks(template)) is None
+    assert (
+        compare_snapshots(page.fetched(), page.fetched(), VolatileMemory().active_masks(template))
+        is None
+    )
 
 
 GARBAGE = [
@@ -266,17 +281,17 @@ GARBAGE = [
 
 @pytest.mark.parametrize("text", GARBAGE)
 def test_a_stranger_s_memory_is_believed_as_far_as_it_makes_sense(text: str) -> None:
-    assert Memory.from_json(text) == Memory()
+    assert VolatileMemory.from_json(text) == VolatileMemory()
 
 
 def test_a_memory_is_bounded() -> None:
     habits = ", ".join(f'"{n}": [1, 1]' for n in range(1_000))
-    assert len(Memory.from_json(f'{{"habits": {{{habits}}}}}').habits) == 300
+    assert len(VolatileMemory.from_json(f'{{"habits": {{{habits}}}}}').habits) == 300
     one, other = (
         snapshot("".join(f"<p class={w}>{w} {seed}{n}" for n, w in enumerate(_names())))
         for seed in (1, 2)
     )
-    memory = observe(Memory(), one, other, 1.0)
+    memory = observe_changed(VolatileMemory(), one, other, 1.0)
     assert len(memory.habits) == 300
     assert len(memory.to_json()) < 20_000
 
@@ -292,13 +307,13 @@ def test_what_changes_daily_in_the_main_content_stays_news() -> None:
             f"<main><p>Confirmed cases in the district: {day}</p><ul>{news}</ul></main>"
         )
 
-    memory = Memory()
+    memory = VolatileMemory()
     for day in range(1, 9):
-        change = compare(board(day), board(day + 1), memory.masks())
+        change = compare_snapshots(board(day), board(day + 1), memory.active_masks())
         assert change is not None, day
         assert change.links_added, day
-        memory = observe(memory, board(day), board(day + 1), DAY)
-    assert not memory.masks()
+        memory = observe_changed(memory, board(day), board(day + 1), DAY)
+    assert not memory.active_masks()
 
 
 def test_new_links_are_news_at_any_pace() -> None:
@@ -306,12 +321,12 @@ def test_new_links_are_news_at_any_pace() -> None:
         news = "".join(f"<li><a href='/a/{n}'>Article {WORDS[n]}</a>" for n in range(count))
         return snapshot(f"<main><p>The news of the day.</p></main><aside><ul>{news}</ul></aside>")
 
-    memory = Memory()
+    memory = VolatileMemory()
     for count in range(1, 9):
-        change = compare(front(count), front(count + 1), memory.masks())
+        change = compare_snapshots(front(count), front(count + 1), memory.active_masks())
         assert change is not None, count
         assert len(change.links_added) == 1, count
-        memory = observe(memory, front(count), front(count + 1), 5.0)
+        memory = observe_changed(memory, front(count), front(count + 1), 5.0)
 
 
 def test_what_was_masked_at_first_stays_masked_at_any_pace() -> None:
@@ -320,10 +335,10 @@ def test_what_was_masked_at_first_stays_masked_at_any_pace() -> None:
             f"<main><p>It is 12:{minute} here.</p><p>The rest stays as it is.</p></main>"
         )
 
-    memory = started(early(clock(10), clock(11)))
+    memory = initial_memory(find_volatile(clock(10), clock(11)))
     for minute in range(11, 19):
-        assert compare(clock(minute), clock(minute + 1), memory.masks()) is None
-        memory = observe(memory, clock(minute), clock(minute + 1), DAY)
+        assert compare_snapshots(clock(minute), clock(minute + 1), memory.active_masks()) is None
+        memory = observe_changed(memory, clock(minute), clock(minute + 1), DAY)
 
 
 def test_a_server_that_varies_the_second_look_hides_no_words() -> None:
@@ -332,17 +347,21 @@ def test_a_server_that_varies_the_second_look_hides_no_words() -> None:
         said = f'<script type="application/ld+json">{data}</script>'
         return snapshot(f"{said}<main><p>{words}</p><p>The rest stays as it is.</p></main>")
 
-    memory = started(early(page("The dose is two grams.", 10), page("Take two grams.", 11)))
-    assert compare(page("The dose is two grams.", 10), page("It is poison.", 10), memory.masks())
-    assert compare(page("Take.", 10), page("Take.", 99), memory.masks())
+    memory = initial_memory(
+        find_volatile(page("The dose is two grams.", 10), page("Take two grams.", 11))
+    )
+    assert compare_snapshots(
+        page("The dose is two grams.", 10), page("It is poison.", 10), memory.active_masks()
+    )
+    assert compare_snapshots(page("Take.", 10), page("Take.", 99), memory.active_masks())
 
 
 def test_what_people_said_outlives_any_page() -> None:
-    memory = Memory().mask("footer").open("aside")
+    memory = VolatileMemory().add_mask("footer").keep_open("aside")
     for turn in range(4):
         odd = "".join(f'"{"ä" * 380}{n}": {turn},' for n in range(300))
         data = f'<script type="application/ld+json">{{{odd} "x": 1}}</script>'
-        memory = observe(memory, snapshot("<p>One"), snapshot(f"{data}<p>One"), 60.0)
-    again = Memory.from_json(memory.to_json())
+        memory = observe_changed(memory, snapshot("<p>One"), snapshot(f"{data}<p>One"), 60.0)
+    again = VolatileMemory.from_json(memory.to_json())
     assert len(memory.to_json()) < 150_000
     assert (again.added, again.opened) == (memory.added, memory.opened)

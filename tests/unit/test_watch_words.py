@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from honeyguide.watch.compare.word_diff import diff_words
+from honeyguide.watch.version_diff import diff_words
 
 
 def test_words_that_stayed_went_and_came() -> None:

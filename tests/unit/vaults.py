@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from honeyguide.cluster.vault.folder import Folder
-from honeyguide.errors import Unreached
+from honeyguide.cluster.vault.object_store import FolderStore
+from honeyguide.errors import StorageUnreachable
 from honeyguide.store.database import Database
 
 
@@ -18,7 +18,7 @@ class Clock:
         return self.now
 
 
-class Shaky(Folder):
+class Shaky(FolderStore):
     """A folder whose answers get lost when told to: before the work is done, or after."""
 
     def __init__(self, path: Path) -> None:
@@ -30,11 +30,11 @@ class Shaky(Folder):
     def create(self, name: str, data: bytes) -> bool:
         if self.lose_before:
             self.lose_before -= 1
-            raise Unreached("lost")
+            raise StorageUnreachable("lost")
         made = super().create(name, data)
         if self.lose_after:
             self.lose_after -= 1
-            raise Unreached("lost")
+            raise StorageUnreachable("lost")
         return made
 
 
@@ -50,19 +50,21 @@ def opened(folder: Path) -> Iterator[Database]:
 
 def put(database: Database, key: str, size: int) -> None:
     with database.transaction():
-        database.run("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, key * size))
+        database.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, key * size))
 
 
 def dump(database: Database) -> list[object]:
     """Everything in it."""
-    tables = database.all("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY 1")
-    return [*tables, *(database.all(f'SELECT * FROM "{name}"') for name, _ in tables)]
+    tables = database.fetch_all(
+        "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY 1"
+    )
+    return [*tables, *(database.fetch_all(f'SELECT * FROM "{name}"') for name, _ in tables)]
 
 
 def saved(folder: Path) -> list[object]:
     database = Database(folder / "collection.db", "read")
     try:
-        database.check()
+        database.check_integrity()
         return dump(database)
     finally:
         database.close()

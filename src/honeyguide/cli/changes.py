@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from honeyguide.cli.formatting import console, plain, quoted, say, when
-from honeyguide.cli.options import Json, Name
+from honeyguide.cli.formatting import format_time, make_console, safe_text, say, shell_quote
+from honeyguide.cli.options import CollectionName, JsonOption
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
-    from honeyguide.change import Change, Edit
-    from honeyguide.store.changes import ChangeRow
+    from honeyguide.change import Change, PageEdit
+    from honeyguide.store.change_feed import ChangeRow
     from honeyguide.store.store import Store
 
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)").fullmatch
+_SPAN_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)").fullmatch
 _SECONDS = {"min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_EDITS = 6
+_MAX_EDITS = 6
 """Edits of one change that are shown in a list."""
 
-Address = Annotated[str, typer.Argument(metavar="URL", help="The page's address.")]
+PageAddress = Annotated[str, typer.Argument(metavar="URL", help="The page's address.")]
 
 
 def changes(
-    name: Name,
+    name: CollectionName,
     since: Annotated[
         str, typer.Option("--since", metavar="SPAN", help="Only the last 2d, 12h, 3w, 30min.")
     ] = "",
@@ -47,7 +47,7 @@ def changes(
         typer.Option("--word", "-w", metavar="WORD", help="This word came or went."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Most to show.")] = 20,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """What changed on the watched pages, newest first.
 
@@ -63,9 +63,9 @@ def changes(
     for one in kinds:
         if one not in get_args(ChangeKind):
             raise ConfigError(f"--kind {one!r} is none of {', '.join(get_args(ChangeKind))}")
-    with _opened(name) as store:
-        found = store.changes.newest(
-            since=time.time() - _span(since) if since else None,
+    with _open_store(name) as store:
+        found = store.changes.iter_newest(
+            since=time.time() - _parse_span(since) if since else None,
             kinds=cast("tuple[ChangeKind, ...]", kinds),
             significance=least,
             host=host or None,
@@ -76,19 +76,19 @@ def changes(
         for row in found:
             shown += 1
             if as_json:
-                typer.echo(json.dumps(_facts(row)))
+                typer.echo(json.dumps(_change_facts(row)))
             else:
                 known = row.old is not None and row.new is not None
-                _print(row.change, between=f"  ({row.old} → {row.new})" if known else "")
+                _print_change(row.change, between=f"  ({row.old} → {row.new})" if known else "")
     if not shown and not as_json:
         filtered = any((since, kinds, least, host, words))
-        hint = "" if filtered else f" A watch finds them: honeyguide watch {quoted(name)}"
+        hint = "" if filtered else f" A watch finds them: honeyguide watch {shell_quote(name)}"
         say(f"No changes{' of that kind' if filtered else ''}.{hint}")
 
 
 def diff(
-    name: Name,
-    url: Address,
+    name: CollectionName,
+    url: PageAddress,
     old: Annotated[
         int, typer.Option("--from", metavar="N", help="The older version; the one before.")
     ] = 0,
@@ -96,7 +96,7 @@ def diff(
     everything: Annotated[
         bool, typer.Option("--all", help="Also what differs at every visit and is masked.")
     ] = False,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """What differs between two versions of a page, in words; without numbers, its last change.
 
@@ -106,12 +106,12 @@ def diff(
 
     `honeyguide diff birds https://example.org/finches --from 1 --to 5`
     """
-    from honeyguide.crawl.user_urls import known
-    from honeyguide.watch.version_diff import between
+    from honeyguide.api.user_urls import resolve_url
+    from honeyguide.watch.version_diff import diff_versions
 
-    with _opened(name) as store:
-        page = known(store, url)
-        seen = between(store, page, old, new, everything=everything)
+    with _open_store(name) as store:
+        page = resolve_url(store, url)
+        seen = diff_versions(store, page, old, new, everything=everything)
     found = seen.change
     if as_json:
         facts = None if found is None else asdict(found)
@@ -125,14 +125,14 @@ def diff(
         numbers = f"{seen.old.number} and {seen.new.number}"
         say(f"Versions {numbers} differ in nothing that is not masked; --all shows what is.")
         return
-    one, other = (f"version {row.number}, {when(row.at)}" for row in (seen.old, seen.new))
+    one, other = (f"version {row.number}, {format_time(row.at)}" for row in (seen.old, seen.new))
     say(f"{one} → {other}")
-    _print(found, most=1_000, weighed=False)
+    _print_change(found, most=1_000, weighed=False)
 
 
 def history(
-    name: Name,
-    url: Address,
+    name: CollectionName,
+    url: PageAddress,
     show: Annotated[
         int, typer.Option("--show", metavar="N", help="Print the text of this version.")
     ] = 0,
@@ -140,7 +140,7 @@ def history(
         Path | None,
         typer.Option("--save", metavar="FILE", help="Write the version as it came to a file."),
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """The versions of a page that are kept; any of them can be shown again.
 
@@ -150,51 +150,53 @@ def history(
 
     `honeyguide history birds https://example.org/finches --show 2`
     """
-    from honeyguide.crawl.user_urls import known
+    from honeyguide.api.user_urls import resolve_url
     from honeyguide.parse.blocks import read_snapshot
-    from honeyguide.watch.version_diff import check, none
+    from honeyguide.watch.version_diff import check_version, no_versions_hint
 
-    with _opened(name) as store:
-        page = known(store, url)
-        versions = store.versions.history(page)
+    with _open_store(name) as store:
+        page = resolve_url(store, url)
+        versions = store.versions.list_versions(page)
         if not versions:
-            raise ConfigError(none(store, page))
+            raise ConfigError(no_versions_hint(store, page))
         if show or save:
             number = show or versions[-1].number
             kept = {row.number: row for row in versions}
-            check(number, sorted(kept))
-            body = store.versions.body(page, number)
+            check_version(number, sorted(kept))
+            body = store.versions.read_body(page, number)
             if save:
                 save.write_bytes(body)
                 say(f"version {number} is in {save}")
                 return
             snapshot = read_snapshot(body, page, kept[number].content_type)
-            out = console()
-            out.print(plain(snapshot.title), style="bold")
+            out = make_console()
+            out.print(safe_text(snapshot.title), style="bold")
             for block in snapshot.blocks:
-                out.print(plain(block.text), style="" if block.weight >= 0.5 else "dim")
+                out.print(safe_text(block.text), style="" if block.weight >= 0.5 else "dim")
             return
     if as_json:
         for row in versions:
             typer.echo(json.dumps(row._asdict()))
         return
-    out = console()
+    out = make_console()
     for row in versions:
         out.print(
-            f"{row.number:>4}  {when(row.at)} – {when(row.last_seen)}  {row.status}  "
+            f"{row.number:>4}  {format_time(row.at)} – {format_time(row.last_seen)}  {row.status}  "
             f"{row.size} bytes, {row.stored} on disk"
         )
 
 
-def _print(change: Change, most: int = _EDITS, *, weighed: bool = True, between: str = "") -> None:
-    out = console()
+def _print_change(
+    change: Change, most: int = _MAX_EDITS, *, weighed: bool = True, between: str = ""
+) -> None:
+    out = make_console()
     weight = f"  {change.significance:.2f}" if weighed else ""
-    head = f"{when(change.at)}  {', '.join(change.kinds)}{weight}  "
-    out.print(f"{head}{plain(change.url)}{between}", style="bold")
+    head = f"{format_time(change.at)}  {', '.join(change.kinds)}{weight}  "
+    out.print(f"{head}{safe_text(change.url)}{between}", style="bold")
     if change.detail:
-        out.print(f"  {plain(change.detail)}")
+        out.print(f"  {safe_text(change.detail)}")
     for edit in change.edits[:most]:
-        _edit(edit)
+        _print_edit(edit)
     more = len(change.edits) - most
     if more > 0:
         out.print(f"  and {more} more", style="dim")
@@ -203,50 +205,50 @@ def _print(change: Change, most: int = _EDITS, *, weighed: bool = True, between:
         ("-", change.links_removed, "red"),
     ):
         for link in links[:most]:
-            out.print(f"  {sign} link {plain(link)}", style=style)
+            out.print(f"  {sign} link {safe_text(link)}", style=style)
     if change.masked:
         what = "place that differs" if change.masked == 1 else "places that differ"
         out.print(f"  and {change.masked} {what} every time", style="dim")
 
 
-def _edit(edit: Edit) -> None:
+def _print_edit(edit: PageEdit) -> None:
     from rich.text import Text
 
-    from honeyguide.watch.compare.word_diff import diff_words
+    from honeyguide.watch.version_diff import diff_words
 
     line = Text(f"  {'·' if edit.what == 'changed' else edit.what} ")
     if edit.what == "data":
-        line.append(f"{plain(edit.path)}: ")
+        line.append(f"{safe_text(edit.path)}: ")
     if edit.what == "moved":
-        line.append(plain(edit.new)[:300], "yellow")
-        console().print(line)
+        line.append(safe_text(edit.new)[:300], "yellow")
+        make_console().print(line)
         return
     for piece, text in diff_words(edit.old, edit.new):
-        shown = plain(text)
+        shown = safe_text(text)
         if piece == "same":
             line.append(shown if len(shown) <= 120 else f"{shown[:50]} … {shown[-50:]}")
         else:
             marked = f"[-{shown[:600]}-]" if piece == "removed" else f"{{+{shown[:600]}+}}"
             line.append(marked, "red" if piece == "removed" else "green")
         line.append(" ")
-    console().print(line)
+    make_console().print(line)
 
 
-def _facts(row: ChangeRow) -> dict[str, Any]:
+def _change_facts(row: ChangeRow) -> dict[str, Any]:
     facts = asdict(row.change)
     facts["edits"] = [edit._asdict() for edit in row.change.edits]
     return {"id": row.id, **facts, "old": row.old, "new": row.new, "seen": row.seen}
 
 
-def _opened(name: Path) -> Store:
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.open_store import existing
+def _open_store(name: Path) -> Store:
+    from honeyguide.api.collection import Collection
+    from honeyguide.store.open_store import open_existing_store
 
-    return existing(Collection(name).folder, "read")
+    return open_existing_store(Collection(name).folder, "read")
 
 
-def _span(text: str) -> float:
-    found = _SPAN(text.strip())
+def _parse_span(text: str) -> float:
+    found = _SPAN_PATTERN(text.strip())
     if found is None:
         raise ConfigError(f"--since {text!r} is no span of time; write 30min, 12h, 2d or 3w")
     return float(found[1]) * _SECONDS[found[2]]

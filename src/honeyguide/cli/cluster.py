@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count, plain, say
-from honeyguide.cli.options import Command, Group, Json, Name
+from honeyguide.cli.formatting import count_noun, safe_text, say
+from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption
 
 if TYPE_CHECKING:
-    from honeyguide.cluster.status import Standing
+    from honeyguide.cluster.remote_state import ClusterStatus
 
-app = typer.Typer(cls=Group, no_args_is_help=True)
+app = typer.Typer(cls=CliGroup, no_args_is_help=True)
 
 
 @app.callback()
-def cluster() -> None:
+def cluster_group() -> None:
     """Crawls on the machines of a cluster: how they stand.
 
     Examples:
@@ -29,14 +29,14 @@ def cluster() -> None:
     """
 
 
-@app.command("status", cls=Command)
-def status(
-    name: Name,
+@app.command("status", cls=CliCommand)
+def cluster_status(
+    name: CollectionName,
     address: Annotated[
         str | None,
         typer.Option("--cluster", metavar="ADDRESS", help="Where the cluster is now, if it moved."),
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """How each shard stands, also while nobody coordinates them.
 
@@ -44,18 +44,18 @@ def status(
 
     `honeyguide cluster status birds`
     """
-    from honeyguide.cluster.status import look
-    from honeyguide.crawl.collection import Collection
+    from honeyguide.api.collection import Collection
+    from honeyguide.cluster.remote_state import read_cluster_status
 
-    found = look(Collection(name).folder, address or "")
+    found = read_cluster_status(Collection(name).folder, address or "")
     if as_json:
-        typer.echo(json.dumps(found.facts()))
+        typer.echo(json.dumps(found.to_dict()))
     else:
-        _table(found)
+        _print_shards(found)
 
 
-@app.command("recall", cls=Command)
-def recall(name: Name) -> None:
+@app.command("recall", cls=CliCommand)
+def recall_shards(name: CollectionName) -> None:
     """Bring shards home from the vault when their cluster is no more.
 
     Whoever still has them is refused by the vault from now on, and stops.
@@ -64,33 +64,35 @@ def recall(name: Name) -> None:
 
     `honeyguide cluster recall birds`
     """
-    from honeyguide.cluster.remote_state import recall as bring
-    from honeyguide.crawl.collection import Collection
+    from honeyguide.api.collection import Collection
+    from honeyguide.cluster.remote_state import recall_shards as bring
     from honeyguide.store.store import Store
 
     collection = Collection(name)
     with Store.open(collection.folder, "crawl", collection.settings.store) as store:
         for warning in bring(store, say):
-            say(f"honeyguide: {plain(warning)}")
+            say(f"honeyguide: {safe_text(warning)}")
     typer.echo(f"The shards of {collection.name} are home: honeyguide crawl {name} goes on here.")
 
 
-def _table(found: Standing) -> None:
+def _print_shards(found: ClusterStatus) -> None:
     from rich.console import Console
     from rich.table import Table
 
     if found.trouble:
-        say(f"honeyguide: {plain(found.trouble)}; below is what the vault says")
+        say(f"honeyguide: {safe_text(found.trouble)}; below is what the vault says")
     table = Table("shard", "machine", "epoch", "visits", "waiting", "letters", "saved", "window")
     for row in found.rows:
         ago = time.time() - row.saved_at if row.saved_at else None
         cells = (row.shard, row.machine, row.epoch, row.visits, row.waiting, row.letters)
         window = None if row.window_s is None else f"{row.window_s:g} s"
         saved = None if ago is None else f"{max(ago, 0):.0f} s ago"
-        shown = ("" if cell is None else plain(str(cell)) for cell in (*cells, saved, window))
+        shown = ("" if cell is None else safe_text(str(cell)) for cell in (*cells, saved, window))
         table.add_row(*shown)
     Console().print(table)
     where = f"at {found.address}, vault {found.vault}" if found.away else "at home"
-    typer.echo(f"{count(found.visits, 'visit')} gathered; the shards are {where}.")
-    if found.lost:
-        typer.echo(f"The WARC records of {count(found.lost, 'visit')} were lost with machines.")
+    typer.echo(f"{count_noun(found.visits, 'visit')} gathered; the shards are {where}.")
+    if found.lost_records:
+        typer.echo(
+            f"The WARC records of {count_noun(found.lost_records, 'visit')} were lost with machines."
+        )

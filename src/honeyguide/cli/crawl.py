@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count, plain, quoted, say
-from honeyguide.cli.options import Json, Name
-from honeyguide.cli.status import coverage, elsewhere
+from honeyguide.cli.formatting import count_noun, safe_text, say, shell_quote
+from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.cli.status import coverage_summary, foreign_summary
 from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
-    from honeyguide.cli.display import Display
-    from honeyguide.config import Settings
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.progress import Observer, Report
+    from honeyguide.api.collection import Collection
+    from honeyguide.cli.terminal import CrawlDisplay
+    from honeyguide.config.settings import Settings
+    from honeyguide.crawl.status import ProgressObserver, Report
 
 
 def crawl(
-    name: Name,
+    name: CollectionName,
     pages: Annotated[
         int | None,
         typer.Option("--pages", "-n", metavar="N", help="Stop at so many visits in all."),
@@ -82,7 +82,7 @@ def crawl(
         bool, typer.Option("--studio", help="Open the studio, and crawl in it.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly.
 
@@ -98,39 +98,39 @@ def crawl(
 
     `honeyguide crawl birds --cluster 192.0.2.10:6379 --vault /mnt/shared/crawls`
     """
-    from honeyguide.cli.display import Display
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.stopping import until
+    from honeyguide.api.collection import Collection
+    from honeyguide.cli.terminal import CrawlDisplay
+    from honeyguide.crawl.stopping import override_stop_rules
     from honeyguide.errors import FetchError
 
     if studio:
-        from honeyguide.cli.serve import show
+        from honeyguide.cli.serve import open_studio
 
         given = {"--pages": pages, "--hours": hours, "--until-coverage": coverage_,
                  "--min-precision": precision, "--shards": shards, "--cluster": cluster,
                  "--vault": vault}  # fmt: skip
         options = [f"{key}={value}" for key, value in given.items() if value is not None]
         options += ["--without-lost-shards"] if without_lost else []
-        show(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
+        open_studio(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
     collection = Collection(name)
-    rules = until(collection.settings.stop, coverage=coverage_, precision=precision)
+    rules = override_stop_rules(collection.settings.stop, coverage=coverage_, precision=precision)
     collection.settings = replace(collection.settings, stop=rules)
     budget = collection.settings.crawl.pages if pages is None else pages
-    with Display(collection.name, budget, quiet=quiet or as_json) as display:
+    with CrawlDisplay(collection.name, budget, quiet=quiet or as_json) as display:
         if cluster is not None:
-            settings = collection.limited(pages, hours)
-            report = _on_cluster(collection, settings, cluster, vault or "", shards, display)
+            settings = collection.limited_settings(pages, hours)
+            report = _crawl_on_cluster(collection, settings, cluster, vault or "", shards, display)
         elif vault is not None:
             raise ConfigError("--vault is for a crawl on a cluster: say --cluster ADDRESS as well")
         elif shards is not None or collection.shards > 1:
-            settings = collection.limited(pages, hours)
-            report = _with_shards(collection, settings, shards, display, without_lost)
+            settings = collection.limited_settings(pages, hours)
+            report = _crawl_with_shards(collection, settings, shards, display, without_lost)
         else:
             report = collection.crawl(pages=pages, hours=hours, observer=display)
     progress = report.progress
     for warning in report.warnings:
-        say(f"honeyguide: {plain(warning)}")
+        say(f"honeyguide: {safe_text(warning)}")
     if as_json:
         facts = asdict(progress) | {
             "harvest": round(progress.harvest, 4),
@@ -144,68 +144,68 @@ def crawl(
         typer.echo(json.dumps(facts))
     else:
         typer.echo(
-            f"{count(progress.visits, 'visit')}, {count(progress.relevant, 'relevant page')} "
-            f"(harvest rate {progress.harvest:.0%}), {count(progress.failures, 'failure')}, "
-            f"{count(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
+            f"{count_noun(progress.visits, 'visit')}, {count_noun(progress.relevant, 'relevant page')} "
+            f"(harvest rate {progress.harvest:.0%}), {count_noun(progress.failures, 'failure')}, "
+            f"{count_noun(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
         )
         if progress.foreign:
-            typer.echo(f"Kept apart: {elsewhere(progress.foreign)}.")
+            typer.echo(f"Kept apart: {foreign_summary(progress.foreign)}.")
         if report.estimate.covered:
-            typer.echo(f"The topic: {coverage(report.estimate)}.")
+            typer.echo(f"The topic: {coverage_summary(report.estimate)}.")
         if not report.failed:
-            say(hint(quoted(collection.folder), budget, report))
+            say(next_step_hint(shell_quote(collection.folder), budget, report))
     if report.failed:
-        raise FetchError("no page could be fetched", report.failed + _offline(collection))
+        raise FetchError("no page could be fetched", report.failed + _offline_hint(collection))
 
 
-def _with_shards(
+def _crawl_with_shards(
     collection: Collection,
     settings: Settings,
     shards: int | None,
-    display: Display,
+    display: CrawlDisplay,
     without_lost: bool,
 ) -> Report:
     """In as many processes as are asked for, or as there were before."""
-    from honeyguide.cluster.crawl import crawl_here, unite
+    from honeyguide.cluster.sharded_crawl import crawl_in_processes, unite_shards
 
     folder = collection.folder
     if shards != 1:
-        _check_number(shards)
-        told = display, display.note
-        return crawl_here(folder, settings, shards, *told, without_lost=without_lost)
+        _check_shard_count(shards)
+        told = display, display.print_note
+        return crawl_in_processes(folder, settings, shards, *told, without_lost=without_lost)
     if collection.shards > 1:
-        unite(folder, settings, display.note, without_lost=without_lost)
+        unite_shards(folder, settings, display.print_note, without_lost=without_lost)
     limits = settings.crawl
     return collection.crawl(pages=limits.pages, hours=limits.hours, observer=display)
 
 
-def _check_number(shards: int | None) -> None:
+def _check_shard_count(shards: int | None) -> None:
     """Each shard is a process: many more than cores only take memory and time."""
     cores = os.cpu_count() or 1
     most = max(16, 4 * cores)
     if shards is not None and shards > most:
         raise ConfigError(
-            f"{shards} shards are {shards} processes, and this machine has {count(cores, 'core')}: "
+            f"{shards} shards are {shards} processes, and this machine has {count_noun(cores, 'core')}: "
             f"at most {most} make sense here"
         )
 
 
-def _on_cluster(
+def _crawl_on_cluster(
     collection: Collection,
     settings: Settings,
     address: str,
     vault: str,
     shards: int | None,
-    observer: Observer,
+    observer: ProgressObserver,
 ) -> Report:
-    from honeyguide.cluster.crawl import crawl_on
-    from honeyguide.cluster.remote_state import Cluster
+    from honeyguide.cluster.remote_state import ClusterLocation
+    from honeyguide.cluster.sharded_crawl import crawl_on_cluster
 
-    where = Cluster(address, vault)
-    return crawl_on(collection.folder, settings, where, shards, observer, say)
+    where = ClusterLocation(address, vault)
+    return crawl_on_cluster(collection.folder, settings, where, shards, observer, say)
 
 
-def hint(name: str, budget: int, report: Report) -> str:
+def next_step_hint(name: str, budget: int, report: Report) -> str:
     """What to type now."""
     next_at, progress = report.next_at, report.progress
     look = f"honeyguide status {name} · honeyguide export {name} --to pages.csv"
@@ -221,7 +221,7 @@ def hint(name: str, budget: int, report: Report) -> str:
     return f"Go on with: honeyguide crawl {name}"
 
 
-def _offline(collection: Collection) -> str:
+def _offline_hint(collection: Collection) -> str:
     """A question, where no host at all could be reached."""
     kinds = collection.status(hosts=0).failures
     return "; are you online?" if kinds and set(kinds) <= {"dns", "connect"} else ""

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import console, plain, quoted, runnable
-from honeyguide.cli.options import Json, demo_topics
+from honeyguide.cli.formatting import make_console, runnable_hints, safe_text, shell_quote
+from honeyguide.cli.options import JsonOption, demo_topics
 
 
 def demo(
@@ -29,7 +29,7 @@ def demo(
     folder: Annotated[
         Path, typer.Option("--folder", metavar="FOLDER", help="Where the collections go.")
     ] = Path("demo-collection"),
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Crawl the embedded web, offline, and compare with breadth-first.
 
@@ -42,18 +42,18 @@ def demo(
     from rich.table import Table
     from rich.text import Text
 
-    from honeyguide.cli.display import Display
-    from honeyguide.lab.chart import terminal
-    from honeyguide.lab.demo import demonstrate, points
-    from honeyguide.lab.demo_web import topics
+    from honeyguide.cli.terminal import CrawlDisplay
+    from honeyguide.lab.chart import terminal_chart
+    from honeyguide.lab.demo import curve_points, run_demo
+    from honeyguide.lab.web import load_demo_topics
 
-    talk = console(stderr=True)
-    wanted = topics().get(topic)
+    talk = make_console(stderr=True)
+    wanted = load_demo_topics().get(topic)
     if wanted is not None and not as_json:
         talk.print(f"Looking for pages on {wanted.title} in manuals of free software,")
         talk.print("served on this machine under their own host names. No internet is used.\n")
-    runs = demonstrate(
-        folder, topic, pages, lambda title, budget: Display(title, budget, quiet=as_json)
+    runs = run_demo(
+        folder, topic, pages, lambda title, budget: CrawlDisplay(title, budget, quiet=as_json)
     )
     if as_json:
         facts = {
@@ -70,7 +70,7 @@ def demo(
         }
         typer.echo(json.dumps(facts))
         return
-    out = console()
+    out = make_console()
     table = Table(title=None, header_style="bold", box=None, pad_edge=False)
     for title in ("crawl", "pages", "relevant", "harvest rate", "recall", "area", "pages/s"):
         table.add_column(title, justify="left" if title == "crawl" else "right")
@@ -87,16 +87,16 @@ def demo(
         )
     out.print(table)
     out.print("\nRelevant pages found, by pages visited (judged by hand, not by the crawler):")
-    for line in terminal({run.title: points(run) for run in runs}):
+    for line in terminal_chart({run.title: curve_points(run) for run in runs}):
         out.print(Text.from_markup(line))
-    first = quoted(runs[0].collection.folder)
+    first = shell_quote(runs[0].collection.folder)
     example = next(iter(row.url for row in runs[0].collection.pages()), "URL")
     out.print(f"\nThe collection is in {first}, the curves in {folder}/harvest.svg.")
     out.print("Next:")
     for line in (
         f"honeyguide status {first}",
-        f"honeyguide explain {first} {quoted(plain(example))}",
+        f"honeyguide explain {first} {shell_quote(safe_text(example))}",
         f"honeyguide export {first} --to pages.csv",
         "honeyguide new NAME        start your own",
     ):
-        out.print(f"  {runnable(line)}")
+        out.print(f"  {runnable_hints(line)}")

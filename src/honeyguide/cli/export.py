@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import console, count, say
-from honeyguide.cli.options import Json, Name
+from honeyguide.cli.formatting import count_noun, make_console, say
+from honeyguide.cli.options import CollectionName, JsonOption
 
 
-def formats() -> list[str]:
+def format_names() -> list[str]:
     return ["parquet", "csv", "jsonl", "warc"]
 
 
 def export(
-    name: Name,
+    name: CollectionName,
     to: Annotated[
         Path,
         typer.Option(
@@ -35,7 +35,7 @@ def export(
             "-f",
             metavar="FORMAT",
             help="parquet, csv, jsonl or warc.",
-            autocompletion=formats,
+            autocompletion=format_names,
         ),
     ] = "",
     everything: Annotated[
@@ -56,7 +56,7 @@ def export(
             help="Only pages in this language, also where it is not a wanted one; all: in any.",
         ),
     ] = "",
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the relevant pages to a file that others can use.
 
@@ -76,11 +76,11 @@ def export(
 
     `honeyguide export birds --to german.csv --language de`
     """
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.language_codes import named
+    from honeyguide.api.collection import Collection
+    from honeyguide.language_codes import language_name
 
     collection = Collection(name)
-    with console(stderr=True).status("writing …") as shown:
+    with make_console(stderr=True).status("writing …") as shown:
         done = collection.export(
             to,
             format=kind,
@@ -88,18 +88,20 @@ def export(
             text=not no_text,
             topic=topic,
             language=language,
-            progress=lambda n: shown.update(f"writing: {count(n, 'row')} …"),
+            progress=lambda n: shown.update(f"writing: {count_noun(n, 'row')} …"),
         )
     if done.missing:
         lost = "its WARC record is" if done.missing == 1 else "their WARC records are"
-        say(f"honeyguide: {count(done.missing, 'answer')} left out: {lost} missing")
+        say(f"honeyguide: {count_noun(done.missing, 'answer')} left out: {lost} missing")
     if as_json:
         facts = {"file": str(done.path), "format": done.format, "rows": done.rows}
         typer.echo(json.dumps(facts | {"missing": done.missing}))
     else:
         things = "answer" if done.format == "warc" else "row"
-        typer.echo(f"{count(done.rows, things)} written to {done.path}.")
+        typer.echo(f"{count_noun(done.rows, things)} written to {done.path}.")
         if not done.rows and not everything and language not in ("", "all"):
-            say(f"No relevant page in {named(language)}; --language all exports every language.")
+            say(
+                f"No relevant page in {language_name(language)}; --language all exports every language."
+            )
         elif not done.rows and not everything:
             say("No relevant page yet; --all exports every visit.")

@@ -15,31 +15,31 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-COMMANDS = (
+COMMAND_NAMES = (
     "new", "crawl", "status", "explain", "export", "label", "ask", "generations", "judge",
     "train", "classify", "watch", "changes", "diff", "history", "settings", "demo", "lab",
     "ontology", "cluster", "queries", "serve", "strategies", "version",
 )  # fmt: skip
-_HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMANDS)})\b)")
+_COMMAND_HINT = re.compile(rf"(?<![\w/.-])honeyguide (?=(?:{'|'.join(COMMAND_NAMES)})\b)")
 
 
-def plain(text: str) -> str:
+def safe_text(text: str) -> str:
     """One line that only shows: nothing from the web may steer a terminal, or hide or turn text.
 
     White space of any kind becomes blanks; control characters, bidirectional controls,
-    zero-width and other invisible characters go. Consoles from :func:`console` take no markup,
+    zero-width and other invisible characters go. Consoles from :func:`make_console` take no markup,
     so square brackets are just that.
     """
     spaced = " ".join(text.split())
     return spaced if spaced.isprintable() else "".join(c for c in spaced if c.isprintable())
 
 
-def count(number: int, noun: str, nouns: str = "") -> str:
+def count_noun(number: int, noun: str, nouns: str = "") -> str:
     """``1 visit``, ``2 visits``."""
     return f"{number} {noun if number == 1 else nouns or noun + 's'}"
 
 
-def when(at: float) -> str:
+def format_time(at: float) -> str:
     """A moment by the clock of this place; the journal may say nonsense."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
@@ -47,7 +47,7 @@ def when(at: float) -> str:
         return "at no time"
 
 
-def hour(at: float) -> str:
+def format_hour(at: float) -> str:
     """The time of day of a moment soon, by the clock of this place."""
     try:
         return time.strftime("%H:%M", time.localtime(at))
@@ -55,8 +55,8 @@ def hour(at: float) -> str:
         return "some time"
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Where text from the web may be printed, once it is :func:`plain`."""
+def make_console(*, stderr: bool = False) -> Console:
+    """Where text from the web may be printed, once it is :func:`safe_text`."""
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, emoji=False, highlight=False, soft_wrap=True)
@@ -64,32 +64,32 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(text: str) -> None:
     """Talk, which is not the result: on stderr."""
-    typer.echo(runnable(text), err=True)
+    typer.echo(runnable_hints(text), err=True)
 
 
-def quoted(name: object) -> str:
+def shell_quote(name: object) -> str:
     """As it must be typed in a shell."""
     return shlex.quote(str(name))
 
 
-def runnable(text: str) -> str:
+def runnable_hints(text: str) -> str:
     """The text with ``honeyguide COMMAND`` in it as this user can run it."""
-    return _HINT.sub(lambda _: f"{program()} ", text)
+    return _COMMAND_HINT.sub(lambda _: f"{program_name()} ", text)
 
 
-def program() -> str:
+def program_name() -> str:
     """Our command: its name where the shell finds it, else the path of what runs now."""
     if shutil.which("honeyguide"):
         return "honeyguide"
     script = Path(sys.argv[0])
     if script.stem == "honeyguide":
-        return _from_here(script)
-    return f"{_from_here(Path(sys.executable))} -m honeyguide.cli.main"
+        return _relative_command(script)
+    return f"{_relative_command(Path(sys.executable))} -m honeyguide.cli.main"
 
 
-def _from_here(path: Path) -> str:
+def _relative_command(path: Path) -> str:
     path = Path.cwd() / path
     if not path.is_relative_to(Path.cwd()):
-        return quoted(path)
+        return shell_quote(path)
     short = str(path.relative_to(Path.cwd()))
-    return quoted(short if "/" in short else f"./{short}")
+    return shell_quote(short if "/" in short else f"./{short}")

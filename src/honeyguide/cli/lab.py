@@ -1,46 +1,259 @@
-"""``honeyguide lab``"""
+"""``honeyguide lab overlap``"""
 
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.compare import compare
-from honeyguide.cli.formatting import count, say
-from honeyguide.cli.lab_options import Aliases, Disallow, Errors, RobotsFile, Strip, rules
-from honeyguide.cli.options import Command, Group
-from honeyguide.cli.overlap import overlap
-from honeyguide.cli.paper import paper
-from honeyguide.cli.revisit import revisit
+from honeyguide.cli.formatting import count_noun, make_console, safe_text, say
+from honeyguide.cli.lab_compare import compare_strategies
+from honeyguide.cli.options import (
+    AliasesOption,
+    CliCommand,
+    CliGroup,
+    DisallowOption,
+    ErrorsOption,
+    JsonOption,
+    RobotsOption,
+    StripOption,
+    robots_text,
+)
 
 if TYPE_CHECKING:
-    from honeyguide.lab.engine import LabEngine
-    from honeyguide.lab.responses import Serving
-    from honeyguide.lab.web import Web
+    from honeyguide.lab.responses import ServingOptions
+    from honeyguide.lab.search_engine import LabSearchEngine
+    from honeyguide.lab.web import LabWeb
+
+
+def compare_overlap(
+    first: Annotated[
+        Path, typer.Argument(metavar="A", help="A collection's folder.", show_default=False)
+    ],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another one's.", show_default=False)],
+    most: Annotated[
+        int, typer.Option("--most", metavar="N", min=1, help="Relevant pages compared of each.")
+    ] = 5000,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare what two crawls found: sites, documents and key words they share.
+
+    Examples:
+
+    `honeyguide lab overlap birds birds-by-hand`
+
+    `honeyguide lab overlap birds birds-by-hand --json`
+    """
+    from dataclasses import asdict
+
+    from rich.table import Table
+
+    from honeyguide.api.collection import Collection
+    from honeyguide.lab.overlap import measure_overlap as measure
+
+    one, two = Collection(first), Collection(second)
+    found = measure(one, two, most)
+    if as_json:
+        typer.echo(json.dumps(asdict(found)))
+        return
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("")
+    for name in (one.name, two.name):
+        table.add_column(safe_text(name), justify="right")
+        table.add_column("of them shared", justify="right")
+    for what, row in (
+        ("sites", found.sites),
+        ("documents", found.documents),
+        ("key words", found.words),
+    ):
+        here, there = row.shares
+        table.add_row(what, str(row.first), f"{here:.1%}", str(row.second), f"{there:.1%}")
+    make_console().print(table)
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide lab paper``
+# --------------------------------------------------------------------------------------------------
+
+
+def replicate_paper(
+    number: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAPER",
+            help="000: Iliou et al. 2017, 001: Zheng et al. 2008, 004: Xu et al. 2014.",
+            show_default=False,
+        ),
+    ],
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Where wikipedia-schools-2007.jsonl.gz lies; none: the embedded demo web.",
+            show_default=False,
+        ),
+    ] = None,
+    draws: Annotated[
+        int,
+        typer.Option("--draws", metavar="N", min=1, help="Sets of pages or seeds for each topic."),
+    ] = 1,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Results.")] = Path(
+        "papers"
+    ),
+    workers: Annotated[
+        int, typer.Option("--workers", metavar="N", min=0, help="0: all cores.")
+    ] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Do a founding paper's experiment again, and show our figures beside the paper's.
+
+    Goes on where an interrupted study ended; more draws add only what is missing.
+
+    Examples:
+
+    `honeyguide lab paper 000`
+
+    `honeyguide lab paper 001 recorded-webs --draws 5 --json`
+    """
+    from honeyguide.cli.formatting import say
+    from honeyguide.cli.lab_compare import count_jobs
+    from honeyguide.lab.papers.study import find_study, run_jobs, study_markdown
+
+    chosen = find_study(number)
+    jobs = chosen.list_jobs(folder, draws)
+    with count_jobs(f"paper {number}", out) as done:
+        outcomes = run_jobs(number, jobs, out, workers=workers, done=done)
+    tables = chosen.result_tables(outcomes)
+    page = study_markdown(chosen, tables)
+    (out / f"{number}.md").write_text(page, "utf-8")
+    if as_json:
+        typer.echo(json.dumps({"title": chosen.TITLE, "tables": [t._asdict() for t in tables]}))
+    else:
+        typer.echo(page, nl=False)
+        say(f"The same in {out / f'{number}.md'}, every draw in {out / f'{number}.jsonl'}")
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide lab revisit``
+# --------------------------------------------------------------------------------------------------
+
+
+def compare_revisit_rules(
+    rule: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RULE",
+            help="uniform, proportional, nutch, stormcrawler, fresh-known, age-known, age, "
+            "age-siblings, sqrt, watch; none: all.",
+            show_default=False,
+        ),
+    ] = None,
+    visits: Annotated[
+        float, typer.Option("--visits", metavar="N", min=0.001, help="A page and day.")
+    ] = 0.3,
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", min=1, help="Webs to try them on.")
+    ] = 5,
+    pages: Annotated[int, typer.Option("--pages", metavar="N", min=1, help="Of each web.")] = 1000,
+    days: Annotated[
+        float, typer.Option("--days", metavar="N", min=1, help="The second half is measured.")
+    ] = 200.0,
+    drift: Annotated[
+        float | None,
+        typer.Option(
+            "--drift",
+            metavar="DAY",
+            help="When all pages exchange their habits.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare rules by which crawlers come back to pages that change, at the same budget.
+
+    age: by weight, for how long copies are out of date · fresh: the share of them that is not ·
+    delay: from a change to the visit that finds it · caught: versions that are seen at all ·
+    starved: pages that change and are never visited again.
+
+    Examples:
+
+    `honeyguide lab revisit`
+
+    `honeyguide lab revisit nutch age watch --visits 1 --seeds 2`
+
+    `honeyguide lab revisit age-known age watch --drift 60 --json`
+    """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Table
+
+    from honeyguide.cli.formatting import make_console
+    from honeyguide.lab.revisit import BASELINE_RULE, REVISIT_RULES, RevisitStudy
+
+    study = RevisitStudy(tuple(rule or REVISIT_RULES), visits, seeds, pages, days, drift)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+               TimeRemainingColumn())  # fmt: skip
+    with Progress(*columns, console=make_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("revisit", total=study.steps)
+        results = study.run(lambda n, name: bar.update(task, completed=n, description=name))
+    if as_json:
+        typer.echo(json.dumps(results.to_json()))
+        return
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("", no_wrap=True)
+    table.add_column("age", justify="right", no_wrap=True)
+    table.add_column("beside uniform", justify="right", no_wrap=True)
+    for name in ("fresh", "delay", "caught", "starved"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in results.figures:
+        gain = results.age_gain(name)
+        table.add_row(
+            name,
+            f"{results.mean_of(name, 'age_weighted').mean:.3f} d",
+            f"{-gain.mean:+.0%} ({-gain.high:+.0%} … {-gain.low:+.0%})"
+            if name != BASELINE_RULE
+            else "",
+            f"{results.mean_of(name, 'fresh_weighted').mean:.1%}",
+            f"{results.mean_of(name, 'delay').mean:.2f} d",
+            f"{results.mean_of(name, 'caught').mean:.1%}",
+            f"{results.mean_of(name, 'starved').mean:.1%}",
+        )
+    make_console().print(table)
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide lab``
+# --------------------------------------------------------------------------------------------------
+
 
 app = typer.Typer(
-    cls=Group,
+    cls=CliGroup,
     no_args_is_help=True,
     help="Recorded webs, served locally, to try and compare crawlers.",
 )
 
 
 @app.callback()
-def lab() -> None:
+def lab_group() -> None:
     """Recorded webs, served locally, to try and compare crawlers."""
 
 
-app.command("compare", cls=Command)(compare)
-app.command("overlap", cls=Command)(overlap)
-app.command("revisit", cls=Command)(revisit)
-app.command("paper", cls=Command)(paper)
+app.command("compare", cls=CliCommand)(compare_strategies)
+app.command("overlap", cls=CliCommand)(compare_overlap)
+app.command("revisit", cls=CliCommand)(compare_revisit_rules)
+app.command("paper", cls=CliCommand)(replicate_paper)
 
 
-@app.command("serve", cls=Command)
-def serve(
+@app.command("serve", cls=CliCommand)
+def serve_lab(
     web: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -59,11 +272,11 @@ def serve(
     latency: Annotated[
         float, typer.Option("--latency", metavar="S", help="Seconds before an answer.", min=0)
     ] = 0.0,
-    disallow: Disallow = None,
-    robots: RobotsFile = None,
-    strip: Strip = None,
-    aliases: Aliases = None,
-    errors: Errors = 0.0,
+    disallow: DisallowOption = None,
+    robots: RobotsOption = None,
+    strip: StripOption = None,
+    aliases: AliasesOption = None,
+    errors: ErrorsOption = 0.0,
     closed: Annotated[
         bool, typer.Option("--closed", help="Take out links to pages that were not recorded.")
     ] = False,
@@ -106,43 +319,48 @@ def serve(
     `curl 'http://127.0.0.1:8787/search?q=borg+backup&format=json'`
     """
     from honeyguide.errors import ConfigError
-    from honeyguide.lab.demo_web import load
-    from honeyguide.lab.engine import ADDRESS
-    from honeyguide.lab.made.parameters import plan_of
-    from honeyguide.lab.made.web import MadeWeb
-    from honeyguide.lab.responses import Serving
-    from honeyguide.lab.serve import run
-    from honeyguide.lab.trials import redirects
-    from honeyguide.lab.web import RecordedWeb
+    from honeyguide.lab.responses import ServingOptions
+    from honeyguide.lab.search_engine import LAB_ENGINE_URL
+    from honeyguide.lab.server import serve_web
+    from honeyguide.lab.synthetic.parameters import parse_plan
+    from honeyguide.lab.synthetic.web import SyntheticWeb
+    from honeyguide.lab.trials import read_redirects
+    from honeyguide.lab.web import RecordedWeb, load_demo_web
 
     if not 0 <= port <= 65535:
         raise ConfigError(f"there is no port {port}; choose one up to 65535, or --port 0")
-    serving = Serving(
-        robots=rules(robots, disallow) or None,
+    serving = ServingOptions(
+        robots=robots_text(robots, disallow) or None,
         latency_s=latency,
         strip=tuple(strip or ()),
-        aliases=redirects(aliases or ()),
+        aliases=read_redirects(aliases or ()),
         error_rate=errors,
         closed=closed and not made,
     )
-    served: Web = MadeWeb(plan_of(made)) if made else RecordedWeb.load(web) if web else load()
-    say(f"{count(len(served), 'page')} on {count(len(served.hosts), 'host')}")
-    beside = _engine(served, serving, reach, thinks, fault) if engine or fault else None
+    served: LabWeb = (
+        SyntheticWeb(parse_plan(made))
+        if made
+        else RecordedWeb.load(web)
+        if web
+        else load_demo_web()
+    )
+    say(f"{count_noun(len(served), 'page')} on {count_noun(len(served.hosts), 'host')}")
+    beside = _build_engine(served, serving, reach, thinks, fault) if engine or fault else None
 
-    def ready(address: str) -> None:
+    def announce(address: str) -> None:
         say(
             f"serving at {address}; crawl it with: honeyguide new NAME --lab {address}, or "
             "use it as HTTP proxy. Ctrl-C ends it."
         )
         if beside is not None:
             say(
-                f"a search engine that knows {count(len(beside.index), 'page')} answers at "
+                f"a search engine that knows {count_noun(len(beside.index), 'page')} answers at "
                 f"{address}/search?q=…&format=json; for a crawl of this web, in its topic.toml:\n"
-                f'\n[search]\nengine = "searxng"\nurl = "{ADDRESS}"\n'
+                f'\n[search]\nengine = "searxng"\nurl = "{LAB_ENGINE_URL}"\n'
             )
 
     try:
-        run(served, port=port, serving=serving, engine=beside, ready=ready)
+        serve_web(served, port=port, serving=serving, engine=beside, ready=announce)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(
@@ -153,17 +371,19 @@ def serve(
         raise
 
 
-def _engine(web: Web, serving: Serving, reach: float, latency_s: float, fault: str) -> LabEngine:
+def _build_engine(
+    web: LabWeb, serving: ServingOptions, reach: float, latency_s: float, fault: str
+) -> LabSearchEngine:
     """Reading a large web takes a while: say how far it is."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from honeyguide.lab.engine import engine_over
+    from honeyguide.lab.search_engine import make_lab_engine
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("indexing", total=None)
-        return engine_over(
+        return make_lab_engine(
             web,
             serving,
             reach=reach,

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from honeyguide.cli.formatting import count, plain, say
-from honeyguide.cli.options import Json, Name
+from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
+from honeyguide.cli.options import CollectionName, JsonOption
+from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.labels import Opposed
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.labels import LabelConflict
+    from honeyguide.learning.label_queries import LabelQueryKind, LabelQuestion
 
-_NAMED = 5
+
+_MAX_NAMED = 5
 """Contradictions that are told one by one."""
 
 
 def label(
-    name: Name,
+    name: CollectionName,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -39,7 +44,7 @@ def label(
     topic: Annotated[
         str, typer.Option("--topic", metavar="NAME", help="Of several topics, the one meant.")
     ] = "",
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Tell Honeyguide what you think of pages; also while it crawls.
 
@@ -54,9 +59,9 @@ def label(
 
     `honeyguide label birds --topic bats --good https://example.org/pipistrelle`
     """
-    from honeyguide.cli.label_file import read
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.labels import label_openly
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.labels import label_with_conflicts
+    from honeyguide.cli.label_file import read_labels
     from honeyguide.errors import ConfigError
 
     collection = Collection(name)
@@ -64,23 +69,23 @@ def label(
         raise ConfigError(f"for which topic? Say --topic {' or '.join(collection.topics)}")
     pairs = [(url, 1.0) for url in good or []] + [(url, 0.0) for url in bad or []]
     if file is not None:
-        pairs += read(file, topic)
+        pairs += read_labels(file, topic)
     if not pairs:
         where = "name a file" if file is None else f"{file} holds no labels; fill in its column"
         raise ConfigError(f"nothing to label: {where}, or use --good URL and --bad URL")
-    done, opposed = label_openly(collection.folder, collection.settings, pairs, by, topic)
+    done, opposed = label_with_conflicts(collection.folder, collection.settings, pairs, by, topic)
     if as_json:
         facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}
         typer.echo(json.dumps(facts))
         return
-    typer.echo(f"{count(done.kept, 'label')} kept.")
+    typer.echo(f"{count_noun(done.kept, 'label')} kept.")
     if not collection.learns:
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
     if done.overruled:
         verb = "overrules" if done.overruled == 1 else "overrule"
         say(f"{done.overruled} of them {verb} topic.good or topic.bad; the label counts.")
-    contradicted(opposed)
+    report_contradictions(opposed)
     if done.unfetched:
         pages = "is for a page that was" if done.unfetched == 1 else "are for pages that were"
         say(f"{done.unfetched} of them {pages} not fetched (yet).")
@@ -93,12 +98,152 @@ def label(
         )
 
 
-def contradicted(opposed: Sequence[Opposed]) -> None:
+def report_contradictions(opposed: Sequence[LabelConflict]) -> None:
     """Say whom these labels contradict: what most say counts, and of a tie the newest, and that
     should not go unnoticed."""
-    for mine, theirs, counts in opposed[:_NAMED]:
+    for mine, theirs, counts in opposed[:_MAX_NAMED]:
         said = "relevant" if theirs.value >= 0.5 else "not relevant"
         now = "now your label counts" if counts else "more people say so, and that counts"
-        say(f"{plain(theirs.by)} called {plain(mine.url)} {said}; {now}.")
-    if len(opposed) > _NAMED:
-        say(f"{len(opposed) - _NAMED} more contradict what others said; what most say counts.")
+        say(f"{safe_text(theirs.by)} called {safe_text(mine.url)} {said}; {now}.")
+    if len(opposed) > _MAX_NAMED:
+        say(f"{len(opposed) - _MAX_NAMED} more contradict what others said; what most say counts.")
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide ask``
+# --------------------------------------------------------------------------------------------------
+
+
+_QUESTION_KINDS = ("mixed", "uncertainty", "disagreement", "novelty", "agreement")
+_MAX_REASONS = 4
+_TITLE_CHARS = 200
+_ANSWERS = {"y": 1.0, "yes": 1.0, "n": 0.0, "no": 0.0, "s": None, "skip": None, "": None}
+
+
+def ask(
+    name: CollectionName,
+    number: Annotated[
+        int, typer.Option("--count", "-n", metavar="N", min=1, max=100, help="How many pages.")
+    ] = 5,
+    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who answers.")] = "user",
+    about: Annotated[
+        str,
+        typer.Option(
+            "--about",
+            metavar="KIND",
+            help="mixed, uncertainty, disagreement (of page and link), novelty (of the host), or "
+            "agreement (pages that others labelled).",
+        ),
+    ] = "mixed",
+    as_json: JsonOption = False,
+) -> None:
+    """Ask you about the pages whose labels would help most; also while it crawls.
+
+    Each answer is kept at once, as a label; Ctrl-C ends it. What you skip is not asked again. Where
+    nobody can answer, the pages are listed. `learn.budget` says how many labels you are willing to
+    give.
+
+    Examples:
+
+    `honeyguide ask birds`
+
+    `honeyguide ask birds --count 20 --by ada`
+    """
+    from honeyguide.api.collection import Collection
+
+    collection = Collection(name)
+    if about not in _QUESTION_KINDS:
+        raise ConfigError(f"--about {about!r} is none of {', '.join(_QUESTION_KINDS)}")
+    left, questions = collection.ask(number, by=by, choice=cast("LabelQueryKind", about))
+    if as_json:
+        typer.echo(json.dumps({"left": left, "questions": [_question_facts(q) for q in questions]}))
+        return
+    if left is not None:
+        budget = collection.settings.learn.budget
+        if left:
+            say(f"{left} of {count_noun(budget, 'label')} left in the budget (learn.budget).")
+        else:
+            say(f"The budget of {count_noun(budget, 'label')} (learn.budget) is used up.")
+    if not questions:
+        if left != 0:
+            say("There is no page to ask about: all that were fetched are labelled or skipped.")
+        return
+    if sys.stdin.isatty():
+        _ask_each(collection, questions, by)
+        return
+    for question in questions:
+        _show_question(question)
+    named = f" --topic {shell_quote(collection.topics[0])}" if collection.topics else ""
+    say(f"Answer with: honeyguide label {shell_quote(name)}{named} --good URL --bad URL")
+
+
+def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -> None:
+    """Ask about each; whatever ends it, what was answered is kept."""
+    from honeyguide.api import labels
+    from honeyguide.api.labels import label_with_conflicts
+    from honeyguide.learning.label_queries import best_topic
+
+    kept = 0
+    try:
+        for place, question in enumerate(questions, 1):
+            _show_question(question)
+            topic = best_topic(collection.settings, question.row)
+            wanted = f"what you want for {safe_text(topic)}" if topic else "what you want"
+            answer = _prompt_answer(f"{place} of {len(questions)}: is it {wanted}? [y/n/skip/quit]")
+            if answer == "quit":
+                break
+            if answer is None:
+                labels.record_skip(
+                    collection.folder, collection.settings, question.row.url, by, "skip", topic
+                )
+            elif isinstance(answer, float):
+                said = [(question.row.url, answer)]
+                folder, settings = collection.folder, collection.settings
+                _, opposed = label_with_conflicts(folder, settings, said, by, topic)
+                kept += 1
+                report_contradictions(opposed)
+    except (typer.Abort, KeyboardInterrupt):
+        say("")  # Ctrl-C, or the terminal is gone: end the line of the question
+    typer.echo(f"{count_noun(kept, 'label')} kept.")
+    if kept and not collection.learns:
+        strategy = collection.settings.crawl.strategy
+        say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
+
+
+def _prompt_answer(text: str) -> float | str | None:
+    while True:
+        said = typer.prompt(text, default="", show_default=False, err=True).strip().lower()
+        if said in ("q", "quit"):
+            return "quit"
+        if said in _ANSWERS:
+            return _ANSWERS[said]
+        say("  y: it is; n: it is not; s or Enter: skip it; q: no more questions.")
+
+
+def _show_question(question: LabelQuestion) -> None:
+    out, row = make_console(), question.row
+    out.print()
+    out.print(
+        f"“{safe_text(row.title)[:_TITLE_CHARS]}”" if row.title else "(no title)", style="bold"
+    )
+    out.print(safe_text(row.url))
+    word = "relevant" if question.relevant else "not relevant"
+    reasons = ", ".join(
+        f"{safe_text(r.what)} {r.weight:+.2f}" for r in question.reasons[:_MAX_REASONS]
+    )
+    out.print(f"now judged {word}: {question.verdict:.2f}" + (f" ({reasons})" if reasons else ""))
+    if question.snippet:
+        out.print(f"  {safe_text(question.snippet)}", style="dim")
+    out.print(f"asked because {question.because}", style="cyan")
+
+
+def _question_facts(question: LabelQuestion) -> dict[str, Any]:
+    return {
+        "url": question.row.url,
+        "title": question.row.title,
+        "verdict": question.verdict,
+        "relevant": question.relevant,
+        "reasons": [reason._asdict() for reason in question.reasons],
+        "why": question.why,
+        "because": question.because,
+    }

@@ -10,10 +10,10 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from honeyguide.crawl.user_urls import possible
+from honeyguide.api.user_urls import possible_urls
 from honeyguide.errors import ConfigError
 
-Judged = tuple[str, float]
+LabelPair = tuple[str, float]
 
 _YES = frozenset({"1", "1.0", "yes", "y", "true", "good", "relevant", "+", "pos", "positive"})
 _NO = frozenset({"0", "0.0", "no", "n", "false", "bad", "irrelevant", "-", "neg", "negative"})
@@ -21,7 +21,7 @@ _PROBE = 20
 """Lines that are looked at to see what separates the columns."""
 
 
-def read(file: Path, topic: str = "") -> list[Judged]:
+def read_labels(file: Path, topic: str = "") -> list[LabelPair]:
     """The (address, label) pairs of a file, or of stdin for ``-``; mistakes name their line.
 
     Of several topics, those for that ``topic``: an export of ours has a column for each.
@@ -34,13 +34,13 @@ def read(file: Path, topic: str = "") -> list[Judged]:
         )
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{file} cannot be read: {error}") from error
-    rows = _json_lines if text.lstrip().startswith("{") else _csv
+    rows = _read_json_lines if text.lstrip().startswith("{") else _read_csv
     pairs = []
     try:
         for line, address, word in rows(text, topic):
-            with _at(line):
-                possible(address)
-                pairs.append((address, value(word)))
+            with _naming_line(line):
+                possible_urls(address)
+                pairs.append((address, label_value(word)))
     except ConfigError as error:
         raise ConfigError(
             f"{file}, {error}. None of its labels were kept: mend the line and give the file again"
@@ -49,14 +49,14 @@ def read(file: Path, topic: str = "") -> list[Judged]:
 
 
 @contextmanager
-def _at(line: int) -> Iterator[None]:
+def _naming_line(line: int) -> Iterator[None]:
     try:
         yield
     except ConfigError as error:
         raise ConfigError(f"line {line}: {error}") from error
 
 
-def value(word: str) -> float:
+def label_value(word: str) -> float:
     """A label's word as a number."""
     text = word.strip().lower()
     if text in _YES:
@@ -72,7 +72,7 @@ def value(word: str) -> float:
     return number
 
 
-def _json_lines(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
+def _read_json_lines(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -80,26 +80,26 @@ def _json_lines(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
             row = json.loads(line)
             label = next((n for n in (f"label.{topic}", "label") if topic and n in row), "label")
             address, word = str(row["url"]), row[label]
-            _of_one_topic(row, topic)
+            _refuse_topic_column(row, topic)
         except (ValueError, KeyError, TypeError, RecursionError):
             raise ConfigError(f'line {number}: must be {{"url": …, "label": …}}') from None
         if word is not None:  # a row of our own export that nobody judged
             yield number, address, str(word)
 
 
-def _csv(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
+def _read_csv(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
     """Columns url and label by their headings, wherever they are; else the first two."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_guess_separator(text))
     columns: tuple[int, int] | None = None
     try:
         for row in reader:
             if not any(cell.strip() for cell in row):
                 continue
             if columns is None:
-                columns = _headings(row, topic) or (0, 1)
+                columns = _find_columns(row, topic) or (0, 1)
                 if not is_address(row[0]):
-                    with _at(reader.line_num):
-                        _of_one_topic([cell.strip().lower() for cell in row], topic)
+                    with _naming_line(reader.line_num):
+                        _refuse_topic_column([cell.strip().lower() for cell in row], topic)
                     continue
             if len(row) <= max(columns):
                 raise ConfigError(f"line {reader.line_num}: two columns are needed: url,label")
@@ -112,35 +112,35 @@ def _csv(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
 
 def is_address(text: str) -> bool:
     try:
-        return bool(possible(text))
+        return bool(possible_urls(text))
     except ConfigError:
         return False
 
 
-def _of_one_topic(names: Container[str], topic: str) -> None:
+def _refuse_topic_column(names: Container[str], topic: str) -> None:
     if topic and "topic" in names:
         raise ConfigError("its column “topic” is not read: make a file for each, and say --topic")
 
 
-def _headings(row: Sequence[str], topic: str = "") -> tuple[int, int] | None:
+def _find_columns(row: Sequence[str], topic: str = "") -> tuple[int, int] | None:
     names = [cell.strip().lower() for cell in row]
     own = f"label.{topic}".lower()
     label = own if topic and own in names else "label"
     return (names.index("url"), names.index(label)) if {"url", label} <= {*names} else None
 
 
-def _separator(text: str) -> str:
+def _guess_separator(text: str) -> str:
     """What makes most lines an address and a label; commas, if nothing does better."""
     lines = [line for line in text.splitlines() if line.strip()][:_PROBE]
-    heads = [mark for mark in ",;\t" if lines and _headings(lines[0].split(mark))]
+    heads = [mark for mark in ",;\t" if lines and _find_columns(lines[0].split(mark))]
     if heads:
         return heads[0]
-    return max(",;\t", key=lambda mark: sum(_fits(line, mark) for line in lines))
+    return max(",;\t", key=lambda mark: sum(_is_label_row(line, mark) for line in lines))
 
 
-def _fits(line: str, mark: str) -> bool:
+def _is_label_row(line: str, mark: str) -> bool:
     try:
         cells = next(csv.reader([line], delimiter=mark))
-        return is_address(cells[0]) and value(cells[1]) >= 0
+        return is_address(cells[0]) and label_value(cells[1]) >= 0
     except (ConfigError, csv.Error, IndexError):
         return False

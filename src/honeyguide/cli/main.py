@@ -15,27 +15,27 @@ from typing import Annotated
 
 import typer
 
-from honeyguide.cli import version
-from honeyguide.cli.formatting import plain, say
-from honeyguide.cli.options import Command, Group
+from honeyguide.cli import info
+from honeyguide.cli.formatting import safe_text, say
+from honeyguide.cli.options import CliCommand, CliGroup
 from honeyguide.errors import HoneyguideError
 
-COMMANDS = {
-    "new": "new", "crawl": "crawl", "status": "status", "explain": "explain", "export": "export",
-    "label": "label", "ask": "ask", "judge": "judge", "train": "train", "classify": "classify",
-    "serve": "serve", "watch": "watch", "changes": "changes", "diff": "changes",
-    "history": "changes", "strategies": "strategies", "generations": "generations",
-    "settings": "settings", "demo": "demo", "lab": "lab", "ontology": "ontology",
-    "queries": "queries", "cluster": "cluster", "version": "version",
+COMMAND_MODULES = {
+    "new": "new", "crawl": "crawl", "status": "status", "explain": "status", "export": "export",
+    "label": "label", "ask": "label", "judge": "generations", "train": "categories",
+    "classify": "categories", "serve": "serve", "watch": "watch", "changes": "changes",
+    "diff": "changes", "history": "changes", "strategies": "info", "generations": "generations",
+    "settings": "info", "demo": "demo", "lab": "lab", "ontology": "ontology",
+    "queries": "queries", "cluster": "cluster", "version": "info",
 }  # fmt: skip
 """Each command, and the file in this folder that has it: as a function, or as an ``app``."""
 
 
-def application(only: str = "") -> typer.Typer:
+def build_application(only: str = "") -> typer.Typer:
     """The whole command line, or the part that one command needs: the rest is not loaded."""
     app = typer.Typer(
         name="honeyguide",
-        cls=Group,
+        cls=CliGroup,
         no_args_is_help=True,
         rich_markup_mode="markdown",
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -45,21 +45,24 @@ def application(only: str = "") -> typer.Typer:
             "matter.\n\nStart with `honeyguide demo`, or with `honeyguide new NAME`."
         ),
     )
-    app.callback()(honeyguide)
-    for name in (only,) if only in COMMANDS else COMMANDS:
-        module = import_module(f"honeyguide.cli.{COMMANDS[name]}")
+    app.callback()(common_options)
+    for name in (only,) if only in COMMAND_MODULES else COMMAND_MODULES:
+        module = import_module(f"honeyguide.cli.{COMMAND_MODULES[name]}")
         if hasattr(module, "app"):
             app.add_typer(module.app, name=name)
         else:
-            app.command(name, cls=Command)(getattr(module, name))
+            app.command(name, cls=CliCommand)(getattr(module, name))
     return app
 
 
-def honeyguide(
+def common_options(
     told: Annotated[
         bool,
         typer.Option(
-            "--version", help="Say which version this is.", callback=version.tell, is_eager=True
+            "--version",
+            help="Say which version this is.",
+            callback=info.show_version,
+            is_eager=True,
         ),
     ] = False,
 ) -> None:
@@ -69,9 +72,9 @@ def honeyguide(
 def run() -> None:
     """What the ``honeyguide`` script calls."""
     try:
-        application(sys.argv[1] if len(sys.argv) > 1 else "")()
+        build_application(sys.argv[1] if len(sys.argv) > 1 else "")()
     except HoneyguideError as error:
-        say(f"honeyguide: {plain(str(error))}")
+        say(f"honeyguide: {safe_text(str(error))}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         say("honeyguide: stopped; run the same command again to go on")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from honeyguide.cli.formatting import count, quoted, say
-from honeyguide.cli.options import Json, Name, strategies
+from honeyguide.cli.formatting import count_noun, say, shell_quote
+from honeyguide.cli.options import CollectionName, JsonOption, strategy_choices
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.collection import Collection
+    from honeyguide.api.collection import Collection
 
 NO_WORDS = (
     "No keywords: every page will count as relevant and links are followed in order. "
@@ -26,7 +26,7 @@ ONLY_BAD = (
 
 
 def new(
-    name: Name,
+    name: CollectionName,
     seed: Annotated[
         list[str] | None,
         typer.Option("--seed", "-s", metavar="URL", help="Where to start; repeat it."),
@@ -98,7 +98,7 @@ def new(
             "--strategy",
             metavar="NAME",
             help="How to decide: {strategies}.",
-            autocompletion=strategies,
+            autocompletion=strategy_choices,
         ),
     ] = "",
     pages: Annotated[
@@ -121,7 +121,7 @@ def new(
         str,
         typer.Option("--lab", metavar="URL", help="Crawl a running `honeyguide lab serve`."),
     ] = "",
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Make a collection. Asks for what is missing.
 
@@ -135,21 +135,20 @@ def new(
     `honeyguide new lupus -k lupus -k "patient story" --search-engine searxng
     --search-url http://localhost:8080/search -q "living with lupus" -c you@example.org`
     """
-    from honeyguide.crawl.create import create, vacant
-    from honeyguide.crawl.settings_hints import lab_address, remarks
-    from honeyguide.crawl.user_urls import starting
+    from honeyguide.api.create import create, ensure_vacant, lab_address, language_hints
+    from honeyguide.api.user_urls import parse_seed_url
     from honeyguide.errors import ConfigError
 
     folder = name.parent if name.name == "topic.toml" else name
-    vacant(folder)
-    texts = [*(seed or []), *(_lines(seeds) if seeds else [])]
-    starts = [str(starting(text, lab=bool(lab))) for text in texts]
+    ensure_vacant(folder)
+    texts = [*(seed or []), *(_read_seed_file(seeds) if seeds else [])]
+    starts = [str(parse_seed_url(text, lab=bool(lab))) for text in texts]
     words = [word.strip() for word in keyword or [] if word.strip()]
-    examples = [str(starting(text, lab=bool(lab))) for text in good or []]
-    search = _search(search_engine, search_url, query or [])
+    examples = [str(parse_seed_url(text, lab=bool(lab))) for text in good or []]
+    search = _search_table(search_engine, search_url, query or [])
     asking = sys.stdin.isatty() and not as_json
     if asking:
-        from honeyguide.cli.prompts import ask_contact, ask_keywords, ask_seeds
+        from honeyguide.cli.terminal import ask_contact, ask_keywords, ask_seeds
 
         stated = (words, description.strip(), strategy, examples, good_file, ontology, model)
         if not any(stated):
@@ -175,12 +174,12 @@ def new(
         keywords=words,
         description=description,
         good=examples,
-        bad=[str(starting(text, lab=bool(lab))) for text in bad or []],
+        bad=[str(parse_seed_url(text, lab=bool(lab))) for text in bad or []],
         good_files=good_file or [],
         bad_files=bad_file or [],
-        ontology=_placed(ontology),
+        ontology=_absolute_path(ontology),
         concept=concept,
-        model=_placed(model),
+        model=_absolute_path(model),
         categories=category or [],
         language=language or [],
         words=words_,
@@ -190,20 +189,20 @@ def new(
     )
     if collection.settings.crawl.strategy == "breadth" and not strategy:
         say(ONLY_BAD if bad or bad_file else NO_WORDS)
-    for remark in (*remarks(collection.settings.topic), *_agreed(collection)):
+    for remark in (*language_hints(collection.settings.topic), *_engine_consent(collection)):
         say(f"Note: {remark}")
     if as_json:
         typer.echo(json.dumps({"collection": str(collection.folder)}))
         return
     if asking:
-        _show(collection)
+        _show_collection(collection)
     typer.echo(f"Made {collection.folder}/topic.toml.")
     if search:
-        say(f"See that the engine answers: honeyguide queries test {quoted(folder)}")
-    say(f"Next: honeyguide crawl {quoted(folder)}")
+        say(f"See that the engine answers: honeyguide queries test {shell_quote(folder)}")
+    say(f"Next: honeyguide crawl {shell_quote(folder)}")
 
 
-def _search(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
+def _search_table(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
     """The table for the engine; an address without a name is that of a SearXNG."""
     from honeyguide.errors import ConfigError
 
@@ -214,33 +213,33 @@ def _search(engine: str, url: str, queries: list[str]) -> dict[str, Any]:
         )
     chosen = {"engine": engine or ("searxng" if url else ""), "url": url, "queries": asked}
     if chosen["engine"]:
-        from honeyguide.seeds.engine_factory import check
+        from honeyguide.search.engine_factory import check_engine
 
-        check(str(chosen["engine"]), url)
+        check_engine(str(chosen["engine"]), url)
     return {key: value for key, value in chosen.items() if value}
 
 
-def _agreed(collection: Collection) -> list[str]:
+def _engine_consent(collection: Collection) -> list[str]:
     """Who types an engine's address here wants it asked; what hinders that."""
-    from honeyguide.crawl.engine_state import agree
+    from honeyguide.api.search import allow_engine
     from honeyguide.errors import ConfigError
 
     try:
-        agree(collection.settings, collection.folder)
+        allow_engine(collection.settings, collection.folder)
     except ConfigError as error:
         return [str(error)]
     return []
 
 
-def _placed(named: str) -> str:
+def _absolute_path(named: str) -> str:
     """A file is meant from where we are, not from where the collection will be."""
     path = Path(named)
     return str(path.resolve()) if named and path.exists() else named
 
 
-def _show(collection: Collection) -> None:
+def _show_collection(collection: Collection) -> None:
     """What was made, in a few lines."""
-    from honeyguide.language_codes import listed
+    from honeyguide.language_codes import language_names
 
     topic, limits = collection.settings.topic, collection.settings.crawl
     say("")
@@ -249,15 +248,15 @@ def _show(collection: Collection) -> None:
     if topic.description:
         say(f"  topic     {topic.description}")
     if topic.language:
-        say(f"  written   in {listed(topic.language)}")
+        say(f"  written   in {language_names(topic.language)}")
     for place, text in enumerate((*topic.seeds, *topic.good)):
         say(f"  {'start at' if not place else '':8}  {text}")
     say(f"  contact   {collection.settings.fetch.contact}")
-    budget = count(limits.pages, "visit") if limits.pages else "no limit"
+    budget = count_noun(limits.pages, "visit") if limits.pages else "no limit"
     say(f"  strategy  {limits.strategy}, {budget}")
 
 
-def _lines(path: Path) -> list[str]:
+def _read_seed_file(path: Path) -> list[str]:
     from honeyguide.errors import ConfigError
 
     try:

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.options import Command, Group, Json
+from honeyguide.cli.options import CliCommand, CliGroup, JsonOption
 
 if TYPE_CHECKING:
-    from honeyguide.config import TopicSettings
-    from honeyguide.text.ontology.choose import Found
+    from honeyguide.config.settings import TopicSettings
+    from honeyguide.text.ontology.ontology import ReachedConcept
 
 app = typer.Typer(
-    cls=Group,
+    cls=CliGroup,
     no_args_is_help=True,
     help="Look at a topic's ontology.\n\nExample: `honeyguide ontology show mammal`",
 )
 
 
 @app.callback()
-def ontology() -> None:
+def ontology_group() -> None:
     """Look at a topic's ontology."""
 
 
-@app.command("show", cls=Command)
-def show(
+@app.command("show", cls=CliCommand)
+def show_ontology(
     topic: Annotated[
         str,
         typer.Argument(
@@ -51,7 +51,7 @@ def show(
     language: Annotated[
         str, typer.Option("--language", metavar="CODE", help="Of the names, such as tr.")
     ] = "",
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Draw the concepts that lie near a topic as a tree, each below the one that leads to it.
 
@@ -63,34 +63,34 @@ def show(
 
     `honeyguide ontology show "stem cell" --ontology cl.obo --relation is-a`
     """
-    from honeyguide.text.ontology.load import near
+    from honeyguide.text.ontology.load import concepts_near_topic
 
-    asked = _topic(topic, source, distance, relation, language)
-    found = near(asked)
+    asked = _topic_settings(topic, source, distance, relation, language)
+    found = concepts_near_topic(asked)
     if as_json:
-        typer.echo(json.dumps(_facts(found, asked)))
+        typer.echo(json.dumps(_concept_facts(found, asked)))
     else:
-        _draw(found, asked)
+        _draw_tree(found, asked)
 
 
-def _topic(
+def _topic_settings(
     topic: str, source: str, distance: int | None, relation: list[str] | None, language: str
 ) -> TopicSettings:
     """What the collection says, or the options alone; options go before."""
     from dataclasses import replace
 
-    from honeyguide.config import TopicSettings, load
+    from honeyguide.config.settings import TopicSettings, load_settings
     from honeyguide.errors import ConfigError
-    from honeyguide.text.ontology.load import OURS
+    from honeyguide.text.ontology.load import OWN_ONTOLOGIES
 
     file = Path(topic) / "topic.toml"
     if source:
         known = TopicSettings(ontology=source, concept=topic)
     elif file.exists():
-        known = load(file).topic
+        known = load_settings(file).topic
         if not known.ontology:
             raise ConfigError(f"{file} names no ontology: set topic.ontology and topic.concept")
-    elif topic in OURS:
+    elif topic in OWN_ONTOLOGIES:
         known = TopicSettings(ontology=topic, concept=topic)
     else:
         raise ConfigError(
@@ -101,15 +101,15 @@ def _topic(
         known,
         distance=known.distance if distance is None else distance,
         relations=tuple(relation or known.relations),
-        words=language or known.spoken,
+        words=language or known.keyword_language,
     )
 
 
-def _facts(found: tuple[Found, ...], topic: TopicSettings) -> dict[str, object]:
-    from honeyguide.text.ontology.lexicon import lexicon
+def _concept_facts(found: tuple[ReachedConcept, ...], topic: TopicSettings) -> dict[str, object]:
+    from honeyguide.text.ontology.lexicon import concept_lexicon
 
     names = {f.number: f.concept.name for f in found}
-    words = lexicon(tuple(f.concept for f in found), topic.spoken)
+    words = concept_lexicon(tuple(f.concept for f in found), topic.keyword_language)
     return {
         "concepts": [
             {
@@ -124,20 +124,20 @@ def _facts(found: tuple[Found, ...], topic: TopicSettings) -> dict[str, object]:
     }
 
 
-def _draw(found: tuple[Found, ...], topic: TopicSettings) -> None:
+def _draw_tree(found: tuple[ReachedConcept, ...], topic: TopicSettings) -> None:
     from rich.text import Text
     from rich.tree import Tree
 
-    from honeyguide.cli.formatting import console, count, plain, say
-    from honeyguide.text.ontology.choose import MOST
-    from honeyguide.text.ontology.lexicon import lexicon
+    from honeyguide.cli.formatting import count_noun, make_console, safe_text, say
+    from honeyguide.text.ontology.lexicon import concept_lexicon
+    from honeyguide.text.ontology.ontology import MAX_CONCEPTS
 
     trees: dict[int, Tree] = {}
     roots: list[Tree] = []
     for f in found:
-        label = Text(plain(f.concept.name))
+        label = Text(safe_text(f.concept.name))
         if f.concept.synonyms:
-            label.append(f"  {plain(', '.join(f.concept.synonyms[:3]))}", style="dim")
+            label.append(f"  {safe_text(', '.join(f.concept.synonyms[:3]))}", style="dim")
         above = trees.get(f.via)
         if above is None:
             # The topic itself, or a concept that only one without a name leads to.
@@ -145,12 +145,12 @@ def _draw(found: tuple[Found, ...], topic: TopicSettings) -> None:
             roots.append(trees[f.number])
         else:
             trees[f.number] = above.add(label)
-    out = console()
+    out = make_console()
     for tree in roots:
         out.print(tree)
-    words = lexicon(tuple(f.concept for f in found), topic.spoken)
-    more = f"; {MOST} is the most that is taken" if len(found) == MOST else ""
+    words = concept_lexicon(tuple(f.concept for f in found), topic.keyword_language)
+    more = f"; {MAX_CONCEPTS} is the most that is taken" if len(found) == MAX_CONCEPTS else ""
     say(
-        f"{count(len(found), 'concept')} within {count(topic.distance, 'edge')}, "
-        f"{count(len(words), 'word')} to look for{more}"
+        f"{count_noun(len(found), 'concept')} within {count_noun(topic.distance, 'edge')}, "
+        f"{count_noun(len(words), 'word')} to look for{more}"
     )

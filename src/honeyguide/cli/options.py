@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,51 +10,51 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-Name = Annotated[
+CollectionName = Annotated[
     Path, typer.Argument(metavar="NAME", help="The collection's folder.", show_default=False)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
-def strategies() -> list[str]:
+def strategy_choices() -> list[str]:
     from honeyguide import registry
 
-    return registry.names()
+    return registry.strategy_names()
 
 
 def demo_topics() -> list[str]:
-    from honeyguide.lab.demo_web import topics
+    from honeyguide.lab.web import load_demo_topics
 
-    return list(topics())
+    return list(load_demo_topics())
 
 
-_LISTS = {"{strategies}": strategies, "{topics}": demo_topics}
+_HELP_LISTS = {"{strategies}": strategy_choices, "{topics}": demo_topics}
 """What stands in braces in a help text is looked up only when somebody reads it."""
 
 
-class Command(TyperCommand):
+class CliCommand(TyperCommand):
     """A command whose help shows metavars (URL, FILE, N) and no types."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _untyped(super().get_params(ctx))
+        return _hide_types(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         for param in self.params:
-            for mark, names in _LISTS.items():
+            for mark, names in _HELP_LISTS.items():
                 help_text = getattr(param, "help", None) or ""
                 if mark in help_text:
                     vars(param)["help"] = help_text.replace(mark, ", ".join(names()))
         super().format_help(ctx, formatter)
 
 
-class Group(TyperGroup):
+class CliGroup(TyperGroup):
     """The same for a group of commands."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _untyped(super().get_params(ctx))
+        return _hide_types(super().get_params(ctx))
 
 
-def _untyped(params: list[Any]) -> list[Any]:
+def _hide_types(params: list[Any]) -> list[Any]:
     for param in params:
         if isinstance(param, TyperArgument):
             # Typer has no setting for it: an argument's name says enough.
@@ -62,3 +63,59 @@ def _untyped(params: list[Any]) -> list[Any]:
         elif param.is_flag and param.metavar is None:
             param.metavar = ""
     return params
+
+
+# --------------------------------------------------------------------------------------------------
+# Options that say how the lab serves a web, shared by its commands.
+# --------------------------------------------------------------------------------------------------
+
+
+DisallowOption = Annotated[
+    list[str] | None,
+    typer.Option("--disallow", metavar="PATH", help="Close a path to all crawlers; repeat it."),
+]
+RobotsOption = Annotated[
+    Path | None,
+    typer.Option("--robots", metavar="FILE", help="robots.txt of every host.", show_default=False),
+]
+StripOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--strip", metavar="RULE", help="Elements to leave out: tag#id, tag.class, tag[name=value]."
+    ),
+]
+AliasesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--aliases", metavar="FILE", help="Redirects: JSON lines with alias and url; repeat it."
+    ),
+]
+ErrorsOption = Annotated[
+    float,
+    typer.Option(
+        "--errors", metavar="SHARE", min=0, max=1, help="Share of answers that fail with 503."
+    ),
+]
+OpenLinksOption = Annotated[
+    bool, typer.Option("--open", help="Keep links to pages that were not recorded.")
+]
+
+
+def robots_text(robots: Path | None, disallow: Sequence[str] | None) -> str:
+    """What every host's robots.txt says; '': its own."""
+    from honeyguide.errors import ConfigError
+
+    text = ""
+    if robots is not None:
+        try:
+            text = robots.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"--robots: {robots} cannot be read: {error}") from error
+    for path in disallow or ():
+        if not path.startswith("/") or "\n" in path:
+            raise ConfigError(f"--disallow: a path begins with a slash, not {path!r}")
+    if disallow:
+        lines = "".join(f"Disallow: {path}\n" for path in disallow)
+        # Groups for the same crawlers are read as one.
+        text = f"{text.rstrip()}\n\nUser-agent: *\n{lines}".lstrip()
+    return text

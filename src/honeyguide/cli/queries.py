@@ -1,24 +1,78 @@
-"""``honeyguide queries``"""
+"""``honeyguide queries allow``"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import console, count, plain, quoted, say
-from honeyguide.cli.options import Command, Group, Json, Name
-from honeyguide.cli.queries_allow import allow
+from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
+from honeyguide.cli.options import CliCommand, CliGroup, CollectionName, JsonOption
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.manual_search import Ran
-    from honeyguide.crawl.search_report import Asked
+    from honeyguide.api.search import ManualSearch, QueryReport
+
+
+def allow_queries(
+    name: CollectionName,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Let the engine in topic.toml be sent its key, or be asked in your own network.
+
+    Needed where you wrote `[search]` by hand, moved the collection, or were given it: a file from
+    somebody else must not choose where your key goes. Read what it shows before you agree.
+
+    Examples:
+
+    `honeyguide queries allow birds`
+
+    `honeyguide queries allow birds --yes`
+    """
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.search import ENGINE_UNSET, allow_engine
+    from honeyguide.errors import ConfigError
+    from honeyguide.search.consent import required_consent
+
+    collection = Collection(name)
+    settings = collection.settings
+    if not settings.search.engine:
+        raise ConfigError(ENGINE_UNSET)
+    wanted = required_consent(settings.search, collection.folder)
+    if not as_json:
+        say(f"  collection  {safe_text(wanted.folder)}")
+        say(f"  engine      {safe_text(wanted.engine)}")
+        say(
+            f"  is asked    {safe_text(wanted.server_name)}{', in your own network' * wanted.is_private}"
+        )
+        say(f"  is sent     {safe_text(wanted.key) or 'no key'}")
+        if settings.fetch.proxy:
+            say(f"  through     {safe_text(settings.fetch.proxy)}")
+    if not yes and (as_json or not sys.stdin.isatty()):
+        raise ConfigError("nobody is there to be asked; if you agree to it, add --yes")
+    if not yes and not typer.confirm("Do you want that?", err=True):
+        say("Nothing was changed.")
+        return
+    where = allow_engine(settings, collection.folder)
+    if as_json:
+        typer.echo(json.dumps({"allowed": where is not None, **wanted._asdict()}))
+    elif where is None:
+        say("In the lab nobody need agree.")
+    else:
+        say(f"Noted in {safe_text(str(where))}.")
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide queries``
+# --------------------------------------------------------------------------------------------------
+
 
 app = typer.Typer(
-    cls=Group,
+    cls=CliGroup,
     no_args_is_help=True,
     help=(
         "Ask a search engine: what was asked, what is worth asking, and your own queries.\n\n"
@@ -30,12 +84,12 @@ app = typer.Typer(
 
 
 @app.callback()
-def queries() -> None:
+def queries_group() -> None:
     """Ask a search engine."""
 
 
-@app.command("list", cls=Command)
-def list_(name: Name, as_json: Json = False) -> None:
+@app.command("list", cls=CliCommand)
+def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
     """What was asked so far and what it brought; also while it is being crawled.
 
     *new* are results that the crawl did not know when it took them; *fetched*, those that were
@@ -47,35 +101,37 @@ def list_(name: Name, as_json: Json = False) -> None:
 
     `honeyguide queries list birds --json`
     """
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.search_report import overview
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.search import search_overview
 
     collection = Collection(name)
-    found = overview(collection.folder, collection.settings)
+    found = search_overview(collection.folder, collection.settings)
     if as_json:
-        typer.echo(json.dumps(found.facts()))
+        typer.echo(json.dumps(found.to_dict()))
         return
     if found.rows:
-        _table(found.rows)
+        _print_queries(found.rows)
     else:
         say("Nothing was asked yet.")
     for row in found.rows:
         if row.failures:
-            say(f"{plain(row.query)}: failed {count(row.failures, 'time')}; {plain(row.trouble)}")
+            say(
+                f"{safe_text(row.query)}: failed {count_noun(row.failures, 'time')}; {safe_text(row.trouble)}"
+            )
     for query in found.wanted:
-        say(f"left for the next crawl, or the one that runs: {plain(query)}")
-    say(plain(found.spent.words()))
+        say(f"left for the next crawl, or the one that runs: {safe_text(query)}")
+    say(safe_text(found.spent.to_text()))
     if found.problem:
-        say(plain(found.problem))
+        say(safe_text(found.problem))
     elif any(row.fresh is None and row.results for row in found.rows):
-        say(f"Results wait to be fetched: honeyguide crawl {quoted(name)}")
+        say(f"Results wait to be fetched: honeyguide crawl {shell_quote(name)}")
     elif found.rows:
-        say(f"Next: honeyguide queries suggest {quoted(name)}")
+        say(f"Next: honeyguide queries suggest {shell_quote(name)}")
 
 
-def _table(rows: list[Asked]) -> None:
+def _print_queries(rows: list[QueryReport]) -> None:
     """Each query on a line of its own: nothing is cut, on a narrow terminal or in a file."""
-    out = console()
+    out = make_console()
     titles = ["pages", "results", "new", "fetched", "relevant", "mean"]
     titles += ["cost"] if any(row.price for row in rows) else []
     widths = [max(6, len(title)) for title in titles]
@@ -86,18 +142,18 @@ def _table(rows: list[Asked]) -> None:
         mean = "–" if row.mean is None else f"{row.mean:.2f}"
         numbers = [str(row.pages), str(row.results), fresh, str(row.fetched), str(row.relevant)]
         shown = zip([*numbers, mean, f"{row.price:.3f}"], widths, strict=False)
-        by = plain(row.by) + (f" · stopped: {plain(row.stopped)}" if row.stopped else "")
-        out.print(plain(row.query), style="bold")
+        by = safe_text(row.by) + (f" · stopped: {safe_text(row.stopped)}" if row.stopped else "")
+        out.print(safe_text(row.query), style="bold")
         out.print(" ".join(cell.rjust(width) for cell, width in shown) + f"  {by}")
 
 
-@app.command("suggest", cls=Command)
-def suggest(
-    name: Name,
+@app.command("suggest", cls=CliCommand)
+def suggest_queries(
+    name: CollectionName,
     number: Annotated[
         int, typer.Option("--number", "-n", metavar="N", min=1, max=60, help="How many.")
     ] = 10,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Queries worth asking next, made from the good and the bad pages that are known so far.
 
@@ -110,11 +166,11 @@ def suggest(
 
     `honeyguide queries suggest birds --number 3 --json`
     """
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.suggest import suggest as suggested
+    from honeyguide.api.collection import Collection
+    from honeyguide.search.query_planner import suggest_queries as suggested
 
     collection = Collection(name)
-    with _waiting("reading good and bad pages", quiet=as_json):
+    with _show_spinner("reading good and bad pages", quiet=as_json):
         found = suggested(collection.folder, collection.settings, number)
     if as_json:
         rows = [
@@ -123,21 +179,23 @@ def suggest(
         ]
         typer.echo(json.dumps({"suggestions": rows, "good": found.good, "bad": found.bad}))
         return
-    out = console()
+    out = make_console()
     for one in found.suggestions:
         expected = "not known yet" if one.expected is None else f"{one.expected:4.0%}"
-        out.print(f"{expected}  {plain(str(one.query))}", style="bold")
+        out.print(f"{expected}  {safe_text(str(one.query))}", style="bold")
         if one.why:
-            out.print(f"      {plain(one.why)}")
+            out.print(f"      {safe_text(one.why)}")
         for page in one.pages:
-            out.print(f"      from {plain(page)}", style="dim")
-        say(f"      honeyguide queries run {quoted(name)} {quoted(plain(str(one.query)))}")
-    say(plain(found.words()))
+            out.print(f"      from {safe_text(page)}", style="dim")
+        say(
+            f"      honeyguide queries run {shell_quote(name)} {shell_quote(safe_text(str(one.query)))}"
+        )
+    say(safe_text(found.to_text()))
 
 
-@app.command("run", cls=Command)
-def run(
-    name: Name,
+@app.command("run", cls=CliCommand)
+def run_queries(
+    name: CollectionName,
     query: Annotated[
         list[str],
         typer.Argument(metavar="QUERY…", help="As you would type it.", show_default=False),
@@ -146,7 +204,7 @@ def run(
         int, typer.Option("--pages", "-n", metavar="N", min=1, max=10, help="Pages of results.")
     ] = 1,
     by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who asks.")] = "user",
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Ask now, and show the results with what the strategy expects of them, from 0 to 1.
 
@@ -160,77 +218,77 @@ def run(
 
     `honeyguide queries run birds "finch song" --pages 3`
     """
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.manual_search import run as ask
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.search import run_queries as ask
 
     collection = Collection(name)
-    with _waiting(f"asking {collection.settings.search.engine}", quiet=as_json):
+    with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         done = ask(collection.folder, collection.settings, query, pages, by=by)
     if as_json:
-        typer.echo(json.dumps({"left": done.left, "asked": [one.facts() for one in done.asked]}))
+        typer.echo(json.dumps({"left": done.left, "asked": [one.to_dict() for one in done.asked]}))
     else:
-        _show(done, quoted(name))
+        _show_results(done, shell_quote(name))
     failed = [one.error for one in done.asked if one.error is not None]
     if failed:
         raise typer.Exit(failed[0].exit_code)
 
 
-def _show(done: Ran, name: str) -> None:
-    out = console()
+def _show_results(done: ManualSearch, name: str) -> None:
+    out = make_console()
     for query in done.left:
-        say(f"A crawl is running and will ask this next: {plain(query)}")
+        say(f"A crawl is running and will ask this next: {safe_text(query)}")
     for one in done.asked:
-        out.print(plain(one.query), style="bold")
+        out.print(safe_text(one.query), style="bold")
         for row in one.results:
             known = f"  visited, {row.verdict:.2f}" if row.verdict is not None else ""
             known = known or ("  visited" if row.known else "")
-            out.print(f"  {row.score:.2f}  {plain(row.title) or '(no title)'}{known}")
-            out.print(f"        {plain(row.url)}", style="dim")
+            out.print(f"  {row.score:.2f}  {safe_text(row.title) or '(no title)'}{known}")
+            out.print(f"        {safe_text(row.url)}", style="dim")
         if one.error is not None:
-            say(f"  {plain(one.said)}")
+            say(f"  {safe_text(one.said)}")
         elif not one.results:
             say("  nothing found; use fewer or other words")
         else:
-            say(f"  {count(len(one.results), 'result')}, {one.unvisited} not visited yet")
+            say(f"  {count_noun(len(one.results), 'result')}, {one.unvisited} not visited yet")
     if done.left:
         say(f"See what it brings: honeyguide queries list {name}")
     elif any(one.results for one in done.asked):
         say(f"Fetch them with: honeyguide crawl {name}")
 
 
-@app.command("test", cls=Command)
-def trial(name: Name, as_json: Json = False) -> None:
+@app.command("test", cls=CliCommand)
+def try_engine(name: CollectionName, as_json: JsonOption = False) -> None:
     """See that the engine, its address and its key work: one question, of which nothing is kept.
 
     Examples:
 
     `honeyguide queries test birds`
     """
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.manual_search import trial as tried
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.search import try_engine as tried
 
     collection = Collection(name)
-    with _waiting(f"asking {collection.settings.search.engine}", quiet=as_json):
+    with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
         found = tried(collection.folder, collection.settings)
     if as_json:
-        typer.echo(json.dumps(found.facts()))
+        typer.echo(json.dumps(found.to_dict()))
     elif found.ok:
-        typer.echo(plain(found.said))
+        typer.echo(safe_text(found.said))
     else:
-        say(plain(found.said))
+        say(safe_text(found.said))
     if not found.ok:
         raise typer.Exit(found.exit_code)
 
 
-app.command("allow", cls=Command)(allow)
+app.command("allow", cls=CliCommand)(allow_queries)
 
 
 @contextmanager
-def _waiting(what: str, *, quiet: bool) -> Iterator[None]:
+def _show_spinner(what: str, *, quiet: bool) -> Iterator[None]:
     """Something moves on the terminal while nothing can be told yet."""
-    out = console(stderr=True)
+    out = make_console(stderr=True)
     if quiet or not out.is_terminal:
         yield
     else:
-        with out.status(f"{plain(what)} …"):
+        with out.status(f"{safe_text(what)} …"):
             yield

@@ -14,13 +14,13 @@ from urllib.parse import quote
 
 import typer
 
-from honeyguide.cli.formatting import count, say
-from honeyguide.cli.options import Json
+from honeyguide.cli.formatting import count_noun, say
+from honeyguide.cli.options import JsonOption
 
-Port = Annotated[
+PortOption = Annotated[
     int, typer.Option("--port", metavar="N", help="Listen there; else any free port.", min=0)
 ]
-Open = Annotated[bool, typer.Option("--open", help="Open the browser.")]
+OpenOption = Annotated[bool, typer.Option("--open", help="Open the browser.")]
 
 
 def serve(
@@ -32,9 +32,9 @@ def serve(
             show_default=False,
         ),
     ] = Path(),
-    port: Port = 0,
-    open_: Open = False,
-    as_json: Json = False,
+    port: PortOption = 0,
+    open_: OpenOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Open the studio: look, label and steer in the browser. Ctrl-C ends it.
 
@@ -48,26 +48,26 @@ def serve(
 
     `honeyguide serve birds --open`
     """
-    show(name, port, open_=open_, as_json=as_json)
+    open_studio(name, port, open_=open_, as_json=as_json)
 
 
-def show(
+def open_studio(
     name: Path, port: int, *, open_: bool, as_json: bool, crawl: Sequence[str] | None = None
 ) -> None:
     """Serve; first start to crawl with these options, where there are any."""
-    from honeyguide.studio.serving import studio
+    from honeyguide.studio.serving import bind_studio
 
     folder = name.parent if name.name == "topic.toml" else name
     folder = folder.resolve()
     one = (folder / "topic.toml").is_file()
-    opened = studio(folder.parent if one else folder, port)
+    opened = bind_studio(folder.parent if one else folder, port)
     place = f"/c/{quote(folder.name)}/live" if one else ""
     gate = opened.gate
-    told = gate.address()
+    told = gate.sign_in_address()
 
-    with leading(gate.ticket() + place if open_ else "") as page:
+    with redirect_page(gate.ticket_address() + place if open_ else "") as page:
 
-        def ready() -> None:
+        def on_ready() -> None:
             if as_json:
                 said = {"address": told + place, "port": gate.port, "token": gate.token}
                 typer.echo(json.dumps(said))
@@ -75,27 +75,27 @@ def show(
                 typer.echo(told + place)
                 say("The studio is open at this address; keep it to yourself. Ctrl-C ends it.")
             if page is not None:
-                visit(page.as_uri())
+                open_browser(page.as_uri())
             if crawl is not None:
                 opened.runs.start(folder, "crawl", crawl)
 
-        def entered() -> None:
+        def on_entered() -> None:
             nonlocal told
-            if told != gate.address() and not as_json:
-                told = gate.address()
+            if told != gate.sign_in_address() and not as_json:
+                told = gate.sign_in_address()
                 # The terminal may be gone; that is no reason to turn somebody away.
                 with suppress(OSError):
                     say(f"That address has been used. For another browser: {told + place}")
 
-        def ending(running: int) -> None:
-            say(f"Waiting for {count(running, 'run')} to end …")
+        def on_ending(running: int) -> None:
+            say(f"Waiting for {count_noun(running, 'run')} to end …")
 
-        opened.serve(ready, entered, ending)
+        opened.serve(on_ready, on_entered, on_ending)
     say("The studio is closed.")
 
 
 @contextmanager
-def leading(address: str) -> Iterator[Path | None]:
+def redirect_page(address: str) -> Iterator[Path | None]:
     """A page, for nobody else to read, that leads there; None: nowhere. Everybody on this machine
     sees what a browser is started with, so that must not be the address itself."""
     if not address:
@@ -114,7 +114,7 @@ def leading(address: str) -> Iterator[Path | None]:
         yield page
 
 
-def visit(address: str) -> None:
+def open_browser(address: str) -> None:
     """In a thread: some browsers come back only when they are closed."""
     import webbrowser
 

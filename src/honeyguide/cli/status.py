@@ -5,24 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from honeyguide.cli.formatting import console, count, plain, when
-from honeyguide.cli.options import Json, Name
+from honeyguide.cli.formatting import count_noun, format_time, make_console, safe_text
+from honeyguide.cli.options import CollectionName, JsonOption
 
 if TYPE_CHECKING:
-    from honeyguide.crawl.status import Searched, Status
-    from honeyguide.learning.coverage import Between, Estimate
+    from honeyguide.crawl.status import CollectionStatus, SearchStatus
+    from honeyguide.learning.coverage import ChannelEstimate, CoverageEstimate
 
 
 def status(
-    name: Name,
+    name: CollectionName,
     hosts: Annotated[
         int, typer.Option("--hosts", metavar="N", help="How many hosts to list.", min=0)
     ] = 10,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Show how a collection stands; also while it is being crawled.
 
@@ -34,104 +34,110 @@ def status(
     """
     from rich.table import Table
 
-    from honeyguide.crawl.collection import Collection
-    from honeyguide.crawl.labels import contested
+    from honeyguide.api.collection import Collection
+    from honeyguide.api.labels import count_contested_pages
 
     collection = Collection(name)
     found = collection.status(hosts=hosts)
-    disputed = contested(collection.folder) if found.labels else 0
+    disputed = count_contested_pages(collection.folder) if found.labels else 0
     if as_json:
         facts = asdict(found) | {
-            "harvest": found.harvest,
+            "harvest": found.harvest_rate,
             "per_host": [row._asdict() for row in found.per_host],
             "contested": disputed,
         }
         typer.echo(json.dumps(facts))
         return
-    out = console()
+    out = make_console()
     running = found.crawler_pid
     state = f"being crawled by process {running}" if running else "not being crawled"
-    out.print(f"{plain(collection.name)}: {state}", style="bold")
-    for line in lines(found):
+    out.print(f"{safe_text(collection.name)}: {state}", style="bold")
+    for line in status_lines(found):
         out.print(line)
     if disputed:
-        out.print(f"people differ about {count(disputed, 'page')}; the newest label counts")
+        out.print(f"people differ about {count_noun(disputed, 'page')}; the newest label counts")
     if found.per_host:
         table = Table(box=None, header_style="dim", pad_edge=False)
         for title in ("host", "visits", "relevant", "failures"):
             table.add_column(title, justify="left" if title == "host" else "right")
         for row in found.per_host:
-            table.add_row(plain(row.host), str(row.visits), str(row.relevant), str(row.failures))
+            table.add_row(
+                safe_text(row.host), str(row.visits), str(row.relevant), str(row.failures)
+            )
         out.print(table)
 
 
-def lines(found: Status) -> Iterator[str]:
+def status_lines(found: CollectionStatus) -> Iterator[str]:
     """The status in words."""
     budget = f" of {found.budget}" if found.budget >= found.visits else ""
     yield (
         f"{found.visits}{budget} {'visit' if (found.budget or found.visits) == 1 else 'visits'}"
-        f" · {count(found.pages, 'page')} · {found.relevant} relevant"
-        f" · harvest rate {found.harvest:.0%}"
+        f" · {count_noun(found.pages, 'page')} · {found.relevant} relevant"
+        f" · harvest rate {found.harvest_rate:.0%}"
     )
     if found.topics:
-        yield "relevant: " + " · ".join(f"{plain(name)} {n}" for name, n in found.topics.items())
-    parts = [] if found.waiting is None else [f"{count(found.waiting, 'link')} waiting"]
+        yield "relevant: " + " · ".join(
+            f"{safe_text(name)} {n}" for name, n in found.topics.items()
+        )
+    parts = [] if found.waiting is None else [f"{count_noun(found.waiting, 'link')} waiting"]
     parts += [
-        count(found.redirects, "redirect"),
-        count(found.copies, "copy", "copies"),
-        count(found.labels, "label"),
-        count(found.hosts, "host"),
+        count_noun(found.redirects, "redirect"),
+        count_noun(found.copies, "copy", "copies"),
+        count_noun(found.labels, "label"),
+        count_noun(found.hosts, "host"),
         f"{found.bytes / 1e6:.1f} MB",
     ]
     yield " · ".join(parts)
     if found.foreign:
-        yield elsewhere(found.foreign)
+        yield foreign_summary(found.foreign)
     if found.watched:
-        yield f"{count(found.watched, 'page')} watched · {count(found.changes, 'change')} found"
+        yield f"{count_noun(found.watched, 'page')} watched · {count_noun(found.changes, 'change')} found"
     if found.searched:
-        yield searched(found.searched)
+        yield search_summary(found.searched)
     if found.estimate:
-        yield coverage(found.estimate)
+        yield coverage_summary(found.estimate)
     parted = f" · {found.shards} shards" if found.shards > 1 else ""
-    yield f"strategy {plain(found.strategy)}, generation {found.generation or 0}{parted}"
+    yield f"strategy {safe_text(found.strategy)}, generation {found.generation or 0}{parted}"
     if found.first and found.last:
         rate = "" if found.rate is None else f" · {found.rate:.1f} visits/s in the last run"
-        yield f"from {when(found.first)} to {when(found.last)}{rate}"
+        yield f"from {format_time(found.first)} to {format_time(found.last)}{rate}"
     if found.failures:
         codes = {str(code): number for code, number in (found.statuses or {}).items()}
         kinds = {kind: n for kind, n in sorted(found.failures.items()) if kind != "status"}
-        yield "failures: " + ", ".join(f"{plain(what)} ×{n}" for what, n in (codes | kinds).items())
-    yield from map(plain, found.lost)
+        yield "failures: " + ", ".join(
+            f"{safe_text(what)} ×{n}" for what, n in (codes | kinds).items()
+        )
+    yield from map(safe_text, found.lost)
 
 
-def elsewhere(foreign: dict[str, int], most: int = 8) -> str:
+def foreign_summary(foreign: dict[str, int], most: int = 8) -> str:
     """Pages in other languages: how many, and which."""
-    shown = [f"{plain(code)} {pages}" for code, pages in list(foreign.items())[:most]]
+    shown = [f"{safe_text(code)} {pages}" for code, pages in list(foreign.items())[:most]]
     more = ["…"] if len(foreign) > most else []
     return f"in other languages {sum(foreign.values())}: {', '.join(shown + more)}"
 
 
-def searched(found: Searched) -> str:
+def search_summary(found: SearchStatus) -> str:
     """What a search engine was asked."""
-    from honeyguide.crawl.progress import money
+    from honeyguide.crawl.status import format_money
 
     failed = f", {found.failed} not answered" if found.failed else ""
-    cost = f" for {money(found.cost)}" if found.cost else ""
-    trouble = f" · the last one failed: {plain(found.trouble)}" if found.trouble else ""
+    cost = f" for {format_money(found.cost)}" if found.cost else ""
+    trouble = f" · the last one failed: {safe_text(found.trouble)}" if found.trouble else ""
     return (
-        f"{count(found.queries, 'query', 'queries')} asked in {count(found.asked, 'request')}"
-        f"{failed} ({found.month} this month{cost}): {count(found.results, 'result')}, "
+        f"{count_noun(found.queries, 'query', 'queries')} asked in {count_noun(found.asked, 'request')}"
+        f"{failed} ({found.month} this month{cost}): {count_noun(found.results, 'result')}, "
         f"{found.fresh} new{trouble}"
     )
 
 
-def between(found: Between) -> str:
+def channel_summary(found: ChannelEstimate) -> str:
     """What links and searches say together of how much there is."""
     told = (
-        f"links found {count(found.links, 'relevant page')}, searches {found.search}, "
+        f"links found {count_noun(found.links, 'relevant page')}, searches {found.search}, "
         f"both {found.both}"
     )
-    if not found.told:
+    if not found.is_reliable:
         return f"{told}: too little to tell how many there are"
     return (
         f"{told}: there are about {found.total:.0f} ± {found.error:.0f}, or more, since what is "
@@ -139,13 +145,13 @@ def between(found: Between) -> str:
     )
 
 
-def coverage(found: Estimate) -> str:
+def coverage_summary(found: CoverageEstimate) -> str:
     """How much of the topic is found, and why we think so."""
-    told = _coverage(found)
-    return f"{told} · {between(found.channels)}" if found.channels else told
+    told = _coverage_text(found)
+    return f"{told} · {channel_summary(found.channels)}" if found.channels else told
 
 
-def _coverage(found: Estimate) -> str:
+def _coverage_text(found: CoverageEstimate) -> str:
     if not found.covered:
         return f"how much of the topic is found: {found.why}"
     sure = max(found.falling, 1 - found.falling)
@@ -156,3 +162,91 @@ def _coverage(found: Estimate) -> str:
         f"by its own verdicts (of {found.low:.0f} to {found.high:.0f}): {found.why} · "
         f"recent harvest rate {found.recent:.0%}{trend}"
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide explain``
+# --------------------------------------------------------------------------------------------------
+
+
+def explain(
+    name: CollectionName,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address in question.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say why an address was fetched, or why not, with score and reasons.
+
+    Example: `honeyguide explain birds https://example.org/finches`
+    """
+    from honeyguide.api.collection import Collection
+
+    collection = Collection(name)
+    found = collection.explain(url)
+    labels = collection.labels(found.url) if collection.topics else {}
+    if as_json:
+        said = {topic: label.value for topic, label in labels.items()}
+        typer.echo(
+            json.dumps(_plain_value(found) | ({"labels": said} if collection.topics else {}))
+        )
+        return
+    out = make_console()
+    out.print(safe_text(found.url), style="bold")
+    out.print(safe_text(found.answer))
+    for topic, label in labels.items():
+        out.print(f"A person labelled it {label.value:g} for {safe_text(topic)}.")
+    if found.label is not None and not labels:
+        out.print(f"A person labelled it {found.label:g}.")
+    for finder in found.finders:
+        page = "" if finder.page == 1 else f" on page {finder.page}"
+        so_far = (
+            f"{finder.relevant} of {finder.fetched} fetched results relevant, mean verdict "
+            f"{finder.mean:.2f}"
+            if finder.fetched
+            else "nothing fetched"
+        )
+        out.print(
+            f"Found by the query {safe_text(finder.query)} ({safe_text(finder.by)}): result "
+            f"{finder.place}{page} of {safe_text(finder.engine)}; yield of that query: {so_far}"
+        )
+    for row in found.visits:
+        what = f"HTTP {row.status}" if row.status else f"{row.failure}: {row.detail}"
+        out.print(
+            f"  {format_time(row.at)}  {safe_text(what)}  generation {row.generation}, "
+            f"score {row.queued:.2f} when found, {row.score:.2f} when fetched"
+        )
+        if row.title:
+            out.print(f"  “{safe_text(row.title)}”")
+        if row.copy_of:
+            likeness = "the same text as" if row.copy_exact else "nearly the text of"
+            out.print(f"  {likeness} {safe_text(row.copy_of)}")
+        if row.warc:
+            out.print(f"  kept in warc/{safe_text(row.warc)} at byte {row.offset}")
+        if row.topic_scores:
+            scores = (
+                f"{safe_text(topic)} {score:.2f}" for topic, score in row.topic_scores.items()
+            )
+            out.print(f"  by topic: {', '.join(scores)}")
+        for reason in row.verdict_reasons:
+            out.print(f"    {reason.weight:5.2f}  {safe_text(reason.what)}", style="green")
+    if found.reasons:
+        out.print("The link's score, before the page was seen:")
+        for reason in found.reasons:
+            out.print(f"    {reason.weight:5.2f}  {safe_text(reason.what)}", style="cyan")
+    if found.way:
+        out.print("The way from a seed:")
+        for step in found.way:
+            verdict = f"{step.verdict:.2f}" if step.verdict is not None else " -- "
+            out.print(f"    {verdict}  {safe_text(step.url)}  → “{safe_text(step.anchor)}”")
+
+
+def _plain_value(found: object) -> Any:
+    """The explanation as plain values."""
+    from dataclasses import fields, is_dataclass
+
+    if is_dataclass(found) and not isinstance(found, type):
+        return {f.name: _plain_value(getattr(found, f.name)) for f in fields(found)}
+    if hasattr(found, "_asdict"):
+        return {key: _plain_value(value) for key, value in found._asdict().items()}
+    if isinstance(found, tuple | list):
+        return [_plain_value(item) for item in found]
+    return found

@@ -18,32 +18,32 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from honeyguide.cluster.messages import Kept, Message
-from honeyguide.cluster.vault import Keeper
-from honeyguide.config import ClusterSettings
-from honeyguide.crawl.progress import Report
-from honeyguide.crawl.ring import Ring
-from honeyguide.errors import Unreached
-from honeyguide.store.archive import Shelf
+from honeyguide.cluster.messages import CheckpointStatus, Message
+from honeyguide.cluster.vault import ShardReplicator
+from honeyguide.config.settings import ClusterSettings
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.status import Report
+from honeyguide.errors import StorageUnreachable
 from honeyguide.store.store import Store
+from honeyguide.store.warc_archive import WarcFolder
 
 _MARGIN_S = 2.0
 """What is under way is broken off so long before the lease ends; a visit starts twice as early …"""
-_MARGIN = 1 / 6
+_MARGIN_SHARE = 1 / 6
 """… or, where the lease is short, with so much of it left."""
-_RENEWED = 6
+_RENEWALS_PER_LEASE = 6
 """Times in a lease that an owner looks whether it still is one."""
-_AGAIN_S = 0.5
+_RETRY_S = 0.5
 """When to ask a vault again that did not answer."""
 
 
-class Keeping:
+class Checkpointer:
     """One owner's claim to one shard, while it lives."""
 
     def __init__(
         self,
         shard: int,
-        keeper: Keeper,
+        keeper: ShardReplicator,
         settings: ClusterSettings,
         kept: frozenset[str],
         send: Callable[[Message], None],
@@ -57,7 +57,7 @@ class Keeping:
         self._held: deque[Message] = deque()
         self._store: Store | None = None
         self._stopped = asyncio.Event()
-        self._margin = min(_MARGIN_S, settings.lease_s * _MARGIN)
+        self._margin = min(_MARGIN_S, settings.lease_s * _MARGIN_SHARE)
         self.newest = 0
         """The last visit that is saved …"""
         self._changes = -1
@@ -73,121 +73,123 @@ class Keeping:
     @property
     def may_start(self) -> bool:
         """Whether a visit may begin."""
-        return self._keeper.left() > 2 * self._margin
+        return self._keeper.seconds_left() > 2 * self._margin
 
     @property
-    def late(self) -> bool:
+    def is_expiring(self) -> bool:
         """Whether nothing may be under way any more."""
-        return self._keeper.left() <= self._margin
+        return self._keeper.seconds_left() <= self._margin
 
     @property
-    def clean(self) -> bool:
+    def is_all_saved(self) -> bool:
         """Whether all that is written is saved."""
         return self._store is not None and self._store.changes_made == self._changes
 
-    def shelf(self, folder: Path) -> Shelf:
-        return Shelf(folder, self._shard + 1, self._keeper.epoch, self._kept)
+    def warc_directory(self, folder: Path) -> WarcFolder:
+        return WarcFolder(folder, self._shard + 1, self._keeper.epoch, self._kept)
 
-    def begin(self, store: Store) -> None:
+    def attach_store(self, store: Store) -> None:
         self._store = store
         self._rolled = time.monotonic()
 
-    def hold(self, message: Message) -> None:
+    def send_when_saved(self, message: Message) -> None:
         """Say it when everything that is committed by now is saved."""
         self._held.append(message)
 
-    def kept(self, under_way: int) -> Kept:
+    def checkpoint_status(self, under_way: int) -> CheckpointStatus:
         """How it stands with the vault; ``under_way``: letters that nobody heard."""
-        lost = self._store.shelf.lost if self._store is not None else 0
+        lost = self._store.warc_archive.lost if self._store is not None else 0
         where, window = socket.gethostname(), self._settings.save_s
-        return Kept(self._shard, self._keeper.epoch, where, window, self.saved_at, lost, under_way)
+        return CheckpointStatus(
+            self._shard, self._keeper.epoch, where, window, self.saved_at, lost, under_way
+        )
 
     # -- beside the ring ---------------------------------------------------------------------
 
-    async def beside(self, ring: Ring) -> Report:
+    async def run_while_saving(self, ring: CrawlLoop) -> Report:
         """Turn the ring to its end, saving all the while; raises Fenced when it is another's."""
         turning = asyncio.create_task(ring.run())
-        saving = asyncio.create_task(self._saving())
+        saving = asyncio.create_task(self._save_loop())
         try:
             await asyncio.wait((turning, saving), return_when=asyncio.FIRST_COMPLETED)
             self._stopped.set()
             await saving  # it may have raised, and then the ring stops where it is
-            await self.finish()
+            await self.save_everything()
             return turning.result()
         finally:
             for task in (turning, saving):
                 task.cancel()
             await asyncio.gather(turning, saving, return_exceptions=True)
 
-    async def finish(self) -> None:
+    async def save_everything(self) -> None:
         """Everything that is done is saved, WARC files too."""
         assert self._store is not None
-        self._store.shelf.roll()
+        self._store.warc_archive.roll_file()
         while True:
             try:
-                await self._save()
-                await self._upload()
+                await self._save_once()
+                await self._upload_warcs()
                 return
-            except Unreached:
-                await asyncio.sleep(_AGAIN_S)
+            except StorageUnreachable:
+                await asyncio.sleep(_RETRY_S)
 
-    async def farewell(self) -> None:
+    async def release_shard(self) -> None:
         """The next owner need not wait; whatever was written last is saved."""
-        await self.finish()
-        await asyncio.to_thread(self._keeper.farewell)
+        await self.save_everything()
+        await asyncio.to_thread(self._keeper.release_shard)
         self.gone = True
 
-    async def _saving(self) -> None:
+    async def _save_loop(self) -> None:
         while not self._stopped.is_set():
             now = time.monotonic()
             try:
                 if now >= self._due:
-                    await self._save()
+                    await self._save_once()
                     self._due = now + self._settings.save_s
-                    self._roll(now)
-                    await self._upload()
+                    self._roll_warc(now)
+                    await self._upload_warcs()
                 else:
-                    await asyncio.to_thread(self._keeper.renew)
-            except Unreached:
+                    await asyncio.to_thread(self._keeper.renew_lease)
+            except StorageUnreachable:
                 # Go on for as long as the lease lasts: perhaps it answers again.
-                await self._nap(_AGAIN_S)
+                await self._sleep_until_stopped(_RETRY_S)
                 continue
             left = self._due - time.monotonic()
-            await self._nap(min(left, self._settings.lease_s / _RENEWED))
+            await self._sleep_until_stopped(min(left, self._settings.lease_s / _RENEWALS_PER_LEASE))
 
-    async def _nap(self, seconds: float) -> None:
+    async def _sleep_until_stopped(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(max(0.01, seconds)):
                 await self._stopped.wait()
         except TimeoutError:
             pass
 
-    async def _save(self) -> None:
+    async def _save_once(self) -> None:
         """Taken here, between two transactions; sent while the ring turns on."""
         assert self._store is not None
         store = self._store
-        taken = self._keeper.take(store.database)
+        taken = self._keeper.take_snapshot(store.database)
         held, newest, changes, now = (
             len(self._held),
-            store.newest(),
+            store.last_visit_id(),
             store.changes_made,
             time.time(),
         )
         # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.
         loop = asyncio.get_running_loop()
-        await asyncio.shield(loop.run_in_executor(None, self._keeper.send, taken))
+        await asyncio.shield(loop.run_in_executor(None, self._keeper.send_snapshot, taken))
         self.newest, self._changes, self.saved_at = newest, changes, now
         for _ in range(held):
             self._send(self._held.popleft())
 
-    def _roll(self, now: float) -> None:
+    def _roll_warc(self, now: float) -> None:
         assert self._store is not None
         if now - self._rolled >= self._settings.warc_s:
             self._rolled = now
-            self._store.shelf.roll()
+            self._store.warc_archive.roll_file()
 
-    async def _upload(self) -> None:
+    async def _upload_warcs(self) -> None:
         assert self._store is not None
-        for path in self._store.shelf.closed():
+        for path in self._store.warc_archive.closed_files():
             await asyncio.to_thread(self._keeper.upload_warc, path)
             path.unlink()

@@ -1,56 +1,172 @@
-"""The coordinator of a crawl with shards: one budget, one learner, one journal, one end.
-
-Shards do the work and keep what they did. The coordinator gathers their visits into the
-collection, where every other command finds them; it hears labels, teaches generations, hands out
-the budget, and says when it is enough. It may die and come back: shards and collection know how far
-they are.
-"""
+"""Shards' visits on their way into the collection: asked for now and then, taken once."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import InitVar, dataclass, field, replace
 
 from honeyguide import errors
-from honeyguide.cluster.budget import Budget
-from honeyguide.cluster.learner import Learner
 from honeyguide.cluster.messages import (
-    Allot,
-    Bundle,
-    Ended,
-    Gather,
-    Gathered,
-    Kept,
-    Probe,
-    State,
-    Stop,
+    CheckpointStatus,
+    ShardEnded,
+    ShardState,
+    ShardVisits,
+    StopRequest,
+    TerminationProbe,
     ToCoordinator,
     ToShard,
+    VisitGrant,
+    VisitSyncAck,
+    VisitSyncRequest,
 )
-from honeyguide.cluster.progress import summed
-from honeyguide.cluster.runner import Lost, Runner
-from honeyguide.cluster.termination import Ending
-from honeyguide.cluster.visit_sync import Gathering
-from honeyguide.config import Settings
+from honeyguide.cluster.runner import ShardLost, ShardRunner
+from honeyguide.cluster.shard_control import CentralLearner, CrawlBudget
+from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl import stopping as exhausted
-from honeyguide.crawl.languages import Languages, wanted_of
-from honeyguide.crawl.limits import Enough, Quota
-from honeyguide.crawl.progress import Exchanged, Progress, Report, Tally
-from honeyguide.crawl.rescoring import Rejudge
-from honeyguide.crawl.training_feed import Lessons
+from honeyguide.crawl.limits import DomainQuota, StopConditions
+from honeyguide.crawl.rescore import VerdictCorrector
+from honeyguide.crawl.status import CrawlTally, Progress, Report, ShardTraffic
 from honeyguide.errors import ClusterError, HoneyguideError
+from honeyguide.languages.gate import LanguageGate, wanted_languages
 from honeyguide.learning.coverage import Coverage
+from honeyguide.learning.training_feed import TrainingFeed
 from honeyguide.protocols import Strategy
+from honeyguide.store.shards import ImportedVisits, VisitTransferBatch
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link
 
-_LOOK_S = 0.1
+_SYNC_VISITS = 512
+"""So many visits are gathered at once …"""
+_SYNC_S = 1.0
+"""… or after so long."""
+_ANSWER_TIMEOUT_S = 60.0
+"""An answer that does not come for so long was lost on the way."""
+_BATCH_VISITS = 4_000
+"""Visits of one parcel."""
+
+
+@dataclass
+class VisitSync:
+    store: Store
+    shards: int
+    send: Callable[[int, ToShard], None]
+    clock: Callable[[], float]
+    _requested: dict[int, float] = field(default_factory=dict)
+    """Shards that were asked and did not answer yet, and since when."""
+    _answered: dict[int, float] = field(default_factory=dict)
+    """When their last answer came."""
+
+    def __post_init__(self) -> None:
+        self.until = {n: self.store.last_synced_visit(n) for n in range(self.shards)}
+        """The last visit of each shard that the collection has."""
+
+    def request_visits(self, states: dict[int, ShardState], *, hurry: bool) -> None:
+        now = self.clock()
+        for n, state in states.items():
+            new = state.committed - self.until[n]
+            due = hurry or new >= _SYNC_VISITS or now - self._answered.get(n, 0.0) >= _SYNC_S
+            if new > 0 and due and now - self._requested.get(n, 0.0) >= _ANSWER_TIMEOUT_S:
+                self._requested[n] = now
+                self.send(n, VisitSyncRequest(self.until[n], _BATCH_VISITS))
+
+    def take_visits(self, bundle: ShardVisits) -> ImportedVisits | None:
+        """Into the collection; None if there is nothing new in it."""
+        self.forget_request(bundle.shard)
+        self._answered[bundle.shard] = self.clock()
+        if not bundle.data:
+            return None
+        taken = self.store.import_visit_batch(
+            bundle.shard, VisitTransferBatch(bundle.first, bundle.last, bundle.data)
+        )
+        self.until[bundle.shard] = max(self.until[bundle.shard], bundle.last)
+        self.send(bundle.shard, VisitSyncAck(bundle.last))
+        return taken
+
+    def forget_request(self, shard: int) -> None:
+        """What it was asked for is answered, or nobody is left to answer."""
+        self._requested.pop(shard, None)
+
+    def is_behind(self, state: ShardState) -> bool:
+        return self.until[state.shard] < state.committed
+
+
+# --------------------------------------------------------------------------------------------------
+# When nothing is left to do anywhere: asked twice, because a letter may be under way.
+#
+# Every shard stands still, and each letter that it wrote is committed where it belongs; asked
+# again, none of them wrote or heard one in between. (After Mattern 1987, the four-counter method:
+# because a shard only stands still when its letters were heard, two of the four counters are zero.)
+# --------------------------------------------------------------------------------------------------
+
+
+class TerminationDetector:
+    def __init__(self, shards: int) -> None:
+        self._shards = shards
+        self.round = 0
+        """The probe that is out; shards say which one they heard last."""
+        self._before: tuple[tuple[int, int], ...] = ()
+
+    def detect_end(self, states: dict[int, ShardState]) -> bool:
+        """Whether it is over. A new :attr:`round` is to be told to all."""
+        if len(states) < self._shards or not all(state.idle for state in states.values()):
+            self._before = ()
+            return False
+        if any(state.round < self.round for state in states.values()):
+            return False
+        now = tuple((states[n].letters, states[n].heard) for n in sorted(states))
+        if self._before == now:
+            return True
+        self._before = now
+        # Shards may know a higher one, from a coordinator that is no more.
+        self.round = max(self.round, *(state.round for state in states.values())) + 1
+        return False
+
+
+# --------------------------------------------------------------------------------------------------
+# How a crawl with shards stands: the sums of how they stand.
+# --------------------------------------------------------------------------------------------------
+
+
+def sum_shard_states(
+    states: Iterable[ShardState], before: tuple[int, int, int, int], generation: int, stopping: bool
+) -> Progress:
+    """``before``: visits, pages, relevant ones and failures that no shard knows of."""
+    found = list(states)
+    ready = [state.next_at for state in found if state.next_at is not None]
+    visits, pages, relevant, failures = before
+    return Progress(
+        visits + sum(state.visits for state in found),
+        pages + sum(state.pages for state in found),
+        relevant + sum(state.relevant for state in found),
+        failures + sum(state.failures for state in found),
+        waiting=sum(state.waiting for state in found),
+        busy=sum(state.busy for state in found),
+        sites=sum(state.sites for state in found),
+        generation=generation,
+        now=next((state.now for state in found if state.now), None),
+        next_at=min(ready) if ready and not any(state.busy for state in found) else None,
+        stopping=stopping,
+        last_failure=next((state.last_failure for state in found if state.last_failure), ""),
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# The coordinator of a crawl with shards: one budget, one learner, one journal, one end.
+#
+# Shards do the work and keep what they did. The coordinator gathers their visits into the
+# collection, where every other command finds them; it hears labels, teaches generations, hands out
+# the budget, and says when it is enough. It may die and come back: shards and collection know how
+# far they are.
+# --------------------------------------------------------------------------------------------------
+
+
+_POLL_S = 0.1
 """It looks up at least this often."""
-_LISTEN_S = 1.0
+_LABELS_S = 1.0
 """How often people's labels are looked for."""
 _NOTE_S = 1.0
 """How often is written down what people see of a crawl that runs."""
@@ -62,24 +178,28 @@ class Coordinator:
     settings: Settings
     strategy: InitVar[Strategy]
     generation: InitVar[int]
-    lessons: InitVar[Lessons]
+    lessons: InitVar[TrainingFeed]
     coverage: Coverage
-    enough: Enough
-    languages: InitVar[Languages | None]
-    runner: Runner
+    enough: StopConditions
+    languages: InitVar[LanguageGate | None]
+    runner: ShardRunner
     shards: int
     clock: Callable[[], float] = time.time
-    states: dict[int, State] = field(default_factory=dict)
-    kept: dict[int, Kept] = field(default_factory=dict)
+    states: dict[int, ShardState] = field(default_factory=dict)
+    checkpoints: dict[int, CheckpointStatus] = field(default_factory=dict)
     """On a cluster: how shards stand with the vault."""
 
     def __post_init__(
-        self, strategy: Strategy, generation: int, lessons: Lessons, languages: Languages | None
+        self,
+        strategy: Strategy,
+        generation: int,
+        lessons: TrainingFeed,
+        languages: LanguageGate | None,
     ) -> None:
-        self._tally = Tally.of(self.store.counts(), self.settings.topic.threshold)
-        counted = self.store, self.settings, self._tally, self.coverage, Quota(0), None
-        rejudge = Rejudge(*counted, languages)
-        self._learner = Learner(
+        self._tally = CrawlTally.from_counts(self.store.counts(), self.settings.topic.threshold)
+        counted = self.store, self.settings, self._tally, self.coverage, DomainQuota(0), None
+        rejudge = VerdictCorrector(*counted, languages)
+        self._learner = CentralLearner(
             self.store,
             self.settings,
             strategy,
@@ -87,31 +207,31 @@ class Coordinator:
             lessons,
             rejudge,
             self.shards,
-            self._send,
-            self._broke,
+            self._send_to,
+            self._record_failure,
             self.clock,
         )
-        self._gathering = Gathering(self.store, self.shards, self._send, self.clock)
-        self._inbox: deque[ToCoordinator | Lost] = deque()
+        self._gathering = VisitSync(self.store, self.shards, self._send_to, self.clock)
+        self._inbox: deque[ToCoordinator | ShardLost] = deque()
         self._woken = asyncio.Event()
         self._spoke = dict.fromkeys(range(self.shards), time.monotonic())
         """When each shard last said how it stands."""
-        self._budget: Budget | None = None
-        self._settled: tuple[int, dict[int, State]] = 0, {}
+        self._budget: CrawlBudget | None = None
+        self._settled: tuple[int, dict[int, ShardState]] = 0, {}
         """When the budget was made: visits that were not gathered, and how shards stood."""
-        self._ending = Ending(self.shards)
-        self._ended: dict[int, Ended] = {}
+        self._ending = TerminationDetector(self.shards)
+        self._ended: dict[int, ShardEnded] = {}
         self._listened = self._noted = 0.0
         self._reason = ""
         """Why it is over."""
-        self._reopened: dict[int, State | None] = {}
+        self._reopened: dict[int, ShardState | None] = {}
         """Shards that another machine took over, and how they stood before."""
         self._told: list[str] = []
         self._trouble: BaseException | None = None
 
     # -- what others call --------------------------------------------------------------------
 
-    def hear(self, message: ToCoordinator | Lost) -> None:
+    def receive(self, message: ToCoordinator | ShardLost) -> None:
         self._inbox.append(message)
         self._woken.set()
 
@@ -121,7 +241,9 @@ class Coordinator:
 
     def progress(self) -> Progress:
         found = self.states.values()
-        now = summed(found, self._offset(), self._learner.generation, self.enough.asked)
+        now = sum_shard_states(
+            found, self._counts_beyond_shards(), self._learner.generation, self.enough.asked
+        )
         if self._reason:
             return replace(now, doing="finishing: the shards' visits are gathered")
         return now if self._budget else replace(now, doing=f"starting {self.shards} shards")
@@ -137,75 +259,77 @@ class Coordinator:
         began = self.clock()
         reason = ""
         try:
-            reason = await self._turn()
-            await self._finish(reason)
+            reason = await self._loop_until_over()
+            await self._finish_shards(reason)
         finally:
             await self._learner.aclose()
         if self._trouble is not None:
             raise self._trouble
-        return self._report(reason, began)
+        return self._build_report(reason, began)
 
-    async def _turn(self) -> str:
+    async def _loop_until_over(self) -> str:
         while self._trouble is None:
-            await self._look()
+            await self._process_inbox()
             now = self.clock()
-            if self._budget is None and not self._begin() and not self.enough.asked:
+            if self._budget is None and not self._start_budget() and not self.enough.asked:
                 continue
-            if reason := self.enough.reason(self.progress().visits):
+            if reason := self.enough.stop_reason(self.progress().visits):
                 return reason
-            if now - self._listened >= _LISTEN_S:
+            if now - self._listened >= _LABELS_S:
                 self._listened = now
-                self._learner.listen()
-            self._allot()
-            if reason := self._over():
+                self._learner.take_labels()
+            self._send_grants()
+            if reason := self._end_reason():
                 return reason
         return "something broke"
 
-    async def _look(self) -> None:
+    async def _process_inbox(self) -> None:
         """Wait for what comes, and take it in; ask for visits that wait to be gathered."""
-        await self.runner.pause()
+        await self.runner.wait_until_sent()
         try:
-            async with asyncio.timeout(_LOOK_S):
+            async with asyncio.timeout(_POLL_S):
                 await self._woken.wait()
         except TimeoutError:
             pass
         self._woken.clear()
         try:
             while self._inbox:
-                self._take(self._inbox.popleft())
+                self._handle_message(self._inbox.popleft())
             hurry = bool(self._ended) or self._budget is None
-            self._gathering.ask(self.states, hurry=hurry)
+            self._gathering.request_visits(self.states, hurry=hurry)
             for n, at in self._spoke.items():
                 if n not in self._ended and time.monotonic() - at > self.runner.silence_s:
-                    self._take(Lost(n, f"said nothing for {self.runner.silence_s:.0f} s"))
+                    self._handle_message(
+                        ShardLost(n, f"said nothing for {self.runner.silence_s:.0f} s")
+                    )
         except HoneyguideError as error:
             self._trouble = self._trouble or error
 
-    def _take(self, message: ToCoordinator | Lost) -> None:
+    def _handle_message(self, message: ToCoordinator | ShardLost) -> None:
         match message:
-            case State():
+            case ShardState():
                 self._spoke[message.shard] = time.monotonic()
-                self._compare(message)
+                self._note_repeated_visits(message)
                 self.states[message.shard] = message
                 if self._budget is not None:
-                    self._budget.heard(message)
-            case Kept():
-                before = self.kept.get(message.shard)
-                self.kept[message.shard] = message
+                    self._budget.record_state(message)
+            case CheckpointStatus():
+                before = self.checkpoints.get(message.shard)
+                self.checkpoints[message.shard] = message
                 if before is not None and before.epoch != message.epoch:
-                    self._anew(message, before)
-            case Bundle():
-                self._bundle(message)
-            case Ended():
+                    self._handle_new_owner(message, before)
+            case ShardVisits():
+                self._store_visits(message)
+            case ShardEnded():
                 self._ended[message.shard] = message
                 if message.trouble:
-                    self._trouble = self._trouble or _trouble(message)
-            case Lost() if message.shard not in self._ended:
+                    self._trouble = self._trouble or _error_of_shard(message)
+            case ShardLost() if message.shard not in self._ended:
                 lost = f"{message}. Nothing that was finished is lost: run the same command again"
                 self._trouble = self._trouble or ClusterError(lost)
-                self._ended[message.shard] = Ended(message.shard)
+                self._ended[message.shard] = ShardEnded(message.shard)
 
-    def _anew(self, now: Kept, before: Kept) -> None:
+    def _handle_new_owner(self, now: CheckpointStatus, before: CheckpointStatus) -> None:
         """A shard has another owner, which knows what was saved and was told nothing yet."""
         shard = now.shard
         self._reopened[shard] = self.states.pop(shard, None)
@@ -218,44 +342,44 @@ class Coordinator:
                 f"the WARC records of {now.lost - before.lost} visits of shard {shard} were lost "
                 f"with {before.machine}"
             )
-        self._gathering.forget(shard)
+        self._gathering.forget_request(shard)
         self._ended.pop(shard, None)
         if self._budget is not None:
-            self._budget.anew(shard)
-        self._learner.again(shard)
-        self._send(shard, Probe(self._ending.round))
+            self._budget.forget_recall(shard)
+        self._learner.resend_all(shard)
+        self._send_to(shard, TerminationProbe(self._ending.round))
         if self._reason:
-            self._send(shard, Stop(self._reason))
+            self._send_to(shard, StopRequest(self._reason))
 
-    def _compare(self, state: State) -> None:
+    def _note_repeated_visits(self, state: ShardState) -> None:
         """The first word of a shard that was reopened: how much it does again."""
         before = self._reopened.pop(state.shard, None)
         if before is not None and before.visits > state.visits:
             again = before.visits - state.visits
             self._told.append(f"shard {state.shard} makes {again} visits again")
 
-    def _begin(self) -> bool:
+    def _start_budget(self) -> bool:
         """Whether all shards are there, and what they did before is gathered."""
         if len(self.states) < self.shards:
             return False
-        if any(map(self._gathering.behind, self.states.values())):
+        if any(map(self._gathering.is_behind, self.states.values())):
             return False
-        status.begin(self.store, self.store.counts().visits, self.clock())
+        status.mark_run_start(self.store, self.store.counts().visits, self.clock())
         limit = self.settings.crawl.pages
         if limit and any(state.allotted < 0 for state in self.states.values()):
             # They went on while we were away, and had no limit before.
-            self._send_all(Allot(0))
+            self._send_all(VisitGrant(0))
             return False
         unsaved = sum(state.unsaved for state in self.states.values())
         left = max(0, limit - self.store.counts().visits - unsaved) if limit else None
-        self._budget = Budget(left, self.states)
+        self._budget = CrawlBudget(left, self.states)
         self._settled = unsaved, self.states.copy()
         for n, state in self.states.items():
             if state.generation != self._learner.generation:
-                self._send(n, self._learner.taught())
+                self._send_to(n, self._learner.generation_update())
         return True
 
-    def _offset(self) -> tuple[int, int, int, int]:
+    def _counts_beyond_shards(self) -> tuple[int, int, int, int]:
         """Visits, pages, relevant ones and failures that the shards do not know of."""
         told = self._tally
         known = self.states.values() if self._budget is None else self._settled[1].values()
@@ -266,29 +390,29 @@ class Coordinator:
             told.failures - sum(state.failures for state in known),
         )
 
-    def _allot(self) -> None:
+    def _send_grants(self) -> None:
         if self._budget is not None:
-            for shard, allot in self._budget.wishes(self.states).items():
-                self._send(shard, allot)
+            for shard, allot in self._budget.grants_due(self.states).items():
+                self._send_to(shard, allot)
 
-    def _over(self) -> str:
+    def _end_reason(self) -> str:
         """Why nothing is left to do; '' if there is, or if that is not known yet."""
         before = self._ending.round
-        if self._ending.look(self.states):
+        if self._ending.detect_end(self.states):
             why = sorted({state.idle for state in self.states.values()})
             # What can still be done later says more than that one shard has nothing left.
             return next((text for text in why if not text.startswith("no link")), why[0])
         if self._ending.round != before:
-            self._send_all(Probe(self._ending.round))
+            self._send_all(TerminationProbe(self._ending.round))
         return ""
 
-    async def _finish(self, reason: str) -> None:
+    async def _finish_shards(self, reason: str) -> None:
         """All shards stop; what they did is gathered to the last visit."""
         self._reason = reason or "something broke"
-        self._send_all(Stop(self._reason))
+        self._send_all(StopRequest(self._reason))
         late = self.clock() + self.runner.grace_s
-        while self.clock() < late and (len(self._ended) < self.shards or self._behind()):
-            await self._look()
+        while self.clock() < late and (len(self._ended) < self.shards or self._is_behind()):
+            await self._process_inbox()
         if missing := sorted(set(range(self.shards)) - self._ended.keys()):
             self._trouble = self._trouble or ClusterError(
                 f"not every shard has stopped in time: {missing}. Nothing that was saved is lost: "
@@ -297,49 +421,49 @@ class Coordinator:
         if self._trouble is not None:
             return
         await self._learner.finish()
-        self._note()
+        self._save_waiting_count()
 
-    def _behind(self) -> bool:
+    def _is_behind(self) -> bool:
         return any(
-            self._gathering.behind(state)
+            self._gathering.is_behind(state)
             for n, state in self.states.items()
             if not (n in self._ended and self._ended[n].trouble)
         ) and not isinstance(self._trouble, ClusterError)
 
     # -- visits in ---------------------------------------------------------------------------
 
-    def _bundle(self, bundle: Bundle) -> None:
-        taken = self._gathering.take(bundle)
+    def _store_visits(self, bundle: ShardVisits) -> None:
+        taken = self._gathering.take_visits(bundle)
         if taken is not None:
-            for seen in self.store.finds(since=taken.first - 1):
-                self.coverage.count(*seen)
+            for seen in self.store.iter_outcomes(since=taken.first - 1):
+                self.coverage.add_outcome(*seen)
             if self.clock() - self._noted >= _NOTE_S:
-                self._note()
-            self._learner.gathered(taken.first - 1)
+                self._save_waiting_count()
+            self._learner.learn_from_visits(taken.first - 1)
 
-    def _note(self) -> None:
+    def _save_waiting_count(self) -> None:
         """What people see of a crawl that runs."""
         self._noted = self.clock()
         with self.store.transaction():
             waiting = sum(state.waiting for state in self.states.values())
             self.store.set_meta("waiting", str(waiting))
-            exhausted.keep(self.store, self.coverage)
+            exhausted.save_coverage(self.store, self.coverage)
 
     # -- the rest ----------------------------------------------------------------------------
 
-    def _broke(self, error: BaseException) -> None:
+    def _record_failure(self, error: BaseException) -> None:
         self._trouble = self._trouble or error
         self._woken.set()
 
-    def _send(self, shard: int, message: ToShard) -> None:
-        if shard not in self._ended or isinstance(message, Gather | Gathered):
+    def _send_to(self, shard: int, message: ToShard) -> None:
+        if shard not in self._ended or isinstance(message, VisitSyncRequest | VisitSyncAck):
             self.runner.send(shard, message)
 
     def _send_all(self, message: ToShard) -> None:
         for shard in range(self.shards):
-            self._send(shard, message)
+            self._send_to(shard, message)
 
-    def _report(self, reason: str, began: float) -> Report:
+    def _build_report(self, reason: str, began: float) -> Report:
         counts = self.store.counts()
         now = self.progress()
         progress = replace(
@@ -349,7 +473,9 @@ class Coordinator:
             relevant=counts.relevant,
             failures=sum(counts.failures.values()),
             busy=0,
-            foreign=Tally.of(counts, 0.0).foreign(wanted_of(self.settings)),
+            foreign=CrawlTally.from_counts(counts, 0.0).foreign_pages(
+                wanted_languages(self.settings)
+            ),
         )
         failures = [state.hopeless for state in self.states.values() if state.hopeless]
         shards = [text for ended in self._ended.values() for text in ended.warnings]
@@ -369,8 +495,8 @@ class Coordinator:
             now.next_at,
             "; ".join(failures) if not counts.pages else "",
             tuple(warnings),
-            exhausted.beside(self.coverage.estimate(waiting), self.store),
-            Exchanged(
+            exhausted.add_channel_estimate(self.coverage.estimate(waiting), self.store),
+            ShardTraffic(
                 sum(state.letters for state in self.states.values()),
                 sum(state.letter_bytes for state in self.states.values()),
                 sum(state.letter_links for state in self.states.values()),
@@ -378,7 +504,7 @@ class Coordinator:
         )
 
 
-def _trouble(ended: Ended) -> BaseException:
+def _error_of_shard(ended: ShardEnded) -> BaseException:
     """What broke there, as it would have broken here."""
     kind = getattr(errors, ended.error, None)
     if isinstance(kind, type) and issubclass(kind, HoneyguideError):

@@ -6,9 +6,12 @@ heard.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
-from honeyguide.store.codec import clean
+from honeyguide.store.codec import replace_surrogates
+from honeyguide.store.shards import ShardMessageTable
 from honeyguide.types import Link, Url
 
 COORDINATOR = -1
@@ -22,7 +25,7 @@ class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
 # -- between shards --------------------------------------------------------------------------
 
 
-class Letter(_Message, frozen=True):
+class LinkBatch(_Message, frozen=True):
     """Links to another shard's hosts: letters to it are numbered without gaps."""
 
     by: int
@@ -31,7 +34,7 @@ class Letter(_Message, frozen=True):
     data: bytes
 
 
-class Heard(_Message, frozen=True):
+class LinkBatchAck(_Message, frozen=True):
     """All letters up to this one are committed where they belong."""
 
     by: int
@@ -39,7 +42,7 @@ class Heard(_Message, frozen=True):
     number: int
 
 
-class Borrow(_Message, frozen=True):
+class LeaseRequest(_Message, frozen=True):
     """A robots.txt moved to your host: may I ask it once?"""
 
     by: int
@@ -49,7 +52,7 @@ class Borrow(_Message, frozen=True):
     """When it was asked for: an answer to an older question counts no more."""
 
 
-class Lent(_Message, frozen=True):
+class LeaseGrant(_Message, frozen=True):
     """You may, and nobody else will until you give it back."""
 
     by: int
@@ -58,7 +61,7 @@ class Lent(_Message, frozen=True):
     ticket: float = 0.0
 
 
-class Later(_Message, frozen=True):
+class LeaseDeferral(_Message, frozen=True):
     """Not before that time: it is left alone, or rests for long. Ask again then."""
 
     by: int
@@ -68,7 +71,7 @@ class Later(_Message, frozen=True):
     ticket: float = 0.0
 
 
-class Returned(_Message, frozen=True):
+class LeaseReturn(_Message, frozen=True):
     """It was asked, or not: let it rest for so long."""
 
     by: int
@@ -80,7 +83,7 @@ class Returned(_Message, frozen=True):
 # -- from the coordinator ---------------------------------------------------------------------
 
 
-class Allot(_Message, frozen=True):
+class VisitGrant(_Message, frozen=True):
     """So many visits you may have made, all in all; -1: as many as you like. Who has made more, or
     has more under way, keeps these."""
 
@@ -89,58 +92,58 @@ class Allot(_Message, frozen=True):
     """Growing, so that an answer is known to be one to this."""
 
 
-class Taught(_Message, frozen=True):
+class GenerationUpdate(_Message, frozen=True):
     """This generation decides from now on."""
 
     number: int
     data: bytes
 
 
-class Said(_Message, frozen=True):
+class LabelUpdate(_Message, frozen=True):
     """What people said of your pages."""
 
     labels: dict[Url, float]
 
 
-class Sow(_Message, frozen=True):
+class SeedUpdate(_Message, frozen=True):
     """Somebody wants these visited."""
 
     urls: list[Url]
 
 
-class Gather(_Message, frozen=True):
+class VisitSyncRequest(_Message, frozen=True):
     """Send visits after this one, at most so many."""
 
     after: int
     most: int
 
 
-class Gathered(_Message, frozen=True):
+class VisitSyncAck(_Message, frozen=True):
     """The collection has your visits up to this one."""
 
     until: int
 
 
-class Probe(_Message, frozen=True):
+class TerminationProbe(_Message, frozen=True):
     """Say how you stand, and that you were asked."""
 
     round: int
 
 
-class Stop(_Message, frozen=True):
+class StopRequest(_Message, frozen=True):
     """Finish what is under way; your visits will be gathered."""
 
     reason: str
 
 
-class Leave(_Message, frozen=True):
+class ExitRequest(_Message, frozen=True):
     """Nothing more is wanted of you."""
 
 
 # -- to the coordinator ----------------------------------------------------------------------
 
 
-class State(_Message, frozen=True):
+class ShardState(_Message, frozen=True):
     """How a shard stands."""
 
     shard: int
@@ -153,7 +156,7 @@ class State(_Message, frozen=True):
     sites: int
     generation: int
     allotted: int
-    """As :class:`Allot` has it …"""
+    """As :class:`VisitGrant` has it …"""
     turn: int
     """… and which one of them was the last."""
     made: int
@@ -183,7 +186,7 @@ class State(_Message, frozen=True):
     """On a cluster: visits in its journal that are not in the vault."""
 
 
-class Kept(_Message, frozen=True):
+class CheckpointStatus(_Message, frozen=True):
     """On a cluster: how a shard stands with its vault."""
 
     shard: int
@@ -200,8 +203,9 @@ class Kept(_Message, frozen=True):
     """Letters that are not where they belong."""
 
 
-class Bundle(_Message, frozen=True):
-    """Visits: a :class:`~honeyguide.store.visit_transfer.Parcel`; empty if there are none."""
+class ShardVisits(_Message, frozen=True):
+    """Visits: a :class:`~honeyguide.store.shards.VisitTransferBatch`; empty if there are
+    none."""
 
     shard: int
     first: int
@@ -209,7 +213,7 @@ class Bundle(_Message, frozen=True):
     data: bytes
 
 
-class Ended(_Message, frozen=True):
+class ShardEnded(_Message, frozen=True):
     """The ring stands still."""
 
     shard: int
@@ -223,45 +227,187 @@ class Ended(_Message, frozen=True):
 
 
 ToShard = (
-    Letter | Heard | Borrow | Lent | Later | Returned
-    | Allot | Taught | Said | Sow | Gather | Gathered | Probe | Stop | Leave
+    LinkBatch | LinkBatchAck | LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn
+    | VisitGrant | GenerationUpdate | LabelUpdate | SeedUpdate | VisitSyncRequest | VisitSyncAck | TerminationProbe | StopRequest | ExitRequest
 )  # fmt: skip
-ToCoordinator = State | Kept | Bundle | Ended
+ToCoordinator = ShardState | CheckpointStatus | ShardVisits | ShardEnded
 Message = ToShard | ToCoordinator
 
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(Message)
-_LINKS = msgspec.msgpack.Decoder(list[tuple[float, Link]])
+_LINKS_DECODER = msgspec.msgpack.Decoder(list[tuple[float, Link]])
 
 
-def encode(message: Message) -> bytes:
+def encode_message(message: Message) -> bytes:
     return _ENCODER.encode(message)
 
 
-def decode(data: bytes) -> Message:
+def decode_message(data: bytes) -> Message:
     message: Message = _DECODER.decode(data)
     return message
 
 
-def addressee(message: Message) -> int:
+def message_recipient(message: Message) -> int:
     """The shard that a message of a shard is for, or the coordinator."""
-    if isinstance(message, Letter | Heard | Borrow | Lent | Later | Returned):
+    if isinstance(
+        message, LinkBatch | LinkBatchAck | LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn
+    ):
         return message.to
     return COORDINATOR
 
 
-def pack(links: list[tuple[float, Link]]) -> bytes:
+def pack_links(links: list[tuple[float, Link]]) -> bytes:
     """Links with their scores, as a letter has them."""
     try:
         return _ENCODER.encode(links)
     except UnicodeEncodeError:
         # A page can hold half a surrogate pair, which UTF-8 cannot.
-        return _ENCODER.encode([(score, _sound(link)) for score, link in links])
+        return _ENCODER.encode([(score, _clean_link(link)) for score, link in links])
 
 
-def unpack(data: bytes) -> list[tuple[float, Link]]:
-    return _LINKS.decode(data)
+def unpack_links(data: bytes) -> list[tuple[float, Link]]:
+    return _LINKS_DECODER.decode(data)
 
 
-def _sound(link: Link) -> Link:
-    return Link._make(clean(value) if isinstance(value, str) else value for value in link)
+def _clean_link(link: Link) -> Link:
+    return Link._make(
+        replace_surrogates(value) if isinstance(value, str) else value for value in link
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# A shard's letters: kept with the pages that they tell of, sent until they are heard.
+#
+# A letter is written in the transaction that writes its pages, sent when that is committed, and
+# kept until the shard that it is for says that it has committed it. A window of letters is under
+# way to each shard; the others wait on disk.
+# --------------------------------------------------------------------------------------------------
+
+
+IN_FLIGHT_WINDOW = 8
+"""Letters to one shard that are sent and not heard."""
+RESEND_S = 15.0
+"""A letter that was not heard for so long is sent again."""
+BACKLOG_LIMIT = 512
+"""Letters that wait for one shard before ours slows down."""
+
+DROP_TOGETHER = 64
+"""Letters that were heard and are dropped together: each time costs the transaction a little."""
+
+
+class _InFlight:
+    """What is under way to one shard."""
+
+    __slots__ = ("dropped", "heard", "sent", "since", "written")
+
+    def __init__(self, written: int, heard: int) -> None:
+        self.written = written
+        self.sent = self.heard = self.dropped = heard
+        self.since = 0.0
+        """When the oldest of them was sent."""
+
+
+class LinkOutbox:
+    def __init__(
+        self,
+        here: int,
+        shards: int,
+        letters: ShardMessageTable,
+        send: Callable[[LinkBatch | LinkBatchAck], None],
+        window: int = IN_FLIGHT_WINDOW,
+        again_s: float = RESEND_S,
+    ) -> None:
+        self._window, self._again_s = window, again_s
+        self._here = here
+        self._letters = letters
+        self._send = send
+        self._ways: dict[int, _InFlight] = {}
+        for shard in range(shards):
+            if shard != here:
+                kept = letters.messages_after(shard, 0, 1)
+                newest = letters.last_number(shard)
+                self._ways[shard] = _InFlight(newest, kept[0][0] - 1 if kept else newest)
+        self._heard = letters.received_numbers()
+        self._fresh: dict[int, int] = {}
+        """Of each shard the last letter that is taken in and not committed."""
+        self._answers: dict[int, int] = {}
+        self.written = self.taken = self.bytes = 0
+        """Letters of this run: to others, and from others; and bytes of the first."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Every letter is where it belongs, and those that came are committed."""
+        return not self._fresh and all(way.heard == way.written for way in self._ways.values())
+
+    @property
+    def unacknowledged(self) -> int:
+        """Letters that are not where they belong."""
+        return sum(way.written - way.heard for way in self._ways.values())
+
+    @property
+    def is_full(self) -> bool:
+        """Somebody does not keep up with us."""
+        return any(way.written - way.heard > BACKLOG_LIMIT for way in self._ways.values())
+
+    def queue_batch(self, shard: int, data: bytes) -> None:
+        """Write a letter, inside the transaction of its pages."""
+        way = self._ways[shard]
+        self._letters.add_message(shard, way.written + 1, data)
+        way.written += 1
+        self.written += 1
+        self.bytes += len(data)
+
+    def is_next_batch(self, by: int, number: int) -> bool:
+        """Whether this letter is the next from there; one that came before is answered again."""
+        known = self._heard.get(by, 0)
+        if number <= known:
+            if by not in self._fresh:
+                self._send(LinkBatchAck(self._here, by, known))
+            return False
+        # If the one before it was lost, both will come again.
+        return number == known + 1
+
+    def mark_received(self, by: int, number: int) -> None:
+        """Its links are in the frontier, to be written with the next transaction."""
+        self._heard[by] = self._fresh[by] = number
+        self.taken += 1
+
+    def record_ack(self, by: int, number: int, now: float) -> None:
+        way = self._ways[by]
+        if way.heard < number <= way.written:
+            way.heard = number
+            way.sent = max(way.sent, number)
+            way.since = now
+            self.send_pending(now)
+
+    def flush(self) -> None:
+        """Inside a transaction: what was heard by us, and by others."""
+        for shard, number in self._fresh.items():
+            self._letters.mark_received(shard, number)
+        if sum(way.heard - way.dropped for way in self._ways.values()) >= DROP_TOGETHER:
+            for shard, way in self._ways.items():
+                if way.heard > way.dropped:
+                    self._letters.delete_until(shard, way.heard)
+                    way.dropped = way.heard
+        self._answers, self._fresh = self._fresh, {}
+
+    def confirm_flush(self, now: float) -> None:
+        """It is committed: say so, and send what was written."""
+        answers, self._answers = self._answers, {}
+        for shard, number in answers.items():
+            self._send(LinkBatchAck(self._here, shard, number))
+        self.send_pending(now)
+
+    def send_pending(self, now: float) -> None:
+        """Send what the windows allow; and again what was not heard for long."""
+        for shard, way in self._ways.items():
+            if way.sent > way.heard and now - way.since > self._again_s:
+                way.sent = way.heard
+            room = self._window - (way.sent - way.heard)
+            if way.sent == way.written or room <= 0:
+                continue
+            if way.sent == way.heard:
+                way.since = now
+            for number, data in self._letters.messages_after(shard, way.sent, room):
+                self._send(LinkBatch(self._here, shard, number, data))
+                way.sent = number

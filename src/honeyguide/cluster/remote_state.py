@@ -8,44 +8,49 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from secrets import token_hex
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from honeyguide.cluster.resharding import leftover, opened_shard
-from honeyguide.cluster.shard_node import warc_files
-from honeyguide.cluster.vault import Keeper, Vault, rebuild, vault
-from honeyguide.cluster.vault.entry import unpack
-from honeyguide.cluster.vault.log import number_of
-from honeyguide.cluster.vault.log import place as log_place
+from honeyguide.cluster.resharding import leftover_visits, open_shard
+from honeyguide.cluster.shard_node import list_vault_warcs
+from honeyguide.cluster.vault import (
+    ObjectStore,
+    ShardReplicator,
+    open_object_store,
+    rebuild_database,
+)
+from honeyguide.cluster.vault.shard_log import entry_number, unpack_entry
+from honeyguide.cluster.vault.shard_log import log_prefix as log_place
 from honeyguide.errors import ClusterError, ConfigError
-from honeyguide.store.shards import MARK, count, folder_of
+from honeyguide.store.shards import SPLIT_KEY, count_shards, shard_folder
 from honeyguide.store.store import Store
 
-_AWAY, _PLACE, _ADDRESS = "away", "vault", "cluster"
-Told = Callable[[str], None]
+_AWAY_KEY, _VAULT_KEY, _ADDRESS_KEY = "away", "vault", "cluster"
+Announce = Callable[[str], None]
 
 
-class Cluster(NamedTuple):
+class ClusterLocation(NamedTuple):
     """Which machines, and the storage that they share; as the user said it."""
 
     address: str
     vault: str
 
 
-def known(store: Store) -> Cluster:
+def known_cluster(store: Store) -> ClusterLocation:
     """What the last crawl on a cluster was told; '' where there was none."""
-    return Cluster(store.meta(_ADDRESS) or "", store.meta(_PLACE) or "")
+    return ClusterLocation(store.get_meta(_ADDRESS_KEY) or "", store.get_meta(_VAULT_KEY) or "")
 
 
 def is_away(store: Store) -> bool:
-    return store.meta(_AWAY) == "1"
+    return store.get_meta(_AWAY_KEY) == "1"
 
 
-def refuse(store: Store) -> None:
+def refuse_if_away(store: Store) -> None:
     """Nobody crawls here what is out there."""
     if is_away(store):
-        name, (address, _) = store.folder, known(store)
+        name, (address, _) = store.folder, known_cluster(store)
         raise ClusterError(
             f"the shards of {name} are on the cluster at {address}. Go on there: honeyguide crawl "
             f"{name} --cluster {address}; Ctrl-C brings them home. If there is no such cluster any "
@@ -53,74 +58,76 @@ def refuse(store: Store) -> None:
         )
 
 
-def room(store: Store, place: str) -> str:
+def vault_place(store: Store, place: str) -> str:
     """Where this collection's shards lie in the vault: each time that it was split, anew."""
-    return f"{place.rstrip('/')}/{store.meta(MARK)}"
+    return f"{place.rstrip('/')}/{store.get_meta(SPLIT_KEY)}"
 
 
-def send_away(store: Store, where: Cluster, told: Told) -> None:
+def send_away(store: Store, where: ClusterLocation, told: Announce) -> None:
     """Bring the shards to the vault, unless they are there."""
     if is_away(store):
-        if known(store).vault != where.vault:
+        if known_cluster(store).vault != where.vault:
             raise ConfigError(
-                f"the shards of {store.folder} are in the vault {known(store).vault}, not in "
+                f"the shards of {store.folder} are in the vault {known_cluster(store).vault}, not in "
                 f"{where.vault}"
             )
-        store.set_meta(_ADDRESS, where.address)
+        store.set_meta(_ADDRESS_KEY, where.address)
         return
     if "://" not in where.vault and Path(where.vault).is_dir():
-        Path(room(store, where.vault)).mkdir(exist_ok=True)
-    place = vault(room(store, where.vault))
-    told(f"bringing {count(store)} shards to the vault")
-    for shard in range(count(store)):
-        keeper = Keeper.claim(place, shard, "the coordinator")
-        keeper.begin_anew()
+        Path(vault_place(store, where.vault)).mkdir(exist_ok=True)
+    place = open_object_store(vault_place(store, where.vault))
+    told(f"bringing {count_shards(store)} shards to the vault")
+    for shard in range(count_shards(store)):
+        keeper = ShardReplicator.claim(place, shard, "the coordinator")
+        keeper.discard_saved()
         # Opened once, so that whatever a killed crawl left half done is tidied up.
-        with opened_shard(store, shard) as found:
-            keeper.farewell(found.database)
+        with open_shard(store, shard) as found:
+            keeper.release_shard(found.database)
     with store.transaction():
-        store.set_meta(_PLACE, where.vault)
-        store.set_meta(_ADDRESS, where.address)
-        store.set_meta(_AWAY, "1")
+        store.set_meta(_VAULT_KEY, where.vault)
+        store.set_meta(_ADDRESS_KEY, where.address)
+        store.set_meta(_AWAY_KEY, "1")
 
 
-def bring_home(store: Store, told: Told) -> list[str]:
+def bring_home(store: Store, told: Announce) -> list[str]:
     """All shards have taken leave: what they are lies here again. Says what is missing."""
-    place = vault(room(store, known(store).vault))
-    if any(end.get("kind") != "farewell" for end in ends(place, count(store))):
+    place = open_object_store(vault_place(store, known_cluster(store).vault))
+    if any(end.get("kind") != "farewell" for end in last_vault_entries(place, count_shards(store))):
         raise ClusterError(
             f"somebody still has shards of {store.folder}: nothing was brought home. Run the same "
             "command again"
         )
     told("bringing the shards home")
-    for shard in range(count(store)):
-        rebuild(place, shard, folder_of(store.folder, shard))
-        _fetch_files(place, shard, store.folder / "warc")
-        with opened_shard(store, shard) as found:
-            for parcel in leftover(found, store.gathered(shard)):
-                store.take(shard, parcel)
-    store.set_meta(_AWAY, "0")
+    for shard in range(count_shards(store)):
+        rebuild_database(place, shard, shard_folder(store.folder, shard))
+        _fetch_warc_files(place, shard, store.folder / "warc")
+        with open_shard(store, shard) as found:
+            for parcel in leftover_visits(found, store.last_synced_visit(shard)):
+                store.import_visit_batch(shard, parcel)
+    store.set_meta(_AWAY_KEY, "0")
     return missing_records(store)
 
 
-def recall(store: Store, told: Told) -> list[str]:
+def recall_shards(store: Store, told: Announce) -> list[str]:
     """Bring home what is out there, whoever has it now: they are fenced, and stop by themselves."""
     if not is_away(store):
         raise ClusterError(f"the shards of {store.folder} are at home")
-    place = vault(room(store, known(store).vault))
-    keepers = [Keeper.claim(place, shard, "recall") for shard in range(count(store))]
-    wait = max(keeper.wait() for keeper in keepers)
+    place = open_object_store(vault_place(store, known_cluster(store).vault))
+    keepers = [
+        ShardReplicator.claim(place, shard, "recall") for shard in range(count_shards(store))
+    ]
+    wait = max(keeper.seconds_to_wait() for keeper in keepers)
     if wait:
         told(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
         time.sleep(wait)
     for keeper in keepers:
-        keeper.farewell()
+        keeper.release_shard()
     return bring_home(store, told)
 
 
 def missing_records(store: Store) -> list[str]:
     """What was lost with machines, though its visits are known."""
-    found = store.database.all(
+    found = store.database.fetch_all(
         "SELECT warcs.name, count(*) FROM visits JOIN warcs ON warcs.id = visits.warc GROUP BY 1"
     )
     lost = sum(many for name, many in found if not (store.folder / "warc" / name).is_file())
@@ -132,16 +139,16 @@ def missing_records(store: Store) -> list[str]:
     ]
 
 
-def _fetch_files(place: Vault, shard: int, folder: Path) -> None:
+def _fetch_warc_files(place: ObjectStore, shard: int, folder: Path) -> None:
     """WARC files that we lack, whole or not at all."""
     folder.mkdir(exist_ok=True)
-    for name in warc_files(place, shard):
+    for name in list_vault_warcs(place, shard):
         if (folder / name).exists():
             continue
         half = folder / f".{name}.{token_hex(4)}"
         try:
             with half.open("xb") as file:
-                for piece in place.chunks(f"shard-{shard:04}/warc/{name}") or ():
+                for piece in place.read_chunks(f"shard-{shard:04}/warc/{name}") or ():
                     file.write(piece)
             half.rename(folder / name)
         finally:
@@ -149,16 +156,112 @@ def _fetch_files(place: Vault, shard: int, folder: Path) -> None:
                 half.unlink()
 
 
-def ends(place: Vault, shards: int) -> list[dict[str, object]]:
+def last_vault_entries(place: ObjectStore, shards: int) -> list[dict[str, object]]:
     """What the vault alone says of each shard: its last owner, and when it wrote last."""
     told: list[dict[str, object]] = []
     for shard in range(shards):
-        names = place.names(log_place(shard))
+        names = place.list_names(log_place(shard))
         data = place.read(names[-1]) if names else None
         if data is None:
             told.append({})
             continue
-        head = unpack(data, names[-1], shard, number_of(names[-1])).head
+        head = unpack_entry(data, names[-1], shard, entry_number(names[-1])).head
         said = {"machine": head.by, "epoch": head.epoch, "written_at": head.at, "kind": head.kind}
         told.append(said)
     return told
+
+
+# --------------------------------------------------------------------------------------------------
+# How a crawl on a cluster stands, shard by shard: what they say, or else what the vault says.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ShardStatusRow:
+    shard: int
+    machine: str | None = None
+    epoch: int | None = None
+    """How many owners it has had."""
+    visits: int | None = None
+    waiting: int | None = None
+    letters: int | None = None
+    """Under way to other shards."""
+    saved_at: float | None = None
+    """Seconds since 1970."""
+    window_s: float | None = None
+    """So much work is lost with a machine."""
+    lost_records: int = 0
+    answers: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatus:
+    away: bool
+    address: str
+    vault: str
+    visits: int
+    """In the collection."""
+    rows: tuple[ShardStatusRow, ...]
+    trouble: str = ""
+    """Why shards could not be asked."""
+
+    @property
+    def lost_records(self) -> int:
+        return sum(row.lost_records for row in self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_cluster_status(folder: Path, address: str = "") -> ClusterStatus:
+    with Store.open(folder, "read") as store:
+        where, mark, shards = (
+            known_cluster(store),
+            store.get_meta(SPLIT_KEY) or "",
+            store.shard_count,
+        )
+        away, visits = is_away(store), store.counts().visits
+        place = vault_place(store, where.vault)
+    if not where.vault:
+        raise ConfigError(f"{folder} was never crawled on a cluster")
+    address = address or where.address
+    said: list[dict[str, Any] | None] = [None] * shards
+    trouble = ""
+    if away:
+        try:
+            said = _ask_shards(address, mark, shards)
+        except ClusterError as error:
+            trouble = str(error)
+    written = last_vault_entries(open_object_store(place), shards)
+    rows = tuple(_shard_status_row(n, said[n], written[n]) for n in range(shards))
+    return ClusterStatus(away, address, where.vault, visits, rows, trouble)
+
+
+def _ask_shards(address: str, mark: str, shards: int) -> list[dict[str, Any] | None]:
+    from honeyguide.cluster.ray_backend import connect_ray, ray_shard_statuses
+
+    ray = connect_ray(address)
+    try:
+        return ray_shard_statuses(ray, mark, shards)
+    finally:
+        ray.shutdown()
+
+
+def _shard_status_row(
+    shard: int, said: dict[str, Any] | None, written: dict[str, Any]
+) -> ShardStatusRow:
+    if not said:
+        machine, epoch = written.get("machine"), written.get("epoch")
+        return ShardStatusRow(shard, machine, epoch, saved_at=written.get("written_at"))
+    return ShardStatusRow(
+        shard,
+        said.get("machine"),
+        said.get("epoch"),
+        said.get("visits"),
+        said.get("waiting"),
+        said.get("letters"),
+        said.get("saved_at"),
+        said.get("window_s"),
+        int(said.get("lost_records") or 0),
+        answers=True,
+    )

@@ -1,212 +1,334 @@
-"""One collection into shards, and shards into one again. Nobody crawls meanwhile.
+"""Whether what lies in a collection's folder for shards is ours, whole, and not too old.
 
-A shard has a folder of its own, ``shards/000``, with a database like the collection's: its part of
-the frontier and of what is known of hosts, and the rows of its visits. Texts, labels, generations
-and everything that people look at stay in the collection.
-
-Either step is one transaction, or one new name of a folder: after a crash it did not happen, or it
-did.
+A collection may come from a stranger or from a backup: nothing is deleted or believed that does not
+look and say as we made it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
+import shlex
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from honeyguide.cluster.integrity import PART, crawled, lost, missing, remove, remove_one
-from honeyguide.cluster.messages import unpack
-from honeyguide.cluster.partition import MOST, shard_of
-from honeyguide.config import StoreSettings
-from honeyguide.errors import CollectionCorrupt, ConfigError
+from honeyguide.cluster.messages import unpack_links
+from honeyguide.cluster.sharded_frontier import MAX_SHARDS, shard_of
+from honeyguide.config.settings import StoreSettings
+from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log_copy import Source, Writer, carry
-from honeyguide.frontier.order import make
-from honeyguide.store.archive import Shelf
-from honeyguide.store.shards import FOLDER, KEY, MARK, SUFFIXES, count, folder_of, strange
+from honeyguide.frontier.order import make_order
+from honeyguide.frontier.replay import LogCopySource, LogCopyWriter, copy_log
+from honeyguide.store.database import Database
+from honeyguide.store.shards import (
+    SHARDS_FOLDER,
+    SHARDS_KEY,
+    SPLIT_KEY,
+    SUFFIXES_KEY,
+    VisitTransferBatch,
+    count_shards,
+    mismatch_message,
+    shard_folder,
+)
 from honeyguide.store.store import Store
-from honeyguide.store.visit_transfer import Parcel
+from honeyguide.store.warc_archive import WarcFolder
 from honeyguide.types import Candidate
-from honeyguide.url import suffixes
+from honeyguide.url import suffix_list_digest
 
-_AT_ONCE = 2_000
+PART_FOLDER = "shards.part"
+"""Shards that are being made."""
+_NUMBER = re.compile(r"[0-9]{3}").fullmatch
+_FILES = re.compile(r"(collection\.db(-wal|-shm|-journal)?|lock)").fullmatch
+
+
+def is_shard_lost(store: Store, shard: int) -> bool:
+    """Whether the shard's database is gone; a CollectionCorrupt if another lies in its place."""
+    place = shard_folder(store.folder, shard)
+    path = place / "collection.db"
+    if not _is_plain_folder(store.folder / SHARDS_FOLDER) or not _is_plain_folder(place):
+        raise CollectionCorrupt(f"{place} is a link, or no folder: it could lead us anywhere")
+    if not path.is_file() or not path.stat().st_size:
+        return True
+    newest, mark = _read_visit_and_mark(path)
+    if not mark or mark != store.get_meta(SPLIT_KEY) or newest < store.last_synced_visit(shard):
+        raise CollectionCorrupt(mismatch_message(place))
+    return False
+
+
+def missing_shard_text(store: Store, shard: int) -> str:
+    place = shard_folder(store.folder, shard)
+    return (
+        f"{place} is missing: the links that wait there, and what was visited last, are lost with "
+        "it. Put it back as it was; or go on without it: "
+        f"honeyguide crawl {shlex.quote(str(store.folder))} --without-lost-shards"
+    )
+
+
+def remove_shards(folder: Path) -> None:
+    """A folder of shards that nobody needs any more, and nothing else."""
+    if not os.path.lexists(folder):
+        return
+    if not _is_shards_folder(folder):
+        raise StoreError(
+            f"{folder} is not of our making, and in the way of a crawl with shards: move it out of "
+            "the collection"
+        )
+    for place in sorted(folder.iterdir()):
+        remove_shard(place)
+    folder.rmdir()
+
+
+def remove_shard(place: Path) -> None:
+    """One shard's folder: our own files, and nothing else."""
+    for file in place.iterdir():
+        if _FILES(file.name):
+            file.unlink()
+    place.rmdir()
+
+
+def any_crawled(folder: Path) -> bool:
+    """Whether a crawl went on in any of these shards."""
+    return any(_was_crawled(place / "collection.db") for place in folder.iterdir())
+
+
+def _was_crawled(path: Path) -> bool:
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    db = Database(path, "write")
+    try:
+        return db.fetch_one("SELECT 1 FROM meta WHERE key = 'waiting'") is not None
+    finally:
+        db.close()
+
+
+def _read_visit_and_mark(path: Path) -> tuple[int, str]:
+    """The number of its last visit, and its mark."""
+    db = Database(path, "write")
+    try:
+        newest = db.fetch_one("SELECT coalesce(max(id), 0) FROM visits")
+        mark = db.fetch_one("SELECT value FROM meta WHERE key = ?", (SPLIT_KEY,))
+        return int(newest[0]) if newest else 0, str(mark[0]) if mark else ""
+    finally:
+        db.close()
+
+
+def _is_plain_folder(path: Path) -> bool:
+    """A folder and no link; or nothing at all."""
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _is_shards_folder(folder: Path) -> bool:
+    return _is_plain_folder(folder) and all(
+        _NUMBER(place.name)
+        and _is_plain_folder(place)
+        and all(_FILES(file.name) and not file.is_symlink() for file in place.iterdir())
+        for place in folder.iterdir()
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# One collection into shards, and shards into one again. Nobody crawls meanwhile.
+#
+# A shard has a folder of its own, ``shards/000``, with a database like the collection's: its part
+# of the frontier and of what is known of hosts, and the rows of its visits. Texts, labels,
+# generations and everything that people look at stay in the collection.
+#
+# Either step is one transaction, or one new name of a folder: after a crash it did not happen, or
+# it did.
+# --------------------------------------------------------------------------------------------------
+
+
+_BATCH_VISITS = 2_000
 """Visits in one parcel."""
 
 
-def prepare(
+def prepare_shards(
     store: Store, shards: int, told: Callable[[str], None], *, without_lost: bool = False
 ) -> None:
     """Give a collection that is open to crawl so many shards; 1: none. ``told`` hears what takes
     long. ``without_lost``: shards whose folders are gone begin anew, with nothing but seeds."""
-    now = count(store)
-    if not 1 <= shards <= MOST or now > MOST:
-        raise ConfigError(f"a crawl has 1 to {MOST} shards, not {max(now, shards)}")
-    _tidy(store)
+    now = count_shards(store)
+    if not 1 <= shards <= MAX_SHARDS or now > MAX_SHARDS:
+        raise ConfigError(f"a crawl has 1 to {MAX_SHARDS} shards, not {max(now, shards)}")
+    _remove_unfinished(store)
     for shard in range(now) if now > 1 else ():
-        if not lost(store, shard):
+        if not is_shard_lost(store, shard):
             continue
         if not without_lost:
-            raise CollectionCorrupt(missing(store, shard))
+            raise CollectionCorrupt(missing_shard_text(store, shard))
         told(f"shard {shard} is lost, and begins anew from its seeds")
-        _begin_anew(store, shard, now)
-    moved = now > 1 and store.meta(SUFFIXES) != suffixes()
+        _recreate_shard(store, shard, now)
+    moved = now > 1 and store.get_meta(SUFFIXES_KEY) != suffix_list_digest()
     if now == shards and not moved:
         return
     if moved:
         told("the list of public suffixes is another one: some hosts move")
     if now > 1:
         told(f"putting {now} shards together")
-        join(store)
+        join_shards(store)
     if shards > 1:
         told(f"splitting into {shards} shards")
-        split(store, shards)
+        split_collection(store, shards)
 
 
-def split(store: Store, shards: int) -> None:
-    part, whole = store.folder / PART, store.folder / FOLDER
+def split_collection(store: Store, shards: int) -> None:
+    part, whole = store.folder / PART_FOLDER, store.folder / SHARDS_FOLDER
     mark = secrets.token_hex(8)
     with ExitStack() as open_:
         made = []
         for shard in range(shards):
             place = part / f"{shard:03d}"
             place.mkdir(parents=True)
-            made.append(open_.enter_context(_opened(place, store.folder, shard)))
+            made.append(open_.enter_context(_open_shard_store(place, store.folder, shard)))
         for each in made:
             open_.enter_context(each.transaction())
-        carry(Source(store.log), [Writer(each.log) for each in made], partial(_place, shards))
+        copy_log(
+            LogCopySource(store.log),
+            [LogCopyWriter(each.log) for each in made],
+            partial(_shard_of_name, shards),
+        )
         for shard, each in enumerate(made):
-            each.set_meta(MARK, mark)
-            each.set_meta("seeds", store.meta("seeds") or "[]")
-            each.follow(store.followed())
-            each.inherit(store, partial(_lives, shard, shards))
-        newest = [each.newest() for each in made]
-    _sync(part)
+            each.set_meta(SPLIT_KEY, mark)
+            each.set_meta("seeds", store.get_meta("seeds") or "[]")
+            each.set_topics(store.topic_names())
+            each.inherit_hosts(store, partial(_lives_in_shard, shard, shards))
+        newest = [each.last_visit_id() for each in made]
+    _sync_folder(part)
     part.rename(whole)
-    _sync(store.folder)
+    _sync_folder(store.folder)
     with store.transaction():
-        store.set_meta(KEY, str(shards))
-        store.set_meta(MARK, mark)
-        store.set_meta(SUFFIXES, suffixes())
-        store.begin_gathering(newest)
+        store.set_meta(SHARDS_KEY, str(shards))
+        store.set_meta(SPLIT_KEY, mark)
+        store.set_meta(SUFFIXES_KEY, suffix_list_digest())
+        store.begin_sync(newest)
 
 
-def join(store: Store) -> None:
+def join_shards(store: Store) -> None:
     """Everything that shards know, and the collection does not, into the collection."""
-    shards = count(store)
+    shards = count_shards(store)
     with ExitStack() as open_:
-        made = [open_.enter_context(opened_shard(store, shard)) for shard in range(shards)]
+        made = [open_.enter_context(open_shard(store, shard)) for shard in range(shards)]
         for shard, each in enumerate(made):
-            for parcel in leftover(each, store.gathered(shard)):
-                store.take(shard, parcel)
+            for parcel in leftover_visits(each, store.last_synced_visit(shard)):
+                store.import_visit_batch(shard, parcel)
         with store.transaction():
             store.log.clear()
-            writer = Writer(store.log)
-            seeds = set(_listed(store.meta("seeds")))
+            writer = LogCopyWriter(store.log)
+            seeds = set(_decode_list(store.get_meta("seeds")))
             for shard, each in enumerate(made):
-                carry(Source(each.log), [writer], lambda _: 0)
-                seeds.update(_listed(each.meta("seeds")))
-                store.adopt(each, shard)
-            _deliver(store, made)
+                copy_log(LogCopySource(each.log), [writer], lambda _: 0)
+                seeds.update(_decode_list(each.get_meta("seeds")))
+                store.adopt_shard(each, shard)
+            _deliver_links(store, made)
             store.set_meta("seeds", json.dumps(sorted(seeds)))
-            store.set_meta(KEY, "1")
+            store.set_meta(SHARDS_KEY, "1")
             store.forget_shards()
-    remove(store.folder / FOLDER)
+    remove_shards(store.folder / SHARDS_FOLDER)
 
 
-def leftover(shard: Store, after: int) -> Iterator[Parcel]:
+def leftover_visits(shard: Store, after: int) -> Iterator[VisitTransferBatch]:
     """What was visited and not gathered, because a crawl was killed."""
-    while (parcel := shard.parcel(after, _AT_ONCE)) is not None:
+    while (parcel := shard.next_visit_batch(after, _BATCH_VISITS)) is not None:
         yield parcel
         after = parcel.last
 
 
 @contextmanager
-def opened_shard(store: Store, shard: int) -> Iterator[Store]:
+def open_shard(store: Store, shard: int) -> Iterator[Store]:
     """A shard's own store, while nobody else has it."""
-    place = folder_of(store.folder, shard)
-    with _opened(place, store.folder, shard) as found:
-        if not found.meta(MARK) or found.meta(MARK) != store.meta(MARK):
-            raise CollectionCorrupt(strange(place))
+    place = shard_folder(store.folder, shard)
+    with _open_shard_store(place, store.folder, shard) as found:
+        if not found.get_meta(SPLIT_KEY) or found.get_meta(SPLIT_KEY) != store.get_meta(SPLIT_KEY):
+            raise CollectionCorrupt(mismatch_message(place))
         yield found
 
 
-def _begin_anew(store: Store, shard: int, shards: int) -> None:
+def _recreate_shard(store: Store, shard: int, shards: int) -> None:
     """A shard that knows what the collection knows of its hosts, but not which links waited.
 
     Pages that the collection has are links that are done, but for seeds: their links lead on. It
     gets its place when it is whole, and after the collection knows of it.
     """
-    seeds = set(_listed(store.meta("seeds")))
-    place = store.folder / PART / f"{shard:03d}"
+    seeds = set(_decode_list(store.get_meta("seeds")))
+    place = store.folder / PART_FOLDER / f"{shard:03d}"
     place.mkdir(parents=True)
-    with _opened(place, store.folder, shard) as made, made.transaction():
-        made.set_meta(MARK, store.meta(MARK) or "")
-        made.follow(store.followed())
-        made.inherit(store, partial(_lives, shard, shards))
-        frontier = LinkFrontier(made.log, make("breadth", 1))
+    with _open_shard_store(place, store.folder, shard) as made, made.transaction():
+        made.set_meta(SPLIT_KEY, store.get_meta(SPLIT_KEY) or "")
+        made.set_topics(store.topic_names())
+        made.inherit_hosts(store, partial(_lives_in_shard, shard, shards))
+        frontier = LinkFrontier(made.log, make_order("breadth", 1))
         for row in made.visits():
             if row.url not in seeds:
                 frontier.push([Candidate(row.link, row.queued, row.queued)])
         while (done := frontier.pop(float("inf"))) is not None:
             frontier.finish(done, 0.0, 0.0)
         frontier.flush()
-        newest = made.newest()
+        newest = made.last_visit_id()
     with store.transaction():
-        store.gather_after(shard, newest)
-    _sync(store.folder / PART)
-    (store.folder / FOLDER).mkdir(exist_ok=True)
-    home = folder_of(store.folder, shard)
+        store.begin_shard_sync(shard, newest)
+    _sync_folder(store.folder / PART_FOLDER)
+    (store.folder / SHARDS_FOLDER).mkdir(exist_ok=True)
+    home = shard_folder(store.folder, shard)
     if home.is_dir():
-        remove_one(home)
+        remove_shard(home)
     place.rename(home)
-    _sync(store.folder / FOLDER)
-    (store.folder / PART).rmdir()
+    _sync_folder(store.folder / SHARDS_FOLDER)
+    (store.folder / PART_FOLDER).rmdir()
 
 
-def _place(shards: int, name: str) -> int:
+def _shard_of_name(shards: int, name: str) -> int:
     return shard_of(name, shards)
 
 
-def _lives(shard: int, shards: int, name: str) -> bool:
+def _lives_in_shard(shard: int, shards: int, name: str) -> bool:
     return shard_of(name, shards) == shard
 
 
-def _opened(place: Path, collection: Path, shard: int) -> Store:
+def _open_shard_store(place: Path, collection: Path, shard: int) -> Store:
     settings = StoreSettings(warc=False)
-    return Store.open(place, "crawl", settings, shelf=Shelf(collection / "warc", shard + 1))
+    return Store.open(place, "crawl", settings, shelf=WarcFolder(collection / "warc", shard + 1))
 
 
-def _tidy(store: Store) -> None:
+def _remove_unfinished(store: Store) -> None:
     """What a split or a join left that did not come to its end."""
-    remove(store.folder / PART)
-    folder = store.folder / FOLDER
-    if count(store) == 1 and folder.is_dir() and not folder.is_symlink() and crawled(folder):
+    remove_shards(store.folder / PART_FOLDER)
+    folder = store.folder / SHARDS_FOLDER
+    if (
+        count_shards(store) == 1
+        and folder.is_dir()
+        and not folder.is_symlink()
+        and any_crawled(folder)
+    ):
         raise CollectionCorrupt(
             f"{folder} holds a crawl that {store.folder}/collection.db does not know of: it is an "
             "older one. Put the right one in its place, or move the shards away"
         )
-    if count(store) == 1:
-        remove(folder)
+    if count_shards(store) == 1:
+        remove_shards(folder)
 
 
-def _deliver(store: Store, made: list[Store]) -> None:
+def _deliver_links(store: Store, made: list[Store]) -> None:
     """Letters that nobody heard: their links join the others."""
-    order = make("breadth", 1)
+    order = make_order("breadth", 1)
     frontier = LinkFrontier(store.log, order)
     for shard, each in enumerate(made):
-        for to, number, data in each.letters.all():
+        for to, number, data in each.letters.iter_messages():
             if not 0 <= to < len(made):
                 raise CollectionCorrupt(f"a letter of shard {shard} is for one that is not there")
-            if number > made[to].letters.heard().get(shard, 0):
-                frontier.push(Candidate(link, score, score) for score, link in unpack(data))
+            if number > made[to].letters.received_numbers().get(shard, 0):
+                frontier.push(Candidate(link, score, score) for score, link in unpack_links(data))
     frontier.flush()
 
 
-def _listed(text: str | None) -> list[str]:
+def _decode_list(text: str | None) -> list[str]:
     try:
         found = json.loads(text or "[]")
     except ValueError:
@@ -214,7 +336,7 @@ def _listed(text: str | None) -> list[str]:
     return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     """What lies in it is on the disk; a folder's name is kept by the folder around it."""
     for each in (*folder.iterdir(), folder):
         if each.is_dir():

@@ -22,60 +22,63 @@ import msgspec
 
 from honeyguide import registry
 from honeyguide.cluster import messages
-from honeyguide.cluster.checkpointing import Keeping
-from honeyguide.cluster.host_leases import Loans
-from honeyguide.cluster.message_outbox import Post
+from honeyguide.cluster.checkpointing import Checkpointer
 from honeyguide.cluster.messages import (
-    Allot,
-    Borrow,
-    Bundle,
-    Ended,
-    Gather,
-    Gathered,
-    Heard,
-    Later,
-    Leave,
-    Lent,
-    Letter,
+    ExitRequest,
+    GenerationUpdate,
+    LabelUpdate,
+    LeaseDeferral,
+    LeaseGrant,
+    LeaseRequest,
+    LeaseReturn,
+    LinkBatch,
+    LinkBatchAck,
+    LinkOutbox,
     Message,
-    Probe,
-    Returned,
-    Said,
-    Sow,
-    State,
-    Stop,
-    Taught,
-)  # fmt: skip
-from honeyguide.cluster.partition import Partition
-from honeyguide.cluster.shard_control import Allotment, Pupil
-from honeyguide.cluster.sharded_frontier import SIGHTINGS, BorderFrontier
-from honeyguide.config import Settings
-from honeyguide.crawl.build import opened
-from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.shard_hooks import Part
+    SeedUpdate,
+    ShardEnded,
+    ShardState,
+    ShardVisits,
+    StopRequest,
+    TerminationProbe,
+    VisitGrant,
+    VisitSyncAck,
+    VisitSyncRequest,  # fmt: skip
+)
+from honeyguide.cluster.shard_control import ShardAllowance, ShardLearner
+from honeyguide.cluster.sharded_frontier import (
+    SIGHTINGS,
+    HostLeases,
+    ShardedFrontier,
+    ShardPartition,
+)
+from honeyguide.config.settings import Settings
+from honeyguide.crawl.build import open_crawl
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.shard_hooks import ShardHooks
 from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked, HoneyguideError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.protocols import Strategy
-from honeyguide.store.archive import Shelf
-from honeyguide.store.generations import unpack
-from honeyguide.store.shards import MARK, strange
+from honeyguide.store.generations import unpack_strategy
+from honeyguide.store.shards import SPLIT_KEY, mismatch_message
 from honeyguide.store.store import Store
+from honeyguide.store.warc_archive import WarcFolder
 from honeyguide.types import Candidate, Link
-from honeyguide.url import suffixes
+from honeyguide.url import suffix_list_digest
 
 _log = logging.getLogger(__name__)
 
 _TICK_S = 0.25
 """How often it says how it stands."""
-_PATIENCE_S = 20.0
+_FOLDER_WAIT_S = 20.0
 """How long it waits for its own folder."""
-_WINDOW = 128
+_CLUSTER_WINDOW = 128
 """Letters to one shard that are under way on a cluster, where each waits for two saves."""
 
-Send = Callable[[Message], None]
+SendMessage = Callable[[Message], None]
 
 
-class Plan(msgspec.Struct, frozen=True):
+class ShardPlan(msgspec.Struct, frozen=True):
     """What a shard is to do."""
 
     shard: int
@@ -100,42 +103,42 @@ class Shard:
 
     def __init__(
         self,
-        plan: Plan,
-        send: Send,
+        plan: ShardPlan,
+        send: SendMessage,
         clock: Callable[[], float] = time.time,
-        keeping: Keeping | None = None,
+        keeping: Checkpointer | None = None,
     ) -> None:
         """``keeping``: its life with the vault, on a cluster."""
         self._plan = plan
         self._send = send
         self._clock = clock
-        self._partition = Partition(plan.shard, plan.shards)
+        self._partition = ShardPartition(plan.shard, plan.shards)
         settings = plan.settings
         self._settings = settings
         self._keeping = keeping
-        self._enough = Allotment(self._say_soon)
-        shelf = Shelf(Path(plan.warc), plan.shard + 1)
+        self._enough = ShardAllowance(self._report_soon)
+        shelf = WarcFolder(Path(plan.warc), plan.shard + 1)
         if keeping is not None:
-            self._enough = Allotment(self._say_soon, lambda: keeping.may_start)
-            shelf = keeping.shelf(Path(plan.warc))
+            self._enough = ShardAllowance(self._report_soon, lambda: keeping.may_start)
+            shelf = keeping.warc_directory(Path(plan.warc))
             files = replace(settings.store, warc_mb=settings.cluster.warc_mb)
             self._settings = replace(self._settings, store=files)
         self._round = 0
         self._said = False
         self._left = asyncio.Event()
-        strategy = self._unpacked(plan.strategy)
-        self._pupil = Pupil(strategy.habits.learns)
-        self._part = Part(
+        strategy = self._unpack_strategy(plan.strategy)
+        self._pupil = ShardLearner(strategy.traits.learns)
+        self._part = ShardHooks(
             strategy,
             plan.generation,
-            self._border,
+            self._make_frontier,
             self._pupil,
             self._enough,
             shelf,
-            self._partition.owns,
+            self._partition.owns_url,
         )
-        self._ring: Ring | None = None
-        self._frontier: BorderFrontier | None = None
+        self._ring: CrawlLoop | None = None
+        self._frontier: ShardedFrontier | None = None
         self._early: list[Message] = []
         self._over = False
 
@@ -143,41 +146,41 @@ class Shard:
         """Until it is told to leave. Whatever breaks is told, and raised by nobody here."""
         try:
             async with AsyncExitStack() as open_:
-                ring = await self._opened(open_)
+                ring = await self._open_loop(open_)
                 self._ring = ring
                 if self._frontier is not None:
-                    self._frontier.post.go(self._clock())
+                    self._frontier.post.send_pending(self._clock())
                 early, self._early = self._early, []
                 for message in early:
                     self.receive(message)
-                ticking = asyncio.create_task(self._tick())
+                ticking = asyncio.create_task(self._tick_loop())
                 try:
                     keeping = self._keeping
-                    report = await (keeping.beside(ring) if keeping else ring.run())
+                    report = await (keeping.run_while_saving(ring) if keeping else ring.run())
                     self._over = True
-                    self._say()
-                    self._send(Ended(self._plan.shard, warnings=report.warnings))
+                    self._report_state()
+                    self._send(ShardEnded(self._plan.shard, warnings=report.warnings))
                     await self._left.wait()
                     if keeping is not None:
-                        await keeping.farewell()
+                        await keeping.release_shard()
                 finally:
                     ticking.cancel()
         except HoneyguideError as error:
             name, words = type(error).__name__, str(error)
-            self._send(Ended(self._plan.shard, traceback.format_exc(), name, words))
+            self._send(ShardEnded(self._plan.shard, traceback.format_exc(), name, words))
         except Exception:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._send(Ended(self._plan.shard, traceback.format_exc()))
+            self._send(ShardEnded(self._plan.shard, traceback.format_exc()))
 
-    async def _opened(self, open_: AsyncExitStack) -> Ring:
+    async def _open_loop(self, open_: AsyncExitStack) -> CrawlLoop:
         """Its ring. One that ran before, and whose coordinator died, may still be finishing."""
         folder = Path(self._plan.folder)
-        for _ in range(round(_PATIENCE_S / _TICK_S)):
+        for _ in range(round(_FOLDER_WAIT_S / _TICK_S)):
             try:
-                made = opened(folder, self._settings, clock=self._clock, part=self._part)
+                made = open_crawl(folder, self._settings, clock=self._clock, part=self._part)
                 return await open_.enter_async_context(made)
             except CollectionLocked:
                 await asyncio.sleep(_TICK_S)
-        made = opened(folder, self._settings, clock=self._clock, part=self._part)
+        made = open_crawl(folder, self._settings, clock=self._clock, part=self._part)
         return await open_.enter_async_context(made)
 
     def leave(self) -> None:
@@ -193,72 +196,74 @@ class Shard:
             self._early.append(message)
             return
         try:
-            self._receive(message, self._ring, self._frontier, self._clock())
+            self._dispatch_message(message, self._ring, self._frontier, self._clock())
         except Exception as error:  # noqa: BLE001 - it ends the run and is told there
-            self._ring.broke(error)
+            self._ring.fail_with(error)
 
-    def _receive(self, message: Message, ring: Ring, frontier: BorderFrontier, now: float) -> None:
+    def _dispatch_message(
+        self, message: Message, ring: CrawlLoop, frontier: ShardedFrontier, now: float
+    ) -> None:
         match message:
-            case Letter():
-                self._take(message, ring, frontier)
-            case Heard():
-                frontier.post.heard(message.by, message.number, now)
-            case Borrow():
-                frontier.loans.asked(message, now)
-            case Lent():
-                frontier.loans.got(message)
+            case LinkBatch():
+                self._take_links(message, ring, frontier)
+            case LinkBatchAck():
+                frontier.post.record_ack(message.by, message.number, now)
+            case LeaseRequest():
+                frontier.loans.handle_request(message, now)
+            case LeaseGrant():
+                frontier.loans.handle_grant(message)
                 ring.wake()
-            case Later():
-                frontier.loans.told(message)
+            case LeaseDeferral():
+                frontier.loans.handle_deferral(message)
                 ring.wake()
-            case Returned():
-                frontier.loans.returned(message, now)
+            case LeaseReturn():
+                frontier.loans.handle_return(message, now)
                 ring.wake()
-            case Allot():
-                self._enough.allot(message.visits, message.turn, self._made(ring))
+            case VisitGrant():
+                self._enough.set_allowance(message.visits, message.turn, self._visits_made(ring))
                 ring.wake()
-                self._say()
-            case Taught():
-                self._pupil.tell(self._unpacked(message.data), message.number)
+                self._report_state()
+            case GenerationUpdate():
+                self._pupil.set_generation(self._unpack_strategy(message.data), message.number)
                 ring.wake(listen=True)
-            case Said():
-                self._pupil.hear(message.labels)
+            case LabelUpdate():
+                self._pupil.add_labels(message.labels)
                 ring.wake(listen=True)
-            case Sow():
-                self._pupil.want(message.urls)
+            case SeedUpdate():
+                self._pupil.add_seeds(message.urls)
                 ring.wake(listen=True)
-            case Gather():
-                self._pack(message, ring.store)
-            case Gathered():
-                if not ring.unjudged:
+            case VisitSyncRequest():
+                self._send_visits(message, ring.store)
+            case VisitSyncAck():
+                if not ring.unjudged_count:
                     ring.store.forget_texts(message.until)
-            case Probe():
+            case TerminationProbe():
                 self._round = message.round
-                self._say()
-            case Stop():
+                self._report_state()
+            case StopRequest():
                 self._enough.why = message.reason
                 ring.wake()
-            case Leave():
+            case ExitRequest():
                 self.leave()
             case _:
                 raise AssertionError(f"{message} is not for a shard")
 
-    def _take(self, letter: Letter, ring: Ring, frontier: BorderFrontier) -> None:
-        if self._over or not frontier.post.expects(letter.by, letter.number):
+    def _take_links(self, letter: LinkBatch, ring: CrawlLoop, frontier: ShardedFrontier) -> None:
+        if self._over or not frontier.post.is_next_batch(letter.by, letter.number):
             return
         links = [
             (score, link)
-            for score, link in messages.unpack(letter.data)
-            if self._partition.owns(link.url)
+            for score, link in messages.unpack_links(letter.data)
+            if self._partition.owns_url(link.url)
         ]
-        frontier.own.push(self._ranked(links, ring))
-        frontier.post.took(letter.by, letter.number)
+        frontier.own.push(self._rank_links(links, ring))
+        frontier.post.mark_received(letter.by, letter.number)
         ring.commit_soon()
         ring.wake()
 
-    def _ranked(self, links: Sequence[tuple[float, Link]], ring: Ring) -> list[Candidate]:
+    def _rank_links(self, links: Sequence[tuple[float, Link]], ring: CrawlLoop) -> list[Candidate]:
         """Links from elsewhere; with a ledger, what they are worth is known here."""
-        if ring.ledger is None:
+        if ring.link_knowledge is None:
             return [Candidate(link, score, score) for score, link in links]
         found: dict[str, list[Link]] = {}
         for _, link in links:
@@ -266,75 +271,77 @@ class Shard:
         for page in found.values():
             source = page[0].source
             if source is not None:
-                ring.ledger.found(Link(source, source=source), page[0].parent, page)
-        if ring.languages is not None:
+                ring.link_knowledge.record_page(Link(source, source=source), page[0].parent, page)
+        if ring.language_gate is not None:
             return [Candidate(link, score, score) for score, link in links]
         try:
-            scores = ring.rank()([link for _, link in links])
+            scores = ring.make_ranker()([link for _, link in links])
         except Exception:  # noqa: BLE001
             # As with a page that our own code fails on: one odd link must not end the crawl.
             _log.exception("links from another shard could not be ranked")
             scores = [score for score, _ in links]
         return [Candidate(link, s, s) for (_, link), s in zip(links, scores, strict=True)]
 
-    def _border(self, own: LinkFrontier, store: Store) -> BorderFrontier:
+    def _make_frontier(self, own: LinkFrontier, store: Store) -> ShardedFrontier:
         here = self._plan.shard
-        if not self._plan.mark or store.meta(MARK) != self._plan.mark:
-            raise CollectionCorrupt(strange(store.folder))
-        if self._plan.suffixes != suffixes():
+        if not self._plan.mark or store.get_meta(SPLIT_KEY) != self._plan.mark:
+            raise CollectionCorrupt(mismatch_message(store.folder))
+        if self._plan.suffixes != suffix_list_digest():
             raise ClusterError("this machine has another list of public suffixes: hosts would move")
         keeping, longest = self._keeping, self._settings.fetch.total_s
         if keeping is None:
-            post = Post(here, self._plan.shards, store.letters, self._send)
-            loans = Loans(here, own, longest, self._send)
+            post = LinkOutbox(here, self._plan.shards, store.letters, self._send)
+            loans = HostLeases(here, own, longest, self._send)
         else:
-            keeping.begin(store)
+            keeping.attach_store(store)
             cluster = self._settings.cluster
-            told = here, self._plan.shards, store.letters, keeping.hold
-            post = Post(*told, window=_WINDOW, again_s=max(1.0, 4 * cluster.save_s))
+            told = here, self._plan.shards, store.letters, keeping.send_when_saved
+            post = LinkOutbox(*told, window=_CLUSTER_WINDOW, again_s=max(1.0, 4 * cluster.save_s))
             longest = max(longest, cluster.lease_s)
-            note = partial(_note_lent, store)
-            loans = Loans(here, own, longest, self._send, note, keeping.hold)
-            loans.recall(_lent(store), self._clock())
+            note = partial(_save_lent_hosts, store)
+            loans = HostLeases(here, own, longest, self._send, note, keeping.send_when_saved)
+            loans.restore_lent_hosts(_load_lent_hosts(store), self._clock())
         # Where links are served as they were found, the first sighting says it all.
-        often = 1 if self._part.strategy.habits.order == "breadth" else SIGHTINGS
-        self._frontier = BorderFrontier(own, self._partition, post, loans, self._clock, often)
+        often = 1 if self._part.strategy.traits.order == "breadth" else SIGHTINGS
+        self._frontier = ShardedFrontier(own, self._partition, post, loans, self._clock, often)
         return self._frontier
 
-    def _pack(self, wish: Gather, store: Store) -> None:
+    def _send_visits(self, wish: VisitSyncRequest, store: Store) -> None:
         here, most = self._plan.shard, wish.most
         if self._keeping is not None:
             most = min(most, self._keeping.newest - wish.after)
-        found = store.parcel(wish.after, most) if most > 0 else None
+        found = store.next_visit_batch(wish.after, most) if most > 0 else None
         if found is None:
-            self._send(Bundle(here, wish.after + 1, wish.after, b""))
+            self._send(ShardVisits(here, wish.after + 1, wish.after, b""))
         else:
-            self._send(Bundle(here, found.first, found.last, found.data))
+            self._send(ShardVisits(here, found.first, found.last, found.data))
 
-    def _unpacked(self, data: bytes) -> Strategy:
-        strategy: Strategy = unpack(data, registry.find, self._plan.settings.crawl.strategy)
+    def _unpack_strategy(self, data: bytes) -> Strategy:
+        strategy: Strategy = unpack_strategy(
+            data, registry.find_strategy, self._plan.settings.crawl.strategy
+        )
         return strategy
 
-    async def _tick(self) -> None:
+    async def _tick_loop(self) -> None:
         while True:
             now = self._clock()
             if self._frontier is not None and not self._over:
-                self._frontier.post.go(now)
+                self._frontier.post.send_pending(now)
                 self._frontier.loans.tick(now)
-            self._say()
-            if self._keeping is not None and self._ring is not None and self._keeping.late:
-                self._ring.drop()
+            self._report_state()
+            if self._keeping is not None and self._ring is not None and self._keeping.is_expiring:
+                self._ring.drop_visits()
             await asyncio.sleep(_TICK_S)
 
-    def _say_soon(self) -> None:
+    def _report_soon(self) -> None:
         if not self._said:
             self._said = True
-            asyncio.get_running_loop().call_soon(self._say)
+            asyncio.get_running_loop().call_soon(self._report_state)
 
-    def _made(self, ring: Ring) -> int:
+    def _visits_made(self, ring: CrawlLoop) -> int:
         return ring.tally.visits + len(ring.under_way())
 
-    def _say(self) -> None:
+    def _report_state(self) -> None:
         """How it stands, to the coordinator."""
         self._said = False
         ring, frontier, limit = self._ring, self._frontier, self._enough
@@ -342,13 +349,13 @@ class Shard:
             return
         now, tally = ring.progress(), ring.tally
         wake = frontier.wake_at()
-        still = frontier.settled
-        committed = newest = ring.store.newest()
+        still = frontier.is_settled
+        committed = newest = ring.store.last_visit_id()
         if self._keeping is not None:
-            still, committed = still and self._keeping.clean, self._keeping.newest
-            self._send(self._keeping.kept(frontier.post.under_way))
+            still, committed = still and self._keeping.is_all_saved, self._keeping.newest
+            self._send(self._keeping.checkpoint_status(frontier.post.unacknowledged))
         self._send(
-            State(
+            ShardState(
                 self._plan.shard,
                 tally.visits,
                 tally.pages,
@@ -360,17 +367,17 @@ class Shard:
                 ring.generation,
                 limit.allotted,
                 limit.turn,
-                self._made(ring),
+                self._visits_made(ring),
                 limit.wants,
                 committed,
                 frontier.post.written,
                 frontier.post.taken,
-                ring.idle() if still else "",
+                ring.idle_reason() if still else "",
                 self._round,
                 now.now,
                 wake if wake is not None and wake < inf else None,
                 tally.last_failure(),
-                tally.trouble(),
+                tally.failure_summary(),
                 frontier.post.bytes,
                 frontier.links,
                 newest - committed,
@@ -378,9 +385,9 @@ class Shard:
         )
 
 
-def _note_lent(store: Store, hosts: list[str]) -> None:
+def _save_lent_hosts(store: Store, hosts: list[str]) -> None:
     store.set_meta("lent", json.dumps(hosts))
 
 
-def _lent(store: Store) -> list[str]:
-    return [str(host) for host in json.loads(store.meta("lent") or "[]")]
+def _load_lent_hosts(store: Store) -> list[str]:
+    return [str(host) for host in json.loads(store.get_meta("lent") or "[]")]

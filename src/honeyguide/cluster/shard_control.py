@@ -1,15 +1,214 @@
-"""What a shard's ring is told by the coordinator instead of deciding it itself."""
+"""One budget for all shards: handed out in small parts, so that it is used up exactly.
+
+A shard is allotted visits a little ahead of what it makes. One that cannot use its part is asked to
+give it back before the crawl ends for want of budget. What a shard may have made counts from its
+first visit ever, so that one that was started again goes on where it was.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
-from honeyguide.learning.teach import Lesson
+from honeyguide.cluster.messages import (
+    GenerationUpdate,
+    LabelUpdate,
+    SeedUpdate,
+    ShardState,
+    ToShard,
+    VisitGrant,
+)
+from honeyguide.cluster.sharded_frontier import shard_of
+from honeyguide.config.settings import Settings
+from honeyguide.crawl.live_generation import GenerationUpdater
+from honeyguide.crawl.rescore import VerdictCorrector
+from honeyguide.learning.trainer import LearningResult
+from honeyguide.learning.training_feed import TrainingFeed
 from honeyguide.protocols import Strategy
-from honeyguide.types import Url, Visit
+from honeyguide.store.generations import pack_strategy
+from honeyguide.store.store import Store
+from honeyguide.types import Url, Verdict, Visit
+from honeyguide.url import host_of
+
+_GRANT_CHUNK = 256
+"""Most visits that a shard is allotted ahead."""
 
 
-class Pupil:
+class CrawlBudget:
+    def __init__(self, visits: int | None, states: dict[int, ShardState]) -> None:
+        """``visits``: of this run, all shards together; None: no limit. ``states``: how shards
+        stand at its beginning; they may have gone on without us, and then have something left."""
+        self._total = visits
+        self._before = sum(state.visits for state in states.values())
+        self._given = {n: max(state.visits, state.allotted) for n, state in states.items()}
+        self._turn = max((state.turn for state in states.values()), default=0)
+        self._recalled: dict[int, int] = {}
+        """Shards that were asked to give something back, and in which turn."""
+
+    @property
+    def unassigned_visits(self) -> int:
+        """Visits that no shard was given."""
+        return 0 if self._total is None else self._total + self._before - sum(self._given.values())
+
+    def forget_recall(self, shard: int) -> None:
+        """It was reopened, and does not know what it was asked."""
+        self._recalled.pop(shard, None)
+
+    def record_state(self, state: ShardState) -> None:
+        """What a shard gave back, if this answers when it was asked to."""
+        asked = self._recalled.get(state.shard)
+        if asked is not None and state.turn >= asked:
+            del self._recalled[state.shard]
+            self._given[state.shard] = min(self._given[state.shard], state.allotted)
+
+    def grants_due(self, states: dict[int, ShardState]) -> dict[int, VisitGrant]:
+        """What to tell whom."""
+        if self._total is None:
+            return {n: VisitGrant(-1) for n, state in states.items() if state.allotted >= 0}
+        told: dict[int, int] = {}
+        for n, state in states.items():
+            if n in self._recalled:
+                continue
+            if state.allotted < self._given[n] and state.hungry:
+                told[n] = self._given[n]  # it is on its way, or was lost with an earlier shard
+            ahead = self._given[n] - state.made
+            if not state.idle and ahead < _GRANT_CHUNK // 2:
+                share = max(
+                    1, min(_GRANT_CHUNK - ahead, self.unassigned_visits // (2 * len(states)))
+                )
+                more = min(share, self.unassigned_visits)
+                if more > 0 and (state.hungry or more >= _GRANT_CHUNK // 8):
+                    self._given[n] += more
+                    told[n] = self._given[n]
+        if self.unassigned_visits <= 0 and any(state.hungry for state in states.values()):
+            for n, state in states.items():
+                unused = self._given[n] > state.made and not state.hungry
+                if unused and n not in self._recalled and n not in told:
+                    self._recalled[n] = self._turn + 1
+                    told[n] = 0
+        if told:
+            self._turn += 1
+        return {n: VisitGrant(visits, self._turn) for n, visits in told.items()}
+
+
+# --------------------------------------------------------------------------------------------------
+# The one learner of all shards: visits and labels in, generations out.
+#
+# What the ring does for itself where it is alone. Shards are told of a new generation, of what
+# people said of their pages, and of pages that somebody wants visited; one that was reopened
+# elsewhere is told all of it again.
+# --------------------------------------------------------------------------------------------------
+
+
+_GRACE_S = 30.0
+"""How long the last lesson may take."""
+
+
+@dataclass
+class CentralLearner:
+    store: Store
+    settings: Settings
+    strategy: Strategy
+    generation: int
+    lessons: TrainingFeed
+    rejudge: VerdictCorrector
+    shards: int
+    send: Callable[[int, ToShard], None]
+    on_failure: Callable[[BaseException], None]
+    clock: Callable[[], float]
+    _seeded: list[Url] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        given = self.store, self.settings, self.lessons, self.clock
+        self._course = GenerationUpdater(
+            *given, self._current_generation, self._swap_generation, self.on_failure
+        )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return (*self.lessons.warnings, *self.rejudge.warnings)
+
+    def take_labels(self) -> None:
+        """Labels, and a generation chosen by hand."""
+        for url in self.lessons.poll_labels():
+            self._seeded.append(url)
+            self.send(self._shard_of_url(url), SeedUpdate([url]))
+        if fresh := self.lessons.take_new_labels():
+            self.rejudge.apply_labels(fresh)
+            for n in {self._shard_of_url(url) for url in fresh}:
+                self.send(n, LabelUpdate(self._labels_of_shard(n, fresh)))
+        if chosen := self.lessons.chosen_generation(self.generation):
+            self._swap_generation(*chosen)
+        self._course.start_if_due()
+
+    def learn_from_visits(self, since: int) -> None:
+        """The visits after that number are in the collection: learn from them."""
+        if not self.lessons.learns:
+            return
+        urls = []
+        for visit in self._read_visits(since):
+            self.rejudge.record_visit(visit)
+            self.lessons.record_visit(visit)
+            urls.append(visit.link.url)
+        self.rejudge.apply_labels(self.lessons.labels_of(urls))
+        self._course.start_if_due()
+
+    def generation_update(self) -> GenerationUpdate:
+        return GenerationUpdate(
+            self.generation, pack_strategy(self.settings.crawl.strategy, self.strategy)
+        )
+
+    def resend_all(self, shard: int) -> None:
+        """All that a shard was told, for one that knows nothing of it."""
+        self.send(shard, self.generation_update())
+        if labels := self._labels_of_shard(shard, self.lessons.all_labels()):
+            self.send(shard, LabelUpdate(labels))
+        if sown := [url for url in self._seeded if self._shard_of_url(url) == shard]:
+            self.send(shard, SeedUpdate(sown))
+
+    async def finish(self) -> None:
+        """What is known of the topic by now must do, or nothing would have been judged."""
+        if self.rejudge.unknown_count:
+            self.lessons.stop_waiting()
+            self._course.start_if_due()
+        await self._course.wait(_GRACE_S)
+
+    async def aclose(self) -> None:
+        await self._course.aclose()
+
+    def _current_generation(self) -> tuple[Strategy, int]:
+        return self.strategy, self.generation
+
+    def _swap_generation(self, strategy: Strategy, number: int) -> None:
+        self.strategy, self.generation = strategy, number
+        self.rejudge.judge_again(strategy, None, self.lessons.labels_of)
+        for shard in range(self.shards):
+            self.send(shard, self.generation_update())
+
+    def _read_visits(self, since: int) -> Iterator[Visit]:
+        """Visits of the collection, as far as anybody learns from them."""
+        for row in self.store.visits(since=since):
+            verdict = None if row.verdict is None else Verdict(row.verdict, row.verdict_reasons)
+            if verdict is not None and row.ungated is not None:
+                verdict = verdict._replace(ungated=row.ungated)
+            visit = row.to_followed_visit(verdict)
+            if row.failure is None and row.has_page:
+                visit = visit._replace(page=self.lessons.page_to_learn(row))
+            yield visit
+
+    def _shard_of_url(self, url: Url) -> int:
+        return shard_of(host_of(url), self.shards)
+
+    def _labels_of_shard(self, shard: int, labels: dict[Url, float]) -> dict[Url, float]:
+        return {url: value for url, value in labels.items() if self._shard_of_url(url) == shard}
+
+
+# --------------------------------------------------------------------------------------------------
+# What a shard's ring is told by the coordinator instead of deciding it itself.
+# --------------------------------------------------------------------------------------------------
+
+
+class ShardLearner:
     """Generations come from the one learner of all shards; see ``crawl/shard_hooks.py``."""
 
     def __init__(self, learns: bool) -> None:
@@ -24,48 +223,48 @@ class Pupil:
     def warnings(self) -> tuple[str, ...]:
         return ()
 
-    def tell(self, strategy: Strategy, number: int) -> None:
+    def set_generation(self, strategy: Strategy, number: int) -> None:
         self._generation = strategy, number
 
-    def hear(self, labels: dict[Url, float]) -> None:
+    def add_labels(self, labels: dict[Url, float]) -> None:
         self._said |= labels
         self._fresh |= labels.keys()
 
-    def want(self, urls: Iterable[Url]) -> None:
+    def add_seeds(self, urls: Iterable[Url]) -> None:
         self._wanted += urls
 
-    def visited(self, visit: Visit) -> None:
+    def record_visit(self, visit: Visit) -> None:
         """The coordinator hears of it when it is gathered."""
 
-    def listen(self) -> list[Url]:
+    def poll_labels(self) -> list[Url]:
         wanted, self._wanted = self._wanted, []
         return wanted
 
-    def said(self, urls: Iterable[Url]) -> dict[Url, float]:
+    def labels_of(self, urls: Iterable[Url]) -> dict[Url, float]:
         return {url: self._said[url] for url in urls if url in self._said}
 
-    def fresh(self) -> dict[Url, float]:
+    def take_new_labels(self) -> dict[Url, float]:
         fresh, self._fresh = self._fresh, set()
-        return self.said(fresh)
+        return self.labels_of(fresh)
 
-    def chosen(self, present: int) -> tuple[Strategy, int] | None:
+    def chosen_generation(self, present: int) -> tuple[Strategy, int] | None:
         told = self._generation
         return told if told is not None and told[1] != present else None
 
-    def expect_no_more(self) -> None:
+    def stop_waiting(self) -> None:
         pass
 
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         return False
 
-    async def learn(self, strategy: Strategy) -> Lesson:  # noqa: ARG002 - as the protocol has it
+    async def learn(self, strategy: Strategy) -> LearningResult:  # noqa: ARG002 - as the protocol has it
         raise AssertionError("a shard is taught, and teaches nobody")
 
     async def aclose(self) -> None:
         pass
 
 
-class Allotment:
+class ShardAllowance:
     """How many visits this shard may make, and when the whole crawl is over."""
 
     def __init__(self, hungry: Callable[[], None], free: Callable[[], bool] = lambda: True) -> None:
@@ -79,7 +278,7 @@ class Allotment:
         self._hungry = hungry
         self._free = free
 
-    def allot(self, visits: int, turn: int, used: int) -> None:
+    def set_allowance(self, visits: int, turn: int, used: int) -> None:
         """-1: as many as you like. What is used cannot be taken away."""
         self.turn = turn
         if visits >= 0 and self.allotted >= 0:
@@ -87,7 +286,7 @@ class Allotment:
         self.allotted = visits
         self.wants = False
 
-    def room(self, visits: int) -> bool:
+    def has_room(self, visits: int) -> bool:
         if not self._free():
             return False
         if self.allotted < 0 or visits < self.allotted:
@@ -97,9 +296,9 @@ class Allotment:
             self._hungry()
         return False
 
-    def reason(self, _visits: int) -> str:
+    def stop_reason(self, _visits: int) -> str:
         return self.why or ("you asked for it" if self.asked else "")
 
-    def waits(self, _why: str) -> bool:
+    def keeps_waiting(self, _why: str) -> bool:
         """Others may still have something for us."""
         return True

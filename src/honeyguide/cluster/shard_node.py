@@ -19,25 +19,32 @@ from secrets import token_hex
 import msgspec
 
 from honeyguide.cluster import messages
-from honeyguide.cluster.checkpointing import Keeping
-from honeyguide.cluster.messages import COORDINATOR, Ended, Kept, Leave, Message, State
-from honeyguide.cluster.shard import Plan, Shard
-from honeyguide.cluster.vault import Keeper, Vault, vault
-from honeyguide.cluster.vault.log import Clock, steady
-from honeyguide.crawl.signals import seldom_tidied
-from honeyguide.errors import HoneyguideError, Unreached
-from honeyguide.store.lock import holder
+from honeyguide.cluster.checkpointing import Checkpointer
+from honeyguide.cluster.messages import (
+    COORDINATOR,
+    CheckpointStatus,
+    ExitRequest,
+    Message,
+    ShardEnded,
+    ShardState,
+)
+from honeyguide.cluster.shard import Shard, ShardPlan
+from honeyguide.cluster.vault import ObjectStore, ShardReplicator, open_object_store
+from honeyguide.cluster.vault.shard_log import Clock, boot_seconds
+from honeyguide.crawl.run import relaxed_gc
+from honeyguide.errors import HoneyguideError, StorageUnreachable
+from honeyguide.store.collection_files import lock_holder
 
-_AGAIN_S = 1.0
+_RETRY_S = 1.0
 """When to ask a vault again that did not answer."""
 
 
-Heard = tuple[str, int]
+ReadPosition = tuple[str, int]
 """How far a coordinator has heard: in which life of the shard, and which number."""
-NOTHING: Heard = ("", 0)
+NOTHING_READ: ReadPosition = ("", 0)
 
 
-class News:
+class CoordinatorOutbox:
     """What a shard tells the coordinator, until it is fetched: of how it stands the newest only.
 
     A coordinator that is new hears the end again, and asks again for whatever else it wants.
@@ -50,49 +57,51 @@ class News:
         self._reader = ""
         self._life = token_hex(4)
         """Numbers are of this life only."""
-        self.state: State | None = None
-        self.kept: Kept | None = None
+        self.state: ShardState | None = None
+        self.kept: CheckpointStatus | None = None
 
     def put(self, message: Message) -> None:
         with self._changed:
-            if isinstance(message, State):
+            if isinstance(message, ShardState):
                 self.state = message
-            elif isinstance(message, Kept):
+            elif isinstance(message, CheckpointStatus):
                 self.kept = message
-            if isinstance(message, State | Kept):
+            if isinstance(message, ShardState | CheckpointStatus):
                 self._queue = [each for each in self._queue if type(each[1]) is not type(message)]
             self._number += 1
             self._queue.append((self._number, message))
             self._changed.notify_all()
 
-    def fetch(self, reader: str, heard: Heard, wait_s: float) -> tuple[Heard, list[bytes]]:
+    def fetch(
+        self, reader: str, heard: ReadPosition, wait_s: float
+    ) -> tuple[ReadPosition, list[bytes]]:
         """What came after that, and what to ask with next."""
         with self._changed:
             after = heard[1] if heard[0] == self._life else 0
             if reader != self._reader:
                 self._reader, after = reader, 0
-                self._queue = [each for each in self._queue if isinstance(each[1], Ended)]
+                self._queue = [each for each in self._queue if isinstance(each[1], ShardEnded)]
             self._queue = [each for each in self._queue if each[0] > after]
             if not self._queue:
                 self._changed.wait(wait_s)
             return (self._life, self._number), [
-                messages.encode(message) for _, message in self._queue
+                messages.encode_message(message) for _, message in self._queue
             ]
 
 
-class Host:
+class ShardNode:
     def __init__(
         self,
-        plan: Plan,
+        plan: ShardPlan,
         place: str,
         carry: Callable[[int, bytes], None],
         *,
         scratch: Path | None = None,
-        clock: Clock = steady,
+        clock: Clock = boot_seconds,
     ) -> None:
         """``place``: of the vault. ``carry``: to another shard. ``scratch``: where shards of this
         machine lie, in its temporary folder if not said."""
-        self.news = News()
+        self.news = CoordinatorOutbox()
         self.over = False
         """Whether nothing more comes of it."""
         self.gone = False
@@ -105,82 +114,82 @@ class Host:
         self._shard: Shard | None = None
         self._early: list[bytes] = []
 
-    def tell(self, told: list[bytes]) -> None:
+    def receive_messages(self, told: list[bytes]) -> None:
         """Messages for this shard; in the thread of its loop."""
         if self._shard is None:
             self._early += told
             return
         for data in told:
-            message = messages.decode(data)
+            message = messages.decode_message(data)
             self._shard.receive(message)
 
-    async def live(self) -> None:
+    async def run_shard(self) -> None:
         """To its end; what breaks is told."""
-        folder = self._folder()
+        folder = self._new_folder()
         try:
-            keeper, kept = await self._claimed(folder)
+            keeper, kept = await self._claim_with_retries(folder)
             plan = msgspec.structs.replace(
                 self._plan, folder=str(folder), warc=str(folder / "warc")
             )
             files = frozenset(kept).union(self._plan.files)
             settings = plan.settings.cluster
-            keeping = Keeping(plan.shard, keeper, settings, files, self._say)
-            self._shard = Shard(plan, self._say, keeping=keeping)
+            keeping = Checkpointer(plan.shard, keeper, settings, files, self._send_message)
+            self._shard = Shard(plan, self._send_message, keeping=keeping)
             early, self._early = self._early, []
-            self.tell(early)
-            with seldom_tidied():
+            self.receive_messages(early)
+            with relaxed_gc():
                 await self._shard.run()
             self.gone = keeping.gone
         except HoneyguideError as error:
             name, words = type(error).__name__, str(error)
-            self._say(Ended(self._plan.shard, traceback.format_exc(), name, words))
+            self._send_message(ShardEnded(self._plan.shard, traceback.format_exc(), name, words))
         except Exception:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._say(Ended(self._plan.shard, traceback.format_exc()))
+            self._send_message(ShardEnded(self._plan.shard, traceback.format_exc()))
         finally:
             self.over = True
             shutil.rmtree(folder, ignore_errors=True)
 
-    async def _claimed(self, folder: Path) -> tuple[Keeper, list[str]]:
+    async def _claim_with_retries(self, folder: Path) -> tuple[ShardReplicator, list[str]]:
         """The claim, the database as it was saved last, and which WARC files are safe."""
         while True:
             try:
-                return await asyncio.to_thread(self._claim, folder)
-            except Unreached:
-                await asyncio.sleep(_AGAIN_S)
+                return await asyncio.to_thread(self._claim_and_restore, folder)
+            except StorageUnreachable:
+                await asyncio.sleep(_RETRY_S)
 
-    def _claim(self, folder: Path) -> tuple[Keeper, list[str]]:
-        place, shard = vault(self._place), self._plan.shard
+    def _claim_and_restore(self, folder: Path) -> tuple[ShardReplicator, list[str]]:
+        place, shard = open_object_store(self._place), self._plan.shard
         lease = self._plan.settings.cluster.lease_s
-        keeper = Keeper.claim(place, shard, socket.gethostname(), lease, self._clock)
+        keeper = ShardReplicator.claim(place, shard, socket.gethostname(), lease, self._clock)
         keeper.restore(folder)
-        return keeper, warc_files(place, shard)
+        return keeper, list_vault_warcs(place, shard)
 
-    def _folder(self) -> Path:
+    def _new_folder(self) -> Path:
         """A new one; what owners left here who died is cleared away."""
         name = f"{self._place.rstrip('/').rpartition('/')[2]}-{self._plan.shard:03d}"
         self._scratch.mkdir(parents=True, exist_ok=True)
         for old in self._scratch.glob(f"{name}-*"):
-            if holder(old / "lock") is None:
+            if lock_holder(old / "lock") is None:
                 shutil.rmtree(old, ignore_errors=True)
         return self._scratch / f"{name}-{token_hex(4)}"
 
-    def _say(self, message: Message) -> None:
-        to = messages.addressee(message)
+    def _send_message(self, message: Message) -> None:
+        to = messages.message_recipient(message)
         if to == COORDINATOR:
             self.news.put(message)
         else:
-            self._carry(to, messages.encode(message))
+            self._carry(to, messages.encode_message(message))
 
     def leave(self) -> None:
-        self.tell([messages.encode(Leave())])
+        self.receive_messages([messages.encode_message(ExitRequest())])
 
 
-def warc_files(place: Vault, shard: int) -> list[str]:
+def list_vault_warcs(place: ObjectStore, shard: int) -> list[str]:
     """Names of a shard's WARC files in the vault."""
-    return [name.rpartition("/")[2] for name in place.names(f"shard-{shard:04}/warc/")]
+    return [name.rpartition("/")[2] for name in place.list_names(f"shard-{shard:04}/warc/")]
 
 
-def status(news: News) -> dict[str, object]:
+def node_status(news: CoordinatorOutbox) -> dict[str, object]:
     """How a shard stands, for people."""
     state, kept = news.state, news.kept
     told: dict[str, object] = {}

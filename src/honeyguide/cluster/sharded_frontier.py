@@ -1,7 +1,8 @@
-"""A frontier with a border: links to other shards' hosts go out as letters, and theirs come in.
+"""Which shard a host lives in: by its registrable domain, the same for ever and everywhere.
 
-What lies inside is the ordinary frontier. A letter is written when the frontier is flushed, and so
-in the transaction of the pages that its links stand on.
+All hosts of a domain live together, so that politeness, robots.txt, quotas and copies within a site
+are one shard's business. How many shards there are is fixed while they live; a machine that comes
+or goes moves whole shards.
 """
 
 from __future__ import annotations
@@ -9,36 +10,226 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from honeyguide.cluster.host_leases import Loans
-from honeyguide.cluster.message_outbox import Post
-from honeyguide.cluster.messages import pack
-from honeyguide.cluster.partition import Partition, shard_of
-from honeyguide.crawl.scope_cache import LONG
+from honeyguide.cluster.messages import (
+    LeaseDeferral,
+    LeaseGrant,
+    LeaseRequest,
+    LeaseReturn,
+    LinkOutbox,
+    pack_links,
+)
+from honeyguide.crawl.process_page import MAX_CACHED_URL
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.protocols import Rank
+from honeyguide.protocols import RankFunction
+from honeyguide.store.shards import shard_of as shard_of
 from honeyguide.types import Candidate, Link, Url
-from honeyguide.url import fingerprint
+from honeyguide.url import host_of, url_fingerprint
+
+MAX_SHARDS = 999
+"""Shards that a collection can have: their number is part of the names of WARC files."""
+_HOST_MEMO = 100_000
+
+
+class ShardPartition:
+    """Whose an address is, remembered by what stands between its slashes."""
+
+    def __init__(self, here: int, shards: int) -> None:
+        self.here = here
+        self.shards = shards
+        self._known: dict[str, int] = {}
+
+    def shard_of_url(self, url: Url) -> int:
+        place = url.split("/", 3)[2]
+        shard = self._known.get(place)
+        if shard is None:
+            if len(self._known) >= _HOST_MEMO:
+                self._known.clear()
+            shard = self._known[place] = shard_of(host_of(url), self.shards)
+        return shard
+
+    def owns_url(self, url: Url) -> bool:
+        return self.shard_of_url(url) == self.here
+
+
+# --------------------------------------------------------------------------------------------------
+# Hosts that are lent to another shard: a robots.txt may have moved to a host that lives there.
+#
+# Whoever wants it asks its owner, who lends it when it is rested and leaves it alone meanwhile; so
+# no host is ever asked by two at once. A loan that does not come back is taken back after a time in
+# which every request is long over.
+# --------------------------------------------------------------------------------------------------
+
+
+_RETRY_S = 0.25
+"""When to come again for a host that was asked for."""
+_UNUSED_S = 20.0
+"""A host that was lent and not wanted any more goes back."""
+_SOON_S = 5.0
+"""Who wants a host that is not ready by then is told when it will be."""
+_ANSWER_TIMEOUT_S = 10.0
+"""An owner that did not answer is asked again."""
+
+
+class HostLeases:
+    def __init__(
+        self,
+        here: int,
+        own: LinkFrontier,
+        longest_s: float,
+        send: Callable[[LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn], None],
+        note: Callable[[list[str]], None] | None = None,
+        lend: Callable[[LeaseGrant], None] | None = None,
+    ) -> None:
+        """``longest_s``: no request takes longer. On a cluster, ``note`` writes down which hosts
+        are lent, for who comes after us, and ``lend`` says so once that is safe."""
+        self._here = here
+        self._own = own
+        self._lost_s = 2 * longest_s + _UNUSED_S
+        self._send = send
+        self._note = note or (lambda _: None)
+        self._tell = lend or send
+        self._asked: dict[str, float] = {}
+        self._later: dict[str, float] = {}
+        """Hosts that are not to be had before a time."""
+        self._have: dict[str, tuple[int, float]] = {}
+        """Hosts that we may ask, whose they are, and since when."""
+        self._used: dict[str, int] = {}
+        self._wanted: dict[str, dict[int, float]] = {}
+        """Hosts of ours that others wait for, and their tickets."""
+        self._lent: dict[str, tuple[int, float]] = {}
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing is lent or borrowed, and nobody waits for an answer."""
+        return not (self._asked or self._have or self._used or self._wanted or self._lent)
+
+    # -- who borrows -------------------------------------------------------------------------
+
+    def borrow_host(self, host: str, owner: int, now: float) -> float:
+        """0 when the host is ours for one request, else when to ask again."""
+        if host in self._have:
+            by, since = self._have.pop(host)
+            if now - since <= _UNUSED_S:
+                self._used[host] = by
+                return 0.0
+            self._send(LeaseReturn(self._here, by, host, 0.0))  # its owner may have it back by now
+        if (until := self._later.get(host, 0.0)) > now:
+            return until
+        self._later.pop(host, None)
+        if now - self._asked.get(host, float("-inf")) > _ANSWER_TIMEOUT_S:
+            self._asked[host] = now
+            self._send(LeaseRequest(self._here, owner, host, now))
+        return now + _RETRY_S
+
+    def handle_grant(self, message: LeaseGrant) -> None:
+        if self._asked.get(message.host) != message.ticket:
+            # It answers what we, or one before us, asked long ago: who knows whose it is by now.
+            if not any(message.host in known for known in (self._asked, self._have, self._used)):
+                self._send(LeaseReturn(self._here, message.by, message.host, 0.0))
+            return
+        del self._asked[message.host]
+        self._have[message.host] = message.by, message.ticket
+
+    def handle_deferral(self, message: LeaseDeferral) -> None:
+        if self._asked.get(message.host) == message.ticket:
+            del self._asked[message.host]
+            self._later[message.host] = message.until
+
+    def give_back(self, host: str, rest: float) -> None:
+        owner = self._used.pop(host, None)
+        if owner is not None:
+            self._send(LeaseReturn(self._here, owner, host, rest))
+
+    def restore_lent_hosts(self, hosts: list[str], now: float) -> None:
+        """Hosts that one before us had lent: they are left alone until whoever has them is done."""
+        for host in hosts:
+            self._own.park_host(host, now + self._lost_s)
+
+    # -- who lends ---------------------------------------------------------------------------
+
+    def handle_request(self, message: LeaseRequest, now: float) -> None:
+        lent = self._lent.get(message.host)
+        if lent is not None and lent[0] == message.by:
+            self._lent[message.host] = message.by, now
+            self._tell(
+                LeaseGrant(self._here, message.by, message.host, message.ticket)
+            )  # it was lost
+            return
+        self._wanted.setdefault(message.host, {})[message.by] = message.ticket
+        self._lend_host(message.host, now)
+
+    def handle_return(self, message: LeaseReturn, now: float) -> None:
+        lent = self._lent.get(message.host)
+        if lent is not None and lent[0] == message.by:
+            del self._lent[message.host]
+            self._note(list(self._lent))
+            self._own.release_host(message.host, now, message.rest)
+
+    def lend_ready_hosts(self, now: float) -> None:
+        """Lend what is rested by now: who waits for a host goes before our own links."""
+        for host in list(self._wanted):
+            self._lend_host(host, now)
+
+    def tick(self, now: float) -> None:
+        """Lend what is rested by now; take back, and give back, what nobody needs."""
+        self.lend_ready_hosts(now)
+        for host, (_, since) in list(self._lent.items()):
+            if now - since > self._lost_s:
+                del self._lent[host]
+                self._own.release_host(host, now, 0.0)
+        for host, at in list(self._asked.items()):
+            if now - at > self._lost_s:
+                del self._asked[host]  # nobody answered, and nobody here asked again
+        for host, (owner, since) in list(self._have.items()):
+            if now - since > _UNUSED_S:
+                del self._have[host]
+                self._send(LeaseReturn(self._here, owner, host, 0.0))
+
+    def _lend_host(self, host: str, now: float) -> None:
+        if host in self._lent:
+            return
+        if at := self._own.claim_host(host, now):
+            if at - now > _SOON_S:
+                for to, ticket in self._wanted.pop(host).items():
+                    self._send(LeaseDeferral(self._here, to, host, at, ticket))
+            return
+        to = next(iter(self._wanted[host]))
+        ticket = self._wanted[host].pop(to)
+        if not self._wanted[host]:
+            del self._wanted[host]
+        self._lent[host] = to, now
+        self._note(list(self._lent))
+        self._tell(LeaseGrant(self._here, to, host, ticket))
+
+
+# --------------------------------------------------------------------------------------------------
+# A frontier with a border: links to other shards' hosts go out as letters, and theirs come in.
+#
+# What lies inside is the ordinary frontier. A letter is written when the frontier is flushed, and
+# so in the transaction of the pages that its links stand on.
+# --------------------------------------------------------------------------------------------------
+
 
 SIGHTINGS = 3
 """So often a link to another shard's host is told: where it stands again says little more."""
-_REMEMBERED = 200_000
+_COUNTED_LINKS = 200_000
 """Links of which is known how often they were told."""
-_MEMO = 50_000
+_KNOWN_MEMO = 50_000
 """Addresses of those that were told often enough: found without looking whose they are."""
-_LETTER = 2_000
+_LINKS_PER_BATCH = 2_000
 """Most links of one letter."""
 _PAUSE_S = 0.1
 
 
-class BorderFrontier:
+class ShardedFrontier:
     """Implements :class:`honeyguide.protocols.Frontier`."""
 
     def __init__(
         self,
         own: LinkFrontier,
-        partition: Partition,
-        post: Post,
-        loans: Loans,
+        partition: ShardPartition,
+        post: LinkOutbox,
+        loans: HostLeases,
         clock: Callable[[], float],
         sightings: int = SIGHTINGS,
     ) -> None:
@@ -61,34 +252,34 @@ class BorderFrontier:
         return len(self.own)
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Nothing is under way between us and others."""
-        return not self._out and self.post.settled and self.loans.settled
+        return not self._out and self.post.is_settled and self.loans.is_settled
 
     def push(self, candidates: Iterable[Candidate]) -> int:
         near = []
-        of, here = self._partition.of, self._partition.here
+        of, here = self._partition.shard_of_url, self._partition.here
         for candidate in candidates:
             shard = of(candidate.link.url)
             if shard == here:
                 near.append(candidate)
             else:
-                self._tell(shard, candidate)
+                self._queue_foreign_link(shard, candidate)
         return self.own.push(near)
 
-    def wanted(self, urls: Sequence[Url]) -> list[bool]:
-        known, of, here = self._known, self._partition.of, self._partition.here
+    def still_wanted(self, urls: Sequence[Url]) -> list[bool]:
+        known, of, here = self._known, self._partition.shard_of_url, self._partition.here
         unsure = [url for url in urls if url not in known]
         near = {url for url in unsure if of(url) == here}
-        answers = self.own.wanted([url for url in unsure if url in near])
+        answers = self.own.still_wanted([url for url in unsure if url in near])
         if len(near) == len(urls):
             return answers
         rest = iter(answers)
-        return [next(rest) if url in near else self._open(url) for url in urls]
+        return [next(rest) if url in near else self._is_untold(url) for url in urls]
 
     def pop(self, now: float) -> Candidate | None:
-        self.loans.lend(now)
-        return None if self.post.full else self.own.pop(now)
+        self.loans.lend_ready_hosts(now)
+        return None if self.post.is_full else self.own.pop(now)
 
     def finish(self, candidate: Candidate, now: float, rest: float) -> None:
         self.own.finish(candidate, now, rest)
@@ -99,61 +290,61 @@ class BorderFrontier:
     def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
         self.own.defer(candidate, now, rest, at)
 
-    def take(self, host: str, now: float) -> float:
+    def claim_host(self, host: str, now: float) -> float:
         owner = shard_of(host, self._partition.shards)
         if owner == self._partition.here:
-            return self.own.take(host, now)
-        return self.loans.take(host, owner, now)
+            return self.own.claim_host(host, now)
+        return self.loans.borrow_host(host, owner, now)
 
-    def release(self, host: str, now: float, rest: float) -> None:
+    def release_host(self, host: str, now: float, rest: float) -> None:
         if shard_of(host, self._partition.shards) == self._partition.here:
-            self.own.release(host, now, rest)
+            self.own.release_host(host, now, rest)
         else:
             self.loans.give_back(host, rest)
 
-    def park(self, host: str, until: float) -> None:
-        self.own.park(host, until)
+    def park_host(self, host: str, until: float) -> None:
+        self.own.park_host(host, until)
 
-    def rerank(self, rank: Rank) -> None:
-        self.own.rerank(rank)
+    def rerank_all(self, rank: RankFunction) -> None:
+        self.own.rerank_all(rank)
 
-    def revise(self, rank: Rank, urls: Sequence[Url], ahead: int) -> None:
-        self.own.revise(rank, urls, ahead)
+    def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
+        self.own.rerank_some(rank, urls, ahead)
 
     def wake_at(self) -> float | None:
         at = self.own.wake_at()
         # Whoever does not keep up with us is given time.
-        return max(at, self._clock() + _PAUSE_S) if at is not None and self.post.full else at
+        return max(at, self._clock() + _PAUSE_S) if at is not None and self.post.is_full else at
 
     def flush(self) -> None:
         for shard, links in self._out.items():
-            for start in range(0, len(links), _LETTER):
-                self.post.put(shard, pack(links[start : start + _LETTER]))
+            for start in range(0, len(links), _LINKS_PER_BATCH):
+                self.post.queue_batch(shard, pack_links(links[start : start + _LINKS_PER_BATCH]))
         self._out.clear()
         self.post.flush()
         self.own.flush()
 
-    def flushed(self) -> None:
-        self.own.flushed()
-        self.post.flushed(self._clock())
+    def confirm_flush(self) -> None:
+        self.own.confirm_flush()
+        self.post.confirm_flush(self._clock())
 
-    def _open(self, url: Url) -> bool:
+    def _is_untold(self, url: Url) -> bool:
         """Whether another shard is to hear of this link of its own."""
         if url in self._known:
             return False
-        if self._told.get(fingerprint(url), 0) < self._sightings:
+        if self._told.get(url_fingerprint(url), 0) < self._sightings:
             return True
-        if len(url) <= LONG:
-            if len(self._known) >= _MEMO:
+        if len(url) <= MAX_CACHED_URL:
+            if len(self._known) >= _KNOWN_MEMO:
                 self._known.clear()
             self._known.add(url)
         return False
 
-    def _tell(self, shard: int, candidate: Candidate) -> None:
-        mark = fingerprint(candidate.link.url)
+    def _queue_foreign_link(self, shard: int, candidate: Candidate) -> None:
+        mark = url_fingerprint(candidate.link.url)
         times = self._told.get(mark, 0)
         if times < self._sightings:
-            if len(self._told) >= _REMEMBERED:
+            if len(self._told) >= _COUNTED_LINKS:
                 self._told.clear()
                 self._known.clear()
             self._told[mark] = times + 1

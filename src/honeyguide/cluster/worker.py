@@ -14,43 +14,43 @@ import sys
 import msgspec
 
 from honeyguide.cluster import messages
-from honeyguide.cluster.frames import Frames, framed
 from honeyguide.cluster.messages import Message
-from honeyguide.cluster.shard import Plan, Shard
-from honeyguide.crawl.signals import seldom_tidied
+from honeyguide.cluster.runner import FrameProtocol, frame_message
+from honeyguide.cluster.shard import Shard, ShardPlan
+from honeyguide.crawl.run import relaxed_gc
 
-_PLAN = msgspec.msgpack.Decoder(Plan)
+_PLAN_DECODER = msgspec.msgpack.Decoder(ShardPlan)
 
 
-class _Wire(Frames):
+class _CoordinatorPipe(FrameProtocol):
     """The first frame is the plan, all others are messages."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.plan: asyncio.Future[Plan] = asyncio.get_running_loop().create_future()
+        self.plan: asyncio.Future[ShardPlan] = asyncio.get_running_loop().create_future()
         self.shard: Shard | None = None
 
-    def arrived(self, to: int, data: bytes) -> None:  # noqa: ARG002 - all of it is for us
+    def frame_received(self, to: int, data: bytes) -> None:  # noqa: ARG002 - all of it is for us
         if self.shard is None:
-            self.plan.set_result(_PLAN.decode(data))
-            self.shard = Shard(self.plan.result(), self._say)
+            self.plan.set_result(_PLAN_DECODER.decode(data))
+            self.shard = Shard(self.plan.result(), self._send_message)
         else:
-            self.shard.receive(messages.decode(data))
+            self.shard.receive(messages.decode_message(data))
 
-    def _say(self, message: Message) -> None:
-        self.send(framed(messages.addressee(message), message))
+    def _send_message(self, message: Message) -> None:
+        self.send(frame_message(messages.message_recipient(message), message))
 
 
-async def _run(fd: int) -> None:
+async def _run_shard(fd: int) -> None:
     loop = asyncio.get_running_loop()
-    _, wire = await loop.create_connection(_Wire, sock=socket.socket(fileno=fd))
+    _, wire = await loop.create_connection(_CoordinatorPipe, sock=socket.socket(fileno=fd))
     gone = asyncio.ensure_future(wire.closed)
     await asyncio.wait((gone, wire.plan), return_when=asyncio.FIRST_COMPLETED)
     if wire.shard is None:
         return
     shard = wire.shard
     gone.add_done_callback(lambda _: shard.leave())
-    with seldom_tidied():
+    with relaxed_gc():
         await shard.run()
     wire.close()
     await gone
@@ -60,4 +60,4 @@ if __name__ == "__main__":
     # Ctrl-C is for the coordinator, which asks us to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    asyncio.run(_run(int(sys.argv[1])))
+    asyncio.run(_run_shard(int(sys.argv[1])))

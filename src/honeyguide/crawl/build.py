@@ -1,8 +1,9 @@
-"""Settings in, a ring out. This file alone connects the parts."""
+"""What earlier runs of a crawl found out about links, as far as the journal tells."""
 
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,48 +13,180 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from honeyguide import __version__
-from honeyguide.config import Settings
-from honeyguide.crawl import topics
-from honeyguide.crawl.active_generation import live
-from honeyguide.crawl.from_settings import fence_of, seeds_of, strategy_of
-from honeyguide.crawl.languages import Languages, languages_of, notes
-from honeyguide.crawl.limits import Breath, Enough, Quota, Streaks
-from honeyguide.crawl.parent_pages import BestParent, Parents, Places
-from honeyguide.crawl.politeness import Manners
-from honeyguide.crawl.ranking import Telling, rank
-from honeyguide.crawl.restore import given_of, ledger_of, recall_links, sources_of
-from honeyguide.crawl.ring import Ring
-from honeyguide.crawl.shard_hooks import Part, Teaching
-from honeyguide.crawl.stages import Stages
-from honeyguide.crawl.stopping import Exhausted, recall
-from honeyguide.crawl.topic_trainers import Tutors
-from honeyguide.crawl.training_feed import Answers, Lessons
-from honeyguide.crawl.visit import Turn
+from honeyguide.config.settings import Settings
+from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, seed_urls
+from honeyguide.crawl.limits import CrawlConcurrency, DomainQuota, FailureStreaks, StopConditions
+from honeyguide.crawl.live_generation import choose_generation
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.politeness import CrawlPoliteness
+from honeyguide.crawl.process_page import (
+    LIST_MEDIA_TYPES,
+    SEED_LINK_SCORE,
+    PageStages,
+    is_same_path,
+)
+from honeyguide.crawl.shard_hooks import GenerationSource, ShardHooks
+from honeyguide.crawl.stopping import ExhaustionRule, restore_coverage
+from honeyguide.crawl.visit import VisitRunner
 from honeyguide.errors import ConfigError, StoreError
-from honeyguide.fetch.http import CurlFetcher, user_agent
-from honeyguide.fetch.robots import Robots
+from honeyguide.fetch.http import CurlFetcher, make_user_agent
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.hosts import Politeness
-from honeyguide.frontier.order import make
+from honeyguide.frontier.hosts import HostDelayPolicy
+from honeyguide.frontier.order import make_order
+from honeyguide.languages.gate import LanguageGate, build_language_gate, language_notes
+from honeyguide.learning import topics
 from honeyguide.learning.coverage import Coverage
-from honeyguide.learning.worker_process import Apart, Here
+from honeyguide.learning.topic_trainers import MultiTopicLearner
+from honeyguide.learning.topics import reread_page
+from honeyguide.learning.training_feed import LabelAnswers, TrainingFeed
+from honeyguide.learning.worker_process import InProcessBackend, WorkerProcessBackend
+from honeyguide.links.authority import LinkAuthority
+from honeyguide.links.history import LinkHistory
+from honeyguide.links.link_stats import JudgedPages
+from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
+from honeyguide.links.ranking import LinkKnowledge, SourceBandit, rank_links
+from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
-from honeyguide.types import (
-    Candidate,
-    Example,
-    Link,
-    Request,
-    Url,
-)
-from honeyguide.url import domain
+from honeyguide.store.visits import VisitRow
+from honeyguide.text.vectors import TopicProfile
+from honeyguide.types import UNREQUESTED, Candidate, Example, Link, Request, Url, Verdict, Visit
+from honeyguide.url import domain_of
 
 if TYPE_CHECKING:
-    from honeyguide.seeds.engine import Engine
+    from honeyguide.search.engine import SearchEngine
+
+
+_log = logging.getLogger(__name__)
+
+_RESTORED_VISITS = 20_000
+"""Newest visits that a resumed crawl counts again …"""
+_REREAD_VISITS = 1_000
+"""… and of which it reads the pages, for a strategy that asks about their words."""
+_RELINKED_VISITS = 200
+"""Newest visits whose pages are read again for their links, for one that goes by every place of a
+link: .6 s or so, and …"""
+_RELINK_LIMIT_S = 3.0
+"""… never much more than this; the newest go first."""
+_SOURCE_VISITS = 1_000
+"""Newest visits that still say what a source of links is worth."""
+
+
+def restore_link_history(
+    store: Store,
+    settings: Settings,
+    standing: bool,
+    examples: Sequence[Example],
+    said: dict[Url, float],
+) -> LinkHistory:
+    """What earlier runs found out about links, as far as the journal tells."""
+    newest = store.counts().visits
+    given = load_judged_pages(store, examples, said)
+    ledger = LinkHistory(
+        settings.topic.threshold, _build_authority(settings) if standing else None, given
+    )
+    for row in store.visits(since=max(0, newest - _RESTORED_VISITS)):
+        if _was_asked(row):
+            ledger.record_visit(_as_visit(row))
+            if row.has_page:
+                page = (
+                    store.rebuild_page(row)
+                    if standing and row.id > newest - _REREAD_VISITS
+                    else None
+                )
+                ledger.record_page(row.link, _inherited_worth(row, settings), (), page)
+    return ledger
+
+
+def restore_waiting_links(
+    standing: MeanParent | ParentPlaces,
+    store: Store,
+    settings: Settings,
+    frontier: Frontier,
+    admits: Callable[[Link], bool],
+) -> None:
+    """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
+    newest = store.visits(since=max(0, store.counts().visits - _RELINKED_VISITS))
+    rows = [row for row in newest if _was_asked(row)]
+    for row in rows:
+        standing.record_visit(_as_visit(row))
+    # Only then: links on these pages are told what came of those beside them when they are met.
+    end = time.monotonic() + _RELINK_LIMIT_S
+    for row in reversed(rows):
+        if time.monotonic() > end:
+            break
+        try:
+            page = reread_page(store, row, settings.scope) if _links_were_followed(row) else None
+        except Exception:  # noqa: BLE001
+            # Our own bug, met on one page: it must not end every resume.
+            _log.exception("%s could not be read again", row.url)
+            continue
+        if page is not None:
+            links = [link for link in page.links if admits(link)]
+            waits = frontier.still_wanted([link.url for link in links])
+            waiting = [link for link, wanted in zip(links, waits, strict=True) if wanted]
+            worth = max(
+                _inherited_worth(row, settings), SEED_LINK_SCORE if row.link.depth == 0 else 0.0
+            )
+            standing.record_page(row.link, worth, waiting, page)
+
+
+def _links_were_followed(row: VisitRow) -> bool:
+    """Whether its links were followed (crawl/process_page.py): those of an example are not, nor
+    those of a page that is the same under many queries, and what a list names stands on no page."""
+    listed = not row.has_page or row.media_type in LIST_MEDIA_TYPES or row.link.channel == "example"
+    trap = row.copy_of is not None and row.copy_exact and is_same_path(row.copy_of, row.url)
+    return not (listed or trap)
+
+
+def load_judged_pages(
+    store: Store, examples: Sequence[Example], said: dict[Url, float]
+) -> JudgedPages:
+    """Pages that people judged with the topic, and the links on those that are here."""
+    given = JudgedPages.from_examples(examples, said)
+    for url in said:
+        for row in store.attempts_at(url)[-1:]:
+            if row.has_page and row.link.channel == "example" and (page := reread_page(store, row)):
+                given.add_page(page)
+    return given
+
+
+def restore_source_bandit(store: Store, settings: Settings) -> SourceBandit:
+    """What earlier runs got from links, sitemaps and searches."""
+    sources = SourceBandit(settings.crawl.seed)
+    for row in store.visits(since=max(0, store.counts().visits - _SOURCE_VISITS)):
+        sources.record_visit(_as_visit(row))
+    return sources
+
+
+def _was_asked(row: VisitRow) -> bool:
+    """Whether its host was asked at all."""
+    return row.status is not None or row.failure not in UNREQUESTED
+
+
+def _as_visit(row: VisitRow) -> Visit:
+    return row.to_followed_visit(None if row.verdict is None else Verdict(row.verdict))
+
+
+def _inherited_worth(row: VisitRow, settings: Settings) -> float:
+    """What its links inherit."""
+    return (row.topical_score if settings.language.predict else row.verdict) or 0.0
+
+
+def _build_authority(settings: Settings) -> LinkAuthority:
+    language = settings.topic.keyword_language
+    stated = [one.topic for one in topics.settings_per_topic(settings)]
+    profiles = [TopicProfile(topic.keywords, topic.description, language) for topic in stated]
+    return LinkAuthority(profiles, language)
+
+
+# --------------------------------------------------------------------------------------------------
+# Settings in, a ring out. This file alone connects the parts.
+# --------------------------------------------------------------------------------------------------
 
 
 @asynccontextmanager
-async def opened(
+async def open_crawl(
     folder: Path,
     settings: Settings,
     *,
@@ -61,28 +194,28 @@ async def opened(
     clock: Callable[[], float] = time.time,
     strategy: Strategy | None = None,
     examples: Sequence[Example] = (),
-    people: Answers | None = None,
-    engine: Engine | None = None,
-    part: Part | None = None,
-) -> AsyncIterator[Ring]:
+    people: LabelAnswers | None = None,
+    engine: SearchEngine | None = None,
+    part: ShardHooks | None = None,
+) -> AsyncIterator[CrawlLoop]:
     """A ring on that collection, ready to run; everything is closed again afterwards.
 
     The lab brings its own fetcher and clock, strategies that no registry knows, examples, and
     people who answer for pages as they come by. A search engine that is given is asked instead of
-    the one that the settings name. A shard brings its :class:`Part`.
+    the one that the settings name. A shard brings its :class:`ShardHooks`.
 
     Mistakes in the settings are found before anything is opened or fetched.
     """
-    agent = user_agent(settings.fetch.contact, __version__)
-    fence, strategy = fence_of(settings), strategy or strategy_of(settings)
+    agent = make_user_agent(settings.fetch.contact, __version__)
+    fence, strategy = build_scope_filter(settings), strategy or build_strategy(settings)
     async with AsyncExitStack() as closing:
         if settings.search.engine and engine is None:
             # Loaded here, because a crawl that follows links alone needs none of it.
-            from honeyguide.crawl.search_setup import engine_for
+            from honeyguide.search.session import open_search_engine
 
-            engine = engine_for(folder, settings, fetcher, clock, closing)
-        languages = languages_of(settings)
-        reads = strategy.habits.reads == "words" or settings.store.texts == "all"
+            engine = open_search_engine(folder, settings, fetcher, clock, closing)
+        languages = build_language_gate(settings)
+        reads = strategy.traits.reads == "words" or settings.store.texts == "all"
         words = reads or languages is not None
         store = closing.enter_context(
             Store.open(
@@ -94,148 +227,152 @@ async def opened(
                 shelf=part.shelf if part is not None else None,
             )
         )
-        if store.shards > 1:
+        if store.shard_count > 1:
             raise StoreError(
-                f"{folder} has {store.shards} shards: crawl it with honeyguide crawl (in Python: "
-                "honeyguide.cluster.crawl.crawl_here), or put them together with --shards 1"
+                f"{folder} has {store.shard_count} shards: crawl it with honeyguide crawl (in Python: "
+                "honeyguide.cluster.sharded_crawl.crawl_here), or put them together with --shards 1"
             )
-        store.hold_to(settings.topic.threshold)
-        store.follow(topics.names(settings))
+        store.set_threshold(settings.topic.threshold)
+        store.set_topics(topics.topic_names(settings))
         network = fetcher or CurlFetcher(
             settings.fetch, user_agent=agent, archives=settings.store.warc
         )
         if fetcher is None:
             closing.push_async_callback(network.aclose)
         if settings.fetch.lab:
-            fence = replace(fence, hosts=await _hosts_of_lab(network))
+            fence = replace(fence, hosts=await _lab_hosts(network))
         if part is not None:
             strategy, generation, fresh, warning = part.strategy, part.generation, False, ""
         else:
-            strategy, generation, fresh, warning = live(store, settings, strategy, clock())
-        own = _frontier(store, settings, strategy, clock(), languages)
-        frontier: Frontier = own if part is None else part.border(own, store)
-        habits = strategy.habits
+            strategy, generation, fresh, warning = choose_generation(
+                store, settings, strategy, clock()
+            )
+        own = _build_frontier(store, settings, strategy, clock(), languages)
+        frontier: Frontier = own if part is None else part.wrap_frontier(own, store)
+        habits = strategy.traits
         # Files lie with the collection, and its learner reads them; a shard's folder has none.
-        files = topics.files(folder, settings) if part is None else ()
-        given, said = (*examples, *files), topics.best(settings)
-        ledger: Telling | None = None
-        if habits.yields:
-            ledger = ledger_of(store, settings, habits.standing, given, said)
-        elif habits.parents == "best":
+        files = topics.load_all_example_files(folder, settings) if part is None else ()
+        given, said = (*examples, *files), topics.best_example_labels(settings)
+        ledger: LinkKnowledge | None = None
+        if habits.uses_link_stats:
+            ledger = restore_link_history(store, settings, habits.uses_authority, given, said)
+        elif habits.parent_score == "best":
             ledger = BestParent()
-        elif habits.parents in ("all", "each"):
-            beside = habits.beside and settings.learn.teacher != "none"
-            made = Parents if habits.parents == "all" else Places
-            ledger = made(given_of(store, given, said), beside)
-        sources = None if engine is None else sources_of(store, settings)
+        elif habits.parent_score in ("all", "each"):
+            beside = habits.uses_neighbours and settings.learn.teacher != "none"
+            made = MeanParent if habits.parent_score == "all" else ParentPlaces
+            ledger = made(load_judged_pages(store, given, said), beside)
+        sources = None if engine is None else restore_source_bandit(store, settings)
         if languages is not None:
-            languages.recall(store)
-        manners, coverage = _manners(store, settings, clock()), recall(store)
-        stages = Stages(settings, fence, store.find_copy, words, languages)
-        if isinstance(ledger, Parents | Places) and not settings.search.alone:
-            recall_links(ledger, store, settings, frontier, stages.admits)
+            languages.restore(store)
+        manners, coverage = _build_politeness(store, settings, clock()), restore_coverage(store)
+        stages = PageStages(settings, fence, store.find_duplicate, words, languages)
+        if isinstance(ledger, MeanParent | ParentPlaces) and not settings.search.is_search_only:
+            restore_waiting_links(ledger, store, settings, frontier, stages.admits_link)
         if (fresh or generation) and len(frontier):
             # Scores on disk are those of the day a link was found: derived ones are not kept.
-            again = partial(rank, strategy, ledger, anew=True)
-            frontier.rerank(partial(again, languages=languages, sources=sources))
-        lessons: Teaching
+            again = partial(rank_links, strategy, ledger, anew=True)
+            frontier.rerank_all(partial(again, languages=languages, sources=sources))
+        lessons: GenerationSource
         if part is not None:
-            lessons = part.lessons
+            lessons = part.training
         else:
             # In simulated time a lesson takes none, so that a comparison can be repeated.
-            school = Apart if fetcher is None else Here
-            lessons = lessons_of(store, settings, strategy, school, given, people, warning)
+            school = WorkerProcessBackend if fetcher is None else InProcessBackend
+            lessons = build_training_feed(store, settings, strategy, school, given, people, warning)
         closing.push_async_callback(lessons.aclose)
         searches = None
         if engine is not None and sources is not None:
-            from honeyguide.crawl.search_setup import searches_of
+            from honeyguide.search.session import build_search_session
 
             lab, parts = fetcher is not None, (store, sources, own)
-            searches = searches_of(
-                engine, settings, *parts, stages.admits, ledger, clock, said, given, lab=lab
+            searches = build_search_session(
+                engine, settings, *parts, stages.admits_link, ledger, clock, said, given, lab=lab
             )
         elsewhere = None
         if part is not None and ledger is not None and languages is None:
             # The language of a link is foretold from its page, which is here.
-            elsewhere = partial(_foreign, part)
-        ring = Ring(
+            elsewhere = partial(_is_foreign_url, part)
+        ring = CrawlLoop(
             settings=settings,
             frontier=frontier,
-            manners=manners,
-            turn=Turn(manners, stages, network, frontier, clock, ledger, sources, elsewhere),
+            politeness=manners,
+            visit_runner=VisitRunner(
+                manners, stages, network, frontier, clock, ledger, sources, elsewhere
+            ),
             store=store,
             strategy=strategy,
             generation=generation,
-            lessons=lessons,
-            ledger=ledger,
-            languages=languages,
-            breath=Breath(settings.crawl.concurrency, steady=fetcher is not None),
-            enough=part.enough
+            training=lessons,
+            link_knowledge=ledger,
+            language_gate=languages,
+            concurrency=CrawlConcurrency(settings.crawl.concurrency, steady=fetcher is not None),
+            stop_rule=part.stop_rule
             if part is not None
-            else enough_of(settings, store, coverage, frontier.__len__, clock),
+            else build_stop_conditions(settings, store, coverage, frontier.__len__, clock),
             coverage=coverage,
             clock=clock,
-            searches=searches,
+            search=searches,
         )
-        _sow(ring, seeds_of(settings), said, part)
+        _push_seeds(ring, seed_urls(settings), said, part)
         yield ring
 
 
-def lessons_of(
+def build_training_feed(
     store: Store,
     settings: Settings,
     strategy: Strategy,
-    school: type[Apart] | type[Here] = Apart,
+    school: type[WorkerProcessBackend] | type[InProcessBackend] = WorkerProcessBackend,
     given: Sequence[Example] = (),
-    people: Answers | None = None,
+    people: LabelAnswers | None = None,
     warning: str = "",
-) -> Lessons:
+) -> TrainingFeed:
     """What a crawl of this collection learns from; ``given``: examples that lie on disk."""
-    habits = strategy.habits
-    make = partial(school, habits.visits, habits.outlinks)
-    learner = Tutors(make, store, settings) if settings.topics else make()
-    said = topics.best(settings)
-    lessons = Lessons(store, settings, strategy, learner, said, given, people)
-    lessons.told += filter(None, (warning, *notes(store, settings)))
+    habits = strategy.traits
+    make = partial(school, habits.learns_from_visits, habits.reads_outlinks)
+    learner = MultiTopicLearner(make, store, settings) if settings.topics else make()
+    said = topics.best_example_labels(settings)
+    lessons = TrainingFeed(store, settings, strategy, learner, said, given, people)
+    lessons.told += filter(None, (warning, *language_notes(store, settings)))
     return lessons
 
 
-def enough_of(
+def build_stop_conditions(
     settings: Settings,
     store: Store,
     coverage: Coverage,
     waiting: Callable[[], int],
     clock: Callable[[], float],
-) -> Enough:
+) -> StopConditions:
     """When a crawl of this collection is over."""
-    return Enough(
+    return StopConditions(
         pages=settings.crawl.pages,
         hours=settings.crawl.hours,
         free_mb=store.free_mb,
         min_free_mb=settings.store.min_free_mb,
         clock=clock,
-        exhausted=Exhausted(settings.stop, coverage, waiting).reason,
+        exhausted=ExhaustionRule(settings.stop, coverage, waiting).stop_reason,
     )
 
 
-def _frontier(
+def _build_frontier(
     store: Store,
     settings: Settings,
     strategy: Strategy,
     now: float,
-    languages: Languages | None,
+    languages: LanguageGate | None,
 ) -> LinkFrontier:
     order, polite = settings.crawl.order, settings.politeness
     if order == "strategy":
-        order = strategy.habits.order
-        if order == "breadth" and languages is not None and languages.predicts:
+        order = strategy.traits.order
+        if order == "breadth" and languages is not None and languages.predicts_links:
             # Breadth first does not look at scores, so no link would wait for its language. Its
             # scores fall with the depth: the best first is breadth first among equal chances.
             order = "best"
     return LinkFrontier(
         store.log,
-        make(order, settings.crawl.seed),
-        merge=strategy.habits.merge,
+        make_order(order, settings.crawl.seed),
+        merge=strategy.traits.merge,
         now=now,
         delay=polite.loopback_delay_s if settings.fetch.lab else polite.delay_s,
         site_links=settings.scope.links_per_domain,
@@ -244,29 +381,29 @@ def _frontier(
     )
 
 
-def _manners(store: Store, settings: Settings, now: float) -> Manners:
+def _build_politeness(store: Store, settings: Settings, now: float) -> CrawlPoliteness:
     """What is known of hosts from earlier runs: their robots.txt, and what they gave."""
-    robots = Robots()
-    for entry in store.robots(now):
-        robots.restore(*entry)
-    quota = Quota(settings.scope.pages_per_domain)
-    for row in store.hosts(limit=1_000_000):
-        quota.count(domain(row.host), row.visits, row.relevant)
-    return Manners(
+    robots = RobotsCache()
+    for entry in store.fresh_robots(now):
+        robots.restore_entry(*entry)
+    quota = DomainQuota(settings.scope.pages_per_domain)
+    for row in store.top_hosts(limit=1_000_000):
+        quota.count_visits(domain_of(row.host), row.visits, row.relevant)
+    return CrawlPoliteness(
         robots,
-        Politeness(settings.politeness, settings.crawl.seed),
+        HostDelayPolicy(settings.politeness, settings.crawl.seed),
         quota,
-        Streaks(),
+        FailureStreaks(),
         lab=bool(settings.fetch.lab),
         began=now,
     )
 
 
-def _foreign(part: Part, url: Url) -> bool:
-    return not part.owns(url)
+def _is_foreign_url(part: ShardHooks, url: Url) -> bool:
+    return not part.owns_url(url)
 
 
-async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
+async def _lab_hosts(network: Fetcher) -> frozenset[str]:
     """Which hosts the lab serves: there are no others for this crawl."""
     answer = await network.fetch(Request(Url("http://lab.invalid/"), any_type=True))
     try:
@@ -275,23 +412,25 @@ async def _hosts_of_lab(network: Fetcher) -> frozenset[str]:
         raise ConfigError(f"fetch.lab: the lab does not say what it serves: {error}") from error
 
 
-def _sow(ring: Ring, seeds: tuple[Url, ...], examples: dict[Url, float], part: Part | None) -> None:
+def _push_seeds(
+    ring: CrawlLoop, seeds: tuple[Url, ...], examples: dict[Url, float], part: ShardHooks | None
+) -> None:
     """Push seeds that this collection has not had yet, and bad examples, if they teach anybody; in
     a shard, those that are its own."""
     try:
-        known = set(json.loads(ring.store.meta("seeds") or "[]"))
+        known = set(json.loads(ring.store.get_meta("seeds") or "[]"))
     except (ValueError, TypeError):
         known = set()
     links = [Link(seed, channel="seed") for seed in seeds]
-    if ring.lessons.learns:
+    if ring.training.learns:
         links += [Link(url, channel="example") for url in examples if url not in seeds]
     links = [link for link in links if link.url not in known]
     if part is not None:
-        links = [link for link in links if part.owns(link.url)]
+        links = [link for link in links if part.owns_url(link.url)]
     if not links:
         return
     ring.frontier.push(Candidate(link, 1.0, 1.0) for link in links)
     with ring.store.transaction():
         ring.frontier.flush()
         ring.store.set_meta("seeds", json.dumps(sorted({*known, *(link.url for link in links)})))
-    ring.frontier.flushed()
+    ring.frontier.confirm_flush()

@@ -1,31 +1,131 @@
-"""What the settings have chosen: where to start, what lies inside, and who decides."""
+"""Which of a strategy's fields are its owner's to set under ``[strategy]``.
+
+A field that the topic fills is set under ``[topic]``; one that a lesson fills is not set at all.
+Lessons make lexicons, machines and networks, which no settings file can spell, and a few plain
+numbers and words, which the strategy names in its traits.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
-from typing import Any, cast
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 from honeyguide import registry
-from honeyguide.config import Settings, build
-from honeyguide.crawl import parameters, topics
-from honeyguide.crawl.strategy_choice import has
-from honeyguide.errors import ConfigError
-from honeyguide.multi_topic import Several
+from honeyguide.config import validation
+from honeyguide.config.settings import Settings, build_dataclass
+from honeyguide.config.validation import unknown_key_error
+from honeyguide.errors import ConfigError, HoneyguideError
+from honeyguide.learning import topics
+from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.protocols import Strategy
-from honeyguide.scope import Fence, Traps, make_scope
-from honeyguide.text.tokens import check_language
-from honeyguide.types import Url
-from honeyguide.url import canonical
+from honeyguide.scope import ScopeFilter, UrlTraps, make_scope
+from honeyguide.text.language import check_language
+from honeyguide.types import StrategyTraits, Url
+from honeyguide.url import canonical_url
+
+TOPIC_FIELDS = ("keywords", "description", "model", "categories")
+"""What a strategy takes from the topic by naming a field so."""
+TOPIC_KEYS = {name: name for name in TOPIC_FIELDS} | {"language": "words", "concepts": "ontology"}
+"""Fields that the topic fills, and the key under ``[topic]``."""
+_PLAIN_TYPES = (bool, int, float, str, dict, tuple)
 
 
-def seeds_of(settings: Settings) -> tuple[Url, ...]:
+def settable_parameters(cls: Any) -> list[str]:
+    """The parameters of a strategy."""
+    hints, closed = get_type_hints(cls), {*TOPIC_KEYS, *cls.traits.learned_fields}
+    return [f.name for f in fields(cls) if f.name not in closed and _is_plain_type(hints[f.name])]
+
+
+def check_parameter_names(cls: Any, given: Iterable[str]) -> None:
+    known = settable_parameters(cls)
+    for key in given:
+        if key in TOPIC_KEYS and key in {f.name for f in fields(cls)}:
+            raise ConfigError(
+                f"topic.toml: {key} belongs to the topic: set topic.{TOPIC_KEYS[key]}, not "
+                f"strategy.{key}"
+            )
+        if key not in known:
+            raise unknown_key_error(key, known, "topic.toml", "strategy.")
+
+
+def check_parameter_numbers(made: Any, given: Iterable[str]) -> None:
+    """What holds for every number; narrower ranges are the strategy's own affair."""
+    for key in given:
+        if type(value := getattr(made, key)) in (int, float):
+            validation.check_number(f"topic.toml: strategy.{key}", value)
+
+
+def _is_plain_type(hint: Any) -> bool:
+    """Whether a settings file can hold such a value."""
+    if hint in _PLAIN_TYPES or get_origin(hint) is Literal:
+        return True
+    inside = [one for one in get_args(hint) if one not in (Ellipsis, type(None))]
+    return bool(inside) and all(map(_is_plain_type, inside))
+
+
+# --------------------------------------------------------------------------------------------------
+# What a crawl can start from: which strategies a topic has enough for, and which one suits it.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyChoice:
+    """A strategy beside a topic."""
+
+    name: str
+    about: str
+    """The first line of its description."""
+    traits: StrategyTraits
+    missing: tuple[str, ...]
+    """Any one of these would do; empty: it can start."""
+
+
+def topic_has(topic: Mapping[str, Any], need: str) -> bool:
+    """Whether a topic has this: files are examples too, and an ontology needs its concept."""
+    if need in ("good", "bad"):
+        return bool(topic.get(need) or topic.get(f"{need}_files"))
+    if need == "ontology":
+        return bool(topic.get("ontology") and topic.get("concept"))
+    return bool(topic.get(need))
+
+
+def strategy_choices(topic: Mapping[str, Any]) -> list[StrategyChoice]:
+    """Every strategy there is, and what this topic lacks for it."""
+    found = []
+    for name in registry.strategy_names():
+        try:
+            cls = registry.find_strategy(name)
+        except HoneyguideError:
+            continue  # somebody else's, and broken: told when it is chosen
+        needs = cls.traits.needs
+        missing = () if not needs or any(topic_has(topic, need) for need in needs) else needs
+        about = (cls.__doc__ or "").strip().partition("\n")[0]
+        found.append(StrategyChoice(name, about, cls.traits, missing))
+    return found
+
+
+def suited_strategy(topic: Mapping[str, Any]) -> str:
+    """The strategy for a topic whose owner did not choose one."""
+    if topic_has(topic, "model"):
+        return "topic_cnn"
+    stated = ("good", "keywords", "description", "ontology")
+    return "honeyguide" if any(topic_has(topic, what) for what in stated) else "breadth"
+
+
+# --------------------------------------------------------------------------------------------------
+# What the settings have chosen: where to start, what lies inside, and who decides.
+# --------------------------------------------------------------------------------------------------
+
+
+def seed_urls(settings: Settings) -> tuple[Url, ...]:
     """The topic's seeds and good examples, in canonical form; a ConfigError names bad ones."""
     found: list[Url] = []
     stated = [("topic.seeds", settings.topic.seeds), ("topic.good", settings.topic.good)]
     stated += [(f"good of {topic.name!r}", topic.good) for topic in settings.topics]
     for key, texts in stated:
         for text in texts:
-            url = canonical(text.strip())
+            url = canonical_url(text.strip())
             if url is None:
                 hint = f"; did you mean https://{text.strip()}?" if "://" not in text else ""
                 raise ConfigError(f"{key}: {text!r} is no http or https address{hint}")
@@ -38,38 +138,38 @@ def seeds_of(settings: Settings) -> tuple[Url, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def fence_of(settings: Settings) -> Fence:
-    rules, seeds = settings.scope, seeds_of(settings)
+def build_scope_filter(settings: Settings) -> ScopeFilter:
+    rules, seeds = settings.scope, seed_urls(settings)
     if not seeds and rules.rule != "everything":
         raise ConfigError(
             f"scope.rule = {rules.rule!r} keeps to where the seeds are, and there are none: add "
             "addresses under topic.seeds, or set it to 'everything'"
         )
-    return Fence(make_scope(rules.rule, seeds, rules.include, rules.exclude), Traps())
+    return ScopeFilter(make_scope(rules.rule, seeds, rules.include, rules.exclude), UrlTraps())
 
 
-def strategy_of(settings: Settings) -> Strategy:
+def build_strategy(settings: Settings) -> Strategy:
     """The chosen strategy, with what it needs of the topic and its own parameters; for several
     topics, one for each."""
     if not settings.topics:
-        return _strategy_of(settings)
+        return _build_topic_strategy(settings)
     parts = []
-    for one in topics.each(settings):
-        with topics.naming(one, several=True):
-            parts.append(_strategy_of(one))
+    for one in topics.settings_per_topic(settings):
+        with topics.errors_name_topic(one, several=True):
+            parts.append(_build_topic_strategy(one))
             words = one.topic.keywords or one.topic.description
-            if parts[-1].habits.reads == "links" and not words:
+            if parts[-1].traits.reads == "links" and not words:
                 raise ConfigError("this strategy judges by keywords or a description only")
-    made = Several(settings.crawl.strategy, topics.names(settings), tuple(parts))
+    made = MultiTopicStrategy(settings.crawl.strategy, topics.topic_names(settings), tuple(parts))
     return cast("Strategy", made)
 
 
-def _strategy_of(settings: Settings) -> Strategy:
-    cls = registry.find(settings.crawl.strategy)
-    check_language(settings.topic.spoken)
+def _build_topic_strategy(settings: Settings) -> Strategy:
+    cls = registry.find_strategy(settings.crawl.strategy)
+    check_language(settings.topic.keyword_language)
     topic = asdict(settings.topic)
     names = {f.name for f in fields(cls)}
-    given: dict[str, Any] = {key: topic[key] for key in parameters.SHARED if key in names}
+    given: dict[str, Any] = {key: topic[key] for key in TOPIC_FIELDS if key in names}
     if settings.topic.model and "model" not in names:
         raise ConfigError(
             f"topic.model: the strategy {settings.crawl.strategy!r} cannot use one; "
@@ -78,16 +178,16 @@ def _strategy_of(settings: Settings) -> Strategy:
     if settings.topic.categories and not settings.topic.model:
         raise ConfigError("topic.categories are those of a model: add topic.model, or --model")
     if "language" in names:
-        given["language"] = settings.topic.spoken
+        given["language"] = settings.topic.keyword_language
     if "concepts" in names:
-        from honeyguide.text.ontology.load import concepts_of
+        from honeyguide.text.ontology.load import topic_concepts
 
-        given["concepts"] = concepts_of(settings.topic)
-    parameters.check_names(cls, settings.strategy)
-    made = build(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
-    parameters.check_numbers(made, settings.strategy)
-    needs = made.habits.needs
-    if needs and not any(has(topic, need) for need in needs):
+        given["concepts"] = topic_concepts(settings.topic)
+    check_parameter_names(cls, settings.strategy)
+    made = build_dataclass(cls, {**given, **settings.strategy}, "topic.toml", "strategy.")
+    check_parameter_numbers(made, settings.strategy)
+    needs = made.traits.needs
+    if needs and not any(topic_has(topic, need) for need in needs):
         raise ConfigError(
             f"the strategy {settings.crawl.strategy!r} needs {' or '.join(needs)}: "
             f"add topic.{needs[0]} to topic.toml"

@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from honeyguide.fetch.retry import blames
+from honeyguide.net.retry import blames_host
 
-_LAG_S = 0.25
+_MAX_LAG_S = 0.25
 """The loop should come round at least this often."""
-_MEMORY = 0.92
+_MAX_MEMORY_SHARE = 0.92
 """Share of the machine's memory that may be in use."""
 
 
-class Breath:
+class CrawlConcurrency:
     """How many visits may be under way: grows by half, falls by a third when short of it.
 
     Short of breath means that the event loop comes round late (too much work per turn) or that
@@ -30,7 +30,7 @@ class Breath:
         self._most = most
         self._pause_s = pause_s
 
-    async def watch(self) -> None:
+    async def watch_load(self) -> None:
         """Runs beside the ring until cancelled."""
         while not self._steady:
             before = time.monotonic()
@@ -38,7 +38,7 @@ class Breath:
             self.adapt(time.monotonic() - before - self._pause_s, memory_used())
 
     def adapt(self, lag_s: float, memory: float) -> None:
-        if lag_s > _LAG_S or memory > _MEMORY:
+        if lag_s > _MAX_LAG_S or memory > _MAX_MEMORY_SHARE:
             self.limit = max(1, self.limit * 2 // 3)
         else:
             self.limit = min(self._most, self.limit + max(1, self.limit // 2))
@@ -55,7 +55,7 @@ def memory_used() -> float:
     return 1 - facts["MemAvailable"] / total if total and "MemAvailable" in facts else 0.0
 
 
-class Quota:
+class DomainQuota:
     """How many visits a registrable domain gets: a base, and more for every relevant page.
 
     An endless calendar gives no relevant page and ends at the base; a rich archive never ends.
@@ -67,43 +67,43 @@ class Quota:
         self._visits: Counter[str] = Counter()
         self._relevant: Counter[str] = Counter()
 
-    def count(self, domain: str, visits: int = 1, relevant: int = 0) -> None:
+    def count_visits(self, domain: str, visits: int = 1, relevant: int = 0) -> None:
         if visits:
             self._visits[domain] += visits
         if relevant:
             self._relevant[domain] += relevant
 
-    def domains(self) -> int:
+    def domain_count(self) -> int:
         """How many domains were visited."""
         return len(self._visits)
 
-    def spent(self, domain: str) -> bool:
+    def is_spent(self, domain: str) -> bool:
         if not self._base:
             return False
         return self._visits[domain] >= self._base + self._bonus * self._relevant[domain]
 
 
-class Streaks:
+class FailureStreaks:
     """Consecutive failures per host, forgotten with the first success."""
 
     def __init__(self) -> None:
         self._count: Counter[str] = Counter()
 
-    def fail(self, host: str, kind: str | int) -> int:
+    def record_failure(self, host: str, kind: str | int) -> int:
         """The streak after such a failure; one that is not the host's fault does not count."""
-        if blames(kind):
+        if blames_host(kind):
             self._count[host] += 1
         return self._count.get(host, 0)
 
-    def after(self, host: str, status: int) -> int:
+    def record_status(self, host: str, status: int) -> int:
         """The streak after an answer: trouble counts, anything else ends it."""
-        if blames(status):
-            return self.fail(host, status)
+        if blames_host(status):
+            return self.record_failure(host, status)
         self._count.pop(host, None)
         return 0
 
 
-class Enough:
+class StopConditions:
     """The reasons to stop that the user chose: pages, hours, the topic, a full disk, or Ctrl-C."""
 
     def __init__(
@@ -127,15 +127,15 @@ class Enough:
         self.asked = False
         """Set by a signal handler: finish what is under way."""
 
-    def waits(self, _why: str) -> bool:
+    def keeps_waiting(self, _why: str) -> bool:
         """There is nothing to do, and why: a ring that is alone does not wait for more."""
         return False
 
-    def room(self, visits: int) -> bool:
+    def has_room(self, visits: int) -> bool:
         """May another visit start, when so many were made or are under way?"""
         return not self._pages or visits < self._pages
 
-    def reason(self, visits: int) -> str:
+    def stop_reason(self, visits: int) -> str:
         """Why to stop now, in words; '' to go on."""
         if self.asked:
             return "you asked for it"

@@ -18,40 +18,40 @@ from typing import Annotated, Protocol
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl.politeness import Manners
-from honeyguide.crawl.progress import Progress
-from honeyguide.crawl.ring import Ring
+from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.politeness import CrawlPoliteness
+from honeyguide.crawl.status import Progress
 from honeyguide.errors import StoreError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.hosts import HostView
-from honeyguide.store.files import open_plain
+from honeyguide.store.collection_files import open_regular
 from honeyguide.types import Candidate, Url
-from honeyguide.url import domain
+from honeyguide.url import domain_of
 
-NAME = "live.json"
-EVERY_S = 2.0
+LIVE_FILE = "live.json"
+LIVE_INTERVAL_S = 2.0
 """How often it is told."""
-_SHARE = 1000.0
+_SCAN_SHARE = 1000.0
 """Looking through the frontier takes at most a thousandth of the time: after a look that took
 long, the next one waits."""
-_LARGEST = 1_000_000
+_MAX_FILE_BYTES = 1_000_000
 """Bytes of a file that is read."""
-_HOSTS, _TOP, _FETCHING, _BINS = 60, 20, 64, 100
+_MAX_HOSTS, _MAX_LINKS, _MAX_FETCHES, _MAX_BINS = 60, 20, 64, 100
 """Entries that are told, and so the most that are read: the file may be a stranger's."""
-_LONG = 500
+_MAX_TEXT = 500
 """Characters of an address or an anchor."""
-_WINDOW_S = 30.0
+_RATE_WINDOW_S = 30.0
 """The rate is that of so many last seconds."""
 
 
-class Fetching(msgspec.Struct, frozen=True):
+class ActiveFetch(msgspec.Struct, frozen=True):
     url: str
     score: float
     since: float
     """When it was first seen under way."""
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class TopWaitingLink(msgspec.Struct, frozen=True):
     """A link in front of the frontier."""
 
     url: str
@@ -72,21 +72,21 @@ class WaitingHost(msgspec.Struct, frozen=True):
     """Seconds that its robots.txt asks for between two requests."""
 
 
-class FrontierNow(msgspec.Struct, frozen=True):
+class LiveFrontier(msgspec.Struct, frozen=True):
     at: float = 0.0
     waiting: int = 0
-    scores: Annotated[list[int], Meta(max_length=_BINS)] = []
+    scores: Annotated[list[int], Meta(max_length=_MAX_BINS)] = []
     """Links by score, in equal steps from 0 to 1."""
     hosts: int = 0
     busy: int = 0
     resting: int = 0
     parked: int = 0
-    most: Annotated[list[WaitingHost], Meta(max_length=_HOSTS)] = []
-    top: Annotated[list[Waiting], Meta(max_length=_TOP)] = []
+    most: Annotated[list[WaitingHost], Meta(max_length=_MAX_HOSTS)] = []
+    top: Annotated[list[TopWaitingLink], Meta(max_length=_MAX_LINKS)] = []
     """Who would go first if every host were rested."""
 
 
-class Glimpse(msgspec.Struct, frozen=True):
+class LiveStatus(msgspec.Struct, frozen=True):
     at: float
     pid: int
     began: float
@@ -104,24 +104,24 @@ class Glimpse(msgspec.Struct, frozen=True):
     """Why the run ended; '': it goes on, or was killed."""
     last_failure: str = ""
     next_at: float | None = None
-    fetching: Annotated[list[Fetching], Meta(max_length=_FETCHING)] = []
-    frontier: FrontierNow = FrontierNow()
+    fetching: Annotated[list[ActiveFetch], Meta(max_length=_MAX_FETCHES)] = []
+    frontier: LiveFrontier = LiveFrontier()
 
 
-_DECODER = msgspec.json.Decoder(Glimpse)
+_DECODER = msgspec.json.Decoder(LiveStatus)
 
 
-def read(folder: Path) -> Glimpse | None:
+def read_live_status(folder: Path) -> LiveStatus | None:
     """The last glimpse that a crawl of this collection gave; None if there is none to be read."""
     try:
-        with os.fdopen(open_plain(folder / NAME, os.O_RDONLY), "rb") as file:
-            data = file.read(_LARGEST + 1)
-        return _DECODER.decode(data) if len(data) <= _LARGEST else None
+        with os.fdopen(open_regular(folder / LIVE_FILE, os.O_RDONLY), "rb") as file:
+            data = file.read(_MAX_FILE_BYTES + 1)
+        return _DECODER.decode(data) if len(data) <= _MAX_FILE_BYTES else None
     except (OSError, StoreError, msgspec.MsgspecError, UnicodeError, RecursionError):
         return None
 
 
-class Turning(Protocol):
+class RunningCrawl(Protocol):
     """What goes on: a ring, or several."""
 
     def progress(self) -> Progress: ...
@@ -129,7 +129,7 @@ class Turning(Protocol):
     def under_way(self) -> list[Candidate]: ...
 
 
-class Teller:
+class LiveStatusWriter:
     """Writes the glimpses of one run."""
 
     def __init__(
@@ -139,24 +139,26 @@ class Teller:
         self._clock = clock
         self._pages = pages
         self._began = clock()
-        self._counted: deque[tuple[float, int]] = deque(maxlen=int(_WINDOW_S / EVERY_S) + 1)
+        self._counted: deque[tuple[float, int]] = deque(
+            maxlen=int(_RATE_WINDOW_S / LIVE_INTERVAL_S) + 1
+        )
         self._since: dict[str, float] = {}
-        self._frontier = FrontierNow()
+        self._frontier = LiveFrontier()
         self._look_at = 0.0
 
-    def tell(self, ring: Turning, ended: str = "") -> None:
+    def write_status(self, ring: RunningCrawl, ended: str = "") -> None:
         """Never fails: a crawl does not end because nobody can be told of it."""
-        part = self._folder / f".{NAME}.part"
+        part = self._folder / f".{LIVE_FILE}.part"
         try:
-            data = msgspec.json.encode(self.glimpse(ring, ended))
+            data = msgspec.json.encode(self.current_status(ring, ended))
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-            with os.fdopen(open_plain(part, flags), "wb") as file:
+            with os.fdopen(open_regular(part, flags), "wb") as file:
                 file.write(data)
-            part.replace(self._folder / NAME)
+            part.replace(self._folder / LIVE_FILE)
         except (OSError, StoreError):
             return
 
-    def glimpse(self, ring: Turning, ended: str = "") -> Glimpse:
+    def current_status(self, ring: RunningCrawl, ended: str = "") -> LiveStatus:
         now, progress = self._clock(), ring.progress()
         self._counted.append((now, progress.visits))
         then, before = self._counted[0]
@@ -164,8 +166,8 @@ class Teller:
         urls = [candidate.link.url for candidate in under_way]
         self._since = {url: self._since.get(url, now) for url in urls}
         if now >= self._look_at or ended:
-            self._look(ring, now)
-        return Glimpse(
+            self._scan_frontier(ring, now)
+        return LiveStatus(
             at=now,
             pid=os.getpid(),
             began=self._began,
@@ -178,23 +180,23 @@ class Teller:
             rate=round((progress.visits - before) / (now - then), 3) if now > then else 0.0,
             stopping=progress.stopping,
             ended=ended,
-            last_failure=_sane(progress.last_failure),
+            last_failure=_safe_text(progress.last_failure),
             next_at=progress.next_at,
             fetching=[
-                Fetching(_sane(url), round(candidate.score, 4), self._since[url])
-                for url, candidate in zip(urls[:_FETCHING], under_way, strict=False)
+                ActiveFetch(_safe_text(url), round(candidate.score, 4), self._since[url])
+                for url, candidate in zip(urls[:_MAX_FETCHES], under_way, strict=False)
             ],
             frontier=self._frontier,
         )
 
-    def _look(self, ring: Turning, now: float) -> None:
-        if not (isinstance(ring, Ring) and isinstance(ring.frontier, LinkFrontier)):
+    def _scan_frontier(self, ring: RunningCrawl, now: float) -> None:
+        if not (isinstance(ring, CrawlLoop) and isinstance(ring.frontier, LinkFrontier)):
             # Several rings, or a frontier of somebody else's: nobody sees all that waits.
-            self._frontier = FrontierNow(at=now, waiting=ring.progress().waiting)
+            self._frontier = LiveFrontier(at=now, waiting=ring.progress().waiting)
             return
         began = time.thread_time()
-        seen = ring.frontier.glance(now, _HOSTS, _TOP)
-        self._frontier = FrontierNow(
+        seen = ring.frontier.get_overview(now, _MAX_HOSTS, _MAX_LINKS)
+        self._frontier = LiveFrontier(
             at=now,
             waiting=seen.waiting,
             scores=list(seen.scores),
@@ -202,21 +204,26 @@ class Teller:
             busy=seen.busy,
             resting=seen.resting,
             parked=seen.parked,
-            most=[_host(view, ring.manners, now) for view in seen.most],
+            most=[_host_status(view, ring.politeness, now) for view in seen.fullest_hosts],
             top=[
-                Waiting(_sane(link.url), _sane(link.anchor), round(score, 4), _sane(link.source))
-                for link, score in seen.top
+                TopWaitingLink(
+                    _safe_text(link.url),
+                    _safe_text(link.anchor),
+                    round(score, 4),
+                    _safe_text(link.source),
+                )
+                for link, score in seen.best_links
             ],
         )
-        self._look_at = now + _SHARE * (time.thread_time() - began)
+        self._look_at = now + _SCAN_SHARE * (time.thread_time() - began)
 
 
-def _host(view: HostView, manners: Manners, now: float) -> WaitingHost:
+def _host_status(view: HostView, manners: CrawlPoliteness, now: float) -> WaitingHost:
     rules = next(
         (
             found
             for scheme in ("https", "http")
-            if (found := manners.robots.rules(f"{scheme}://{view.host}", now))
+            if (found := manners.robots.get_rules(f"{scheme}://{view.host}", now))
         ),
         None,
     )
@@ -226,19 +233,19 @@ def _host(view: HostView, manners: Manners, now: float) -> WaitingHost:
         state = "asked"
     elif view.parked:
         state, until = "left alone", view.parked if isfinite(view.parked) else None
-        if manners.quota.spent(domain(view.host)):
+        if manners.quota.is_spent(domain_of(view.host)):
             why = "its domain had its share of visits (scope.pages_per_domain)"
         elif rules is not None and rules.closed:
             why = "its robots.txt cannot be had"
-        elif rules is not None and (slow := manners.slow(rules)):
+        elif rules is not None and (slow := manners.slowness_reason(rules)):
             why = slow
         else:
             why = "it failed again and again, or asked for a pause"
     elif view.rests_until > now:
         state, until = "resting", view.rests_until
         why = "a rest between two requests"
-    return WaitingHost(_sane(view.host), view.waiting, state, until, why, delay)
+    return WaitingHost(_safe_text(view.host), view.waiting, state, until, why, delay)
 
 
-def _sane(text: str | Url | None) -> str:
-    return (text or "")[:_LONG].encode("utf-8", "replace").decode()
+def _safe_text(text: str | Url | None) -> str:
+    return (text or "")[:_MAX_TEXT].encode("utf-8", "replace").decode()

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.learning.teach import Lesson
+from honeyguide.learning.trainer import LearningResult
 from honeyguide.protocols import Frontier, Strategy
-from honeyguide.store.archive import Shelf
 from honeyguide.store.store import Store
+from honeyguide.store.warc_archive import WarcFolder
 from honeyguide.types import Url, Visit
 
 
-class Teaching(Protocol):
+class GenerationSource(Protocol):
     """Where a ring's generations come from: its own lessons, or those of all shards."""
 
     learns: bool
@@ -28,56 +28,56 @@ class Teaching(Protocol):
     @property
     def warnings(self) -> tuple[str, ...]: ...
 
-    def visited(self, visit: Visit) -> None: ...
+    def record_visit(self, visit: Visit) -> None: ...
 
-    def listen(self) -> list[Url]: ...
+    def poll_labels(self) -> list[Url]: ...
 
-    def said(self, urls: Iterable[Url]) -> dict[Url, float]: ...
+    def labels_of(self, urls: Iterable[Url]) -> dict[Url, float]: ...
 
-    def fresh(self) -> dict[Url, float]: ...
+    def take_new_labels(self) -> dict[Url, float]: ...
 
-    def chosen(self, present: int) -> tuple[Strategy, int] | None: ...
+    def chosen_generation(self, present: int) -> tuple[Strategy, int] | None: ...
 
-    def expect_no_more(self) -> None: ...
+    def stop_waiting(self) -> None: ...
 
-    def due(self) -> bool: ...
+    def is_due(self) -> bool: ...
 
-    async def learn(self, strategy: Strategy) -> Lesson: ...
+    async def learn(self, strategy: Strategy) -> LearningResult: ...
 
     async def aclose(self) -> None: ...
 
 
-class Limit(Protocol):
+class StopRule(Protocol):
     """When it is enough: a ring's own reasons, or those of the whole crawl."""
 
     asked: bool
 
-    def room(self, visits: int) -> bool: ...
+    def has_room(self, visits: int) -> bool: ...
 
-    def reason(self, visits: int) -> str: ...
+    def stop_reason(self, visits: int) -> str: ...
 
-    def waits(self, why: str) -> bool: ...
+    def keeps_waiting(self, why: str) -> bool: ...
 
 
-class Border(Protocol):
+class FrontierWrapper(Protocol):
     """Makes a frontier with a border of one without."""
 
     def __call__(self, own: LinkFrontier, store: Store) -> Frontier: ...
 
 
-class Owns(Protocol):
+class OwnsUrl(Protocol):
     def __call__(self, url: Url) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ShardHooks:
     """One of several: what a ring is given instead of its own."""
 
     strategy: Strategy
     generation: int
-    border: Border
-    lessons: Teaching
-    enough: Limit
-    shelf: Shelf
-    owns: Owns
+    wrap_frontier: FrontierWrapper
+    training: GenerationSource
+    stop_rule: StopRule
+    shelf: WarcFolder
+    owns_url: OwnsUrl
     """Whether an address is this shard's."""

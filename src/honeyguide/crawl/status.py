@@ -1,27 +1,222 @@
-"""How a collection stands: what its store counts, and what its settings allow."""
+"""How a crawl stands: counted while it runs, told when it ends."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import NamedTuple, Self
 
-from honeyguide.config import Settings
+from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping as exhausted
-from honeyguide.crawl.languages import wanted_of
-from honeyguide.crawl.missing_pages import lost
-from honeyguide.crawl.progress import others
+from honeyguide.crawl.from_settings import seed_urls
 from honeyguide.errors import ConfigError
-from honeyguide.learning.coverage import Estimate
-from honeyguide.store.counts import Counts, HostRow
-from honeyguide.store.lock import holder
-from honeyguide.store.row_checks import decimal
+from honeyguide.languages.gate import wanted_languages
+from honeyguide.learning import topics
+from honeyguide.learning.coverage import CoverageEstimate
+from honeyguide.store.collection_files import lock_holder
+from honeyguide.store.counters import CollectionCounts, HostRow
+from honeyguide.store.row_checks import parse_decimal
 from honeyguide.store.store import Store
+from honeyguide.types import Url, Visit
+
+_HOPELESS_WAIT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class Progress:
+    """What a display shows while the ring turns."""
+
+    visits: int
+    pages: int
+    relevant: int
+    failures: int
+    waiting: int
+    busy: int
+    sites: int
+    generation: int
+    now: Url | None
+    """The newest address under way."""
+    next_at: float | None = None
+    """When the next host is ready, if links wait."""
+    doing: str = ""
+    """What goes on, where it is not visits."""
+    stopping: bool = False
+    last_failure: str = ""
+    foreign: dict[str, int] = field(default_factory=dict)
+    """Pages in languages that are not wanted, by language."""
+    asked: int = 0
+    """Requests to a search engine in this run …"""
+    unanswered: str = ""
+    """… and why the last ones were not answered; '': the last one was …"""
+    ask_at: float | None = None
+    """… when it is asked again; None: not in this run."""
+
+    @property
+    def harvest(self) -> float:
+        return self.relevant / self.visits if self.visits else 0.0
+
+
+ProgressObserver = Callable[[Progress], None]
+
+
+class ShardTraffic(NamedTuple):
+    """What the shards of a crawl told each other."""
+
+    letters: int
+    bytes: int
+    links: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a run ended."""
+
+    progress: Progress
+    reason: str
+    seconds: float
+    next_at: float | None = None
+    """When hosts that rest will be ready again, if links still wait."""
+    failed: str = ""
+    """Not a single page was fetched: the last failures, in words."""
+    warnings: tuple[str, ...] = ()
+    estimate: CoverageEstimate = field(default_factory=CoverageEstimate)
+    """How much of the topic is found."""
+    exchanged: ShardTraffic | None = None
+    """None: there was one ring only."""
+
+
+@dataclass
+class CrawlTally:
+    """The counts of a collection, kept up to date visit by visit."""
+
+    threshold: float
+    visits: int = 0
+    pages: int = 0
+    relevant: int = 0
+    failures: int = 0
+    language_counts: Counter[str] = field(default_factory=Counter)
+    """Pages by the language that was heard."""
+    _last: deque[str] = field(default_factory=lambda: deque(maxlen=3))
+    _failing: set[Url] = field(default_factory=set)
+    """Links that failed and will be tried again, as long as no page was seen."""
+
+    @classmethod
+    def from_counts(cls, counts: CollectionCounts, threshold: float) -> Self:
+        return cls(
+            threshold,
+            counts.visits,
+            counts.pages,
+            counts.relevant,
+            sum(counts.failures.values()),
+            Counter(counts.tongues),
+        )
+
+    def count_visit(self, visit: Visit) -> bool:
+        """Count it; whether it was relevant."""
+        relevant = visit.verdict is not None and visit.verdict.score >= self.threshold
+        self.visits += visit.was_requested
+        self.pages += visit.page is not None
+        self.relevant += relevant
+        if visit.page is not None and visit.page.detected_language:
+            self.language_counts[visit.page.detected_language] += 1
+        if self.pages:
+            self._failing.clear()
+        elif visit.failure is not None and not visit.failure.final:
+            self._failing.add(visit.link.url)
+        else:
+            self._failing.discard(visit.link.url)
+        if visit.failure is not None:
+            self.failures += 1
+            self._last.append(f"{visit.link.url}: {visit.failure.kind} {visit.failure.detail}")
+        return relevant
+
+    def host_patience(self, waiting: int, settings: Settings) -> float:
+        """How long to wait for a host: a crawl whose seeds are all out of reach says so soon."""
+        hopeless = not self.pages and self._failing and waiting <= len(self._failing)
+        return _HOPELESS_WAIT_S if hopeless else settings.crawl.patience_s
+
+    def failure_summary(self) -> str:
+        """The last failures, if nothing but failures was seen; else ''."""
+        return "; ".join(self._last) if self.failures and not self.pages else ""
+
+    def foreign_pages(self, wanted: tuple[str, ...]) -> dict[str, int]:
+        return other_language_counts(self.language_counts, wanted)
+
+    def last_failure(self) -> str:
+        return self._last[-1] if self._last else ""
+
+
+def other_language_counts(tongues: Mapping[str, int], wanted: Collection[str]) -> dict[str, int]:
+    """Pages in other languages than these, the most first; none where every language will do."""
+    if not wanted:
+        return {}
+    found = sorted(tongues.items(), key=lambda item: -item[1])
+    return {code: pages for code, pages in found if code not in wanted}
+
+
+def format_money(amount: float) -> str:
+    """What something costs. Half a cent is rounded up, also where its binary form lies below."""
+    return f"{Decimal(repr(round(amount, 9))).quantize(Decimal('0.01'), ROUND_HALF_UP)}"
+
+
+def format_span(seconds: float) -> str:
+    """A while, in words."""
+    return f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+
+
+# --------------------------------------------------------------------------------------------------
+# Which of the topic's own addresses brought no page: seeds, and examples of good and bad pages.
+#
+# Among a thousand failures theirs matter: nobody learns from an example that could not be had.
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_NAMED = 3
+"""Of each kind, those that are named one by one."""
+
+
+def missing_page_notes(store: Store, settings: Settings, since: float = 0.0) -> Iterator[str]:
+    """What was tried since and brought no page, and why, in sentences."""
+    said = topics.best_example_labels(settings)
+    yield from _missing_notes(
+        store, "seed", [url for url in seed_urls(settings) if url not in said], since
+    )
+    for kind, good in (("good", True), ("bad", False)):
+        urls = [url for url, value in said.items() if (value >= 0.5) is good]
+        advice = (
+            f", and teaches nothing: name another under topic.{kind}, or save the page and give "
+            f"it as a file (topic.{kind}_files)"
+        )
+        yield from _missing_notes(store, f"{kind} example", urls, since, advice)
+
+
+def _missing_notes(
+    store: Store, what: str, urls: list[Url], since: float, advice: str = ""
+) -> Iterator[str]:
+    found = [
+        rows[-1]
+        for url in urls
+        if (rows := store.attempts_at(url)) and rows[-1].failure and rows[-1].at >= since
+    ]
+    for row in found[:_MAX_NAMED]:
+        why = f"{row.failure}: {row.detail}" if row.detail else row.failure
+        yield f"the {what} {row.url} brought no page ({why}){advice}"
+    if len(found) > _MAX_NAMED:
+        yield f"so did {len(found) - _MAX_NAMED} more of the {what}s"
+
+
+# --------------------------------------------------------------------------------------------------
+# How a collection stands: what its store counts, and what its settings allow.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SearchStatus:
     """What a search engine was asked for a collection, and what it answered. These requests are no
     visits."""
 
@@ -45,7 +240,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Status(Counts):
+class CollectionStatus(CollectionCounts):
     """The counts of a collection, and what goes on around them."""
 
     budget: int = 0
@@ -63,7 +258,7 @@ class Status(Counts):
     """Processes that it is crawled in."""
     crawler_pid: int | None = None
     """The process that crawls it now."""
-    estimate: Estimate | None = None
+    estimate: CoverageEstimate | None = None
     """How much of the topic is found; None: not known."""
     watched: int = 0
     """Pages that a watch comes back to …"""
@@ -71,7 +266,7 @@ class Status(Counts):
     """… and changes that it found so far."""
     foreign: dict[str, int] = field(default_factory=dict)
     """Pages in languages that are not wanted, by language."""
-    searched: Searched | None = None
+    searched: SearchStatus | None = None
     """None: no engine was ever asked."""
     lost: tuple[str, ...] = ()
     """The topic's own seeds and examples that brought no page, in sentences."""
@@ -79,52 +274,52 @@ class Status(Counts):
     """The hosts visited most."""
 
 
-def status(store: Store, settings: Settings, hosts: int) -> Status:
+def collection_status(store: Store, settings: Settings, hosts: int) -> CollectionStatus:
     counts = store.counts()
-    waiting = store.meta("waiting") or ""
-    redirects, statuses = store.answers()
-    links = decimal(waiting)
-    pid = holder(store.folder / "lock")
-    return Status(
-        **{item.name: getattr(counts, item.name) for item in fields(Counts)},
+    waiting = store.get_meta("waiting") or ""
+    redirects, statuses = store.count_responses()
+    links = parse_decimal(waiting)
+    pid = lock_holder(store.folder / "lock")
+    return CollectionStatus(
+        **{item.name: getattr(counts, item.name) for item in fields(CollectionCounts)},
         budget=settings.crawl.pages,
         waiting=links,
         redirects=redirects,
         statuses=statuses,
-        rate=_rate(counts, store.meta("run")),
+        rate=_visit_rate(counts, store.get_meta("run")),
         strategy=settings.crawl.strategy,
-        generation=store.live(),
-        shards=store.shards,
+        generation=store.live_generation(),
+        shards=store.shard_count,
         crawler_pid=pid,
-        estimate=exhausted.told(store, links or 0, crawled=pid is not None),
-        watched=store.watched.counts().get("watched", 0),
+        estimate=exhausted.coverage_estimate(store, links or 0, crawled=pid is not None),
+        watched=store.watched.count_by_state().get("watched", 0),
         changes=len(store.changes),
-        foreign=others(counts.tongues, wanted_of(settings)),
-        searched=_searched(store, settings, time.time()),
-        lost=_lost(store, settings),
-        per_host=tuple(store.hosts(limit=hosts)),
+        foreign=other_language_counts(counts.tongues, wanted_languages(settings)),
+        searched=_search_status(store, settings, time.time()),
+        lost=_missing_pages(store, settings),
+        per_host=tuple(store.top_hosts(limit=hosts)),
     )
 
 
-def _lost(store: Store, settings: Settings) -> tuple[str, ...]:
+def _missing_pages(store: Store, settings: Settings) -> tuple[str, ...]:
     try:
-        return tuple(lost(store, settings))
+        return tuple(missing_page_notes(store, settings))
     except ConfigError:
         return ()  # the topic has no seeds (yet): told when it is crawled
 
 
-def begin(store: Store, visits: int, now: float) -> None:
+def mark_run_start(store: Store, visits: int, now: float) -> None:
     """Note where a run begins, so that its rate can be told."""
     store.set_meta("run", json.dumps([now, visits]))
 
 
-def _searched(store: Store, settings: Settings, now: float) -> Searched | None:
-    last = store.searches.last()
+def _search_status(store: Store, settings: Settings, now: float) -> SearchStatus | None:
+    last = store.searches.newest_search()
     if last is None:
         return None
     month = datetime.fromtimestamp(now, UTC).replace(day=1, hour=0, minute=0, second=0)
-    sums, lately = store.searches.sums(), store.searches.sums(month.timestamp())
-    return Searched(
+    sums, lately = store.searches.search_totals(), store.searches.search_totals(month.timestamp())
+    return SearchStatus(
         settings.search.engine,
         sums.queries,
         sums.asked,
@@ -137,7 +332,7 @@ def _searched(store: Store, settings: Settings, now: float) -> Searched | None:
     )
 
 
-def _rate(counts: Counts, run: str | None) -> float | None:
+def _visit_rate(counts: CollectionCounts, run: str | None) -> float | None:
     if run is None or counts.last is None:
         return None
     try:

@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from honeyguide.config import StopSettings
+from honeyguide.config.settings import StopSettings
 from honeyguide.errors import ConfigError
-from honeyguide.learning.coverage import Coverage, Estimate, between
+from honeyguide.learning.coverage import Coverage, CoverageEstimate, estimate_channels
 from honeyguide.store.store import Store
 
-_LOOK = 10
+_CHECK_EVERY = 10
 """Visits between two looks."""
-_KEY = "coverage"
-_HOSTS = 1_000_000
+_COVERAGE_KEY = "coverage"
+_MAX_HOSTS = 1_000_000
 
 
 @dataclass
-class Exhausted:
+class ExhaustionRule:
     """Says why to stop, in words; '' to go on."""
 
     rules: StopSettings
     coverage: Coverage
     waiting: Callable[[], int]
     """How many links wait."""
-    _looked: int = -_LOOK
+    _looked: int = -_CHECK_EVERY
 
-    def reason(self) -> str:
+    def stop_reason(self) -> str:
         rules, visits = self.rules, self.coverage.visits
-        if not (rules.precision or rules.coverage) or visits < max(rules.after, _LOOK):
+        if not (rules.precision or rules.coverage) or visits < max(rules.after, _CHECK_EVERY):
             return ""
-        if visits - self._looked < _LOOK:
+        if visits - self._looked < _CHECK_EVERY:
             return ""
         self._looked = visits
         found = self.coverage.estimate(self.waiting())
@@ -47,7 +47,7 @@ class Exhausted:
         return ""
 
 
-def until(
+def override_stop_rules(
     rules: StopSettings, *, coverage: float | None = None, precision: float | None = None
 ) -> StopSettings:
     """The topic's rules, but for what is asked for this time; a ConfigError if it is no share."""
@@ -61,40 +61,40 @@ def until(
     )
 
 
-def keep(store: Store, coverage: Coverage) -> None:
+def save_coverage(store: Store, coverage: Coverage) -> None:
     """Keep it beside the visits, in their transaction."""
-    store.set_meta(_KEY, coverage.record())
+    store.set_meta(_COVERAGE_KEY, coverage.to_record())
 
 
-def recall(store: Store) -> Coverage:
+def restore_coverage(store: Store) -> Coverage:
     """As the last run left it; counted anew from the journal if other pages are relevant now."""
-    hosts = {row.host: row.relevant for row in store.hosts(limit=_HOSTS)}
-    kept = Coverage.restored(store.meta(_KEY) or "", hosts)
-    if kept is not None and _fits(kept, store):
+    hosts = {row.host: row.relevant for row in store.top_hosts(limit=_MAX_HOSTS)}
+    kept = Coverage.from_record(store.get_meta(_COVERAGE_KEY) or "", hosts)
+    if kept is not None and _matches_counts(kept, store):
         return kept
     found = Coverage()
-    for seen in store.finds():
-        found.count(*seen)
+    for seen in store.iter_outcomes():
+        found.add_outcome(*seen)
     return found
 
 
-def told(store: Store, waiting: int, *, crawled: bool) -> Estimate | None:
+def coverage_estimate(store: Store, waiting: int, *, crawled: bool) -> CoverageEstimate | None:
     """What the record of a collection says; None if there is none for the visits it holds.
 
     While it is being crawled, the record and the counts are those of two moments.
     """
-    kept = Coverage.restored(store.meta(_KEY) or "", {})
-    if kept is None or not (crawled or _fits(kept, store)):
+    kept = Coverage.from_record(store.get_meta(_COVERAGE_KEY) or "", {})
+    if kept is None or not (crawled or _matches_counts(kept, store)):
         return None
-    return beside(kept.estimate(waiting), store)
+    return add_channel_estimate(kept.estimate(waiting), store)
 
 
-def beside(found: Estimate, store: Store) -> Estimate:
+def add_channel_estimate(found: CoverageEstimate, store: Store) -> CoverageEstimate:
     """With what links and searches say together, if anybody searched."""
-    channels = store.searches.channels()
-    return found if channels is None else replace(found, channels=between(*channels))
+    channels = store.searches.relevant_by_channel()
+    return found if channels is None else replace(found, channels=estimate_channels(*channels))
 
 
-def _fits(kept: Coverage, store: Store) -> bool:
+def _matches_counts(kept: Coverage, store: Store) -> bool:
     counts = store.counts()
     return (kept.visits, kept.relevant) == (counts.visits, counts.relevant)

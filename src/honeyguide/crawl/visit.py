@@ -1,7 +1,7 @@
 """One candidate's turn with its host: may we, fetch, read, judge, rank; then say what follows.
 
 A turn may also go to the host's robots.txt, or come to nothing. Whatever it was, it ends as a
-:class:`Step`, which the ring takes in as a whole.
+:class:`VisitStep`, which the ring takes in as a whole.
 """
 
 from __future__ import annotations
@@ -11,45 +11,49 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from honeyguide.crawl.politeness import Manners, Permit
-from honeyguide.crawl.ranking import SITEMAP, Telling, is_sitemap, rank
-from honeyguide.crawl.scope_cache import LONG
-from honeyguide.crawl.source_bandit import Sources
-from honeyguide.crawl.stages import Outcome, Stages
+from honeyguide.crawl.politeness import CrawlPermit, CrawlPoliteness
+from honeyguide.crawl.process_page import MAX_CACHED_URL, CrawlOutcome, PageStages
 from honeyguide.errors import FetchError, HoneyguideError
-from honeyguide.fetch.robots_rules import Rules
+from honeyguide.links.ranking import (
+    SITEMAP_SCORE,
+    LinkKnowledge,
+    SourceBandit,
+    is_sitemap,
+    rank_links,
+)
+from honeyguide.net.robots import RobotsRules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.types import Candidate, Request, Response, Url, Visit
-from honeyguide.url import domain, host, origin
+from honeyguide.url import domain_of, host_of, site_origin
 
 _log = logging.getLogger(__name__)
 
 _ROBOTS_WAIT_S = 60.0
 """A robots.txt that lies with a host which has no turn for us for so long cannot be had."""
 _ROBOTS_BYTES = 512 * 1024
-_BUGS = 10
+_MAX_BUGS = 10
 """So many pages in a row that our own code fails on end the run."""
 
-_MEMO = 50_000
+_MAX_SETTLED = 50_000
 """Settled addresses that are remembered; of others fence and frontier are asked."""
 
-_NO_RULES = Rules()
+_NO_RULES = RobotsRules()
 
 RobotsEntry = tuple[str, float, int, str]
 
 
-class Step(NamedTuple):
+class VisitStep(NamedTuple):
     """What a turn came to."""
 
-    outcome: Outcome | None = None
+    outcome: CrawlOutcome | None = None
     """None: the candidate goes back as it was."""
     ranked: tuple[Candidate, ...] = ()
-    rules: Rules = _NO_RULES
-    rest: float = 0.0
+    rules: RobotsRules = _NO_RULES
+    delay_s: float = 0.0
     """Seconds the candidate's host rests."""
-    at: float = 0.0
+    not_before: float = 0.0
     """A candidate that goes back waits until then."""
-    parked: float = 0.0
+    parked_until: float = 0.0
     """Its host is left alone until then."""
     robots: RobotsEntry | None = None
     """What a robots.txt said, to be kept."""
@@ -57,14 +61,14 @@ class Step(NamedTuple):
     """Another host that was claimed for it, and how long that one rests."""
 
 
-class Arrived(NamedTuple):
+class ArrivedAnswer(NamedTuple):
     """An answer, not yet read: the strategy may have changed while it was under way."""
 
     response: Response
-    rules: Rules
+    rules: RobotsRules
 
 
-class _Wishes:
+class _WantedLinks:
     """Which links of one page would still be visited. Fence and frontier are asked once of each.
 
     ``settled``: addresses that nobody will visit any more, whatever happens. Most links on most
@@ -90,25 +94,27 @@ class _Wishes:
             self._asked |= new
             # In the order of the page: where a site has room for some only, the first have it.
             inside = self._inside(url for url in dict.fromkeys(urls) if url in new)
-            self._settled.update(url for url in new.difference(inside) if len(url) <= LONG)
-            wants = self._frontier.wanted(inside)
+            self._settled.update(
+                url for url in new.difference(inside) if len(url) <= MAX_CACHED_URL
+            )
+            wants = self._frontier.still_wanted(inside)
             self._wanted.update(url for url, wanted in zip(inside, wants, strict=True) if wanted)
         return self._wanted
 
 
 @dataclass
-class Turn:
-    manners: Manners
-    stages: Stages
+class VisitRunner:
+    politeness: CrawlPoliteness
+    stages: PageStages
     fetcher: Fetcher
     frontier: Frontier
     """Asked which links are wanted, and for another host when robots.txt moved there."""
     clock: Callable[[], float]
-    ledger: Telling | None = None
+    link_knowledge: LinkKnowledge | None = None
     """Told which links stand on a page, where the strategy asks for it."""
-    sources: Sources | None = None
+    source_bandit: SourceBandit | None = None
     """What links are worth by where they come from, where an engine is asked as well."""
-    elsewhere: Callable[[Url], bool] | None = None
+    is_elsewhere: Callable[[Url], bool] | None = None
     """Links that are ranked where they go: what came of their like is known there."""
     _bugs: int = 0
     _mapped: set[str] = field(default_factory=set)
@@ -118,36 +124,38 @@ class Turn:
     _waiting: dict[str, float] = field(default_factory=dict)
     """Origins whose robots.txt lies with a host that has no turn for us, and since when."""
 
-    async def fetch(self, candidate: Candidate, generation: int) -> Step | Arrived:
+    async def fetch(self, candidate: Candidate, generation: int) -> VisitStep | ArrivedAnswer:
         link = candidate.link
-        if refusal := self.stages.refusal(link):
+        if refusal := self.stages.scope_refusal(link):
             # The user may have moved the fence since this link was found.
-            return Step(self.stages.refuse(candidate, self.clock(), *refusal, generation))
-        permit = self.manners.permit(link.url, self.clock())
+            return VisitStep(
+                self.stages.refuse_visit(candidate, self.clock(), *refusal, generation)
+            )
+        permit = self.politeness.permit_visit(link.url, self.clock())
         if permit.answer == "ask":
-            return await self._ask(candidate, generation)
+            return await self._fetch_robots(candidate, generation)
         if permit.answer != "go" or permit.rules is None:
-            return self._hold(candidate, permit, generation)
+            return self._hold_step(candidate, permit, generation)
         try:
             response = await self.fetcher.fetch(Request(link.url, any_type=is_sitemap(link)))
         except FetchError as error:
-            return self._fail(candidate, error, permit.rules, generation)
-        return Arrived(response, permit.rules)
+            return self._fail_step(candidate, error, permit.rules, generation)
+        return ArrivedAnswer(response, permit.rules)
 
-    def read(
-        self, candidate: Candidate, arrived: Arrived, strategy: Strategy, generation: int
-    ) -> Step:
+    def read_answer(
+        self, candidate: Candidate, arrived: ArrivedAnswer, strategy: Strategy, generation: int
+    ) -> VisitStep:
         response, rules = arrived.response, arrived.rules
-        name, now = host(candidate.link.url), self.clock()
-        streak = self.manners.streaks.after(name, response.status)
+        name, now = host_of(candidate.link.url), self.clock()
+        streak = self.politeness.streaks.record_status(name, response.status)
         try:
-            wishes = _Wishes(self.frontier, self.stages.inside.of, self._settled)
-            outcome = self.stages.answer(
+            wishes = _WantedLinks(self.frontier, self.stages.inside.filter_urls, self._settled)
+            outcome = self.stages.process_answer(
                 candidate, response, strategy, now, streak, generation, wishes
             )
             ranked = (
-                *self._ranked(outcome, strategy, wishes),
-                *self._sitemaps(outcome.visit, rules),
+                *self._rank_links(outcome, strategy, wishes),
+                *self._sitemap_candidates(outcome.visit, rules),
             )
             self._bugs = 0
         except HoneyguideError:
@@ -156,20 +164,20 @@ class Turn:
             # Our own bug, met on one page: it must not end the crawl, now and on every resume.
             # Met on page after page it is no longer about pages.
             self._bugs += 1
-            if self._bugs >= _BUGS:
+            if self._bugs >= _MAX_BUGS:
                 raise
             _log.exception("%s could not be taken in", candidate.link.url)
             detail = f"our own fault: {type(error).__name__}: {error}"
-            outcome = self.stages.refuse(candidate, now, "bug", detail, generation)
+            outcome = self.stages.refuse_visit(candidate, now, "bug", detail, generation)
             ranked = ()
-        if len(self._settled) >= _MEMO:
+        if len(self._settled) >= _MAX_SETTLED:
             self._settled.clear()
-        if outcome.again is None and len(candidate.link.url) <= LONG:
+        if outcome.retry_after_s is None and len(candidate.link.url) <= MAX_CACHED_URL:
             self._settled.add(candidate.link.url)
-        return self._rested(outcome, name, response.elapsed, rules, ranked)
+        return self._finish_step(outcome, name, response.elapsed, rules, ranked)
 
-    def _ranked(
-        self, outcome: Outcome, strategy: Strategy, wishes: _Wishes
+    def _rank_links(
+        self, outcome: CrawlOutcome, strategy: Strategy, wishes: _WantedLinks
     ) -> tuple[Candidate, ...]:
         """Rank only what would still be visited: most links on a page are old acquaintances."""
         links = outcome.links
@@ -178,113 +186,119 @@ class Turn:
         fresh = [
             link if link.parent == parent else link.with_parent(parent)
             for link in links
-            if link.url in wanted and self.stages.admits(link)
+            if link.url in wanted and self.stages.admits_link(link)
         ]
-        if self.ledger is not None and outcome.visit.page is not None:
-            self.ledger.found(outcome.visit.link, parent, fresh, outcome.visit.page)
-        languages = self.stages.languages
+        if self.link_knowledge is not None and outcome.visit.page is not None:
+            self.link_knowledge.record_page(outcome.visit.link, parent, fresh, outcome.visit.page)
+        languages = self.stages.language_gate
         if languages is not None and outcome.read is not None:
-            languages.read(outcome.read)
+            languages.record_page(outcome.read)
         far = []
-        if self.elsewhere is not None:
-            far = [link for link in fresh if self.elsewhere(link.url)]
-            fresh = [link for link in fresh if not self.elsewhere(link.url)] if far else fresh
-        scores = rank(strategy, self.ledger, fresh, languages, self.sources)
+        if self.is_elsewhere is not None:
+            far = [link for link in fresh if self.is_elsewhere(link.url)]
+            fresh = [link for link in fresh if not self.is_elsewhere(link.url)] if far else fresh
+        scores = rank_links(strategy, self.link_knowledge, fresh, languages, self.source_bandit)
         near = map(Candidate, fresh, scores, scores)
         return (*near, *(Candidate(link, link.parent, link.parent) for link in far))
 
-    def _sitemaps(self, visit: Visit, rules: Rules) -> list[Candidate]:
+    def _sitemap_candidates(self, visit: Visit, rules: RobotsRules) -> list[Candidate]:
         """A site that gave a relevant page (or any, if so set) is asked for its sitemaps."""
-        settings, place = self.stages.settings, origin(visit.link.url)
+        settings, place = self.stages.settings, site_origin(visit.link.url)
         when = settings.scope.sitemaps
         if not rules.sitemaps or visit.verdict is None or when == "never" or place in self._mapped:
             return []
-        if settings.search.alone:
+        if settings.search.is_search_only:
             return []
         if when == "relevant" and visit.verdict.score < settings.topic.threshold:
             return []
         self._mapped.add(place)
-        links = self.stages.sitemaps(rules.sitemaps, visit.link, visit.verdict.score)
-        scores = [SITEMAP * link.parent for link in links]
-        if self.sources is not None:
-            scores = self.sources.lifted(links, scores)
+        links = self.stages.sitemap_links(rules.sitemaps, visit.link, visit.verdict.score)
+        scores = [SITEMAP_SCORE * link.parent for link in links]
+        if self.source_bandit is not None:
+            scores = self.source_bandit.correct_scores(links, scores)
         return list(map(Candidate, links, scores, scores))
 
-    def _rested(
+    def _finish_step(
         self,
-        outcome: Outcome,
+        outcome: CrawlOutcome,
         name: str,
         elapsed: float,
-        rules: Rules,
+        rules: RobotsRules,
         ranked: tuple[Candidate, ...] = (),
-    ) -> Step:
+    ) -> VisitStep:
         """How long the host rests after this; a long back-off must outlive this process."""
-        rest = self.manners.rest(name, elapsed, rules) + outcome.rest
-        parked = self.clock() + rest if outcome.rest else 0.0
-        return Step(outcome, ranked, rules, rest, parked=parked)
+        rest = self.politeness.delay_after(name, elapsed, rules) + outcome.extra_delay_s
+        parked = self.clock() + rest if outcome.extra_delay_s else 0.0
+        return VisitStep(outcome, ranked, rules, rest, parked_until=parked)
 
-    def _fail(self, candidate: Candidate, error: FetchError, rules: Rules, generation: int) -> Step:
-        name = host(candidate.link.url)
-        streak = self.manners.streaks.fail(name, error.kind)
-        outcome = self.stages.fail(candidate, error, self.clock(), streak, generation)
-        return self._rested(outcome, name, 0.0, rules)
+    def _fail_step(
+        self, candidate: Candidate, error: FetchError, rules: RobotsRules, generation: int
+    ) -> VisitStep:
+        name = host_of(candidate.link.url)
+        streak = self.politeness.streaks.record_failure(name, error.kind)
+        outcome = self.stages.fail_visit(candidate, error, self.clock(), streak, generation)
+        return self._finish_step(outcome, name, 0.0, rules)
 
-    def _hold(self, candidate: Candidate, permit: Permit, generation: int) -> Step:
+    def _hold_step(self, candidate: Candidate, permit: CrawlPermit, generation: int) -> VisitStep:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
-        now, rules = self.clock(), permit.rules or Rules()
+        now, rules = self.clock(), permit.rules or RobotsRules()
         if permit.answer == "later":
-            return Step(at=now, parked=permit.until)
+            return VisitStep(not_before=now, parked_until=permit.until)
         if permit.answer == "unavailable":
             wait = rules.expires - now
-            outcome = self.stages.unavailable(candidate, permit.why, wait, now, generation)
+            outcome = self.stages.robots_unavailable(candidate, permit.why, wait, now, generation)
         else:
-            outcome = self.stages.refuse(candidate, now, "robots", permit.why, generation)
-        return Step(outcome, rules=rules, parked=permit.until)
+            outcome = self.stages.refuse_visit(candidate, now, "robots", permit.why, generation)
+        return VisitStep(outcome, rules=rules, parked_until=permit.until)
 
-    async def _ask(self, candidate: Candidate, generation: int) -> Step:
+    async def _fetch_robots(self, candidate: Candidate, generation: int) -> VisitStep:
         """This turn of the host goes to its robots.txt; the candidate waits for the next."""
-        place, name = origin(candidate.link.url), host(candidate.link.url)
-        robots = self.manners.robots
+        place, name = site_origin(candidate.link.url), host_of(candidate.link.url)
+        robots = self.politeness.robots
         target = robots.request_url(place, self.clock())
-        other = host(target)
-        if other != name and (at := self.frontier.take(other, self.clock())):
+        other = host_of(target)
+        if other != name and (at := self.frontier.claim_host(other, self.clock())):
             # robots.txt moved to another host, which is busy or rests: wait for that one.
             now = self.clock()
-            if len(self._waiting) >= _MEMO:
+            if len(self._waiting) >= _MAX_SETTLED:
                 self._waiting.clear()
             if now - self._waiting.setdefault(place, now) <= _ROBOTS_WAIT_S:
-                return Step(rest=at - now, at=at)
+                return VisitStep(delay_s=at - now, not_before=at)
             # Two sites whose robots.txt point at each other would wait for each other for ever.
             del self._waiting[place]
-            robots.learn(place, FetchError(target, f"{other} has no turn for us"), now)
-            return Step(at=now, robots=robots.dump(place))
+            robots.learn_outcome(place, FetchError(target, f"{other} has no turn for us"), now)
+            return VisitStep(not_before=now, robots=robots.dump_entry(place))
         self._waiting.pop(place, None)
         # An endless number of names is an endless number of robots.txt: they use up the quota.
-        self.manners.quota.count(domain(name))
+        self.politeness.quota.count_visits(domain_of(name))
         try:
             answer = await self.fetcher.fetch(
                 Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
             )
         except FetchError as error:
             # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
-            step = self._fail(candidate, error, Rules(), generation)
-            return step if other == name else step._replace(other=self._released(other, 0.0))
+            step = self._fail_step(candidate, error, RobotsRules(), generation)
+            return step if other == name else step._replace(other=self._host_release(other, 0.0))
         except BaseException:  # cancelled, or our own bug: the other host must not stay claimed
             if other != name:
-                self.frontier.release(other, self.clock(), 0.0)
+                self.frontier.release_host(other, self.clock(), 0.0)
             raise
         now = self.clock()
-        rules = robots.learn(place, answer, now)
-        slow = self.manners.slow(rules) if rules is not None else ""
+        rules = robots.learn_outcome(place, answer, now)
+        slow = self.politeness.slowness_reason(rules) if rules is not None else ""
         wait = rules.expires - now if rules is not None else 0.0
-        return Step(
-            self.stages.unavailable(candidate, slow, wait, now, generation) if slow else None,
-            rest=self.manners.rest(name, answer.elapsed, rules) if other == name else 0.0,
-            at=now,
-            parked=rules.expires if rules is not None and slow else 0.0,
-            robots=robots.dump(place) if rules is not None else None,
-            other=None if other == name else self._released(other, answer.elapsed),
+        return VisitStep(
+            self.stages.robots_unavailable(candidate, slow, wait, now, generation)
+            if slow
+            else None,
+            delay_s=self.politeness.delay_after(name, answer.elapsed, rules)
+            if other == name
+            else 0.0,
+            not_before=now,
+            parked_until=rules.expires if rules is not None and slow else 0.0,
+            robots=robots.dump_entry(place) if rules is not None else None,
+            other=None if other == name else self._host_release(other, answer.elapsed),
         )
 
-    def _released(self, name: str, elapsed: float) -> tuple[str, float]:
-        return name, self.manners.rest(name, elapsed)
+    def _host_release(self, name: str, elapsed: float) -> tuple[str, float]:
+        return name, self.politeness.delay_after(name, elapsed)

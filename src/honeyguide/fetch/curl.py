@@ -1,4 +1,9 @@
-"""libcurl: one GET in, bytes and head out. Only ``drive`` sees pycurl besides."""
+"""Curl's transfers driven from asyncio, all sockets behind one reader of the event loop.
+
+pycurl brings a driver of its own, which tells the event loop of every socket anew for every
+request. Here a selector of our own holds them, and the loop only hears that something in it
+is ready: a third of the work, and no timers beyond the nearest.
+"""
 
 from __future__ import annotations
 
@@ -8,98 +13,307 @@ import ssl
 import time
 from collections.abc import Callable
 from pathlib import Path
+from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from typing import Any, Final, NamedTuple
 
 import pycurl
 
 from honeyguide.errors import FetchError, FetchTimeout, Forbidden, ProtocolError, TooLarge
-from honeyguide.fetch.curl_errors import translate
-from honeyguide.fetch.curl_multi import Drive
-from honeyguide.fetch.http_headers import Head, read
-from honeyguide.fetch.idle_timeout import Silence
+from honeyguide.fetch.curl_errors import translate_curl_error
+from honeyguide.fetch.http_headers import ResponseHead, parse_head
 
-CONNECTIONS: Final = 256
+_ACTIONS = {
+    EVENT_READ: pycurl.CSELECT_IN,
+    EVENT_WRITE: pycurl.CSELECT_OUT,
+    EVENT_READ | EVENT_WRITE: pycurl.CSELECT_IN | pycurl.CSELECT_OUT,
+}
+_EVENTS = {
+    pycurl.POLL_IN: EVENT_READ,
+    pycurl.POLL_OUT: EVENT_WRITE,
+    pycurl.POLL_INOUT: EVENT_READ | EVENT_WRITE,
+}
+
+
+class CurlDriver:
+    """Belongs to the event loop in which its first transfer starts."""
+
+    def __init__(self, connections: int) -> None:
+        self.closed = False
+        self._multi: Any = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_MAXCONNECTS, connections)
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch_socket)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._request_timer)
+        self._selector = DefaultSelector()
+        self._watched: set[int] = set()
+        """The sockets in it: it answers that itself, but slowly."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._under_way: dict[Any, asyncio.Future[None]] = {}
+        self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
+        self._timed = 0.0
+        """When the timer rings, which may be too early …"""
+        self._due = 0.0
+        """… and when curl wants to be called; 0: never."""
+        self._beginning = False
+        """A transfer is being handed to curl, which is called as soon as it has it."""
+
+    def start_transfer(self, curl: Any) -> asyncio.Future[None]:
+        """Begin a transfer. The future raises pycurl.error, or whatever it is cancelled with.
+
+        Whoever awaited it calls :meth:`stop_transfer`.
+        """
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._loop.add_reader(self._selector.fileno(), self._sockets_ready)
+        self._beginning = True
+        try:
+            self._multi.add_handle(curl)
+        finally:
+            self._beginning = False
+        future = self._under_way[curl] = self._loop.create_future()
+        # Curl wants to be called at once. From here it may be, which saves a turn of the loop.
+        self._socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        self._report_finished()
+        return future
+
+    def stop_transfer(self, curl: Any) -> None:
+        """Take a transfer out, if it did not end by itself."""
+        if self._under_way.pop(curl, None) is not None:
+            self._multi.remove_handle(curl)
+
+    def close(self) -> None:
+        if self.closed:
+            return
+        self.closed = True
+        for curl, future in list(self._under_way.items()):
+            self.stop_transfer(curl)
+            future.cancel()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._loop is not None:
+            self._loop.remove_reader(self._selector.fileno())
+        self._multi.close()
+        self._selector.close()
+
+    def _watch_socket(self, what: int, fd: int, _multi: Any, _data: Any) -> None:
+        """Curl says what it waits for at a socket."""
+        events = _EVENTS.get(what)
+        if events is None:
+            if fd in self._watched:
+                self._watched.discard(fd)
+                self._selector.unregister(fd)
+        elif fd in self._watched:
+            self._selector.modify(fd, events)
+        else:
+            self._watched.add(fd)
+            self._selector.register(fd, events)
+
+    def _request_timer(self, milliseconds: int) -> None:
+        """Curl says when it wants to be called at the latest; mostly it is called before."""
+        assert self._loop is not None
+        if milliseconds < 0 or self.closed or self._beginning:
+            self._due = 0.0
+            return
+        now = self._loop.time()
+        self._due = now + milliseconds / 1000
+        if self._timer is not None:
+            if self._timed <= self._due:
+                return
+            self._timer.cancel()
+        self._set_timer(now)
+
+    def _set_timer(self, now: float) -> None:
+        assert self._loop is not None
+        self._timed = self._due
+        if self._due <= now:
+            # Not at once: curl must not be called from within itself.
+            self._timer = self._loop.call_soon(self._timer_rang)
+        else:
+            self._timer = self._loop.call_at(self._due, self._timer_rang)
+
+    def _timer_rang(self) -> None:
+        assert self._loop is not None
+        self._timer = None
+        now = self._loop.time()
+        if not self._due:
+            return
+        if self._due > now:
+            self._set_timer(now)
+            return
+        self._due = 0.0
+        self._socket_action(pycurl.SOCKET_TIMEOUT, 0)
+        self._report_finished()
+
+    def _sockets_ready(self) -> None:
+        for key, events in self._selector.select(0):
+            self._socket_action(key.fd, _ACTIONS[events])
+        self._report_finished()
+
+    def _socket_action(self, fd: int, events: int) -> None:
+        try:
+            self._multi.socket_action(fd, events)
+        except pycurl.error as error:
+            # Curl has lost its bearings: no transfer will end by itself any more.
+            for future in self._under_way.values():
+                if not future.done():
+                    future.set_exception(error)
+
+    def _report_finished(self) -> None:
+        """Say of transfers that have ended that they have."""
+        _, done, failed = self._multi.info_read()
+        for curl in done:
+            self._end_transfer(curl, None)
+        for curl, code, message in failed:
+            self._end_transfer(curl, pycurl.error(code, message))
+
+    def _end_transfer(self, curl: Any, error: pycurl.error | None) -> None:
+        future = self._under_way.get(curl)
+        if future is None:
+            return
+        self.stop_transfer(curl)
+        if future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+
+# --------------------------------------------------------------------------------------------------
+# How long nothing may come. Curl's own measure is a mean over seconds, and cuts late.
+# --------------------------------------------------------------------------------------------------
+
+
+LastActivity = Callable[[float], float]
+"""When something last came to a transfer, in the event loop's time, which it is told."""
+
+
+class IdleTimeout:
+    """One timer for all transfers under way, set anew only when it rings: most never see it."""
+
+    def __init__(self, limit: float) -> None:
+        self._limit = limit
+        self._heard: dict[asyncio.Future[Any], LastActivity] = {}
+        self._timer: asyncio.TimerHandle | None = None
+
+    def watch_future(self, future: asyncio.Future[Any], heard: LastActivity) -> None:
+        """Cancel this future when nothing comes for too long."""
+        self._heard[future] = heard
+        if self._timer is None:
+            self._timer = future.get_loop().call_later(self._limit, self._check_idle)
+
+    def stop_watching(self, future: asyncio.Future[Any]) -> bool:
+        """No longer watched. Whether it was too long, and the future cancelled therefore."""
+        return self._heard.pop(future, None) is None
+
+    def stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _check_idle(self) -> None:
+        """Whoever came after the timer was set has at least as long: it never rings too late."""
+        self._timer = None
+        soonest, loop = self._limit, asyncio.get_running_loop()
+        now = loop.time()
+        for future, heard in list(self._heard.items()):
+            left = heard(now) + self._limit - now
+            if left > 0:
+                soonest = min(soonest, left)
+            elif future.cancel():
+                del self._heard[future]
+        if self._heard:
+            self._timer = loop.call_later(soonest, self._check_idle)
+
+
+# --------------------------------------------------------------------------------------------------
+# libcurl: one GET in, bytes and head out. Only ``drive`` sees pycurl besides.
+# --------------------------------------------------------------------------------------------------
+
+
+IDLE_CONNECTIONS: Final = 256
 """Idle connections kept for the next request to their hosts."""
-_IDLE = 128
+_IDLE_HANDLES = 128
 """Curl handles kept for reuse."""
-_PIECES = 100_000
+_MAX_PIECES = 100_000
 """Most pieces of one body: each costs a call, and a byte a piece would cost us seconds."""
-_BUNDLES = (
+_CA_BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
     "/etc/ssl/ca-bundle.pem",
 )
 
-Admit = Callable[[Head], "Room"]
-Refuse = Callable[[str], str]
+AdmitHead = Callable[[ResponseHead], "BodyLimit"]
+RefuseAddress = Callable[[str], str]
 
 
-class Room(NamedTuple):
+class BodyLimit(NamedTuple):
     """How much of a body may come in, and what happens to the rest."""
 
     bytes: int
     truncate: bool
 
 
-class Arrived(NamedTuple):
-    head: Head
+class CurlResponse(NamedTuple):
+    head: ResponseHead
     payload: bytes
-    room: Room
+    room: BodyLimit
     ip: str
     elapsed: float
 
 
-class Options(NamedTuple):
+class CurlOptions(NamedTuple):
     connect_s: float
     read_s: float
     total_s: float
-    refuse: Refuse
+    refuse: RefuseAddress
     """Why no connection may be made to this address, or ''."""
     proxy: str = ""
     authorities: str = ""
     """A file of trusted certificates; '': the system's."""
 
 
-class Wire:
+class CurlPool:
     """A pool of curl handles over one set of connections."""
 
-    def __init__(self, options: Options) -> None:
-        self._options = options._replace(authorities=options.authorities or bundle())
-        self._drive = Drive(CONNECTIONS)
-        self._silence = Silence(options.read_s)
-        self._idle: list[Transfer] = []
+    def __init__(self, options: CurlOptions) -> None:
+        self._options = options._replace(authorities=options.authorities or find_ca_bundle())
+        self._drive = CurlDriver(IDLE_CONNECTIONS)
+        self._silence = IdleTimeout(options.read_s)
+        self._idle: list[CurlTransfer] = []
 
-    async def get(self, url: str, lines: list[str], resolve: list[str], admit: Admit) -> Arrived:
+    async def get(
+        self, url: str, lines: list[str], resolve: list[str], admit: AdmitHead
+    ) -> CurlResponse:
         """One answer; whatever FetchError ``admit`` raises at the head ends the transfer."""
-        transfer = self._idle.pop() if self._idle else Transfer(self._options)
+        transfer = self._idle.pop() if self._idle else CurlTransfer(self._options)
         try:
-            transfer.begin(url, lines, resolve, admit)
-            await self._arrival(url, transfer)
-            return transfer.finish()
+            transfer.begin_request(url, lines, resolve, admit)
+            await self._await_transfer(url, transfer)
+            return transfer.finish_response()
         except pycurl.error as error:
-            return transfer.fail(*error.args)
+            return transfer.fail_response(*error.args)
         finally:
-            transfer.end()
-            if len(self._idle) < _IDLE and not self._drive.closed:
+            transfer.end_request()
+            if len(self._idle) < _IDLE_HANDLES and not self._drive.closed:
                 self._idle.append(transfer)
             else:
                 transfer.curl.close()
 
-    async def _arrival(self, url: str, transfer: Transfer) -> None:
-        future = self._drive.start(transfer.curl)
-        self._silence.watch(future, transfer.heard)
+    async def _await_transfer(self, url: str, transfer: CurlTransfer) -> None:
+        future = self._drive.start_transfer(transfer.curl)
+        self._silence.watch_future(future, transfer.last_activity)
         try:
             await future
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if not self._silence.leave(future) or (task is not None and task.cancelling()):
+            if not self._silence.stop_watching(future) or (task is not None and task.cancelling()):
                 raise
             detail = f"nothing came for {self._options.read_s:g} s"
             raise FetchTimeout(url, detail) from None
         finally:
-            self._drive.stop(transfer.curl)
-            self._silence.leave(future)
+            self._drive.stop_transfer(transfer.curl)
+            self._silence.stop_watching(future)
 
     async def aclose(self) -> None:
         self._drive.close()
@@ -108,28 +322,30 @@ class Wire:
             self._idle.pop().curl.close()
 
 
-class Transfer:
+class CurlTransfer:
     """One curl handle, set up once, and what its present request has brought so far."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: CurlOptions) -> None:
         self.curl: Any = pycurl.Curl()
         self._refuse = options.refuse
         self._url = ""
-        self._admit: Admit | None = None
+        self._admit: AdmitHead | None = None
         self._received: list[bytes] = []
         self._chunks: list[bytes] = []
         self._sockets: list[socket.socket] = []
         self._lines: list[str] | None = None
         self._began = self._heard = 0.0
         self._lines_heard = 0
-        self._reset()
-        for option, value in _settings(options):
+        self._reset_state()
+        for option, value in _curl_settings(options):
             self.curl.setopt(option, value)
         self.curl.setopt(pycurl.HEADERFUNCTION, self._received.append)
-        self.curl.setopt(pycurl.WRITEFUNCTION, self._write)
-        self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open)
+        self.curl.setopt(pycurl.WRITEFUNCTION, self._receive_body)
+        self.curl.setopt(pycurl.OPENSOCKETFUNCTION, self._open_socket)
 
-    def begin(self, url: str, lines: list[str], resolve: list[str], admit: Admit) -> None:
+    def begin_request(
+        self, url: str, lines: list[str], resolve: list[str], admit: AdmitHead
+    ) -> None:
         self._url = url
         self._admit = admit
         self._began = self._heard = time.monotonic()
@@ -141,7 +357,7 @@ class Transfer:
         if resolve:
             self.curl.setopt(pycurl.RESOLVE, resolve)
 
-    def heard(self, now: float) -> float:
+    def last_activity(self, now: float) -> float:
         """When something last came, or the request went out. For the head, when first asked."""
         if len(self._received) > self._lines_heard:
             self._lines_heard = len(self._received)
@@ -152,7 +368,7 @@ class Transfer:
             self._heard = self._began + sent if sent else now
         return self._heard
 
-    def finish(self) -> Arrived:
+    def finish_response(self) -> CurlResponse:
         """The answer is complete, or as complete as we wanted it."""
         if self._head is None:
             self._read_head()
@@ -163,15 +379,15 @@ class Transfer:
         payload = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         info = self.curl.getinfo
         ip, elapsed = info(pycurl.PRIMARY_IP), info(pycurl.TOTAL_TIME)
-        return Arrived(self._head, payload, self._room, ip, elapsed)
+        return CurlResponse(self._head, payload, self._room, ip, elapsed)
 
-    def fail(self, code: int, message: str = "") -> Arrived:
+    def fail_response(self, code: int, message: str = "") -> CurlResponse:
         """Curl gave up: say why in our words, unless it was we who stopped it."""
         if self._cut:
-            return self.finish()
-        raise self._failure or self._refused or translate(self._url, code, message)
+            return self.finish_response()
+        raise self._failure or self._refused or translate_curl_error(self._url, code, message)
 
-    def end(self) -> None:
+    def end_request(self) -> None:
         """Forget this request; curl has its own copies of the sockets' descriptors."""
         for opened in self._sockets:
             opened.close()
@@ -179,11 +395,11 @@ class Transfer:
         self._received.clear()
         self._chunks.clear()
         self._admit = None
-        self._reset()
+        self._reset_state()
 
-    def _reset(self) -> None:
-        self._head: Head | None = None
-        self._room = Room(0, False)
+    def _reset_state(self) -> None:
+        self._head: ResponseHead | None = None
+        self._room = BodyLimit(0, False)
         self._size = 0
         self._cut = False
         self._failure: FetchError | None = None
@@ -192,7 +408,7 @@ class Transfer:
     def _read_head(self) -> bool:
         assert self._admit is not None
         try:
-            self._head = head = read(self._url, self._received)
+            self._head = head = parse_head(self._url, self._received)
             self._room = self._admit(head)
         except FetchError as error:
             # Raised later: an exception must not cross curl.
@@ -204,15 +420,15 @@ class Transfer:
             self._failure = TooLarge(self._url, f"{length} bytes announced")
         return self._failure is None
 
-    def _write(self, chunk: bytes) -> int | None:
+    def _receive_body(self, chunk: bytes) -> int | None:
         """Take a piece of the body; 0 stops the transfer."""
         if self._head is None and not self._read_head():
             return 0
         room = self._room
         self._heard = time.monotonic()
         self._size += len(chunk)
-        if len(self._chunks) > _PIECES:
-            self._failure = ProtocolError(self._url, f"the body comes in over {_PIECES} pieces")
+        if len(self._chunks) > _MAX_PIECES:
+            self._failure = ProtocolError(self._url, f"the body comes in over {_MAX_PIECES} pieces")
             return 0
         if self._size <= room.bytes:
             self._chunks.append(chunk)
@@ -224,7 +440,7 @@ class Transfer:
             self._failure = TooLarge(self._url, f"more than {room.bytes} bytes came")
         return 0
 
-    def _open(self, _purpose: int, address: Any) -> Any:
+    def _open_socket(self, _purpose: int, address: Any) -> Any:
         """Called once the address is known and before anything is sent there."""
         reason = self._refuse(address.addr[0])
         if reason:
@@ -239,13 +455,13 @@ class Transfer:
         return opened
 
 
-def bundle() -> str:
+def find_ca_bundle() -> str:
     """The system's trusted certificates: the wheel's own path is right on some systems only."""
     found = ssl.get_default_verify_paths().cafile
-    return next((path for path in (found, *_BUNDLES) if path and Path(path).is_file()), "")
+    return next((path for path in (found, *_CA_BUNDLES) if path and Path(path).is_file()), "")
 
 
-def _settings(options: Options) -> list[tuple[int, Any]]:
+def _curl_settings(options: CurlOptions) -> list[tuple[int, Any]]:
     """What every request has in common."""
     settings: list[tuple[int, Any]] = [
         (pycurl.PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS),
@@ -260,8 +476,8 @@ def _settings(options: Options) -> list[tuple[int, Any]]:
         (pycurl.SSL_VERIFYPEER, 1),
         (pycurl.SSL_VERIFYHOST, 2),
         (pycurl.BUFFERSIZE, 65_536),
-        (pycurl.CONNECTTIMEOUT_MS, _ms(options.connect_s)),
-        (pycurl.TIMEOUT_MS, _ms(options.total_s)),
+        (pycurl.CONNECTTIMEOUT_MS, _milliseconds(options.connect_s)),
+        (pycurl.TIMEOUT_MS, _milliseconds(options.total_s)),
     ]
     if options.authorities:
         settings.append((pycurl.CAINFO, options.authorities))
@@ -270,5 +486,5 @@ def _settings(options: Options) -> list[tuple[int, Any]]:
     return settings
 
 
-def _ms(seconds: float) -> int:
+def _milliseconds(seconds: float) -> int:
     return max(1, round(seconds * 1000))

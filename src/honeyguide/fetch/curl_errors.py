@@ -13,7 +13,7 @@ from honeyguide.errors import (
     TlsError,
 )
 
-ERRORS: Final[dict[int, type[FetchError]]] = {
+CURL_ERRORS: Final[dict[int, type[FetchError]]] = {
     1: ProtocolError,  # unsupported protocol, HTTP/0.9 included
     3: ProtocolError,  # curl's idea of a URL is narrower than the standard's
     5: ConnectError,  # the proxy's name does not resolve
@@ -52,22 +52,22 @@ ERRORS: Final[dict[int, type[FetchError]]] = {
 }
 """What curl's error codes mean to us; any other is a plain FetchError."""
 
-_READING = 56
+_READ_ERROR = 56
 _NOT_HTTP = ("chunk", "response headers")
 """Broken chunks and endless heads have no code of their own: curl calls them reading errors."""
 
 
-_DETAIL = 200
+_DETAIL_CHARS = 200
 
 
-def printable(text: str) -> str:
+def to_printable(text: str) -> str:
     """What the web said, fit for a journal and a terminal: printable ASCII, and not much of it."""
-    return ascii(text[:_DETAIL])[1:-1][:_DETAIL]
+    return ascii(text[:_DETAIL_CHARS])[1:-1][:_DETAIL_CHARS]
 
 
-def translate(url: str, code: int, message: str) -> FetchError:
+def translate_curl_error(url: str, code: int, message: str) -> FetchError:
     """Curl's error in our words."""
-    kind = ERRORS.get(code, FetchError)
-    if code == _READING and any(words in message for words in _NOT_HTTP):
+    kind = CURL_ERRORS.get(code, FetchError)
+    if code == _READ_ERROR and any(words in message for words in _NOT_HTTP):
         kind = ProtocolError
-    return kind(url, printable(message) or f"curl error {code}")
+    return kind(url, to_printable(message) or f"curl error {code}")

@@ -14,18 +14,18 @@ from honeyguide.errors import DnsError
 if TYPE_CHECKING:
     import pycares
 
-Lookup = Callable[[str], Awaitable[tuple[list[str], float]]]
+DnsLookup = Callable[[str], Awaitable[tuple[list[str], float]]]
 """A host's addresses and how many seconds they hold; raises DnsError."""
 
-SHORTEST: Final = 300.0
-LONGEST: Final = 21_600.0
+MIN_TTL_S: Final = 300.0
+MAX_TTL_S: Final = 21_600.0
 """Answers are kept at least five minutes and at most six hours, whatever their TTL."""
-TROUBLE: Final = 60.0
+FAILURE_TTL_S: Final = 60.0
 """How long a failed lookup is not repeated …"""
-MISSING: Final = 300.0
+MISSING_TTL_S: Final = 300.0
 """… and how long a name that does not exist."""
-NAMES: Final = 10_000
-ADDRESSES: Final = 8
+MAX_NAMES: Final = 10_000
+MAX_ADDRESSES: Final = 8
 """Most addresses of one name that are tried."""
 
 
@@ -33,28 +33,28 @@ class NoSuchName(DnsError):
     """The name servers know that there is no such name, or no address for it."""
 
 
-class _Answer(NamedTuple):
+class _DnsAnswer(NamedTuple):
     expires: float
     addresses: tuple[str, ...]
     error: DnsError | None
 
 
-class Resolver:
+class DnsResolver:
     """A cache in front of a lookup. Questions about one name at one time are asked once."""
 
     def __init__(
         self,
-        lookup: Lookup | None = None,
+        lookup: DnsLookup | None = None,
         *,
         timeout_s: float = 10.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._ares = Ares(timeout_s) if lookup is None else None
+        self._ares = CaresLookup(timeout_s) if lookup is None else None
         self._lookup = lookup or self._ares
         self._timeout = timeout_s
         self._clock = clock
-        self._known: OrderedDict[str, _Answer] = OrderedDict()
-        self._asked: dict[str, asyncio.Task[_Answer]] = {}
+        self._known: OrderedDict[str, _DnsAnswer] = OrderedDict()
+        self._asked: dict[str, asyncio.Task[_DnsAnswer]] = {}
 
     async def resolve(self, host: str) -> tuple[str, ...]:
         """The host's addresses; raises DnsError."""
@@ -62,7 +62,7 @@ class Resolver:
         if answer is None or answer.expires <= self._clock():
             task = self._asked.get(host)
             if task is None:
-                task = asyncio.create_task(self._ask(host))
+                task = asyncio.create_task(self._look_up(host))
                 self._asked[host] = task
             # Shielded: others may wait for the same answer when this caller is cancelled.
             answer = await asyncio.shield(task)
@@ -79,33 +79,33 @@ class Resolver:
         if self._ares is not None:
             self._ares.close()
 
-    async def _ask(self, host: str) -> _Answer:
+    async def _look_up(self, host: str) -> _DnsAnswer:
         assert self._lookup is not None
         error: DnsError | None = None
         addresses: list[str] = []
         try:
             async with asyncio.timeout(self._timeout):
                 addresses, ttl = await self._lookup(host)
-            keep = min(LONGEST, max(SHORTEST, ttl))
+            keep = min(MAX_TTL_S, max(MIN_TTL_S, ttl))
             if not addresses:
-                error, keep = NoSuchName(host, "the name has no address"), MISSING
+                error, keep = NoSuchName(host, "the name has no address"), MISSING_TTL_S
         except NoSuchName as missing:
-            error, keep = missing, MISSING
+            error, keep = missing, MISSING_TTL_S
         except DnsError as trouble:
-            error, keep = trouble, TROUBLE
+            error, keep = trouble, FAILURE_TTL_S
         except TimeoutError:
-            error, keep = DnsError(host, f"no answer in {self._timeout:g} s"), TROUBLE
+            error, keep = DnsError(host, f"no answer in {self._timeout:g} s"), FAILURE_TTL_S
         finally:
             self._asked.pop(host, None)
-        answer = _Answer(self._clock() + keep, tuple(addresses[:ADDRESSES]), error)
+        answer = _DnsAnswer(self._clock() + keep, tuple(addresses[:MAX_ADDRESSES]), error)
         self._known[host] = answer
         self._known.move_to_end(host)
-        if len(self._known) > NAMES:
+        if len(self._known) > MAX_NAMES:
             self._known.popitem(last=False)
         return answer
 
 
-class Ares:
+class CaresLookup:
     """Lookups by c-ares: the hosts file first, then the system's name servers."""
 
     def __init__(self, timeout_s: float) -> None:
@@ -137,11 +137,11 @@ class Ares:
             raise DnsError(host, str(error)) from error
         result, status = await answered
         if status is not None:
-            text = _text(pycares.errno.strerror(status))
+            text = _ascii_text(pycares.errno.strerror(status))
             if status in (pycares.errno.ARES_ENOTFOUND, pycares.errno.ARES_ENODATA):
                 raise NoSuchName(host, text)
             raise DnsError(host, text)
-        found = {_text(node.addr[0]): node.ttl for node in result.nodes}
+        found = {_ascii_text(node.addr[0]): node.ttl for node in result.nodes}
         return list(found), float(min(found.values(), default=0))
 
     def close(self) -> None:
@@ -150,5 +150,5 @@ class Ares:
             self._channel = None
 
 
-def _text(name: str | bytes) -> str:
+def _ascii_text(name: str | bytes) -> str:
     return name.decode("ascii") if isinstance(name, bytes) else name

@@ -7,38 +7,44 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from honeyguide.config import FetchSettings
+from honeyguide.config.settings import FetchSettings
 from honeyguide.errors import ConfigError, DnsError, FetchError, Forbidden, ProtocolError, WrongType
-from honeyguide.fetch.cookies import Jar
-from honeyguide.fetch.curl import Arrived, Options, Room, Wire
-from honeyguide.fetch.curl_errors import printable
-from honeyguide.fetch.decode import ACCEPTED, decode
-from honeyguide.fetch.dns import Resolver
-from honeyguide.fetch.http_headers import Head, request_head, sendable, user_agent
-from honeyguide.fetch.ip_policy import forbidden, loopback, metadata
-from honeyguide.fetch.secret_headers import outgoing, private_lines
+from honeyguide.fetch.cookies import CookieJar
+from honeyguide.fetch.curl import BodyLimit, CurlOptions, CurlPool, CurlResponse
+from honeyguide.fetch.curl_errors import to_printable
+from honeyguide.fetch.decode import ACCEPT_ENCODING, decode_body
+from honeyguide.fetch.dns import DnsResolver
+from honeyguide.fetch.http_headers import (
+    ResponseHead,
+    is_sendable,
+    make_user_agent,
+    merge_header_lines,
+    request_head,
+    secret_header_lines,
+)
+from honeyguide.fetch.ip_policy import forbidden_reason, is_loopback_host, metadata_reason
 from honeyguide.types import Request, Response, Url
-from honeyguide.url import authority, host, is_ip, path
+from honeyguide.url import authority_of, host_of, is_ip, path_of
 
-__all__ = ["READABLE", "CurlFetcher", "Names", "user_agent"]
+__all__ = ["READABLE_TYPES", "CurlFetcher", "HostResolver", "make_user_agent"]
 
-READABLE: Final = frozenset(
+READABLE_TYPES: Final = frozenset(
     ("", "text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml",
      "application/rss+xml", "application/atom+xml")
 )  # fmt: skip
 """Media types whose bodies we read; of an answer without a type we see what comes."""
 
-_PAGES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
+_PAGE_TYPES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
 """Types under the cap for pages; every other may be as large as a document."""
 
 _ASIDE_BYTES = 65_536
 """Most that is kept of a body that is no page: redirects and refusals."""
-_LAB = Url("http://lab.invalid/")
-_ACCEPT = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-_PROXIES = ("http://", "https://", "socks5h://")
+_LAB_URL = Url("http://lab.invalid/")
+_ACCEPT_HEADER = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+_PROXY_SCHEMES = ("http://", "https://", "socks5h://")
 
 
-class Names(Protocol):
+class HostResolver(Protocol):
     """What the fetcher needs of a resolver."""
 
     async def resolve(self, host: str) -> tuple[str, ...]: ...
@@ -54,13 +60,13 @@ class CurlFetcher:
         settings: FetchSettings,
         *,
         user_agent: str,
-        resolver: Names | None = None,
+        resolver: HostResolver | None = None,
         clock: Callable[[], float] = time.time,
         authorities: str = "",
         archives: bool = True,
     ) -> None:
         """``archives``: somebody keeps the heads of requests and answers as they were."""
-        proxy = _lab(settings.lab) if settings.lab else _proxy(settings.proxy)
+        proxy = _lab_proxy(settings.lab) if settings.lab else _checked_proxy(settings.proxy)
         self._settings = settings
         self._archives = archives
         self._clock = clock
@@ -68,20 +74,24 @@ class CurlFetcher:
         self._plain_proxy = proxy.startswith("http")
         self._checked = not settings.lab
         self._check = asyncio.Lock()
-        self._jar = Jar()
-        self._lines = [f"User-Agent: {user_agent}", _ACCEPT, f"Accept-Encoding: {ACCEPTED}"]
+        self._jar = CookieJar()
+        self._lines = [
+            f"User-Agent: {user_agent}",
+            _ACCEPT_HEADER,
+            f"Accept-Encoding: {ACCEPT_ENCODING}",
+        ]
         # An empty header is one that curl leaves out: its own for proxies, which nobody needs.
         self._unsaid = ["Proxy-Connection:"] if self._plain_proxy else []
         self._plain = [*self._lines, *self._unsaid]
-        self._resolver: Names | None = None
+        self._resolver: HostResolver | None = None
         if not proxy:
-            self._resolver = resolver or Resolver(timeout_s=settings.connect_s, clock=clock)
-        self._wire = Wire(
-            Options(
+            self._resolver = resolver or DnsResolver(timeout_s=settings.connect_s, clock=clock)
+        self._wire = CurlPool(
+            CurlOptions(
                 settings.connect_s,
                 settings.read_s,
                 settings.total_s,
-                self._refuse,
+                self._refuse_address,
                 proxy,
                 authorities,
             )
@@ -92,48 +102,50 @@ class CurlFetcher:
         if not self._checked:
             async with self._check:
                 if not self._checked:
-                    await self._recognise()
-        return await self._send(request)
+                    await self._check_lab()
+        return await self._send_request(request)
 
     async def aclose(self) -> None:
         await self._wire.aclose()
         if self._resolver is not None:
             await self._resolver.aclose()
 
-    async def _send(self, request: Request) -> Response:
+    async def _send_request(self, request: Request) -> Response:
         url = request.url
-        private = private_lines(request)
-        resolve = await self._addresses(url)
-        extra = self._extra(request)
+        private = secret_header_lines(request)
+        resolve = await self._resolve_host(url)
+        extra = self._extra_headers(request)
         lines = [*self._lines, *extra] if extra else self._lines
         started = self._clock()
         arrived = await self._wire.get(
             url,
-            outgoing(lines, private, self._unsaid) if extra or private else self._plain,
+            merge_header_lines(lines, private, self._unsaid) if extra or private else self._plain,
             resolve,
-            lambda head: self._room(request, head),
+            lambda head: self._limit_body(request, head),
         )
         head, payload, kept = arrived.head, arrived.payload, self._archives
-        if self._settings.cookies and not private and (cookies := head.all("set-cookie")):
-            self._jar.learn(url, cookies, started)
+        if self._settings.cookies and not private and (cookies := head.header_values("set-cookie")):
+            self._jar.store_cookies(url, cookies, started)
         return Response(
             url=url,
             status=head.status,
             headers=head.headers,
             payload=payload,
-            body=self._body(request, arrived),
-            request_head=request_head(self._target(url), authority(url), lines) if kept else b"",
-            head=head.archived(len(payload)) if kept else b"",
+            body=self._decode_response(request, arrived),
+            request_head=request_head(self._request_target(url), authority_of(url), lines)
+            if kept
+            else b"",
+            head=head.to_archived(len(payload)) if kept else b"",
             ip="" if self._proxied else arrived.ip,
             started=started,
             elapsed=arrived.elapsed,
         )
 
-    def _body(self, request: Request, arrived: Arrived) -> bytes:
+    def _decode_response(self, request: Request, arrived: CurlResponse) -> bytes:
         """The payload decoded. Of an answer that brings no page, whatever can be read."""
         head, room = arrived.head, arrived.room
         try:
-            return decode(
+            return decode_body(
                 request.url,
                 arrived.payload,
                 head.header("content-encoding"),
@@ -146,45 +158,45 @@ class CurlFetcher:
                 raise
             return b""
 
-    def _room(self, request: Request, head: Head) -> Room:
+    def _limit_body(self, request: Request, head: ResponseHead) -> BodyLimit:
         """How large this body may be, on the wire and decoded; WrongType if we do not want it."""
         if not 200 <= head.status < 300:
-            return Room(min(_ASIDE_BYTES, request.limit or _ASIDE_BYTES), True)
+            return BodyLimit(min(_ASIDE_BYTES, request.limit or _ASIDE_BYTES), True)
         kind = head.header("content-type").partition(";")[0].strip().lower()
-        if not request.any_type and kind not in READABLE:
-            raise WrongType(request.url, printable(kind[:80]))
-        megabytes = self._settings.html_mb if kind in _PAGES else self._settings.document_mb
+        if not request.any_type and kind not in READABLE_TYPES:
+            raise WrongType(request.url, to_printable(kind[:80]))
+        megabytes = self._settings.html_mb if kind in _PAGE_TYPES else self._settings.document_mb
         limit = int(megabytes * 1_000_000) if request.limit is None else request.limit
-        return Room(limit, request.truncate)
+        return BodyLimit(limit, request.truncate)
 
-    def _extra(self, request: Request) -> list[str]:
+    def _extra_headers(self, request: Request) -> list[str]:
         """The headers that not every request has, in the order in which they are sent."""
         wanted = (
             ("Referer", request.referer or ""),
             ("If-None-Match", request.etag),
             ("If-Modified-Since", request.modified),
         )
-        extra = [f"{name}: {value}" for name, value in wanted if value and sendable(value)]
+        extra = [f"{name}: {value}" for name, value in wanted if value and is_sendable(value)]
         cookies = self._settings.cookies and not request.headers
-        if cookies and (cookie := self._jar.header(request.url, self._clock())):
+        if cookies and (cookie := self._jar.cookie_header(request.url, self._clock())):
             extra.append(f"Cookie: {cookie}")
         return extra
 
-    async def _addresses(self, url: Url) -> list[str]:
+    async def _resolve_host(self, url: Url) -> list[str]:
         """Refuse what must not be asked for; look the name up and tell curl, in its notation."""
         if not url.startswith(("http://", "https://")):
             raise ProtocolError(url, "not an http address")
-        place = authority(url)
+        place = authority_of(url)
         if "@" in place:
             raise Forbidden(url, "carries a user name or password")
-        name = host(url)
+        name = host_of(url)
         if self._settings.lab:
             if not url.startswith("http://"):
                 raise Forbidden(url, "the lab serves http:// addresses only")
             return []
         literal = is_ip(name)
-        if literal or loopback(name):
-            if self._proxied and (reason := self._private(name, literal)):
+        if literal or is_loopback_host(name):
+            if self._proxied and (reason := self._private_reason(name, literal)):
                 raise Forbidden(url, f"{name} is {reason}")
             return []
         if self._resolver is None:
@@ -197,54 +209,56 @@ class CurlFetcher:
         addresses = ",".join(f"[{ip}]" if ":" in ip else ip for ip in found)
         return [f"+{name}:{port}:{addresses}"]
 
-    def _private(self, name: str, literal: bool) -> str:
+    def _private_reason(self, name: str, literal: bool) -> str:
         if self._settings.private_addresses:
-            return metadata(name)
-        return forbidden(name) if literal else "this machine itself"
+            return metadata_reason(name)
+        return forbidden_reason(name) if literal else "this machine itself"
 
-    def _refuse(self, ip: str) -> str:
+    def _refuse_address(self, ip: str) -> str:
         """Asked before every connection, with the address that it would go to."""
         if self._settings.lab:
-            return "" if loopback(ip) else "not on this machine, where a lab must be"
+            return "" if is_loopback_host(ip) else "not on this machine, where a lab must be"
         if self._proxied:
             return ""
-        return metadata(ip) if self._settings.private_addresses else forbidden(ip)
+        return metadata_reason(ip) if self._settings.private_addresses else forbidden_reason(ip)
 
-    def _target(self, url: Url) -> str:
-        return url if self._plain_proxy and url.startswith("http:") else path(url)
+    def _request_target(self, url: Url) -> str:
+        return url if self._plain_proxy and url.startswith("http:") else path_of(url)
 
-    async def _recognise(self) -> None:
+    async def _check_lab(self) -> None:
         """Make sure that what listens at ``fetch.lab`` is a lab, before asking it for anything."""
         address = self._settings.lab
         try:
-            answer = await self._send(Request(_LAB, any_type=True, limit=65_536, truncate=True))
+            answer = await self._send_request(
+                Request(_LAB_URL, any_type=True, limit=65_536, truncate=True)
+            )
         except FetchError as error:
             detail = error.detail
         else:
             if answer.status == 200 and answer.header("server") == "honeyguide-lab":
                 self._checked = True
                 return
-            detail = f"it answers as '{printable(answer.header('server')[:40])}'"
+            detail = f"it answers as '{to_printable(answer.header('server')[:40])}'"
         raise ConfigError(
             f"fetch.lab: no lab answers at {address} ({detail}). "
             "Start one with: honeyguide lab serve"
         )
 
 
-def _lab(address: str) -> str:
+def _lab_proxy(address: str) -> str:
     """The lab as a proxy; only this machine will do."""
     place = address.removeprefix("http://").rstrip("/")
     name, _, port = place.rpartition(":")
-    if not port.isdecimal() or not loopback(name):
+    if not port.isdecimal() or not is_loopback_host(name):
         raise ConfigError(
             f"fetch.lab: {address!r} must be host:port on this machine, such as 127.0.0.1:8080"
         )
     return f"http://{place}"
 
 
-def _proxy(address: str) -> str:
-    if address and not address.startswith(_PROXIES):
+def _checked_proxy(address: str) -> str:
+    if address and not address.startswith(_PROXY_SCHEMES):
         raise ConfigError(
-            f"fetch.proxy: {address!r} must begin with {', '.join(_PROXIES[:-1])} or {_PROXIES[-1]}"
+            f"fetch.proxy: {address!r} must begin with {', '.join(_PROXY_SCHEMES[:-1])} or {_PROXY_SCHEMES[-1]}"
         )
     return address

@@ -8,22 +8,25 @@ from http import HTTPStatus
 from typing import Final
 
 from honeyguide.errors import ConfigError, ConnectError, ProtocolError
+from honeyguide.types import Request
 
-BYTES: Final = 256 * 1024
-HEADERS: Final = 1000
+MAX_HEAD_BYTES: Final = 256 * 1024
+MAX_HEADERS: Final = 1000
 """Most bytes and most headers of an answer's head."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]").search
 _BLANK = (" ", "\t")
-_STATUS = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})(?![0-9])")
-_HOP = re.compile(rb"\s*(?:transfer-encoding|content-length)\s*(?::|\Z)", re.IGNORECASE).match
-_CONTACT = re.compile(
+_STATUS_LINE = re.compile(rb"HTTP/[0-9.]+ +([0-9]{3})(?![0-9])")
+_IS_FRAMING = re.compile(
+    rb"\s*(?:transfer-encoding|content-length)\s*(?::|\Z)", re.IGNORECASE
+).match
+_IS_CONTACT = re.compile(
     r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9.-]+|https?://[!#-'*-;=?-~]+"
 ).fullmatch
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class ResponseHead:
     """The head of an answer: interim answers (1xx, a proxy's CONNECT) left out."""
 
     status: int
@@ -38,20 +41,20 @@ class Head:
                 return value
         return ""
 
-    def all(self, name: str) -> list[str]:
+    def header_values(self, name: str) -> list[str]:
         """The values of every header of that name, which is in lower case."""
         length = len(name)
         return [value for key, value in self.headers if len(key) == length and key.lower() == name]
 
-    def archived(self, length: int) -> bytes:
+    def to_archived(self, length: int) -> bytes:
         """The head as bytes that fit a payload of this length with its transfer coding undone.
 
         What no longer holds keeps its value under another name, as other crawlers do it.
         """
-        lines = [_plain(self.lines[0], self.status)]
+        lines = [_http1_status_line(self.lines[0], self.status)]
         chunked = False
         for line in self.lines[1:]:
-            if _HOP(line):
+            if _IS_FRAMING(line):
                 name, _, value = line.partition(b":")
                 framed = name.strip().lower() == b"content-length" and not chunked
                 if not framed or value.strip() != b"%d" % length:
@@ -64,7 +67,7 @@ class Head:
         return b"".join(lines)
 
 
-def read(url: str, received: list[bytes]) -> Head:
+def parse_head(url: str, received: list[bytes]) -> ResponseHead:
     """The last head among the header lines that came in; raises FetchError."""
     lines, whole = received[:], b"".join(received)
     if whole.find(b"HTTP/", 1) > 0:  # perhaps others came before it
@@ -77,9 +80,9 @@ def read(url: str, received: list[bytes]) -> Head:
     if end < 0:
         raise ConnectError(url, "the answer broke off within its head")
     del lines[end:]
-    if not lines or (match := _STATUS.match(lines[0])) is None:
+    if not lines or (match := _STATUS_LINE.match(lines[0])) is None:
         raise ProtocolError(url, "the answer has no status line")
-    if len(lines) > HEADERS + 1 or len(whole) > BYTES:
+    if len(lines) > MAX_HEADERS + 1 or len(whole) > MAX_HEAD_BYTES:
         raise ProtocolError(url, "the answer's head is too large")
     headers: list[tuple[str, str]] = []
     for line in lines[1:]:
@@ -90,7 +93,7 @@ def read(url: str, received: list[bytes]) -> Head:
                 headers[-1] = (headers[-1][0], f"{headers[-1][1]} {rest}")
         elif colon:
             headers.append((name.strip(), value.strip()))
-    return Head(int(match[1]), tuple(lines), tuple(headers))
+    return ResponseHead(int(match[1]), tuple(lines), tuple(headers))
 
 
 def request_head(target: str, host: str, lines: list[str]) -> bytes:
@@ -100,14 +103,14 @@ def request_head(target: str, host: str, lines: list[str]) -> bytes:
     )
 
 
-def sendable(value: str) -> bool:
+def is_sendable(value: str) -> bool:
     """May this text, which came from the web, stand in a header that we send?"""
-    return bool(value) and len(value) <= 4096 and value.isascii() and not _CONTROL(value)
+    return bool(value) and len(value) <= 4096 and value.isascii() and not _CONTROL_CHARS(value)
 
 
-def user_agent(contact: str, version: str) -> str:
+def make_user_agent(contact: str, version: str) -> str:
     """How we introduce ourselves; the robots.txt product token is ``honeyguide``."""
-    if not contact or _CONTACT(contact) is None:
+    if not contact or _IS_CONTACT(contact) is None:
         raise ConfigError(
             f"fetch.contact: {contact!r} does not say how to reach you. Set an e-mail address or "
             "a web page (http://…) in topic.toml under [fetch], or with --contact: the owner of "
@@ -116,7 +119,7 @@ def user_agent(contact: str, version: str) -> str:
     return f"Honeyguide/{'.'.join(version.split('.')[:2])} (+{contact})"
 
 
-def _plain(line: bytes, status: int) -> bytes:
+def _http1_status_line(line: bytes, status: int) -> bytes:
     """HTTP/2 and 3 have no status line: write one that archive readers know."""
     if line.startswith(b"HTTP/1"):
         return line
@@ -125,3 +128,30 @@ def _plain(line: bytes, status: int) -> bytes:
     except ValueError:
         phrase = ""
     return f"HTTP/1.1 {status} {phrase}\r\n".encode("ascii")
+
+
+# --------------------------------------------------------------------------------------------------
+# Headers that a request brings along: they go out, and nowhere else.
+# --------------------------------------------------------------------------------------------------
+
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch
+
+
+def secret_header_lines(request: Request) -> list[str]:
+    """The request's own headers as lines. What cannot be sent is an error that does not show it:
+    a request that lacks its key would be another request."""
+    for name, value in request.headers:
+        if not _HEADER_NAME(name) or not is_sendable(value):
+            raise ProtocolError(request.url, "one of the request's own headers cannot be sent")
+    return [f"{name}: {value}" for name, value in request.headers]
+
+
+def merge_header_lines(lines: list[str], private: list[str], unsaid: list[str]) -> list[str]:
+    """Every header of a request; a private one replaces ours of its name."""
+    replaced = {_header_name(line) for line in private}
+    return [*(line for line in lines if _header_name(line) not in replaced), *private, *unsaid]
+
+
+def _header_name(line: str) -> str:
+    return line.partition(":")[0].lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
-_METADATA = frozenset(
+_METADATA_ADDRESSES = frozenset(
     map(
         ip_address,
         (
@@ -21,7 +21,7 @@ _METADATA = frozenset(
 )
 """Where a machine in a cloud learns its own secrets: nobody ever wants a page from there."""
 
-_NAMED: tuple[tuple[IPv4Network | IPv6Network, str], ...] = (
+_NAMED_NETWORKS: tuple[tuple[IPv4Network | IPv6Network, str], ...] = (
     (IPv4Network("100.64.0.0/10"), "a carrier's shared address"),
     (IPv4Network("192.0.0.0/24"), "a protocol's own address"),
     (IPv4Network("192.88.99.0/24"), "a 6to4 relay address"),
@@ -32,11 +32,11 @@ _NAMED: tuple[tuple[IPv4Network | IPv6Network, str], ...] = (
 """What the standard library's properties do not cover, or not in every version we support."""
 
 _NAT64 = IPv6Network("64:ff9b::/96")
-_COMPATIBLE = IPv6Network("::/96")
+_IPV4_COMPATIBLE = IPv6Network("::/96")
 
 
 @lru_cache(maxsize=4096)
-def forbidden(ip: str) -> str:
+def forbidden_reason(ip: str) -> str:
     """Why nobody outside may be sent to this address, in words; '' if it is public.
 
     >>> forbidden("127.0.0.1")
@@ -46,22 +46,22 @@ def forbidden(ip: str) -> str:
         address = ip_address(ip.strip("[]").partition("%")[0])
     except ValueError:
         return "not a network address"
-    return _reason(address)
+    return _address_reason(address)
 
 
 @lru_cache(maxsize=4096)
-def metadata(ip: str) -> str:
+def metadata_reason(ip: str) -> str:
     """The same for cloud metadata addresses only: no setting allows those."""
     try:
         address = ip_address(ip.strip("[]").partition("%")[0])
     except ValueError:
         return ""
-    while isinstance(address, IPv6Address) and (inner := _embedded(address)) is not None:
+    while isinstance(address, IPv6Address) and (inner := _embedded_ipv4(address)) is not None:
         address = inner
-    return "a cloud metadata address" if address in _METADATA else ""
+    return "a cloud metadata address" if address in _METADATA_ADDRESSES else ""
 
 
-def loopback(host: str) -> bool:
+def is_loopback_host(host: str) -> bool:
     """Is this host, by name or number, certainly this machine itself?"""
     name = host.strip("[]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
@@ -72,13 +72,13 @@ def loopback(host: str) -> bool:
         return False
 
 
-def _reason(address: IPv4Address | IPv6Address) -> str:
-    if isinstance(address, IPv6Address) and (inner := _embedded(address)) is not None:
-        reason = _reason(inner)
+def _address_reason(address: IPv4Address | IPv6Address) -> str:
+    if isinstance(address, IPv6Address) and (inner := _embedded_ipv4(address)) is not None:
+        reason = _address_reason(inner)
         return f"{reason} inside an IPv6 address" if reason else ""
-    if address in _METADATA:
+    if address in _METADATA_ADDRESSES:
         return "a cloud metadata address"
-    for network, reason in _NAMED:
+    for network, reason in _NAMED_NETWORKS:
         if address.version == network.version and address in network:
             return reason
     for holds, reason in (
@@ -96,7 +96,7 @@ def _reason(address: IPv4Address | IPv6Address) -> str:
     return ""
 
 
-def _embedded(address: IPv6Address) -> IPv4Address | None:
+def _embedded_ipv4(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that packets to this IPv6 address end up at."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped
@@ -104,7 +104,7 @@ def _embedded(address: IPv6Address) -> IPv4Address | None:
         return address.sixtofour
     if address.teredo is not None:
         return address.teredo[1]
-    old = address in _COMPATIBLE and int(address) > 1  # not :: and ::1 themselves
+    old = address in _IPV4_COMPATIBLE and int(address) > 1  # not :: and ::1 themselves
     if old or address in _NAT64:
         return IPv4Address(int(address) & 0xFFFF_FFFF)
     return None

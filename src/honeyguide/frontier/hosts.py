@@ -7,9 +7,9 @@ from ipaddress import ip_address
 from random import Random
 from typing import NamedTuple
 
-from honeyguide.config import PolitenessSettings
+from honeyguide.config.settings import PolitenessSettings
 
-SLOWEST = 60.0
+MAX_CRAWL_DELAY_S = 60.0
 """The longest Crawl-delay, in seconds, that we wait for; a host that asks for more is left."""
 
 
@@ -24,19 +24,19 @@ class HostView(NamedTuple):
     """Until when; 0 if it is not."""
 
 
-class Politeness:
+class HostDelayPolicy:
     """The arithmetic of rest. It may lengthen a rest by chance, never shorten it."""
 
     def __init__(self, settings: PolitenessSettings, seed: int) -> None:
         self._settings = settings
         self._random = Random(seed)
 
-    def rest(
+    def delay_after(
         self, host: str, crawl_delay: float | None, elapsed: float, lab: bool = False
     ) -> float:
         """Seconds until the next request to this host, after one that took ``elapsed``."""
         asked = crawl_delay if crawl_delay is not None and crawl_delay > 0 else 0.0
-        if self.too_slow(asked):
+        if self.is_too_slow(asked):
             return asked
         ours = lab or is_loopback(host)
         delay = self._settings.loopback_delay_s if ours else self._settings.delay_s
@@ -49,9 +49,9 @@ class Politeness:
         rest = max(delay, asked, tired)
         return rest * (1.0 + 0.5 * self._random.random())
 
-    def too_slow(self, crawl_delay: float | None) -> bool:
+    def is_too_slow(self, crawl_delay: float | None) -> bool:
         """Whether a host asks for so long a rest that it should be parked instead."""
-        return crawl_delay is not None and crawl_delay > SLOWEST
+        return crawl_delay is not None and crawl_delay > MAX_CRAWL_DELAY_S
 
 
 @lru_cache(maxsize=4_096)

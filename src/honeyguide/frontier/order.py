@@ -12,44 +12,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ConfigError
-from honeyguide.protocols import Order
+from honeyguide.protocols import FrontierOrder
 
-Scores = NDArray[np.float32]
-Depths = NDArray[np.uint16]
-Keys = NDArray[np.float64]
+ScoreArray = NDArray[np.float32]
+DepthArray = NDArray[np.uint16]
+KeyArray = NDArray[np.float64]
 
 
-class BulkOrder(Order, Protocol):
+class BulkOrder(FrontierOrder, Protocol):
     """An order that can key many links at once; what a frontier asks for."""
 
-    def keys(self, scores: Scores, depths: Depths) -> Keys: ...
+    def keys(self, scores: ScoreArray, depths: DepthArray) -> KeyArray: ...
 
 
-class Best:
+class BestFirstOrder:
     """The best score first."""
 
-    def key(self, score: float, depth: int) -> float:  # noqa: ARG002
+    def sort_key(self, score: float, depth: int) -> float:  # noqa: ARG002
         return score
 
-    def keys(self, scores: Scores, depths: Depths) -> Keys:  # noqa: ARG002
+    def keys(self, scores: ScoreArray, depths: DepthArray) -> KeyArray:  # noqa: ARG002
         return scores.astype(np.float64)
 
-    def served(self, key: float) -> None: ...
+    def mark_served(self, key: float) -> None: ...
 
 
-class Breadth:
+class BreadthFirstOrder:
     """The fewest links away from a seed first."""
 
-    def key(self, score: float, depth: int) -> float:  # noqa: ARG002
+    def sort_key(self, score: float, depth: int) -> float:  # noqa: ARG002
         return -float(depth)
 
-    def keys(self, scores: Scores, depths: Depths) -> Keys:  # noqa: ARG002
+    def keys(self, scores: ScoreArray, depths: DepthArray) -> KeyArray:  # noqa: ARG002
         return -depths.astype(np.float64)
 
-    def served(self, key: float) -> None: ...
+    def mark_served(self, key: float) -> None: ...
 
 
-class Proportional:
+class ProportionalOrder:
     """Choice with a chance proportional to score^beta, without a scan.
 
     Each link waits an exponential time with rate score^beta, counted from the virtual time at
@@ -63,31 +63,31 @@ class Proportional:
         self._beta = beta
         self._time = 0.0
 
-    def key(self, score: float, depth: int) -> float:  # noqa: ARG002
+    def sort_key(self, score: float, depth: int) -> float:  # noqa: ARG002
         if score >= 1:
             return -self._time
         rate = float(max(score, 1e-6) ** self._beta)
         return -(self._time + float(self._random.standard_exponential()) / rate)
 
-    def keys(self, scores: Scores, depths: Depths) -> Keys:  # noqa: ARG002
-        rates: Keys = np.maximum(scores, 1e-6).astype(np.float64) ** self._beta
-        drawn: Keys = self._random.standard_exponential(len(scores))
+    def keys(self, scores: ScoreArray, depths: DepthArray) -> KeyArray:  # noqa: ARG002
+        rates: KeyArray = np.maximum(scores, 1e-6).astype(np.float64) ** self._beta
+        drawn: KeyArray = self._random.standard_exponential(len(scores))
         drawn[scores >= 1] = 0.0
         return -(self._time + drawn / rates)
 
-    def served(self, key: float) -> None:
+    def mark_served(self, key: float) -> None:
         # A host that rested may offer a link whose time has passed: the clock never runs back.
         self._time = max(self._time, -key)
 
 
-def make(name: str, seed: int) -> BulkOrder:
+def make_order(name: str, seed: int) -> BulkOrder:
     """The order of that name, as the settings call it."""
     match name:
         case "best":
-            return Best()
+            return BestFirstOrder()
         case "breadth":
-            return Breadth()
+            return BreadthFirstOrder()
         case "proportional":
-            return Proportional(seed)
+            return ProportionalOrder(seed)
         case _:
             raise ConfigError(f"crawl.order: {name!r} is none of best, breadth, proportional")

@@ -2,85 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from math import inf
+from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.frontier.codec import Codec, Entry, size
-from honeyguide.frontier.host_heap import Choice
-from honeyguide.frontier.link_texts import Texts
-from honeyguide.frontier.queue import LIMIT, share
+from honeyguide.frontier.host_queues import HOT_LIMIT, HostHeap, SiteLimits, hot_share
+from honeyguide.frontier.log import ENTRY_LINKS, LinkStore
+from honeyguide.frontier.log_codec import CHUNK_LINKS, LogCodec, LogEntry, index_size
 from honeyguide.frontier.rows import (
     COLD,
     DEFERRED,
     DONE,
     HOT,
-    LAST,
-    MOST,
-    ROW,
-    Ranks,
-    Rows,
-    bounded,
+    LAST_CODE,
+    MAX_COUNT,
+    ROW_MASK,
+    FrontierRows,
+    RankArray,
+    bounded_scores,
 )
-from honeyguide.frontier.seen import Seen
-from honeyguide.protocols import Log
+from honeyguide.frontier.seen_set import SeenUrls
+from honeyguide.protocols import FrontierLog
+from honeyguide.types import Link, Url
+from honeyguide.url import url_fingerprint
 
-Places = NDArray[np.intp]
+PlaceArray = NDArray[np.intp]
 
-BATCH = 4 << 20
+BATCH_BYTES = 4 << 20
 """Bytes of unpacked indexes that are held together."""
 
 
-def batches(log: Log) -> Iterator[tuple[list[int], list[bytes]]]:
+def iter_batches(log: FrontierLog) -> Iterator[tuple[list[int], list[bytes]]]:
     """The log's entries in handfuls: numbers and indexes."""
     numbers: list[int] = []
     indexes: list[bytes] = []
     held = 0
-    for number, index in log.scan():
-        if held and held + size(index) > BATCH:
+    for number, index in log.scan_entries():
+        if held and held + index_size(index) > BATCH_BYTES:
             yield numbers, indexes
             numbers, indexes, held = [], [], 0
         numbers.append(number)
         indexes.append(index)
-        held += size(index)
+        held += index_size(index)
     if numbers:
         yield numbers, indexes
 
 
-def replay(
-    log: Log, codec: Codec, rows: Rows, seen: Seen, choice: Choice, texts: Texts
+def replay_log(
+    log: FrontierLog,
+    codec: LogCodec,
+    rows: FrontierRows,
+    seen: SeenUrls,
+    choice: HostHeap,
+    texts: LinkStore,
 ) -> dict[int, float]:
     """Rebuild everything but the queues. Returns when rows are to be tried again."""
     due: dict[int, float] = {}
     prints: list[NDArray[np.uint64]] = []
-    for numbers, indexes in batches(log):
+    for numbers, indexes in iter_batches(log):
         entry, counts = codec.unpack_indexes(indexes, rows.count)
         for number, count in zip(numbers, counts, strict=True):
-            texts.wrote(number, count)
+            texts.mark_written(number, count)
         prints.append(entry.prints)
         for name in entry.names:
-            choice.host(name)
-        rows.extend(entry.hosts, bounded(entry.scores), entry.depths, COLD)
-        _check(entry, rows.count, len(choice.hosts))
+            choice.get_host(name)
+        rows.extend(entry.hosts, bounded_scores(entry.scores), entry.depths, COLD)
+        _check_entry(entry, rows.count, len(choice.hosts))
         again, where = np.unique(entry.again, return_inverse=True)
         times = np.bincount(where, entry.times, len(again))
-        rows.inlinks[again] = np.minimum(rows.inlinks[again] + times, MOST)
+        rows.inlinks[again] = np.minimum(rows.inlinks[again] + times, MAX_COUNT)
         # Of several values for one row numpy keeps the last: the newest event.
-        rows.score[entry.raised] = bounded(entry.better)
+        rows.score[entry.raised] = bounded_scores(entry.better)
         rows.tries[entry.tried] = entry.tries
         rows.state[entry.done] = DONE
         due.update(zip(entry.tried.tolist(), entry.due.tolist(), strict=True))
         for number, until in zip(entry.parked.tolist(), entry.until.tolist(), strict=True):
             choice.hosts[number].parked = until
     if prints:
-        seen.load(np.concatenate(prints))
+        seen.load_rows(np.concatenate(prints))
     texts.found = texts.written
     return due
 
 
-def _check(entry: Entry, rows: int, hosts: int) -> None:
+def _check_entry(entry: LogEntry, rows: int, hosts: int) -> None:
     for column in (entry.again, entry.raised, entry.done, entry.tried):
         if len(column) and int(column.max()) >= rows:
             raise CollectionCorrupt("the frontier's log speaks of a link that it does not hold")
@@ -89,14 +98,14 @@ def _check(entry: Entry, rows: int, hosts: int) -> None:
             raise CollectionCorrupt("the frontier's log speaks of a host that it does not hold")
 
 
-def count(rows: Rows, choice: Choice) -> None:
+def count_site_links(rows: FrontierRows, choice: HostHeap) -> None:
     """How many links every site has."""
     counts = np.bincount(rows.host[: rows.count], minlength=len(choice.hosts))
     for host, links in zip(choice.hosts, counts.tolist(), strict=True):
         host.site.rows += links
 
 
-def rest(rows: Rows, choice: Choice, until: float) -> None:
+def delay_asked_hosts(rows: FrontierRows, choice: HostHeap, until: float) -> None:
     """Hosts that were asked before rest first: we may have been killed a moment ago."""
     asked = (rows.state[: rows.count] == DONE) | (rows.tries[: rows.count] > 0)
     # numpy's unique would load its masked arrays first, which takes as long as twenty pages.
@@ -104,24 +113,26 @@ def rest(rows: Rows, choice: Choice, until: float) -> None:
         choice.hosts[number].rests = until
 
 
-def defer(rows: Rows, due: dict[int, float], now: float) -> list[tuple[float, int]]:
+def defer_retries(rows: FrontierRows, due: dict[int, float], now: float) -> list[tuple[float, int]]:
     """Rows that must not be tried yet leave the others: a sorted list of times and rows."""
     later = [(at, row) for row, at in due.items() if at > now and rows.state[row] == COLD]
     rows.state[np.array([row for _, row in later], np.uint32)] = DEFERRED
     return sorted(later)
 
 
-def fill(rows: Rows, choice: Choice) -> None:
+def fill_queues(rows: FrontierRows, choice: HostHeap) -> None:
     """Waiting rows, ranked already, enter their hosts' queues, and hosts their heaps."""
     waiting = np.flatnonzero(rows.state[: rows.count] == COLD)
     if not len(waiting):
         return
-    order = waiting[_by_rank(rows.rank[waiting])].astype(np.uint32)
-    order = order[_places(rows.host[order].astype(np.uint64), np.arange(len(order)))]
+    order = waiting[_order_by_rank(rows.rank[waiting])].astype(np.uint32)
+    order = order[_sort_places(rows.host[order].astype(np.uint64), np.arange(len(order)))]
     hosts = rows.host[order]
     starts = np.append(0, np.flatnonzero(hosts[1:] != hosts[:-1]) + 1)
     stops = np.append(starts[1:], len(order))
-    cuts = [_cut(start, stop) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)]
+    cuts = [
+        _hot_end(start, stop) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
+    ]
     best = order[np.arange(len(order)) < np.repeat(cuts, stops - starts)]
     rows.state[best] = HOT
     codes = [r << 32 | row for r, row in zip(rows.rank[best].tolist(), best.tolist(), strict=True)]
@@ -129,27 +140,29 @@ def fill(rows: Rows, choice: Choice) -> None:
     for number, start, cut, stop in zip(
         hosts[starts].tolist(), starts.tolist(), cuts, stops.tolist(), strict=True
     ):
-        floor = LAST if cut == stop else int(rows.rank[order[cut]]) << 32 | int(order[cut])
-        choice.hosts[number].fill(codes[at : (at := at + cut - start)], order[cut:stop], floor)
-        choice.place(choice.hosts[number])
+        floor = LAST_CODE if cut == stop else int(rows.rank[order[cut]]) << 32 | int(order[cut])
+        choice.hosts[number].load_queue(
+            codes[at : (at := at + cut - start)], order[cut:stop], floor
+        )
+        choice.place_host(choice.hosts[number])
 
 
-def _cut(start: int, stop: int) -> int:
+def _hot_end(start: int, stop: int) -> int:
     """Where a host's hot rows end, of those from start to stop."""
     count = stop - start
-    return stop if count <= LIMIT else start + min(share(count), count)
+    return stop if count <= HOT_LIMIT else start + min(hot_share(count), count)
 
 
-def _by_rank(ranks: Ranks) -> Places:
+def _order_by_rank(ranks: RankArray) -> PlaceArray:
     """The places of ranks in order; equal ones as they stand."""
     rough = np.argsort(ranks)
     ranks = ranks[rough]
     steps = np.zeros(len(ranks), np.uint64)
     np.cumsum(ranks[1:] != ranks[:-1], out=steps[1:])
-    return _places(steps, rough)
+    return _sort_places(steps, rough)
 
 
-def _places(numbers: NDArray[np.uint64], places: Places) -> Places:
+def _sort_places(numbers: NDArray[np.uint64], places: PlaceArray) -> PlaceArray:
     """Places by their numbers (32 bits), then as they are; both arrays are used up.
 
     Sorting values is several times as fast as argsort, and new memory costs as much as the sort.
@@ -157,5 +170,169 @@ def _places(numbers: NDArray[np.uint64], places: Places) -> Places:
     numbers <<= np.uint64(32)
     numbers |= places.view(np.uint64)
     numbers.sort()
-    numbers &= np.uint64(ROW)
+    numbers &= np.uint64(ROW_MASK)
     return numbers.view(np.intp)
+
+
+# --------------------------------------------------------------------------------------------------
+# What a frontier's log knows of one address, read from another process.
+# --------------------------------------------------------------------------------------------------
+
+
+class LoggedLink(NamedTuple):
+    """A link as the log tells it."""
+
+    link: Link
+    queued: float
+    """Its score when it was first seen."""
+    state: Literal["waiting", "done"]
+    tries: int
+    """Attempts that are to be repeated."""
+    inlinks: int
+
+
+def find_logged_link(log: FrontierLog, url: Url) -> LoggedLink | None:
+    """Look through the whole log; None if the address was never pushed."""
+    codec, wanted = LogCodec(), np.uint64(url_fingerprint(url))
+    link, row, first = None, -1, 0
+    queued, tries, inlinks, done = 0.0, 0, 0, False
+    for numbers, indexes in iter_batches(log):
+        entry, counts = codec.unpack_indexes(indexes, first)
+        if link is None and len(at := np.flatnonzero(entry.prints == wanted)):
+            place = int(at[0])
+            stops = np.cumsum(counts)
+            which = int(stops.searchsorted(place, side="right"))
+            text = codec.unpack_text(log.read_text(numbers[which]))
+            number, within = divmod(place - int(stops[which]) + counts[which], CHUNK_LINKS)
+            link = codec.unpack_link(codec.unpack_chunk(text, number), within)
+            row, queued, inlinks = first + place, float(entry.scores[place]), 1
+        if link is not None:
+            inlinks += int(entry.times[entry.again == row].sum(dtype=np.int64))
+            tries = _last_tries(entry, row, tries)
+            done = done or bool((entry.done == row).any())
+        first += len(entry.prints)
+    if link is None:
+        return None
+    inlinks = min(inlinks, MAX_COUNT)
+    state: Literal["waiting", "done"] = "done" if done else "waiting"
+    return LoggedLink(link._replace(inlinks=inlinks), queued, state, tries, inlinks)
+
+
+def _last_tries(entry: LogEntry, row: int, before: int) -> int:
+    told = entry.tries[entry.tried == row]
+    return int(told[-1]) if len(told) else before
+
+
+# --------------------------------------------------------------------------------------------------
+# A frontier's log written anew, whole or in parts: every link with what became of it.
+#
+# Used when a collection is split into shards, and when shards become one again. Links keep their
+# order, scores, inlinks and attempts; what is written is as if all of it had just happened.
+# --------------------------------------------------------------------------------------------------
+
+
+class LogCopyWriter:
+    """Appends links to a log that nobody else writes; hosts are numbered as they come."""
+
+    def __init__(self, log: FrontierLog) -> None:
+        self._log = log
+        self._codec = LogCodec()
+        self._hosts: dict[str, int] = {}
+        self._named = 0
+        self._rows = 0
+        self._parked: dict[int, float] = {}
+
+    def park_host(self, host: str, until: float) -> None:
+        self._parked[self._host_number(host)] = until
+
+    def add_rows(
+        self, source: LogCopySource, rows: NDArray[np.intp], links: Sequence[msgspec.Raw]
+    ) -> None:
+        """These rows of another log; at most :data:`ENTRY_LINKS` at a time."""
+        if not (len(rows) or self._parked):
+            return
+        told = source.rows
+        first, at = self._rows, np.arange(len(rows), dtype=np.uint32)
+        self._rows += len(rows)
+        inlinks, tries = told.inlinks[rows], told.tries[rows]
+        raised = told.score[rows] != told.queued[rows]
+        due = np.array([source.due.get(row, 0.0) for row in rows.tolist()], np.float64)
+        done = told.state[rows] == DONE
+        tried = ~done & ((tries > 0) | (due > 0))
+        hosts = [self._host_number(source.names[number]) for number in told.host[rows].tolist()]
+        entry = LogEntry(
+            source.prints[rows],
+            np.array(hosts, np.uint32),
+            told.queued[rows],
+            told.depth[rows],
+            first + at[inlinks > 1],
+            np.minimum(inlinks[inlinks > 1] - 1, MAX_COUNT).astype(np.uint16),
+            first + at[raised],
+            told.score[rows][raised],
+            first + at[done],
+            first + at[tried],
+            tries[tried],
+            due[tried],
+            np.array(list(self._parked), np.uint32),
+            np.array(list(self._parked.values()), np.float64),
+            list(self._hosts)[self._named :],
+        )
+        self._named = len(self._hosts)
+        self._parked = {}
+        self._log.append(self._codec.pack_index(entry), self._codec.pack_text(links))
+
+    def _host_number(self, name: str) -> int:
+        return self._hosts.setdefault(name, len(self._hosts))
+
+
+class LogCopySource:
+    """A log, read whole."""
+
+    def __init__(self, log: FrontierLog) -> None:
+        self._log = log
+        self._codec = LogCodec()
+        self.rows = FrontierRows()
+        seen, texts = SeenUrls(), LinkStore(log, self._codec)
+        choice = HostHeap(self.rows, 0.0, SiteLimits(0, 0, 0))
+        self.due = replay_log(log, self._codec, self.rows, seen, choice, texts)
+        self.names = [host.name for host in choice.hosts]
+        self.parked = {host.name: host.parked for host in choice.hosts if host.parked}
+        self.prints = seen.all_prints(self.rows.count)
+
+    def iter_chunks(self) -> Iterator[tuple[int, list[msgspec.Raw]]]:
+        """The first row and the links, still packed, of every chunk."""
+        first = 0
+        for numbers, indexes in iter_batches(self._log):
+            _, counts = self._codec.unpack_indexes(indexes, first)
+            for number, count in zip(numbers, counts, strict=True):
+                if count:
+                    text = self._codec.unpack_text(self._log.read_text(number))
+                    for at in range(len(text)):
+                        yield first + at * CHUNK_LINKS, self._codec.unpack_chunk(text, at)
+                first += count
+
+
+def copy_log(
+    source: LogCopySource, into: Sequence[LogCopyWriter], place: Callable[[str], int]
+) -> None:
+    """Every link of a log into the one that its host's place says."""
+    places = np.array([place(name) for name in source.names] or [0], np.intp)
+    for name, until in source.parked.items():
+        into[place(name)].park_host(name, min(until, inf))
+    waiting: list[list[tuple[int, msgspec.Raw]]] = [[] for _ in into]
+    for first, links in source.iter_chunks():
+        where = places[source.rows.host[first : first + len(links)]].tolist()
+        for row, (number, link) in enumerate(zip(where, links, strict=True), first):
+            waiting[number].append((row, link))
+        for number, some in enumerate(waiting):
+            while len(some) >= ENTRY_LINKS:
+                _write_rows(into[number], source, some[:ENTRY_LINKS])
+                del some[:ENTRY_LINKS]
+    for number, some in enumerate(waiting):
+        _write_rows(into[number], source, some)
+
+
+def _write_rows(
+    into: LogCopyWriter, source: LogCopySource, some: list[tuple[int, msgspec.Raw]]
+) -> None:
+    into.add_rows(source, np.array([row for row, _ in some], np.intp), [link for _, link in some])

@@ -13,48 +13,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Index = NDArray[np.uint32]
-Ranks = NDArray[np.uint64]
+RowIndex = NDArray[np.uint32]
+RankArray = NDArray[np.uint64]
 
 COLD, HOT, DEFERRED, BUSY, DONE = range(5)
 """The states of a row. The first three wait: in its host's cold part, in its hot part, or for
 the time of a retry."""
 
-ROW = 0xFFFF_FFFF
-LAST = (1 << 96) - 1
+ROW_MASK = 0xFFFF_FFFF
+LAST_CODE = (1 << 96) - 1
 """A code after every other."""
-MOST = 0xFFFF
+MAX_COUNT = 0xFFFF
 """Where inlinks and depth stop counting."""
 
-_SIGN = np.int64(-(1 << 63))
-_FLOAT = struct.Struct("<d")
-_BITS = struct.Struct("<q")
+_SIGN_BIT = np.int64(-(1 << 63))
+_FLOAT64 = struct.Struct("<d")
+_INT64 = struct.Struct("<q")
 
 
-def bounded(scores: NDArray[Any]) -> NDArray[np.float32]:
+def bounded_scores(scores: NDArray[Any]) -> NDArray[np.float32]:
     """Scores as the rows keep them, 0..1; what is not a number is worth nothing."""
     inside: NDArray[np.float32] = np.minimum(np.fmax(scores, 0.0), 1.0).astype(np.float32)
     return inside
 
 
-def ranks(keys: NDArray[np.float64]) -> Ranks:
+def ranks_from_keys(keys: NDArray[np.float64]) -> RankArray:
     bits = (0.0 - keys).view(np.int64)
-    return (bits ^ ((bits >> 63) | _SIGN)).view(np.uint64)
+    return (bits ^ ((bits >> 63) | _SIGN_BIT)).view(np.uint64)
 
 
-def rank(key: float) -> int:
-    (bits,) = _BITS.unpack(_FLOAT.pack(0.0 - key))
+def rank_from_key(key: float) -> int:
+    (bits,) = _INT64.unpack(_FLOAT64.pack(0.0 - key))
     return int(~bits & 0xFFFF_FFFF_FFFF_FFFF if bits < 0 else bits | 1 << 63)
 
 
-def key(rank: int) -> float:
-    """The key that :func:`rank` was made of."""
+def key_from_rank(rank: int) -> float:
+    """The key that :func:`rank_from_key` was made of."""
     bits = rank & ~(1 << 63) if rank >> 63 else ~rank & 0xFFFF_FFFF_FFFF_FFFF
-    (negated,) = _FLOAT.unpack(bits.to_bytes(8, "little"))
+    (negated,) = _FLOAT64.unpack(bits.to_bytes(8, "little"))
     return 0.0 - float(negated)
 
 
-class Rows:
+class FrontierRows:
     """The columns, grown by doubling. Only the first ``count`` rows mean anything."""
 
     def __init__(self, room: int = 1024) -> None:
@@ -69,12 +69,12 @@ class Rows:
         self.depth = np.zeros(room, np.uint16)
 
     def extend(
-        self, host: Index, score: NDArray[np.float32], depth: NDArray[np.uint16], state: int
+        self, host: RowIndex, score: NDArray[np.float32], depth: NDArray[np.uint16], state: int
     ) -> slice:
         """New rows, with one inlink each; their ranks are the caller's to set."""
         start, stop = self.count, self.count + len(host)
         if stop > len(self.host):
-            self._grow(max(stop, 2 * len(self.host)))
+            self._grow_columns(max(stop, 2 * len(self.host)))
         new = slice(start, stop)
         self.host[new] = host
         self.score[new] = score
@@ -86,12 +86,12 @@ class Rows:
         self.count = stop
         return new
 
-    def waiting(self, start: int = 0, stop: int | None = None) -> NDArray[np.intp]:
+    def waiting_rows(self, start: int = 0, stop: int | None = None) -> NDArray[np.intp]:
         """The waiting rows between two rows."""
         stop = self.count if stop is None else min(stop, self.count)
         return np.flatnonzero(self.state[start:stop] < BUSY) + start
 
-    def _grow(self, room: int) -> None:
+    def _grow_columns(self, room: int) -> None:
         for name, old in list(vars(self).items()):
             if isinstance(old, np.ndarray):
                 # Room beyond the rows in use is never touched, so it costs no memory yet.

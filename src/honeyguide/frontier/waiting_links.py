@@ -2,66 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.frontier.host_heap import Choice
+from honeyguide.frontier.host_queues import HOT_LIMIT, HostHeap, HostLinkQueue
 from honeyguide.frontier.order import BulkOrder
-from honeyguide.frontier.queue import LIMIT, Host
-from honeyguide.frontier.rows import COLD, DEFERRED, HOT, Rows, rank, ranks
+from honeyguide.frontier.rows import (
+    COLD,
+    DEFERRED,
+    HOT,
+    FrontierRows,
+    rank_from_key,
+    ranks_from_keys,
+)
+from honeyguide.protocols import RankFunction
+from honeyguide.types import Link
 
 
-class Waiting:
+class WaitingLinks:
     """Keeps rows, ranks and queues in step. Every change of a score goes through here."""
 
-    def __init__(self, rows: Rows, choice: Choice, order: BulkOrder) -> None:
+    def __init__(self, rows: FrontierRows, choice: HostHeap, order: BulkOrder) -> None:
         self._rows = rows
         self._choice = choice
         self._order = order
         self.deferred: list[tuple[float, int]] = []
         """A heap of the rows that wait for a time, each with its time."""
 
-    def enter(self, first: int, hosts: list[Host]) -> None:
+    def enter_rows(self, first: int, hosts: list[HostLinkQueue]) -> None:
         """New rows from ``first`` on, one for each of these hosts."""
         rows = self._rows
         found = self.set_ranks(np.arange(first, first + len(hosts)))
         for row, (host, value) in enumerate(zip(hosts, found.tolist(), strict=True), first):
             code = value << 32 | row
             if code >= host.floor:
-                host.chill(row)
+                host.add_cold(row)
                 # At once: a later row of this batch may have the host sort out what is cold.
                 rows.state[row] = COLD
                 continue
             hot = host.hot
             heappush(hot, code)
-            if len(hot) > LIMIT:
-                host.ease(rows)
+            if len(hot) > HOT_LIMIT:
+                host.shrink_hot(rows)
             if hot[0] == code:
-                self._choice.place(host)
+                self._choice.place_host(host)
 
-    def defer(self, row: int, until: float) -> None:
+    def defer_row(self, row: int, until: float) -> None:
         """A row comes back, but not before that time."""
         self._rows.state[row] = DEFERRED
         heappush(self.deferred, (until, row))
 
-    def recall(self, now: float) -> None:
+    def recall_due(self, now: float) -> None:
         """Rows whose time has come join the others of their host."""
         while self.deferred and self.deferred[0][0] <= now:
             row = heappop(self.deferred)[1]
-            host = self._host(row)
-            if host.add(self._new_code(row), self._rows):
-                self._choice.place(host)
+            host = self._host_of(row)
+            if host.add_link(self._new_code(row), self._rows):
+                self._choice.place_host(host)
 
-    def lift(self, row: int, score: float) -> None:
+    def raise_score(self, row: int, score: float) -> None:
         """One waiting row gets a better score."""
         self._rows.score[row] = score
         code = self._new_code(row)
         if self._rows.state[row] != DEFERRED:
-            self._move(self._host(row), code)
+            self._move_link(self._host_of(row), code)
 
-    def rescore(self, some: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
+    def rescore_rows(self, some: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
         """New scores for many waiting rows."""
         rows = self._rows
         old = rows.rank[some]
@@ -77,24 +86,115 @@ class Waiting:
         for at, row, value in zip(
             moves.tolist(), some[moves].tolist(), new[moves].tolist(), strict=True
         ):
-            self._move(hosts[at], value << 32 | row)
+            self._move_link(hosts[at], value << 32 | row)
 
     def set_ranks(self, some: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Ranks from the scores as they are, without touching the queues."""
         rows = self._rows
-        found = ranks(self._order.keys(rows.score[some], rows.depth[some]))
+        found = ranks_from_keys(self._order.keys(rows.score[some], rows.depth[some]))
         rows.rank[some] = found
         return found
 
     def _new_code(self, row: int) -> int:
         rows = self._rows
-        value = rank(self._order.key(float(rows.score[row]), int(rows.depth[row])))
+        value = rank_from_key(self._order.sort_key(float(rows.score[row]), int(rows.depth[row])))
         rows.rank[row] = value
         return value << 32 | row
 
-    def _move(self, host: Host, code: int) -> None:
-        if host.move(code, self._rows):
-            self._choice.place(host)
+    def _move_link(self, host: HostLinkQueue, code: int) -> None:
+        if host.move_link(code, self._rows):
+            self._choice.place_host(host)
 
-    def _host(self, row: int) -> Host:
+    def _host_of(self, row: int) -> HostLinkQueue:
         return self._choice.hosts[int(self._rows.host[row])]
+
+
+# --------------------------------------------------------------------------------------------------
+# A reranking that goes on, slice by slice, while the ring turns.
+#
+# A strategy that learns every few pages ranks anew long before the last ranking is through. So
+# the sweep over the rows goes on where it was, with the newer ranking, up to where the rows ended
+# when it set out; only then does it begin again. Links that came later were scored lately, and an
+# end that ran away as links come in would never let the first ones have their turn.
+#
+# What it costs is bounded by the turns of the ring: every fifth scores a slice, and each earns a
+# few of the links in front, which the next ranking scores at once: as a turn takes one link out, a
+# few times as many as can leave before the ranking after that. So a strategy that learns all the
+# time scores some twenty links more for every page.
+# --------------------------------------------------------------------------------------------------
+
+
+FRONT_LINKS = 1024
+"""Most links in front that are scored at once, when a ranking begins."""
+EARNED_PER_TURN = 5
+"""Of these, what one turn of the ring earns."""
+SLICE_LINKS = 64
+"""Most links that are scored in one step: any fewer, and they cost more each."""
+TURNS_PER_STEP = 5
+"""A step is taken every so many turns of the ring."""
+WINDOW_ROWS = 1 << 16
+"""Rows that are looked through at once where waiting links are rare."""
+
+_NO_ROWS = np.empty(0, np.intp)
+
+
+class RerankSweep:
+    def __init__(self) -> None:
+        self.rank: RankFunction = _no_ranking
+        self._ahead: list[tuple[int, int]] = []
+        """Stretches of rows still to be passed, the nearest first."""
+        self._end = 0
+        """Where this sweep ends."""
+        self._count = 0
+        """Where the next one will."""
+        self._earned = FRONT_LINKS
+        self._turns = 0
+
+    def __bool__(self) -> bool:
+        """Whether it is still under way."""
+        return bool(self._ahead)
+
+    def begin_sweep(self, rank: RankFunction, count: int) -> int:
+        """Have that many rows ranked; what the last ranking did not reach comes first.
+
+        Returns how many links in front may be scored at once.
+        """
+        at, end = (self._ahead[0][0], self._end) if self._ahead else (0, count)
+        self.rank = rank
+        self._end, self._count = end, count
+        self._ahead = [(at, end), (0, at), (end, count)]
+        earned, self._earned = self._earned, 0
+        return earned
+
+    def end_sweep(self) -> None:
+        """All has been done at once."""
+        self._ahead = []
+
+    def next_rows(self, rows: FrontierRows) -> NDArray[np.intp]:
+        """The ring has turned: the next waiting rows, if it is time for a step."""
+        self._turns += 1
+        self._earned = min(self._earned + EARNED_PER_TURN, FRONT_LINKS)
+        if self._turns % TURNS_PER_STEP:
+            return _NO_ROWS
+        window = 2 * SLICE_LINKS
+        while self._ahead:
+            at, stop = self._ahead[0]
+            some = rows.waiting_rows(at, min(at + window, stop))
+            at = min(at + window, stop)
+            if len(some) > SLICE_LINKS:
+                some = some[:SLICE_LINKS]
+                at = int(some[-1]) + 1
+            if at < stop:
+                self._ahead[0] = at, stop
+            else:
+                # Beyond its first stretch a sweep is a new one.
+                del self._ahead[0]
+                self._end = self._count
+            if len(some):
+                return some
+            window = WINDOW_ROWS
+        return _NO_ROWS
+
+
+def _no_ranking(links: Sequence[Link]) -> list[float]:
+    raise AssertionError("nobody has ranked yet", len(links))

@@ -12,9 +12,8 @@ import threading
 from argparse import ArgumentParser
 from pathlib import Path
 
-from honeyguide.lab.demo_web import load
-from honeyguide.lab.serve import run
-from honeyguide.lab.web import RecordedWeb
+from honeyguide.lab.server import serve_web
+from honeyguide.lab.web import RecordedWeb, load_demo_web
 
 
 def main() -> None:
@@ -23,17 +22,17 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     chosen = parser.parse_args()
-    web = RecordedWeb.load(chosen.files) if chosen.files else load()
-    threading.Thread(target=_leave_with_input, daemon=True).start()
-    run(web, chosen.host, chosen.port, ready=_tell)
+    web = RecordedWeb.load(chosen.files) if chosen.files else load_demo_web()
+    threading.Thread(target=_exit_with_stdin, daemon=True).start()
+    serve_web(web, chosen.host, chosen.port, ready=_print_address)
 
 
-def _tell(address: str) -> None:
+def _print_address(address: str) -> None:
     sys.stdout.write(address + "\n")
     sys.stdout.flush()
 
 
-def _leave_with_input() -> None:
+def _exit_with_stdin() -> None:
     while sys.stdin.buffer.read(4096):
         pass
     os._exit(0)  # nothing is kept that would need an orderly end

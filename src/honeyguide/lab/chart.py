@@ -15,16 +15,16 @@ _NAMES, _ROW, _LETTER = 4, 18, 6.8
 """Names in a row of the legend, if they are short enough; its height; the width of a letter."""
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """The braille dots of one cell, by row and column."""
-_PENS = ("bold yellow", "bright_black", "cyan", "magenta", "red", "blue")
+_TERMINAL_STYLES = ("bold yellow", "bright_black", "cyan", "magenta", "red", "blue")
 
 Points = Sequence[tuple[float, float]]
 
 
-def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) -> str:
+def svg_chart(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) -> str:
     """A line chart without any library; text stays text."""
     x_most = max((x for points in curves.values() for x, _ in points), default=1) or 1
     y_most = _round_up(max((y for points in curves.values() for _, y in points), default=1))
-    names = _per_row(curves)
+    names = _names_per_row(curves)
     top = 38 + _ROW * max(1, -(-len(curves) // names))
     height = top + _PLOT + _BOTTOM
 
@@ -40,15 +40,15 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
         f'<rect width="{_WIDTH}" height="{height}" fill="#fffdf8"/>',
         f'<text x="{_LEFT}" y="26" font-size="17" font-weight="600">{escape(title)}</text>',
     ]
-    for y in _ticks(y_most):
+    for y in _tick_values(y_most):
         left, down = place(0, y).split(",")
         right = place(x_most, y).split(",")[0]
         out.append(
             f'<line x1="{left}" y1="{down}" x2="{right}" y2="{down}" stroke="#e7e2d6"/>'
             f'<text x="{_LEFT - 8}" y="{float(down) + 4:.1f}" text-anchor="end" '
-            f'fill="#57534e">{_number(y)}</text>'
+            f'fill="#57534e">{_format_number(y)}</text>'
         )
-    for x in _ticks(x_most):
+    for x in _tick_values(x_most):
         across = place(x, 0).split(",")[0]
         out.append(
             f'<text x="{across}" y="{top + _PLOT + 18}" text-anchor="middle" '
@@ -74,22 +74,22 @@ def svg(title: str, x_label: str, y_label: str, curves: Mapping[str, Points]) ->
     return "\n".join([*out, "</svg>", ""])
 
 
-def _per_row(curves: Mapping[str, Points]) -> int:
+def _names_per_row(curves: Mapping[str, Points]) -> int:
     """How many names of the legend fit beside each other."""
     longest = 30 + _LETTER * max(map(len, curves), default=0)
     return max(1, min(_NAMES, int((_WIDTH - _LEFT) / longest)))
 
 
-def terminal(curves: Mapping[str, Points], width: int = 64, height: int = 12) -> list[str]:
+def terminal_chart(curves: Mapping[str, Points], width: int = 64, height: int = 12) -> list[str]:
     """Lines of Rich markup: braille curves with a scale on the left."""
     x_most = max((x for points in curves.values() for x, _ in points), default=1) or 1
     y_most = _round_up(max((y for points in curves.values() for _, y in points), default=1))
     cells: dict[tuple[int, int], tuple[int, str]] = {}
     # Later curves go under earlier ones: the first is the one that matters.
     for number, points in reversed(list(enumerate(curves.values()))):
-        pen = _PENS[number % len(_PENS)]
+        pen = _TERMINAL_STYLES[number % len(_TERMINAL_STYLES)]
         for column in range(width * 2):
-            y = _at(points, (column + 0.5) / (width * 2) * x_most)
+            y = _height_at(points, (column + 0.5) / (width * 2) * x_most)
             if y is None:
                 continue
             down = height * 4 - 1 - min(height * 4 - 1, int(y / y_most * height * 4))
@@ -99,7 +99,7 @@ def terminal(curves: Mapping[str, Points], width: int = 64, height: int = 12) ->
             cells[spot] = (bits | dot if old_pen == pen else dot, pen)
     lines = []
     for row in range(height):
-        label = _number(y_most * (height - row) / height) if row % 3 == 0 else ""
+        label = _format_number(y_most * (height - row) / height) if row % 3 == 0 else ""
         drawn = "".join(
             f"[{cells[row, column][1]}]{chr(0x2800 + cells[row, column][0])}[/]"
             if (row, column) in cells
@@ -110,12 +110,13 @@ def terminal(curves: Mapping[str, Points], width: int = 64, height: int = 12) ->
     lines.append(f"{'0':>6} └{'─' * width}")
     lines.append(f"{'':8}0{f'{x_most:.0f}':>{width - 1}}")
     legend = "   ".join(
-        f"[{_PENS[number % len(_PENS)]}]━━[/] {name}" for number, name in enumerate(curves)
+        f"[{_TERMINAL_STYLES[number % len(_TERMINAL_STYLES)]}]━━[/] {name}"
+        for number, name in enumerate(curves)
     )
     return [*lines, f"{'':8}{legend}"]
 
 
-def _at(points: Points, x: float) -> float | None:
+def _height_at(points: Points, x: float) -> float | None:
     """The curve's height at x: the last point at or before it."""
     height: float | None = None
     for across, y in points:
@@ -137,11 +138,11 @@ def _round_up(value: float) -> float:
     )
 
 
-def _ticks(most: float) -> list[float]:
+def _tick_values(most: float) -> list[float]:
     """Round numbers from 0 to the end of a scale, six or so."""
     step = _round_up(most / 6)
     return [n * step for n in range(int(most / step + 1e-9) + 1)]
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else f"{value:.2f}"

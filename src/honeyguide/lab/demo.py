@@ -10,23 +10,22 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from honeyguide.crawl.collection import Collection
-from honeyguide.crawl.create import create
-from honeyguide.crawl.progress import Observer, Report
+from honeyguide.api.collection import Collection
+from honeyguide.api.create import create
+from honeyguide.crawl.status import ProgressObserver, Report
 from honeyguide.errors import ConfigError, HoneyguideError
-from honeyguide.lab.chart import svg
-from honeyguide.lab.demo_web import DemoTopic, load, topics
-from honeyguide.lab.metrics import Harvest, harvest, sampled
-from honeyguide.lab.web import RecordedWeb
+from honeyguide.lab.chart import svg_chart
+from honeyguide.lab.metrics import Harvest, measure_harvest, sample_curve
+from honeyguide.lab.web import DemoTopic, RecordedWeb, load_demo_topics, load_demo_web
 from honeyguide.store.store import Store
-from honeyguide.types import UNASKED
+from honeyguide.types import UNREQUESTED
 
-MARK = "made-by-honeyguide-demo"
+DEMO_MARKER = "made-by-honeyguide-demo"
 """A file that says: this folder may be replaced by the next demonstration."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class DemoRun:
     """One strategy's crawl, and how it compares with the truth."""
 
     title: str
@@ -35,18 +34,18 @@ class Run:
     harvest: Harvest
 
 
-Watch = Callable[[str, int], AbstractContextManager[Observer]]
+ProgressDisplay = Callable[[str, int], AbstractContextManager[ProgressObserver]]
 """Shows one crawl's progress: called with a title and a budget."""
 
 
-def demonstrate(folder: Path, topic_name: str, pages: int, watch: Watch) -> list[Run]:
+def run_demo(folder: Path, topic_name: str, pages: int, watch: ProgressDisplay) -> list[DemoRun]:
     """Crawl the embedded web twice, focused and breadth first, and draw both curves."""
-    topic = _topic(topic_name)
+    topic = _find_topic(topic_name)
     _make_room(folder)
-    web = load()
-    truth = len(web.labelled(topic_name))
+    web = load_demo_web()
+    truth = len(web.urls_labelled(topic_name))
     runs = []
-    with _served() as address:
+    with _serve_demo_web() as address:
         for title, strategy in (("honeyguide", "honeyguide"), ("breadth-first", "breadth")):
             collection = create(
                 folder / strategy,
@@ -63,37 +62,37 @@ def demonstrate(folder: Path, topic_name: str, pages: int, watch: Watch) -> list
             )
             with watch(title, pages) as observer:
                 report = collection.crawl(observer=observer)
-            judged = _judged(collection.folder, web, topic_name)
-            runs.append(Run(title, collection, report, harvest(judged, truth)))
-    (folder / "harvest.svg").write_text(curve(topic, runs), "utf-8")
+            judged = _true_relevance(collection.folder, web, topic_name)
+            runs.append(DemoRun(title, collection, report, measure_harvest(judged, truth)))
+    (folder / "harvest.svg").write_text(draw_curves(topic, runs), "utf-8")
     return runs
 
 
-def curve(topic: DemoTopic, runs: list[Run]) -> str:
-    return svg(
+def draw_curves(topic: DemoTopic, runs: list[DemoRun]) -> str:
+    return svg_chart(
         f"Relevant pages found: {topic.title}",
         "pages visited",
         "relevant pages found",
-        {run.title: points(run) for run in runs},
+        {run.title: curve_points(run) for run in runs},
     )
 
 
-def points(run: Run) -> list[tuple[float, float]]:
-    return [(0.0, 0.0), *((float(n), y) for n, y in sampled(run.harvest.found, 300))]
+def curve_points(run: DemoRun) -> list[tuple[float, float]]:
+    return [(0.0, 0.0), *((float(n), y) for n, y in sample_curve(run.harvest.found, 300))]
 
 
-def _judged(folder: Path, web: RecordedWeb, topic: str) -> list[bool]:
+def _true_relevance(folder: Path, web: RecordedWeb, topic: str) -> list[bool]:
     """The truth about each visit, in order; what must not be asked for is no visit."""
     with Store.open(folder, "read") as store:
         return [
-            bool(row.has_page) and topic in web.labels(row.url)
+            bool(row.has_page) and topic in web.labels_of(row.url)
             for row in store.visits()
-            if row.status is not None or row.failure not in UNASKED
+            if row.status is not None or row.failure not in UNREQUESTED
         ]
 
 
-def _topic(name: str) -> DemoTopic:
-    known = topics()
+def _find_topic(name: str) -> DemoTopic:
+    known = load_demo_topics()
     if name not in known:
         raise ConfigError(f"the demo has no topic {name!r}; choose one of {', '.join(known)}")
     return known[name]
@@ -102,17 +101,17 @@ def _topic(name: str) -> DemoTopic:
 def _make_room(folder: Path) -> None:
     """Replace an earlier demonstration, but nothing else."""
     if folder.exists() and any(folder.iterdir()):
-        if not (folder / MARK).exists():
+        if not (folder / DEMO_MARKER).exists():
             raise ConfigError(
                 f"{folder} exists and is not from an earlier demo; choose another with --folder"
             )
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MARK).write_text("honeyguide demo may replace this folder.\n", "utf-8")
+    (folder / DEMO_MARKER).write_text("honeyguide demo may replace this folder.\n", "utf-8")
 
 
 @contextmanager
-def _served() -> Iterator[str]:
+def _serve_demo_web() -> Iterator[str]:
     """The embedded web in a process of its own; its address."""
     process = subprocess.Popen(
         # -P: the folder that we stand in may be a stranger's, and is no place for modules.

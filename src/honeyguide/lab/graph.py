@@ -1,4 +1,4 @@
-"""The links of a whole web, as our own parser reads them: for the judge, never for a crawler."""
+"""A lab's web as an honest reader sees it: pages through our own parser, robots.txt respected."""
 
 from __future__ import annotations
 
@@ -6,33 +6,76 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from honeyguide.lab.page_reader import Reader
-from honeyguide.lab.responses import Desk
+from honeyguide.errors import ParseError
+from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.web import without_scheme
-from honeyguide.types import Url
-from honeyguide.url import canonical
+from honeyguide.net.robots import RobotsCache
+from honeyguide.parse.read import parse_page
+from honeyguide.types import Link, Page, Response, Url
+from honeyguide.url import canonical_url, site_origin
 
-_TRAPPED = 50
+
+class LabPageReader:
+    """Reads the pages of one desk, without a network and without a clock."""
+
+    def __init__(self, desk: LabResponder) -> None:
+        self._desk = desk
+        self._robots = RobotsCache()
+
+    def response_for(self, url: Url) -> Response:
+        """What the desk says, as a fetcher would bring it."""
+        answer = self._desk.respond(without_scheme(url))
+        lines = answer.head.decode("latin-1").split("\r\n")[1:]
+        headers = tuple((k, v) for k, _, v in (line.partition(": ") for line in lines) if k)
+        body = answer.body
+        return Response(url, answer.status, headers, body, body, b"", b"", "", 0.0, 0.0)
+
+    def parse_page(self, response: Response) -> Page | None:
+        """The page in an answer; None for redirects, errors and what cannot be parsed."""
+        if response.status != 200:
+            return None
+        try:
+            return parse_page(response, Link(response.url))
+        except ParseError:
+            return None
+
+    def is_allowed(self, url: Url) -> bool:
+        """Whether robots.txt lets anybody ask for it."""
+        place = site_origin(url)
+        rules = self._robots.get_rules(place, 0.0)
+        if rules is None:
+            answer = self._desk.respond(without_scheme(place) + "/robots.txt")
+            text = answer.body.decode("utf-8", "replace") if answer.status == 200 else ""
+            rules = self._robots.load_text(place, 0.0, answer.status, text)
+        return rules.allows(url)
+
+
+# --------------------------------------------------------------------------------------------------
+# The links of a whole web, as our own parser reads them: for the judge, never for a crawler.
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_TRAP_STEPS = 50
 """Addresses without end that are followed on one host: enough to find what stands beside them."""
-_MOST = 5_000_000
+_MAX_ADDRESSES = 5_000_000
 """Addresses that are remembered at all."""
 
 
-class _Node(NamedTuple):
+class _GraphNode(NamedTuple):
     links: tuple[str, ...]
     kept: bool = True
     """False: the page asks not to be kept, so no crawl can bring it."""
 
 
-class Graph:
+class WebGraph:
     """Which page leads where, robots.txt, redirects and the pages' own wishes respected."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: LabResponder) -> None:
         self.desk = desk
-        self._reader = Reader(desk)
-        self._nodes: dict[str, _Node] = {}
+        self._reader = LabPageReader(desk)
+        self._nodes: dict[str, _GraphNode] = {}
 
-    def reachable(self, seeds: Iterable[str]) -> set[str]:
+    def reachable_from(self, seeds: Iterable[str]) -> set[str]:
         """Addresses (without scheme) that a crawl from these seeds could bring.
 
         Traps are followed a few steps only: what can be reached in no other way than deep
@@ -41,38 +84,40 @@ class Graph:
         first = [without_scheme(seed) for seed in seeds]
         seen, waiting = set(first), deque(first)
         trapped: Counter[str] = Counter()
-        while waiting and len(seen) < _MOST:
+        while waiting and len(seen) < _MAX_ADDRESSES:
             key = waiting.popleft()
-            if self.desk.web.endless("http://" + key):
+            if self.desk.web.is_endless("http://" + key):
                 host = key.partition("/")[0]
                 trapped[host] += 1
-                if trapped[host] > _TRAPPED:
+                if trapped[host] > _MAX_TRAP_STEPS:
                     continue
-            for target in self.links(key):
+            for target in self.page_links(key):
                 if target not in seen:
                     seen.add(target)
                     waiting.append(target)
         return {key for key in seen if key not in self._nodes or self._nodes[key].kept}
 
-    def links(self, key: str) -> tuple[str, ...]:
+    def page_links(self, key: str) -> tuple[str, ...]:
         """Where the page at ``host/path`` leads; read once, then remembered."""
         known = self._nodes.get(key)
         if known is None:
-            known = self._nodes[key] = self._read(key)
+            known = self._nodes[key] = self._read_node(key)
         return known.links
 
-    def _read(self, key: str) -> _Node:
+    def _read_node(self, key: str) -> _GraphNode:
         url, reader = Url("http://" + key), self._reader
-        response = reader.answer(url)
+        response = reader.response_for(url)
         if 300 <= response.status < 400:
-            target = canonical(response.header("location"), url)
-            return _Node((without_scheme(target),) if target and reader.may(target) else ())
-        page = reader.page(response)
+            target = canonical_url(response.header("location"), url)
+            return _GraphNode(
+                (without_scheme(target),) if target and reader.is_allowed(target) else ()
+            )
+        page = reader.parse_page(response)
         if page is None:
-            return _Node(())
+            return _GraphNode(())
         found = (
             without_scheme(link.url)
             for link in page.links
-            if link.url.startswith("http://") and reader.may(link.url)
+            if link.url.startswith("http://") and reader.is_allowed(link.url)
         )
-        return _Node(tuple(found), page.index)
+        return _GraphNode(tuple(found), page.index)

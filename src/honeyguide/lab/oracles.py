@@ -14,11 +14,11 @@ from xxhash import xxh3_64_intdigest
 
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
 
 
 @dataclass(frozen=True)
-class TrueParent:
+class TrueParentStrategy:
     """Best-first on the true relevance of the page that a link was first found on.
 
     A later parent changes nothing, and equals go in order of arrival: plain best-first, as it
@@ -26,7 +26,7 @@ class TrueParent:
     count, because links that all pages share are met first on pages that do not matter.
     """
 
-    habits: ClassVar[Habits] = Habits()
+    traits: ClassVar[StrategyTraits] = StrategyTraits()
     relevant: tuple[str, ...] = ()
     """Addresses without their scheme."""
 
@@ -35,7 +35,7 @@ class TrueParent:
         object.__setattr__(self, "_first", {})
 
     def judge(self, page: Page) -> Verdict:
-        return Verdict(float(without_scheme(page.url) in _set(self.relevant)))
+        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         first: dict[str, float] = vars(self)["_first"]
@@ -49,17 +49,17 @@ class TrueParent:
 
 
 @dataclass(frozen=True)
-class Oracle:
+class OracleStrategy:
     """Best-first on the target's own true relevance, then on the parent's: an upper bound."""
 
-    habits: ClassVar[Habits] = Habits()
+    traits: ClassVar[StrategyTraits] = StrategyTraits()
     relevant: tuple[str, ...] = ()
 
     def judge(self, page: Page) -> Verdict:
-        return Verdict(float(without_scheme(page.url) in _set(self.relevant)))
+        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        known = _set(self.relevant)
+        known = _as_set(self.relevant)
         return [1.0 if without_scheme(link.url) in known else 0.5 * link.parent for link in links]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
@@ -70,15 +70,15 @@ class Oracle:
 
 
 @dataclass(frozen=True)
-class Chance:
+class RandomStrategy:
     """Any link, with equal chance."""
 
-    habits: ClassVar[Habits] = Habits()
+    traits: ClassVar[StrategyTraits] = StrategyTraits()
     relevant: tuple[str, ...] = ()
     seed: int = 1
 
     def judge(self, page: Page) -> Verdict:
-        return Verdict(float(without_scheme(page.url) in _set(self.relevant)))
+        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         return [xxh3_64_intdigest(link.url.encode(), seed=self.seed) / 2**64 for link in links]
@@ -90,14 +90,14 @@ class Chance:
         return self
 
 
-REFERENCES: dict[str, Callable[[tuple[str, ...], int], Strategy]] = {
-    "random": lambda relevant, draw: Chance(relevant, draw + 1),
-    "true-parent": lambda relevant, _: TrueParent(relevant),
-    "oracle": lambda relevant, _: Oracle(relevant),
+REFERENCE_STRATEGIES: dict[str, Callable[[tuple[str, ...], int], Strategy]] = {
+    "random": lambda relevant, draw: RandomStrategy(relevant, draw + 1),
+    "true-parent": lambda relevant, _: TrueParentStrategy(relevant),
+    "oracle": lambda relevant, _: OracleStrategy(relevant),
 }
 """Name → yardstick, from the relevant addresses and the number of the draw."""
 
 
 @lru_cache(maxsize=4)
-def _set(relevant: tuple[str, ...]) -> frozenset[str]:
+def _as_set(relevant: tuple[str, ...]) -> frozenset[str]:
     return frozenset(relevant)

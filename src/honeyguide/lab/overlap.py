@@ -14,23 +14,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
-from honeyguide.crawl.collection import Collection
+from honeyguide.api.collection import Collection
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
-from honeyguide.text.tokens import brief, stems_of, stop_words, words
-from honeyguide.url import domain, host
+from honeyguide.text.language import is_too_short, split_words, stems_of, stop_words
+from honeyguide.url import domain_of, host_of
 
-ALIKE = 0.9
+MIN_COSINE = 0.9
 """Cosine from which two documents are one."""
-_WORDS = 300
-_SHOWN = 20_000
+_MAX_KEY_WORDS = 300
+_MAX_CHARACTERS = 20_000
 """Characters of a text that are read."""
 
-Vector = dict[str, float]
+TermVector = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ComparedDocument:
     """What is compared of a page."""
 
     site: str
@@ -39,7 +39,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedCounts:
     """How much of each crawl the other has as well."""
 
     first: int
@@ -57,75 +57,86 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Overlap:
-    sites: Shared
+class CrawlOverlap:
+    sites: SharedCounts
     """Registrable domains."""
-    documents: Shared
-    words: Shared
+    documents: SharedCounts
+    words: SharedCounts
 
 
-def overlap(first: Collection, second: Collection, most: int = 5000) -> Overlap:
+def measure_overlap(first: Collection, second: Collection, most: int = 5000) -> CrawlOverlap:
     """Compare the relevant pages of two collections, the first so many of each."""
-    language = first.settings.topic.spoken
-    if language != second.settings.topic.spoken:
+    language = first.settings.topic.keyword_language
+    if language != second.settings.topic.keyword_language:
         raise ConfigError(f"{first.name} and {second.name} are crawls in different languages")
-    return shared(documents(first, language, most), documents(second, language, most))
+    return compare_documents(
+        relevant_documents(first, language, most), relevant_documents(second, language, most)
+    )
 
 
-def documents(collection: Collection, language: str, most: int) -> list[Document]:
+def relevant_documents(collection: Collection, language: str, most: int) -> list[ComparedDocument]:
     """The newest text of each relevant page."""
     with Store.open(collection.folder, "read") as store:
         pages = store.visits(relevant=True, page=True, limit=most)
         latest = {row.url: row for row in pages}
         return [
-            document(row.url, f"{row.title}\n{store.text(row.id)[1]}", language)
+            to_document(row.url, f"{row.title}\n{store.page_text(row.id)[1]}", language)
             for row in latest.values()
         ]
 
 
-def document(url: str, text: str, language: str = "en") -> Document:
+def to_document(url: str, text: str, language: str = "en") -> ComparedDocument:
     stems, stops = stems_of(language), stop_words(language)
-    said = words(text[:_SHOWN], language)
-    kept = (stems[word] for word in said if not brief(word) and word not in stops)
+    said = split_words(text[:_MAX_CHARACTERS], language)
+    kept = (stems[word] for word in said if not is_too_short(word) and word not in stops)
     # Not isalpha(): vowel signs are no letters to Python.
     worded = (stem for stem in kept if not any(map(str.isdigit, stem)))
-    return Document(domain(host(url)), Counter(worded))
+    return ComparedDocument(domain_of(host_of(url)), Counter(worded))
 
 
-def shared(first: Sequence[Document], second: Sequence[Document]) -> Overlap:
+def compare_documents(
+    first: Sequence[ComparedDocument], second: Sequence[ComparedDocument]
+) -> CrawlOverlap:
     """The same of any documents."""
     frequency = Counter(term for one in (*first, *second) for term in one.counts)
     total = len(first) + len(second)
     rarity = {term: log(1 + total / count) for term, count in frequency.items()}
-    ours = [_vector(one.counts, rarity) for one in first]
-    theirs = [_vector(one.counts, rarity) for one in second]
-    return Overlap(
-        _common({one.site for one in first}, {one.site for one in second}),
-        Shared(len(ours), len(theirs), _met(ours, theirs, rarity), _met(theirs, ours, rarity)),
-        _common(_key_words(ours), _key_words(theirs)),
+    ours = [_unit_vector(one.counts, rarity) for one in first]
+    theirs = [_unit_vector(one.counts, rarity) for one in second]
+    return CrawlOverlap(
+        _shared_counts({one.site for one in first}, {one.site for one in second}),
+        SharedCounts(
+            len(ours),
+            len(theirs),
+            _count_alike(ours, theirs, rarity),
+            _count_alike(theirs, ours, rarity),
+        ),
+        _shared_counts(_key_words(ours), _key_words(theirs)),
     )
 
 
-def _common(ours: set[str], theirs: set[str]) -> Shared:
+def _shared_counts(ours: set[str], theirs: set[str]) -> SharedCounts:
     both = len(ours & theirs)
-    return Shared(len(ours), len(theirs), both, both)
+    return SharedCounts(len(ours), len(theirs), both, both)
 
 
-def _vector(counts: Counter[str], rarity: Vector) -> Vector:
+def _unit_vector(counts: Counter[str], rarity: TermVector) -> TermVector:
     weights = {term: (1 + log(count)) * rarity[term] for term, count in counts.items()}
     length = sqrt(sum(weight * weight for weight in weights.values()))
     return {term: weight / length for term, weight in weights.items()}
 
 
-def _key_words(vectors: Iterable[Vector]) -> set[str]:
+def _key_words(vectors: Iterable[TermVector]) -> set[str]:
     sums: Counter[str] = Counter()
     for vector in vectors:
         for term, weight in vector.items():
             sums[term] += weight  # type: ignore[assignment] # a Counter adds floats as well
-    return set(sorted(sums, key=lambda term: (-sums[term], term))[:_WORDS])
+    return set(sorted(sums, key=lambda term: (-sums[term], term))[:_MAX_KEY_WORDS])
 
 
-def _met(ours: Sequence[Vector], theirs: Sequence[Vector], rarity: Vector) -> int:
+def _count_alike(
+    ours: Sequence[TermVector], theirs: Sequence[TermVector], rarity: TermVector
+) -> int:
     """How many of ours have one of theirs that is alike."""
     holders: dict[str, list[int]] = {}
     for number, vector in enumerate(theirs):
@@ -138,15 +149,15 @@ def _met(ours: Sequence[Vector], theirs: Sequence[Vector], rarity: Vector) -> in
         # only holders of enough of them to leave a short rest need a look.
         rest = 1.0
         for term in sorted(vector, key=lambda term: -rarity[term]):
-            if rest < ALIKE * ALIKE - 1e-9:
+            if rest < MIN_COSINE * MIN_COSINE - 1e-9:
                 break
             rest -= vector[term] ** 2
             candidates.update(dict.fromkeys(holders.get(term, ())))
-        met += any(_cosine(vector, theirs[number]) >= ALIKE for number in candidates)
+        met += any(_cosine(vector, theirs[number]) >= MIN_COSINE for number in candidates)
     return met
 
 
-def _cosine(one: Vector, two: Vector) -> float:
+def _cosine(one: TermVector, two: TermVector) -> float:
     if len(two) < len(one):
         one, two = two, one
     return sum(weight * two.get(term, 0.0) for term, weight in one.items())

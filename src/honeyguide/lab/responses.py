@@ -1,16 +1,13 @@
-"""How a recorded web is served: what is altered on the way out, and which answer a request gets.
-
-Nothing here touches a socket, and nothing is ever fetched from anywhere else.
-"""
+"""What the lab changes in a recorded page: elements taken out, dead links closed."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from html import escape
+from html import escape, unescape
 from http import HTTPStatus
 from random import Random
 from typing import NamedTuple, Protocol, Self
@@ -18,14 +15,83 @@ from typing import NamedTuple, Protocol, Self
 from xxhash import xxh3_64_hexdigest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.gzip_io import pack, unpack
-from honeyguide.lab.page_rewriting import Strip, close_links
-from honeyguide.lab.web import Recorded, Web, without_scheme
+from honeyguide.lab.web import LabWeb, RecordedResponse, gunzip_bytes, gzip_bytes, without_scheme
 from honeyguide.types import Url
-from honeyguide.url import canonical
+from honeyguide.url import canonical_url
 
-_SECURE = re.compile(rb"https://([A-Za-z0-9.\-]+(?::\d+)?)", re.IGNORECASE)
-_UNSAFE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
+_LINK = re.compile(
+    rb"""(<(?:a|area)\b[^<>]*?)\shref\s*+=\s*+("[^"]*"|'[^']*'|[^\s"'>]+)""", re.IGNORECASE
+)
+_RULE = re.compile(
+    r"([a-z][a-z0-9]*)(?:#([\w-]+)|\.([\w-]+)|\[([\w-]+)=([\w-]+)\])?\Z", re.IGNORECASE
+)
+_BASE = re.compile(rb"""<base\b[^<>]*?\shref\s*+=\s*+["']?([^"'\s>]+)""", re.IGNORECASE)
+
+
+def close_links(html: bytes, url: Url, known: Callable[[str], bool]) -> bytes:
+    """Take the address off links whose target ``known`` does not know."""
+    found = _BASE.search(html)
+    base = canonical_url(found[1].decode("latin-1"), url) if found else None
+
+    def kept(match: re.Match[bytes]) -> bytes:
+        address = unescape(match[2].strip(b"\"'").decode("utf-8", "replace")).strip()
+        target = canonical_url(address, base or url)
+        return match[0] if target is None or known(target) else match[1]
+
+    return _LINK.sub(kept, html)
+
+
+class ElementStripper:
+    """Takes one kind of element out of HTML, with everything in it.
+
+    The rule is ``tag``, ``tag#id``, ``tag.class`` or ``tag[name=value]``.
+    """
+
+    def __init__(self, rule: str) -> None:
+        match = _RULE.match(rule)
+        if match is None:
+            raise ConfigError(
+                f"strip: {rule!r} is not like tag, tag#id, tag.class or tag[name=value]"
+            )
+        tag, id_, class_, name, value = match.groups(default="")
+        attribute = ""
+        if class_:
+            attribute = rf"""(?=[^<>]*?\sclass\s*+=\s*+["']?+(?:[^"'<>=]*\s)?{class_}["'\s>])"""
+        elif id_ or name:
+            name, value = (name, value) if name else ("id", id_)
+            attribute = rf"""(?=[^<>]*?\s{name}\s*+=\s*+["']?{value}["'\s>])"""
+        self._start = re.compile(rf"<{tag}\b{attribute}[^<>]*+>".encode(), re.IGNORECASE)
+        self._tag = re.compile(rf"<(/?){tag}\b[^<>]*+>".encode(), re.IGNORECASE)
+        self._empty = tag.lower() in _VOID
+
+    def __call__(self, html: bytes) -> bytes:
+        kept, at = [], 0
+        while start := self._start.search(html, at):
+            kept.append(html[at : start.start()])
+            at = start.end() if self._empty else self._element_end(html, start.end())
+        if not kept:
+            return html
+        return b"".join([*kept, html[at:]])
+
+    def _element_end(self, html: bytes, at: int) -> int:
+        depth = 1
+        for tag in self._tag.finditer(html, at):
+            depth += -1 if tag[1] else 1
+            if depth == 0:
+                return tag.end()
+        return len(html)  # never closed: it reaches to the end
+
+
+# --------------------------------------------------------------------------------------------------
+# How a recorded web is served: what is altered on the way out, and which answer a request gets.
+#
+# Nothing here touches a socket, and nothing is ever fetched from anywhere else.
+# --------------------------------------------------------------------------------------------------
+
+
+_HTTPS_LINK = re.compile(rb"https://([A-Za-z0-9.\-]+(?::\d+)?)", re.IGNORECASE)
+_HEADER_CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 _OWN_HEADERS = {
     "alt-svc", "connection", "content-encoding", "content-length", "date", "etag", "keep-alive",
@@ -34,16 +100,22 @@ _OWN_HEADERS = {
 }  # fmt: skip
 """Facts of the recorded connection, which are not facts of ours."""
 
-_TEXT = ("text/", "application/xhtml", "application/xml", "application/rss", "application/atom")
-LAB = "lab.invalid"
+_TEXT_TYPES = (
+    "text/",
+    "application/xhtml",
+    "application/xml",
+    "application/rss",
+    "application/atom",
+)
+LAB_HOST = "lab.invalid"
 """The lab's own address: it tells what is served."""
-ENGINE = "search.lab"
+ENGINE_HOST = "search.lab"
 """The host of the lab's search engine, where it has one. It is no part of the web."""
-_ENGINE = (ENGINE, ENGINE + ":80")
+_ENGINE_HOSTS = (ENGINE_HOST, ENGINE_HOST + ":80")
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServingOptions:
     """What the lab does to a recorded web while serving it."""
 
     robots: str | None = None
@@ -69,10 +141,10 @@ class Serving:
         if not 0 <= self.error_rate <= 1:
             raise ConfigError(f"error_rate must lie between 0 and 1, not {self.error_rate}")
         for rule in self.strip:
-            Strip(rule)
+            ElementStripper(rule)
 
 
-class Answer(NamedTuple):
+class LabResponse(NamedTuple):
     """What goes back: the head up to its variable part, and the body both ways."""
 
     status: int
@@ -85,51 +157,51 @@ class Answer(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        return unpack(self.packed)
+        return gunzip_bytes(self.packed)
 
 
-SILENCE = Answer(0, b"", b"")
+NO_RESPONSE = LabResponse(0, b"", b"")
 """No answer at all: the connection breaks."""
 
 
-class Beside(Protocol):
+class VirtualHost(Protocol):
     """Somebody who answers beside the web, under a host of its own."""
 
-    def answer(self, key: str) -> Answer: ...
+    def respond(self, key: str) -> LabResponse: ...
 
-    def anew(self) -> Self:
+    def fresh_copy(self) -> Self:
         """The same as it was at first."""
 
 
-class Desk:
+class LabResponder:
     """Answers requests out of a recorded web."""
 
     def __init__(
-        self, web: Web, serving: Serving | None = None, engine: Beside | None = None
+        self, web: LabWeb, serving: ServingOptions | None = None, engine: VirtualHost | None = None
     ) -> None:
         """``engine``: answers for the host ``search.lab``."""
         self.web = web
-        self.serving = serving or Serving()
+        self.serving = serving or ServingOptions()
         self.engine = engine
         moved = {key.partition("/")[0] for key in self.serving.aliases}
         self._hosts = web.hosts | moved
-        self._strips = tuple(map(Strip, self.serving.strip))
+        self._strips = tuple(map(ElementStripper, self.serving.strip))
         self._random = Random(self.serving.seed)
-        self._ready = _Shelf(self.serving.cache_mb << 20)
+        self._ready = _ResponseCache(self.serving.cache_mb << 20)
 
-    def answer(self, key: str) -> Answer:
+    def respond(self, key: str) -> LabResponse:
         """The answer for ``host/path?query``, as the client wrote it."""
-        if self.engine is not None and _for_engine(key):
-            return self.engine.answer(key)
-        if self.serving.error_rate and self._fails(key):
-            return note(503, "The lab was asked to fail now and then.")
+        if self.engine is not None and _is_for_engine(key):
+            return self.engine.respond(key)
+        if self.serving.error_rate and self._should_fail(key):
+            return message_response(503, "The lab was asked to fail now and then.")
         if ready := self._ready.get(key):
             return ready
         record = self.web.lookup(key)
         if record is None:
-            known = canonical("http://" + key)
+            known = canonical_url("http://" + key)
             if known is None:
-                return note(400, "That is no address.")
+                return message_response(400, "That is no address.")
             key = without_scheme(known)
             if ready := self._ready.get(key):
                 return ready
@@ -138,59 +210,61 @@ class Desk:
         if path == "robots.txt":
             rules = self.serving.host_robots.get(host, self.serving.robots)
             if rules is not None and host in self._hosts:
-                return make(200, (("Content-Type", "text/plain; charset=utf-8"),), rules.encode())
+                return make_response(
+                    200, (("Content-Type", "text/plain; charset=utf-8"),), rules.encode()
+                )
         if record is None:
             if target := self.serving.aliases.get(key):
-                return make(301, (("Location", target),), b"")
-            return self._missing(host, path)
-        ready = self._prepare(record)
-        self._ready.keep(key, ready)
+                return make_response(301, (("Location", target),), b"")
+            return self._missing_response(host, path)
+        ready = self._prepare_response(record)
+        self._ready.put(key, ready)
         return ready
 
-    def anew(self) -> Desk:
+    def fresh_copy(self) -> LabResponder:
         """The same desk as it was at first: its errors come in the same order again."""
         other = copy(self)  # what was prepared is shared
         other._random = Random(self.serving.seed)
-        other.engine = self.engine and self.engine.anew()
+        other.engine = self.engine and self.engine.fresh_copy()
         return other
 
-    def with_engine(self, engine: Beside | None) -> Desk:
+    def with_engine(self, engine: VirtualHost | None) -> LabResponder:
         """The same desk as it was at first, with that engine beside it, or none."""
-        other = self.anew()
-        other.engine = engine and engine.anew()
+        other = self.fresh_copy()
+        other.engine = engine and engine.fresh_copy()
         return other
 
-    def warm(self) -> None:
+    def prepare_all(self) -> None:
         """Prepare every page now, so that a benchmark does not pay for it later."""
         for record in self.web:
-            self._ready.keep(without_scheme(record.url), self._prepare(record))
+            self._ready.put(without_scheme(record.url), self._prepare_response(record))
 
-    def _fails(self, key: str) -> bool:
+    def _should_fail(self, key: str) -> bool:
         # robots.txt never fails: a crawler would rightly leave the whole host alone.
-        if key.endswith("/robots.txt") or key.startswith(LAB):
+        if key.endswith("/robots.txt") or key.startswith(LAB_HOST):
             return False
         return self._random.random() < self.serving.error_rate
 
-    def _prepare(self, record: Recorded) -> Answer:
+    def _prepare_response(self, record: RecordedResponse) -> LabResponse:
         headers = [pair for pair in record.headers if pair[0].lower() not in _OWN_HEADERS]
         media_type = record.header("content-type").lower()
         packed = record.packed
         if self.serving.plain:
             headers = [(k, self._plain_text(v)) for k, v in headers]
-        if media_type.startswith(_TEXT) and "utf-16" not in media_type:
+        if media_type.startswith(_TEXT_TYPES) and "utf-16" not in media_type:
             body = altered = record.body
             if self.serving.plain and b"ttps://" in body:
-                altered = _SECURE.sub(self._plain_link, altered)
+                altered = _HTTPS_LINK.sub(self._plain_link, altered)
             if "html" in media_type:
                 if self.serving.closed:
-                    altered = close_links(altered, Url(record.url), self._recorded)
+                    altered = close_links(altered, Url(record.url), self._is_recorded)
                 for strip in self._strips:
                     altered = strip(altered)
             if altered is not body:
-                packed = pack(altered)
-        return _answer(record.status, tuple(headers), packed)
+                packed = gzip_bytes(altered)
+        return _build_response(record.status, tuple(headers), packed)
 
-    def _recorded(self, url: str) -> bool:
+    def _is_recorded(self, url: str) -> bool:
         key = without_scheme(url)
         return key in self.serving.aliases or self.web.lookup(key) is not None
 
@@ -201,33 +275,39 @@ class Desk:
     def _plain_text(self, value: str) -> str:
         if "https://" not in value:
             return value
-        return _SECURE.sub(self._plain_link, value.encode("latin-1", "replace")).decode("latin-1")
+        return _HTTPS_LINK.sub(self._plain_link, value.encode("latin-1", "replace")).decode(
+            "latin-1"
+        )
 
-    def _missing(self, host: str, path: str) -> Answer:
+    def _missing_response(self, host: str, path: str) -> LabResponse:
         if host in self._hosts:
-            return note(404, "No such page was recorded.")
-        if host == LAB:
+            return message_response(404, "No such page was recorded.")
+        if host == LAB_HOST:
             if path:
-                return note(404, f"The lab's own address has one page, http://{LAB}/")
+                return message_response(
+                    404, f"The lab's own address has one page, http://{LAB_HOST}/"
+                )
             facts = {"pages": len(self.web), "hosts": sorted(self._hosts)}
             text = json.dumps(facts, indent=1) + "\n"
-            return make(200, (("Content-Type", "application/json"),), text.encode())
-        return note(502, f"The host {host[:253]} is not in this web, and the lab asks nobody else.")
+            return make_response(200, (("Content-Type", "application/json"),), text.encode())
+        return message_response(
+            502, f"The host {host[:253]} is not in this web, and the lab asks nobody else."
+        )
 
 
-def _for_engine(key: str) -> bool:
+def _is_for_engine(key: str) -> bool:
     """Who asks the lab itself to search means its engine, too."""
-    return key.partition("/")[0].lower() in _ENGINE or key.startswith(f"{LAB}/search?")
+    return key.partition("/")[0].lower() in _ENGINE_HOSTS or key.startswith(f"{LAB_HOST}/search?")
 
 
-class _Shelf(dict[str, Answer]):
+class _ResponseCache(dict[str, LabResponse]):
     """Prepared answers; the oldest go when there are too many bytes."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
         self._room = room
 
-    def keep(self, key: str, answer: Answer) -> None:
+    def put(self, key: str, answer: LabResponse) -> None:
         self[key] = answer
         self._room -= len(answer.packed) + len(answer.head)
         while self._room < 0 and self:
@@ -235,25 +315,27 @@ class _Shelf(dict[str, Answer]):
             self._room += len(oldest.packed) + len(oldest.head)
 
 
-def note(status: int, text: str) -> Answer:
+def message_response(status: int, text: str) -> LabResponse:
     """A small page that says what is the matter."""
-    title = f"{status} {_phrase(status)}"
+    title = f"{status} {_status_phrase(status)}"
     page = f"<!DOCTYPE html><title>{title}</title><h1>{title}</h1><p>{escape(text)}</p>\n"
-    return make(status, (("Content-Type", "text/html; charset=utf-8"),), page.encode())
+    return make_response(status, (("Content-Type", "text/html; charset=utf-8"),), page.encode())
 
 
-def make(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> Answer:
-    return _answer(status, headers, pack(body))
+def make_response(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> LabResponse:
+    return _build_response(status, headers, gzip_bytes(body))
 
 
-def _answer(status: int, headers: tuple[tuple[str, str], ...], packed: bytes) -> Answer:
+def _build_response(
+    status: int, headers: tuple[tuple[str, str], ...], packed: bytes
+) -> LabResponse:
     etag = f'W/"{xxh3_64_hexdigest(packed)}"' if status == 200 else ""
-    lines = [f"HTTP/1.1 {status} {_phrase(status)}", "Server: honeyguide-lab"]
-    lines += [f"{_UNSAFE.sub('', k)}: {_UNSAFE.sub('', v)}" for k, v in headers]
+    lines = [f"HTTP/1.1 {status} {_status_phrase(status)}", "Server: honeyguide-lab"]
+    lines += [f"{_HEADER_CONTROLS.sub('', k)}: {_HEADER_CONTROLS.sub('', v)}" for k, v in headers]
     lines += [f"ETag: {etag}"] if etag else []
     head = "\r\n".join([*lines, "Vary: Accept-Encoding", ""])
-    return Answer(status, head.encode("latin-1", "replace"), packed, etag)
+    return LabResponse(status, head.encode("latin-1", "replace"), packed, etag)
 
 
-def _phrase(status: int) -> str:
+def _status_phrase(status: int) -> str:
     return HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Unknown"

@@ -7,23 +7,41 @@ and none is left unused, so only the choice differs. The second half of the time
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.errors import ConfigError
+from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
+from honeyguide.types import Url
+from honeyguide.watch.schedule.change_rate import (
+    GAMMA,
+    LOG_RATES,
+    RatePriors,
+    estimate_rate,
+    look_likelihood,
+    softmax_rows,
+    update_belief,
+)
+from honeyguide.watch.schedule.prices import DAY, WatchBudget
+from honeyguide.watch.schedule.schedule import Schedule
+from honeyguide.watch.schedule.value import AGE, FRESH, SQRT, VisitValue
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-_BATCH = 8
+_SLOTS_AT_ONCE = 8
 """Slots chosen for at once, from a thousand pages: quicker, and no figure changes by a per cent."""
-_MOST = 24.0
+_MAX_RATE = 24.0
 """Changes a day of the fastest pages."""
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ChangingWeb:
     """Pages and every moment at which one of them changes."""
 
     rates: Floats
@@ -46,12 +64,12 @@ class World:
         return np.where(found < self.span, found, np.inf)
 
 
-def make(
+def make_changing_web(
     pages: int = 1000, days: float = 200.0, seed: int = 1, drift: float | None = None
-) -> World:
+) -> ChangingWeb:
     """A web. With ``drift``, all pages exchange their rates on that day."""
     dice = np.random.default_rng(seed)
-    rates = np.minimum(0.1 * np.exp(1.8 * dice.standard_normal(pages)), _MOST)
+    rates = np.minimum(0.1 * np.exp(1.8 * dice.standard_normal(pages)), _MAX_RATE)
     weights = 1.0 + dice.pareto(1.5, pages)
     turn = days if drift is None else min(max(drift, 0.0), days)
     found = []
@@ -59,29 +77,31 @@ def make(
         counts = dice.poisson(now * (end - start))
         owners = np.repeat(np.arange(pages), counts)
         found.append(owners * (days + 1.0) + start + (end - start) * dice.random(len(owners)))
-    return World(rates, weights, days, np.append(np.sort(np.concatenate(found)), np.inf))
+    return ChangingWeb(rates, weights, days, np.append(np.sort(np.concatenate(found)), np.inf))
 
 
-class Rule(Protocol):
+class RevisitRule(Protocol):
     """Says where to go next, and hears what was there."""
 
-    def choose(self, since: Floats, count: int) -> Ints:
+    def choose_pages(self, since: Floats, count: int) -> Ints:
         """The pages to visit, so many; ``since``: days since the last visit of each."""
         ...
 
-    def saw(self, pages: Ints, since: Floats, changed: Floats) -> None:
+    def record_visits(self, pages: Ints, since: Floats, changed: Floats) -> None:
         """What the visits found: 1.0 changed, 0.0 not."""
         ...
 
 
-class Visits(NamedTuple):
+class SimulatedVisits(NamedTuple):
     """What a crawler did."""
 
     pages: Ints
     at: Floats
 
 
-def walk(world: World, rule: Rule, visits: float, batch: int = _BATCH) -> Visits:
+def simulate_visits(
+    world: ChangingWeb, rule: RevisitRule, visits: float, batch: int = _SLOTS_AT_ONCE
+) -> SimulatedVisits:
     """Let a rule spend ``visits`` a day and page."""
     pages = len(world.rates)
     slots = int(world.days * pages * visits)
@@ -91,16 +111,16 @@ def walk(world: World, rule: Rule, visits: float, batch: int = _BATCH) -> Visits
     went = np.zeros(slots, np.intp)
     for start in range(0, slots, batch):
         now = times[start : start + batch]
-        chosen = rule.choose(now[0] - last, len(now))
+        chosen = rule.choose_pages(now[0] - last, len(now))
         since = now - last[chosen]
         changed = world.first_after(chosen, last[chosen]) <= now
-        rule.saw(chosen, since, changed.astype(float))
+        rule.record_visits(chosen, since, changed.astype(float))
         last[chosen] = now
         went[start : start + batch] = chosen
-    return Visits(went, times)
+    return SimulatedVisits(went, times)
 
 
-class Figures(NamedTuple):
+class RevisitMetrics(NamedTuple):
     """How well a rule did. Days, and shares."""
 
     fresh: float
@@ -121,7 +141,7 @@ class Figures(NamedTuple):
     """A page and day."""
 
 
-def measure(world: World, visits: Visits) -> Figures:
+def measure_visits(world: ChangingWeb, visits: SimulatedVisits) -> RevisitMetrics:
     """The second half of what a crawler did."""
     pages, half = len(world.rates), world.days / 2
     everyone = np.arange(pages)
@@ -146,7 +166,7 @@ def measure(world: World, visits: Visits) -> Figures:
     late = moments > half
     asked = np.unique(changed[late].astype(int))
     went = np.unique(visits.pages[visits.at > half])
-    return Figures(
+    return RevisitMetrics(
         fresh=float(1 - out.sum() / whole),
         fresh_weighted=float(1 - (weights * out).sum() / heavy),
         age=float(aged.sum() / whole),
@@ -157,3 +177,256 @@ def measure(world: World, visits: Visits) -> Figures:
         starved=float(np.mean(~np.isin(asked, went))) if len(asked) else 0.0,
         visits=float(np.sum(visits.at > half) / whole),
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Rules by which crawlers come back to pages: what others do, and what we do.
+# --------------------------------------------------------------------------------------------------
+
+
+def _best_pages(worth: Floats, count: int) -> Ints:
+    """The most valuable, best first."""
+    if count == 1:
+        return np.array([np.argmax(worth)])
+    best = np.argpartition(worth, -count)[-count:]
+    return best[np.argsort(-worth[best])]
+
+
+class KnownRates:
+    """Go where a visit is worth most, told the true rates at the beginning."""
+
+    def __init__(
+        self, world: ChangingWeb, worth: Callable[[Floats, Floats, Floats], Floats]
+    ) -> None:
+        self._world, self._worth = world, worth
+
+    def choose_pages(self, since: Floats, count: int) -> Ints:
+        return _best_pages(self._worth(self._world.rates, self._world.weights, since), count)
+
+    def record_visits(self, pages: Ints, since: Floats, changed: Floats) -> None:
+        pass
+
+
+class LearnedRates:
+    """Go where a visit is worth most by the rates learned so far.
+
+    With ``siblings``, what is learned of all pages is what is believed of each at first.
+    """
+
+    _PRIOR_STEP = 400
+    """Visits after which the common belief is worked out again."""
+
+    def __init__(
+        self, world: ChangingWeb, value: VisitValue, gamma: float = GAMMA, siblings: bool = False
+    ) -> None:
+        self._weights, self._value, self._gamma = world.weights, value, gamma
+        self._logs = np.zeros((len(world.rates), len(LOG_RATES)))
+        self._rates = np.full(len(world.rates), np.exp(LOG_RATES.mean()))
+        self._prior = np.zeros(len(LOG_RATES))
+        self._until = self._PRIOR_STEP if siblings else math.inf
+
+    def choose_pages(self, since: Floats, count: int) -> Ints:
+        return _best_pages(self._value.worth(self._rates, self._weights, since), count)
+
+    def record_visits(self, pages: Ints, since: Floats, changed: Floats) -> None:
+        kept = self._gamma * self._logs[pages] + (1 - self._gamma) * self._prior
+        logs = kept + look_likelihood(since[:, None], changed[:, None])
+        self._logs[pages] = logs
+        self._rates[pages] = np.exp(softmax_rows(logs) @ LOG_RATES)
+        self._until -= len(pages)
+        if self._until <= 0:
+            self._until = self._PRIOR_STEP
+            self._prior = np.log(softmax_rows(self._logs).mean(axis=0) + 1e-5)
+
+
+class AdaptiveIntervals:
+    """Every page has an interval, shortened after a change and lengthened otherwise.
+
+    As the adaptive schedules of Nutch and StormCrawler do. What has been due longest goes first, or
+    what will be due first.
+    """
+
+    def __init__(
+        self,
+        world: ChangingWeb,
+        start: float,
+        changed: Callable[[Floats], Floats],
+        unchanged: Callable[[Floats], Floats],
+        least: float,
+        most: float,
+    ) -> None:
+        self._intervals = np.full(len(world.rates), start)
+        self._changed, self._unchanged = changed, unchanged
+        self._least, self._most = least, most
+
+    def choose_pages(self, since: Floats, count: int) -> Ints:
+        return _best_pages(since - self._intervals, count)
+
+    def record_visits(self, pages: Ints, since: Floats, changed: Floats) -> None:  # noqa: ARG002
+        old = self._intervals[pages]
+        new = np.where(changed > 0, self._changed(old), self._unchanged(old))
+        self._intervals[pages] = np.clip(new, self._least, self._most)
+
+
+def simulate_watch(world: ChangingWeb, visits: float, gamma: float = GAMMA) -> SimulatedVisits:
+    """What a watch does: our schedule, with its heap, its price and its budget, in real time."""
+    pages = [Url(f"http://site{i % 20}.example/pages/{i}") for i in range(len(world.rates))]
+    number = {url: i for i, url in enumerate(pages)}
+    end, now = world.days * DAY, 0.0
+    budget = WatchBudget(visits * len(pages) / 24, host_rest_s=0.0, shortest_s=60.0, longest_s=end)
+    schedule, priors = Schedule(budget, now), RatePriors()
+    beliefs: dict[Url, bytes] = {}
+    for i, page in enumerate(pages):
+        schedule.add(page, f"site{i % 20}.example", weight=float(world.weights[i]), last=0.0)
+    last = np.zeros(len(pages))
+    # When each page changes next, after its last visit: looked up once and not at every visit.
+    changes = world.first_after(np.arange(len(pages)), last)
+    went: list[int] = []
+    at: list[float] = []
+    while (woken := schedule.wake_at(now)) is not None and woken < end:
+        now = woken
+        while (url := schedule.due(now)) is not None:
+            i, days = number[url], now / DAY
+            changed = changes[i] <= days
+            old = beliefs.get(url, b"")
+            prior = priors.prior_for(url)
+            seen = {"last": float(last[i]) * DAY, "now": now, "changed": float(changed)}
+            new = update_belief(old or prior, prior, gamma=gamma, **seen)
+            priors.learn(url, new, old)
+            beliefs[url] = new
+            schedule.visited(url, now, rate=estimate_rate(new))
+            last[i] = days
+            if changed:
+                changes[i] = world.first_after(np.array([i]), np.array([days]))[0]
+            went.append(i)
+            at.append(days)
+    return SimulatedVisits(np.array(went, np.intp), np.array(at))
+
+
+def _oldest_first(_rates: Floats, _weights: Floats, since: Floats) -> Floats:
+    return since
+
+
+def _fastest_first(rates: Floats, _weights: Floats, since: Floats) -> Floats:
+    return rates * since
+
+
+def _nutch_rule(world: ChangingWeb, visits: float) -> AdaptiveIntervals:
+    """AdaptiveFetchSchedule with the rates of its default settings, 0.4 and 0.2."""
+    return AdaptiveIntervals(
+        world, 1 / visits, lambda i: i * 0.8, lambda i: i * 1.4, 60 / DAY, 365.0
+    )
+
+
+def _stormcrawler_rule(world: ChangingWeb, visits: float) -> AdaptiveIntervals:
+    """AdaptiveScheduler, 0.5 and 0.5, between an hour and a fortnight."""
+    least = 1 / 24
+    start = 1 / visits
+    return AdaptiveIntervals(
+        world, start, lambda i: (i + least) / 2, lambda i: i * 1.5, least, 14.0
+    )
+
+
+def _simulate_rule(
+    rule: Callable[[ChangingWeb, float], RevisitRule],
+) -> Callable[[ChangingWeb, float], SimulatedVisits]:
+    return lambda world, visits: simulate_visits(world, rule(world, visits), visits)
+
+
+REVISIT_RULES: dict[str, Callable[[ChangingWeb, float], SimulatedVisits]] = {
+    "uniform": _simulate_rule(lambda world, _: KnownRates(world, _oldest_first)),
+    "proportional": _simulate_rule(lambda world, _: KnownRates(world, _fastest_first)),
+    "nutch": _simulate_rule(_nutch_rule),
+    "stormcrawler": _simulate_rule(_stormcrawler_rule),
+    "fresh-known": _simulate_rule(lambda world, _: KnownRates(world, FRESH.worth)),
+    "age-known": _simulate_rule(lambda world, _: KnownRates(world, AGE.worth)),
+    "age": _simulate_rule(lambda world, _: LearnedRates(world, AGE)),
+    "age-siblings": _simulate_rule(lambda world, _: LearnedRates(world, AGE, siblings=True)),
+    "sqrt": _simulate_rule(lambda world, _: LearnedRates(world, SQRT)),
+    "watch": simulate_watch,
+}
+"""Name → what a crawler with that rule does, given so many visits a page and day."""
+
+
+# --------------------------------------------------------------------------------------------------
+# Compare rules by which crawlers come back, on several webs.
+# --------------------------------------------------------------------------------------------------
+
+
+BASELINE_RULE = "uniform"
+"""What every monitor does today, and what the others are compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitStudy:
+    """What is compared, and on what."""
+
+    rules: tuple[str, ...] = tuple(REVISIT_RULES)
+    visits: float = 0.3
+    """A page and day."""
+    seeds: int = 5
+    pages: int = 1000
+    days: float = 200.0
+    drift: float | None = None
+    """On that day, all pages exchange their rates."""
+
+    def __post_init__(self) -> None:
+        for rule in self.rules:
+            if rule not in REVISIT_RULES:
+                raise ConfigError(
+                    f"there is no rule {rule!r}; there are {', '.join(REVISIT_RULES)}"
+                )
+        slots = self.pages * self.days * self.visits
+        if self.pages < 1 or self.seeds < 1 or not 1 <= slots <= 1e8:
+            raise ConfigError("a study needs pages, days and visits, and not a hundred million")
+        if self.drift is not None and not 0 < self.drift < self.days:
+            raise ConfigError(f"--drift is a day before the last, {self.days:.0f}")
+
+    @property
+    def steps(self) -> int:
+        return self.seeds * len(self._all_rules())
+
+    def _all_rules(self) -> tuple[str, ...]:
+        return self.rules if BASELINE_RULE in self.rules else (BASELINE_RULE, *self.rules)
+
+    def run(self, done: Callable[[int, str], None] = lambda _step, _rule: None) -> RevisitResults:
+        """Let every rule work on every web; ``done`` hears how far it is."""
+        found: dict[str, list[RevisitMetrics]] = {rule: [] for rule in self._all_rules()}
+        step = 0
+        for seed in range(1, self.seeds + 1):
+            world = make_changing_web(self.pages, self.days, seed, self.drift)
+            for rule, figures in found.items():
+                done(step, rule)
+                figures.append(measure_visits(world, REVISIT_RULES[rule](world, self.visits)))
+                step += 1
+        return RevisitResults(found)
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitResults:
+    """By rule, the figures of every web."""
+
+    figures: dict[str, list[RevisitMetrics]] = field(default_factory=dict)
+
+    def mean_of(self, rule: str, what: str) -> BootstrapEstimate:
+        return bootstrap_mean([[getattr(f, what)] for f in self.figures[rule]])
+
+    def age_gain(self, rule: str) -> BootstrapEstimate:
+        """How much lower the weighted age is than with the uniform rule, as a share of it."""
+        pairs: Sequence[tuple[RevisitMetrics, RevisitMetrics]] = list(
+            zip(self.figures[rule], self.figures[BASELINE_RULE], strict=True)
+        )
+        return bootstrap_mean(
+            [[1 - ours.age_weighted / theirs.age_weighted] for ours, theirs in pairs]
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For machines."""
+        return {
+            rule: {
+                **{what: self.mean_of(rule, what)._asdict() for what in RevisitMetrics._fields},
+                "gain": self.age_gain(rule)._asdict(),
+                "seeds": [f._asdict() for f in figures],
+            }
+            for rule, figures in self.figures.items()
+        }

@@ -13,29 +13,29 @@ from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from honeyguide.config import Settings
-from honeyguide.crawl.build import opened
-from honeyguide.crawl.progress import Report
-from honeyguide.crawl.training_feed import Answers
+from honeyguide.config.settings import Settings
+from honeyguide.crawl.build import open_crawl
+from honeyguide.crawl.status import Report
 from honeyguide.errors import ConnectError, FetchTimeout, TooLarge, WrongType
-from honeyguide.fetch.http import READABLE
-from honeyguide.lab.responses import ENGINE, Answer, Desk
+from honeyguide.fetch.http import READABLE_TYPES
+from honeyguide.lab.responses import ENGINE_HOST, LabResponder, LabResponse
 from honeyguide.lab.web import without_scheme
+from honeyguide.learning.training_feed import LabelAnswers
 from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Request, Response
-from honeyguide.url import host
+from honeyguide.url import host_of
 
-EPOCH = 1_700_000_000.0
+SIMULATION_START = 1_700_000_000.0
 """When simulated crawls begin."""
-_PATIENCE_S = 60.0
+_TIMEOUT_S = 60.0
 """An answer that takes longer does not come, as with a real fetcher."""
 
 T = TypeVar("T")
-Latency = Callable[[str], float]
+HostLatency = Callable[[str], float]
 """Host → seconds until it answers."""
 
 
-class _Leap(selectors.DefaultSelector):
+class _LeapingSelector(selectors.DefaultSelector):
     """Never waits for a timer: it moves the clock."""
 
     def __init__(self) -> None:
@@ -55,41 +55,43 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
     """An event loop in which nobody sleeps."""
 
     def __init__(self) -> None:
-        self._leap = _Leap()
+        self._leap = _LeapingSelector()
         super().__init__(self._leap)
 
     def time(self) -> float:
         return self._leap.now
 
 
-def run(main: Coroutine[Any, Any, T]) -> T:
+def run_simulated(main: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine in simulated time."""
     with asyncio.Runner(loop_factory=SimulatedLoop) as runner:
         return runner.run(main)
 
 
-class DeskFetcher:
+class LabFetcher:
     """The lab's answers without a network."""
 
-    def __init__(self, desk: Desk, latency: Latency, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, desk: LabResponder, latency: HostLatency, clock: Callable[[], float]
+    ) -> None:
         self._desk = desk
         self._latency = latency
         self._clock = clock
 
     async def fetch(self, request: Request) -> Response:
-        began, place = self._clock(), host(request.url)
-        if place != ENGINE:  # it says itself how long it takes
+        began, place = self._clock(), host_of(request.url)
+        if place != ENGINE_HOST:  # it says itself how long it takes
             await asyncio.sleep(self._latency(place))
-        answer = self._desk.answer(without_scheme(request.url))
+        answer = self._desk.respond(without_scheme(request.url))
         if answer.wait_s:
-            await asyncio.sleep(min(answer.wait_s, _PATIENCE_S))
-            if answer.wait_s > _PATIENCE_S:
-                raise FetchTimeout(request.url, f"no answer within {_PATIENCE_S:g} seconds")
+            await asyncio.sleep(min(answer.wait_s, _TIMEOUT_S))
+            if answer.wait_s > _TIMEOUT_S:
+                raise FetchTimeout(request.url, f"no answer within {_TIMEOUT_S:g} seconds")
         if not answer.status:
             raise ConnectError(request.url, "the connection broke")
-        response = _response(request, answer, began, self._clock() - began)
+        response = _to_response(request, answer, began, self._clock() - began)
         kind = response.media_type
-        if answer.status == 200 and not request.any_type and kind and kind not in READABLE:
+        if answer.status == 200 and not request.any_type and kind and kind not in READABLE_TYPES:
             raise WrongType(request.url, kind)
         limit = request.limit
         if limit is not None and len(response.body) > limit:
@@ -103,7 +105,7 @@ class DeskFetcher:
         pass
 
 
-def _response(request: Request, answer: Answer, began: float, elapsed: float) -> Response:
+def _to_response(request: Request, answer: LabResponse, began: float, elapsed: float) -> Response:
     lines = answer.head.decode("latin-1").split("\r\n")[1:]
     headers = tuple((name, value) for name, _, value in (x.partition(": ") for x in lines) if name)
     body = answer.body
@@ -111,15 +113,15 @@ def _response(request: Request, answer: Answer, began: float, elapsed: float) ->
     return Response(request.url, answer.status, headers, body, body, b"", head, "", began, elapsed)
 
 
-def crawl(
+def simulate_crawl(
     folder: Path,
     settings: Settings,
-    desk: Desk,
+    desk: LabResponder,
     *,
     strategy: Strategy | None = None,
-    latency: Latency = lambda _: 0.0,
+    latency: HostLatency = lambda _: 0.0,
     examples: Sequence[Example] = (),
-    people: Answers | None = None,
+    people: LabelAnswers | None = None,
 ) -> Report:
     """Crawl the desk's web into a folder, in simulated time; ``people`` answer when asked."""
 
@@ -127,10 +129,10 @@ def crawl(
         loop = asyncio.get_running_loop()
 
         def clock() -> float:
-            return EPOCH + loop.time()
+            return SIMULATION_START + loop.time()
 
-        fetcher = DeskFetcher(desk, latency, clock)
-        async with opened(
+        fetcher = LabFetcher(desk, latency, clock)
+        async with open_crawl(
             folder,
             settings,
             fetcher=fetcher,
@@ -141,4 +143,4 @@ def crawl(
         ) as ring:
             return await ring.run()
 
-    return run(main())
+    return run_simulated(main())

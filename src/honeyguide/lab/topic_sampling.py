@@ -1,27 +1,79 @@
-"""A topic as a trial states it: what is relevant, where it starts, and what a strategy is told."""
+"""What a user would type for a topic: its name, and words that tell its examples from others."""
 
 from __future__ import annotations
 
+import math
 import random
+import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from honeyguide.config import Settings, parse
+from honeyguide.config.settings import Settings, parse_settings
 from honeyguide.errors import ConfigError, ParseError
-from honeyguide.lab.keywords import telling_words
-from honeyguide.lab.oracles import REFERENCES
-from honeyguide.lab.trials import Trial, WebSpec, opened
-from honeyguide.lab.variants import variant
+from honeyguide.lab.oracles import REFERENCE_STRATEGIES
+from honeyguide.lab.trials import CrawlTrial, WebSpec, open_web
+from honeyguide.lab.variants import parse_variant
 from honeyguide.lab.web import without_scheme
-from honeyguide.parse.read import read
+from honeyguide.parse.read import parse_page
+from honeyguide.text.language import split_words, stems_of, stop_words
 from honeyguide.types import Example, Link, Response, Url
 
-_BACKGROUND = 40
+_MAX_KEYWORDS = 8
+
+
+def distinctive_words(
+    label: str, good: Sequence[bytes], others: Sequence[bytes], most: int = _MAX_KEYWORDS
+) -> tuple[str, ...]:
+    """Words of the label's last part, then those with the best odds between two sets of pages."""
+    # ``language=tr`` is a fact about pages, and no name of a topic.
+    labels = [one for one in label.split(" & ") if "=" not in one]
+    name = labels[0].rpartition(".")[2].lower() if labels else ""
+    named = [w for w in re.split(r"[^\w]+|_", name) if len(w) > 2]
+    inside, outside = _page_counts(good), _page_counts(others)
+    odds = {
+        word: math.log((n + 0.5) / (len(good) - n + 0.5))
+        - math.log((outside[word] + 0.5) / (len(others) - outside[word] + 0.5))
+        for word, n in inside.items()
+        if n >= max(2, len(good) // 3)
+    }
+    best = sorted(odds, key=lambda word: (-odds[word] * inside[word] ** 0.5, word))
+    chosen: dict[str, str] = {}
+    stems = stems_of("en")
+    for word in (*named, *best):
+        if len(chosen) < most and word not in stop_words("en"):
+            chosen.setdefault(stems[word], word)
+    return tuple(chosen.values())
+
+
+def _page_counts(bodies: Sequence[bytes]) -> Counter[str]:
+    """In how many pages each word stands."""
+    counts: Counter[str] = Counter()
+    for body in bodies:
+        headers = (("Content-Type", "text/html"),)
+        url = Url("http://lab.invalid/")
+        response = Response(url, 200, headers, body, body, b"", b"", "", 0.0, 0.0)
+        try:
+            page = parse_page(response, Link(url))
+        except ParseError:
+            continue
+        text = f"{page.title} {' '.join(page.headings)} {page.text[:20_000]}"
+        counts.update({word for word in split_words(text) if len(word) > 2 and word.isalpha()})
+    return counts
+
+
+# --------------------------------------------------------------------------------------------------
+# A topic as a trial states it: what is relevant, where it starts, and what a strategy is told.
+# --------------------------------------------------------------------------------------------------
+
+
+_BACKGROUND_PAGES = 40
 """Pages that an example's words are told from."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnTopic:
     """A topic as one draw states it."""
 
     relevant: tuple[str, ...]
@@ -35,47 +87,53 @@ class Drawn:
 
 
 @lru_cache(maxsize=64)
-def _stated(spec: WebSpec, label: str, draw: int, seeds: int, examples: int, budget: int) -> Drawn:
-    desk = opened(spec).graph.desk  # the judge's: errors are for crawlers
+def _draw_topic(
+    spec: WebSpec, label: str, draw: int, seeds: int, examples: int, budget: int
+) -> DrawnTopic:
+    desk = open_web(spec).graph.desk  # the judge's: errors are for crawlers
     web = desk.web
-    relevant = sorted(without_scheme(url) for url in web.labelled(label))
+    relevant = sorted(without_scheme(url) for url in web.urls_labelled(label))
     if len(relevant) <= seeds + examples:
         raise ConfigError(f"the topic {label!r} has only {len(relevant)} pages in {spec.name}")
     dice = random.Random(f"{spec.name} {label} {draw}")
     chosen = dice.sample(relevant, seeds + examples)
     # Nobody tells a user which pages are off topic: the background is any pages of the web.
-    others = [key for key in _addresses(spec) if key not in chosen]
-    bodies = [desk.answer(key).body for key in chosen[seeds:]]
-    some = dice.sample(others, min(_BACKGROUND, len(others)))
-    background = [desk.answer(key).body for key in some]
+    others = [key for key in _sorted_addresses(spec) if key not in chosen]
+    bodies = [desk.respond(key).body for key in chosen[seeds:]]
+    some = dice.sample(others, min(_BACKGROUND_PAGES, len(others)))
+    background = [desk.respond(key).body for key in some]
     truth = set(relevant)
     bad = [key for key in some if key not in truth][: 2 * examples]
     starts = spec.seeds or tuple(f"http://{key}" for key in chosen[:seeds])
-    return Drawn(
+    return DrawnTopic(
         tuple(relevant),
         starts,
         tuple(f"http://{key}" for key in chosen[seeds:]),
         tuple(f"http://{key}" for key in bad),
-        telling_words(label, bodies, background),
+        distinctive_words(label, bodies, background),
         budget or len(relevant),
     )
 
 
 @lru_cache(maxsize=4)
-def _addresses(spec: WebSpec) -> tuple[str, ...]:
-    return tuple(sorted(map(without_scheme, opened(spec).graph.desk.web.urls())))
+def _sorted_addresses(spec: WebSpec) -> tuple[str, ...]:
+    return tuple(sorted(map(without_scheme, open_web(spec).graph.desk.web.page_urls())))
 
 
-def drawn(trial: Trial) -> Drawn:
+def draw_topic(trial: CrawlTrial) -> DrawnTopic:
     """The topic, the same for all strategies, and for whatever they are told of it."""
-    return _stated(trial.web, trial.topic, trial.draw, trial.seeds, trial.examples, trial.budget)
+    return _draw_topic(
+        trial.web, trial.topic, trial.draw, trial.seeds, trial.examples, trial.budget
+    )
 
 
-def settings_of(trial: Trial, topic: Drawn) -> Settings:
+def trial_settings(trial: CrawlTrial, topic: DrawnTopic) -> Settings:
     """What a user would have in topic.toml."""
     keywords = topic.keywords if trial.start is None else topic.keywords[: trial.start.keywords]
-    chosen = variant(trial.strategy if trial.strategy not in REFERENCES else "breadth")
-    return parse(
+    chosen = parse_variant(
+        trial.strategy if trial.strategy not in REFERENCE_STRATEGIES else "breadth"
+    )
+    return parse_settings(
         {
             "topic": {
                 "name": trial.topic,
@@ -86,7 +144,7 @@ def settings_of(trial: Trial, topic: Drawn) -> Settings:
             },
             "crawl": {
                 "strategy": chosen.name,
-                "order": "best" if trial.strategy in REFERENCES else "strategy",
+                "order": "best" if trial.strategy in REFERENCE_STRATEGIES else "strategy",
                 "pages": topic.budget,
                 "concurrency": trial.concurrency,
                 "seed": trial.draw + 1,
@@ -97,32 +155,32 @@ def settings_of(trial: Trial, topic: Drawn) -> Settings:
             # part of the budget would go where the strategy did not want to.
             "politeness": {"loopback_delay_s": trial.web.delay_s, "response_factor": 0.0},
             "store": {"warc": False, "min_free_mb": 0},
-            "learn": chosen.learn(),
+            "learn": chosen.learn_settings(),
             "language": {"predict": chosen.predict},
-            "search": chosen.enquiry.search(keywords) if chosen.enquiry else {},
+            "search": chosen.engine.search_settings(keywords) if chosen.engine else {},
             "strategy": dict(chosen.parameters),
         },
         "the lab",
     )
 
 
-def examples_of(trial: Trial, topic: Drawn) -> list[Example]:
+def trial_examples(trial: CrawlTrial, topic: DrawnTopic) -> list[Example]:
     """The topic's good and bad pages, as a user would have them in files."""
-    desk = opened(trial.web).graph.desk
+    desk = open_web(trial.web).graph.desk
     found = []
-    for url, target in _told(trial, topic).items():
-        body = desk.answer(without_scheme(url)).body
+    for url, target in _example_targets(trial, topic).items():
+        body = desk.respond(without_scheme(url)).body
         headers = (("Content-Type", "text/html"),)
         answer = Response(Url(url), 200, headers, body, body, b"", b"", "", 0.0, 0.0)
         link = Link(Url(url), channel="example")
         try:
-            found.append(Example(link, read(answer, link), target, "seed"))
+            found.append(Example(link, parse_page(answer, link), target, "seed"))
         except ParseError:
             continue
     return found
 
 
-def _told(trial: Trial, topic: Drawn) -> dict[str, float]:
+def _example_targets(trial: CrawlTrial, topic: DrawnTopic) -> dict[str, float]:
     """Which pages are called good and bad, rightly or not."""
     start = trial.start
     good = topic.examples if start is None else topic.examples[: start.good]

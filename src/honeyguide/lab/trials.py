@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import __version__
-from honeyguide.lab.engine_index import Index
-from honeyguide.lab.graph import Graph
-from honeyguide.lab.jsonl import read_aliases
-from honeyguide.lab.made.parameters import plan_of
-from honeyguide.lab.made.web import MadeWeb
-from honeyguide.lab.responses import Desk, Serving
-from honeyguide.lab.web import RecordedWeb, Web, without_scheme
-from honeyguide.url import canonical
+from honeyguide.lab.graph import WebGraph
+from honeyguide.lab.responses import LabResponder, ServingOptions
+from honeyguide.lab.search_engine import LabSearchIndex
+from honeyguide.lab.synthetic.parameters import parse_plan
+from honeyguide.lab.synthetic.web import SyntheticWeb
+from honeyguide.lab.web import LabWeb, RecordedWeb, read_aliases, without_scheme
+from honeyguide.url import canonical_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class WebSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartKnowledge:
     """How little a strategy is told, of what was drawn; nothing is told unless it stands here."""
 
     keywords: int = 0
@@ -62,7 +61,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class CrawlTrial:
     """One crawl to be made."""
 
     web: WebSpec
@@ -75,7 +74,7 @@ class Trial:
     examples: int = 10
     """Good pages drawn, and up to twice as many others; they do not count as found."""
     concurrency: int = 1
-    start: Start | None = None
+    start: StartKnowledge | None = None
     """None: all that was drawn is told."""
 
     @property
@@ -90,7 +89,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TrialResult:
     """What a crawl brought in, against the truth."""
 
     key: str
@@ -111,46 +110,46 @@ class Result:
     """CPU per visit."""
 
 
-class Opened(NamedTuple):
+class OpenedWeb(NamedTuple):
     """A web ready to be crawled."""
 
-    desk: Desk
-    graph: Graph
+    responder: LabResponder
+    graph: WebGraph
 
 
 @lru_cache(maxsize=4)
-def opened(spec: WebSpec) -> Opened:
+def open_web(spec: WebSpec) -> OpenedWeb:
     """The web of a spec, read once in each process."""
-    web: Web = (
-        MadeWeb(plan_of(spec.made))
+    web: LabWeb = (
+        SyntheticWeb(parse_plan(spec.made))
         if spec.made
         else RecordedWeb.load([Path(file) for file in spec.files])
     )
-    calm = Serving(
+    calm = ServingOptions(
         robots=spec.robots or None,
         strip=spec.strip,
         closed=spec.closed and not spec.made,
-        aliases=redirects(spec.aliases),
+        aliases=read_redirects(spec.aliases),
     )
     # The judge's own desk never fails.
-    return Opened(
-        Desk(web, replace(calm, error_rate=spec.error_rate)),
-        Graph(Desk(web, calm)),
+    return OpenedWeb(
+        LabResponder(web, replace(calm, error_rate=spec.error_rate)),
+        WebGraph(LabResponder(web, calm)),
     )
 
 
 @lru_cache(maxsize=4)
-def indexed(spec: WebSpec, reach: float) -> Index:
+def index_web(spec: WebSpec, reach: float) -> LabSearchIndex:
     """What an engine with that reach knows of the web."""
-    return Index.over(opened(spec).graph.desk, reach=reach)
+    return LabSearchIndex.from_responder(open_web(spec).graph.desk, reach=reach)
 
 
-def redirects(files: Iterable[str | Path]) -> dict[str, str]:
-    """What the alias files say, for :class:`Serving`."""
+def read_redirects(files: Iterable[str | Path]) -> dict[str, str]:
+    """What the alias files say, for :class:`ServingOptions`."""
     found: dict[str, str] = {}
     for file in files:
         for alias, target in read_aliases(Path(file)).items():
-            source, goal = canonical(alias), canonical(target)
+            source, goal = canonical_url(alias), canonical_url(target)
             if source and goal and without_scheme(source) != without_scheme(goal):
                 found[without_scheme(source)] = goal
     return found

@@ -16,43 +16,48 @@ answers), ``queries`` (how many a person asks: out of the topic's keywords), and
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
-from honeyguide.lab.engine import ADDRESS
+from honeyguide.lab.search_engine import LAB_ENGINE_URL
 from honeyguide.lab.web import without_scheme
-from honeyguide.types import Url
-from honeyguide.url import fingerprint
+from honeyguide.learning.label_queries import label_questions, unlabelled_rows
+from honeyguide.store.store import Store
+from honeyguide.types import Example, Label, Url
+from honeyguide.url import url_fingerprint
 
 ONE_IN = 5
 _TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
-_ASKS = ("passing", "chosen", "random")
-_SEARCH = ("mode", "compose", "per_minute", "per_month", "most_queries")
+_ASK_MODES = ("passing", "chosen", "random")
+_SEARCH_KEYS = ("mode", "compose", "per_minute", "per_month", "most_queries")
 
 
 @dataclass(frozen=True, slots=True)
-class Enquiry:
+class EngineVariant:
     """How a search engine is asked."""
 
     reach: float = 1.0
     """Share of the web that the engine knows."""
-    thinks: float = 0.0
+    latency_s: float = 0.0
     """Simulated seconds until it answers."""
     queries: int = 0
     """How many a person asks."""
     settings: tuple[tuple[str, Any], ...] = ()
     """Others of ``[search]``."""
 
-    def search(self, keywords: Sequence[str]) -> dict[str, Any]:
+    def search_settings(self, keywords: Sequence[str]) -> dict[str, Any]:
         """The settings of that name."""
-        own = queries(keywords)[: self.queries]
-        return {"engine": "searxng", "url": ADDRESS, "queries": own, **dict(self.settings)}
+        own = keyword_queries(keywords)[: self.queries]
+        return {"engine": "searxng", "url": LAB_ENGINE_URL, "queries": own, **dict(self.settings)}
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class StrategyVariant:
     name: str
     teacher: str = "automatic"
     every: int = 14
@@ -63,22 +68,22 @@ class Variant:
     gate: tuple[str, ...] = ()
     predict: bool = True
     parameters: tuple[tuple[str, Any], ...] = ()
-    enquiry: Enquiry | None = None
+    engine: EngineVariant | None = None
     """None: no engine is asked."""
 
     @property
-    def people(self) -> bool:
+    def has_person(self) -> bool:
         """Whether a person answers."""
         return self.teacher in ("labels", "both")
 
-    def learn(self) -> dict[str, Any]:
+    def learn_settings(self) -> dict[str, Any]:
         """The settings of that name."""
         return {"teacher": _TEACHERS[self.teacher], "every": self.every}
 
 
-def variant(text: str) -> Variant:
+def parse_variant(text: str) -> StrategyVariant:
     name, _, rest = text.partition(":")
-    made, parameters = Variant(name), {}
+    made, parameters = StrategyVariant(name), {}
     for part in filter(None, rest.split(",")):
         key, mark, value = part.partition("=")
         if not mark:
@@ -88,26 +93,26 @@ def variant(text: str) -> Variant:
                 raise ConfigError(f"{text!r}: teacher is one of {', '.join(_TEACHERS)}")
             made = replace(made, teacher=value)
         elif key == "asks":
-            if value not in _ASKS:
-                raise ConfigError(f"{text!r}: asks is one of {', '.join(_ASKS)}")
+            if value not in _ASK_MODES:
+                raise ConfigError(f"{text!r}: asks is one of {', '.join(_ASK_MODES)}")
             made = replace(made, asks=value)
         elif key == "every":
-            made = replace(made, every=_count(text, key, value, 0))
+            made = replace(made, every=_parse_count(text, key, value, 0))
         elif key == "gate":
             made = replace(made, gate=tuple(value.split("+")))
         elif key == "predict":
-            made = replace(made, predict=bool(_typed(value)))
+            made = replace(made, predict=bool(_parse_value(value)))
         elif key == "answers":
-            made = replace(made, answers=_count(text, key, value, 0))
+            made = replace(made, answers=_parse_count(text, key, value, 0))
         elif key == "one_in":
-            made = replace(made, one_in=_count(text, key, value))
+            made = replace(made, one_in=_parse_count(text, key, value))
         else:
-            parameters[key] = _typed(value)
-    made = replace(made, enquiry=_enquiry(text, parameters))
+            parameters[key] = _parse_value(value)
+    made = replace(made, engine=_parse_engine(text, parameters))
     return replace(made, parameters=tuple(parameters.items()))
 
 
-def _enquiry(text: str, parameters: dict[str, Any]) -> Enquiry | None:
+def _parse_engine(text: str, parameters: dict[str, Any]) -> EngineVariant | None:
     """Takes what belongs to the engine out of the parameters, where there is one."""
     engine = parameters.pop("engine", "")
     if not engine:
@@ -121,16 +126,16 @@ def _enquiry(text: str, parameters: dict[str, Any]) -> Enquiry | None:
             raise ConfigError(f"{text!r}: {key} must lie between {least:g} and {most}")
     if not isinstance(own, int) or own < 0:
         raise ConfigError(f"{text!r}: queries is how many a person asks")
-    rest = tuple((key, parameters.pop(key)) for key in _SEARCH if key in parameters)
-    return Enquiry(float(reach), float(thinks), own, rest)
+    rest = tuple((key, parameters.pop(key)) for key in _SEARCH_KEYS if key in parameters)
+    return EngineVariant(float(reach), float(thinks), own, rest)
 
 
-def queries(keywords: Sequence[str]) -> list[str]:
+def keyword_queries(keywords: Sequence[str]) -> list[str]:
     """What a person would ask: the topic's name, then the name with each further word."""
     return [" ".join(dict.fromkeys((keywords[0], word))) for word in keywords]
 
 
-class Person(Mapping[Url, tuple[float, Any]]):
+class SimulatedPerson(Mapping[Url, tuple[float, Any]]):
     """Somebody who knows the truth, and has a limited mind to tell it."""
 
     def __init__(self, relevant: frozenset[str], answers: int, one_in: int = ONE_IN) -> None:
@@ -141,7 +146,7 @@ class Person(Mapping[Url, tuple[float, Any]]):
 
     def __getitem__(self, url: Url) -> tuple[float, Any]:
         if url not in self._said:
-            if not self._left or fingerprint(url) // 7 % self._one_in:
+            if not self._left or url_fingerprint(url) // 7 % self._one_in:
                 raise KeyError(url)
             self._left -= 1
             self._said[url] = (float(without_scheme(url) in self._relevant), "user")
@@ -154,16 +159,69 @@ class Person(Mapping[Url, tuple[float, Any]]):
         return len(self._said)
 
 
-def _count(text: str, key: str, value: str, least: int = 1) -> int:
+def _parse_count(text: str, key: str, value: str, least: int = 1) -> int:
     if not value.isdecimal() or int(value) < least:
         raise ConfigError(f"{text!r}: {key} is a whole number from {least} on, not {value!r}")
     return int(value)
 
 
-def _typed(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     for kind in (int, float):
         try:
             return kind(text)
         except ValueError:
             pass
     return {"true": True, "false": False}.get(text, text)
+
+
+# --------------------------------------------------------------------------------------------------
+# A person in the lab who is asked about pages that were visited already, as `honeyguide ask` does.
+#
+# The answers go through the store, like everybody's labels.
+# --------------------------------------------------------------------------------------------------
+
+
+class SimulatedInterview(Mapping[Url, tuple[float, Any]]):
+    """Says nothing of the page that comes by; after every fifth, one of those before is asked."""
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        relevant: frozenset[str],
+        answers: int,
+        examples: Sequence[Example],
+        dice: random.Random | None = None,
+    ) -> None:
+        """``dice`` choose in place of ``honeyguide ask``: for comparison."""
+        self._folder = folder
+        self._settings = settings
+        self._relevant = relevant
+        self._left = answers
+        self._examples = examples
+        self._dice = dice
+        self._pages = 0
+
+    def __getitem__(self, url: Url) -> tuple[float, Any]:
+        self._pages += 1
+        if self._left and not self._pages % ONE_IN:
+            with Store.open(self._folder, "write") as store:
+                if chosen := self._choose_page(store):
+                    self._left -= 1
+                    store.add_labels(
+                        [Label(chosen, float(without_scheme(chosen) in self._relevant))]
+                    )
+        raise KeyError(url)
+
+    def _choose_page(self, store: Store) -> Url | None:
+        if self._dice is None:
+            found = label_questions(store, self._settings, 1, self._examples)
+            return found[0].row.url if found else None
+        rows = unlabelled_rows(store, [label.url for _, label in store.labels()])
+        return self._dice.choice(rows).url if rows else None
+
+    def __iter__(self) -> Iterator[Url]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from honeyguide.types import Url, Visit
 
-MOST = 100_000
+MAX_SPANS = 100_000
 """Spans of time that are told apart: a clock that leapt must not fill the memory."""
 
 
-class Result(NamedTuple):
+class VolumeResult(NamedTuple):
     """A page that was fetched."""
 
     at: float
@@ -27,7 +27,7 @@ class Result(NamedTuple):
     """It is relevant; None: nobody knows."""
 
 
-class Volume(NamedTuple):
+class CrawlVolume(NamedTuple):
     """What one span of time brought in."""
 
     until: float
@@ -50,19 +50,19 @@ class Volume(NamedTuple):
         return self.gross * (self.precision or 0.0)
 
 
-def results(
+def visit_results(
     visits: Iterable[Visit], threshold: float, truth: Callable[[Url], bool | None]
-) -> list[Result]:
+) -> list[VolumeResult]:
     """Pages of a journal of visits, in order of time; failures and redirects brought none."""
     found = [
-        Result(visit.at, visit.verdict.score >= threshold, truth(visit.link.url))
+        VolumeResult(visit.at, visit.verdict.score >= threshold, truth(visit.link.url))
         for visit in visits
         if visit.page is not None and visit.verdict is not None
     ]
     return sorted(found, key=lambda result: result.at)
 
 
-def sample(found: Iterable[Result], every: int = 50) -> list[Result]:
+def sample_judged(found: Iterable[VolumeResult], every: int = 50) -> list[VolumeResult]:
     """The same results, judged only at one of every so many that the crawler calls relevant."""
     kept, count = [], 0
     for result in found:
@@ -72,28 +72,28 @@ def sample(found: Iterable[Result], every: int = 50) -> list[Result]:
     return kept
 
 
-def temporal(found: Sequence[Result], span: float = 3600.0) -> list[Volume]:
+def volumes_per_span(found: Sequence[VolumeResult], span: float = 3600.0) -> list[CrawlVolume]:
     """Volumes of each span on its own, the empty ones between included."""
     if not found:
         return []
     if span <= 0:
         raise ValueError("a span of time must be longer than nothing")
     start = min(result.at for result in found)
-    places = [min(MOST - 1, int((result.at - start) / span)) for result in found]
+    places = [min(MAX_SPANS - 1, int((result.at - start) / span)) for result in found]
     sums = [[0, 0, 0, 0] for _ in range(max(places) + 1)]
     for place, result in zip(places, found, strict=True):
         judged = result.gross and result.net is not None
         one = (1, result.gross, judged, judged and bool(result.net))
         sums[place] = [a + b for a, b in zip(sums[place], one, strict=True)]
-    return [Volume((n + 1) * span, *counts) for n, counts in enumerate(sums)]
+    return [CrawlVolume((n + 1) * span, *counts) for n, counts in enumerate(sums)]
 
 
-def cumulative(volumes: Iterable[Volume]) -> list[Volume]:
+def cumulative_volumes(volumes: Iterable[CrawlVolume]) -> list[CrawlVolume]:
     """Volumes since the beginning, from those of each span."""
-    total = Volume(0.0, 0, 0, 0, 0)
+    total = CrawlVolume(0.0, 0, 0, 0, 0)
     kept = []
     for volume in volumes:
         sums = [a + b for a, b in zip(total[1:], volume[1:], strict=True)]
-        total = Volume(volume.until, *map(int, sums))
+        total = CrawlVolume(volume.until, *map(int, sums))
         kept.append(total)
     return kept

@@ -24,26 +24,28 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.text.tokens import words
+from honeyguide.text.language import split_words
 
 _BUCKETS = 1024
-TEXT = 3_000
+COMPARED_CHARS = 3_000
 """Characters of a page that are compared."""
-_SITE = 0.2
+_LARGE_SITE = 0.2
 """A site is large if it has such a share of the pages."""
 
 Floats = NDArray[np.floating[Any]]
-Why = Literal["unsure", "strange", "unknown", "site", "sure", "missed", "split", "host", "second"]
-Choice = Literal["mixed", "uncertainty", "disagreement", "novelty"]
+QuestionReason = Literal[
+    "unsure", "strange", "unknown", "site", "sure", "missed", "split", "host", "second"
+]
+QuestionKind = Literal["mixed", "uncertainty", "disagreement", "novelty"]
 
-_EVEN = 0.25
+_REPEATED_WORTH = 0.25
 """What a page counts that is like one that was asked about already."""
-_ROUND: tuple[Why, ...] = ("unsure", "unsure", "sure", "unsure", "missed")
+_QUESTION_ROUND: tuple[QuestionReason, ...] = ("unsure", "unsure", "sure", "unsure", "missed")
 """What is asked for in turn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Askable:
+class UnlabelledPage:
     """What is known of a page that nobody has labelled."""
 
     verdict: float
@@ -55,7 +57,7 @@ class Askable:
     """What the link model said before the page was seen; None: nothing, as of a seed."""
 
 
-class Told(NamedTuple):
+class LabelledText(NamedTuple):
     """A page that a person judged, with the topic or since."""
 
     text: str
@@ -63,41 +65,43 @@ class Told(NamedTuple):
     site: str = ""
 
 
-class Asked(NamedTuple):
+class PageToAsk(NamedTuple):
     place: int  # among the pages to choose from
-    why: Why
+    why: QuestionReason
 
 
-def choose(
-    pages: Sequence[Askable],
-    told: Sequence[Told],
+def choose_questions(
+    pages: Sequence[UnlabelledPage],
+    told: Sequence[LabelledText],
     count: int,
     *,
     threshold: float = 0.5,
     given: int = 0,
-    choice: Choice = "mixed",
-) -> list[Asked]:
+    choice: QuestionKind = "mixed",
+) -> list[PageToAsk]:
     """The pages to ask about; ``given``, labels so far, says whose turn it is in the round."""
     if not pages:
         return []
-    rows = _vectors([page.text for page in pages] + [each.text for each in told])
+    rows = _text_vectors([page.text for page in pages] + [each.text for each in told])
     here, there = rows[: len(pages)], rows[len(pages) :]
-    strange = 1 - _nearest(here, there)
+    strange = 1 - _nearest_cosine(here, there)
     if choice == "disagreement":
-        return _by_worth("split", _apart(pages), pages, here, strange, count)
+        return _pick_by_worth("split", _model_disagreement(pages), pages, here, strange, count)
     if choice == "novelty":
-        return _by_worth("host", _unheard(pages, told), pages, here, strange, count)
+        return _pick_by_worth("host", _on_new_sites(pages, told), pages, here, strange, count)
     verdicts = np.array([page.verdict for page in pages])
     yes = verdicts >= threshold
     away = np.abs(verdicts - threshold)
-    sure = {"sure": _outer(away, yes), "missed": _outer(away, ~yes)}
-    unsure = _unsure(verdicts, threshold)
-    shares = _shares(pages, told)
-    resembling = _nearest(here, np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes])))
+    sure = {"sure": _are_confident(away, yes), "missed": _are_confident(away, ~yes)}
+    unsure = _verdict_uncertainty(verdicts, threshold)
+    shares = _site_shares(pages, told)
+    resembling = _nearest_cosine(
+        here, np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes]))
+    )
     free = np.ones(len(pages), bool)
     found = []
     for turn in range(given, given + min(count, len(pages))):
-        why = "unsure" if choice == "uncertainty" else _ROUND[turn % len(_ROUND)]
+        why = "unsure" if choice == "uncertainty" else _QUESTION_ROUND[turn % len(_QUESTION_ROUND)]
         among = free & sure.get(why, free)
         if not among.any():
             why, among = "unsure", free
@@ -106,22 +110,29 @@ def choose(
             worth = unsure * strange * (1 + shares)
         best = int(np.argmax(np.where(among, worth, -1.0)))
         if why == "unsure":
-            why = _reason(best, pages[best].known, {"unsure": unsure, "strange": strange}, shares)
-        found.append(Asked(best, why))
+            why = _main_reason(
+                best, pages[best].known, {"unsure": unsure, "strange": strange}, shares
+            )
+        found.append(PageToAsk(best, why))
         free[best] = False
         strange = np.minimum(strange, 1 - here @ here[best])
         shares = np.where([page.site == pages[best].site for page in pages], 0.0, shares)
     return found
 
 
-def _by_worth(
-    why: Why, worth: Floats, pages: Sequence[Askable], here: Floats, strange: Floats, count: int
-) -> list[Asked]:
+def _pick_by_worth(
+    why: QuestionReason,
+    worth: Floats,
+    pages: Sequence[UnlabelledPage],
+    here: Floats,
+    strange: Floats,
+    count: int,
+) -> list[PageToAsk]:
     """One kind of question only, spread over what is strange; of a host, one."""
-    found: list[Asked] = []
+    found: list[PageToAsk] = []
     while len(found) < count and worth.any():
-        best = int(np.argmax(worth * (_EVEN + strange)))
-        found.append(Asked(best, why))
+        best = int(np.argmax(worth * (_REPEATED_WORTH + strange)))
+        found.append(PageToAsk(best, why))
         strange = np.minimum(strange, 1 - here @ here[best])
         once = why == "host"
         done = [n == best or (once and p.site == pages[best].site) for n, p in enumerate(pages)]
@@ -129,13 +140,13 @@ def _by_worth(
     return found
 
 
-def _unheard(pages: Sequence[Askable], told: Sequence[Told]) -> Floats:
+def _on_new_sites(pages: Sequence[UnlabelledPage], told: Sequence[LabelledText]) -> Floats:
     """1 for pages of sites of which no page is labelled."""
     spoken = {each.site for each in told}
     return np.array([float(page.site not in spoken) for page in pages])
 
 
-def _apart(pages: Sequence[Askable]) -> Floats:
+def _model_disagreement(pages: Sequence[UnlabelledPage]) -> Floats:
     """How differently page and link model see a page, 0..1. Their scales have nothing to do with
     each other: compared is where the page stands among all in each."""
     heard = np.array([page.promise is not None for page in pages])
@@ -143,54 +154,56 @@ def _apart(pages: Sequence[Askable]) -> Floats:
     promises = np.array([page.promise or 0.0 for page in pages])
     found = np.zeros(len(pages))
     if heard.sum() > 1:
-        found[heard] = np.abs(_places(verdicts[heard]) - _places(promises[heard]))
+        found[heard] = np.abs(_rank_shares(verdicts[heard]) - _rank_shares(promises[heard]))
     return found
 
 
-def _places(values: Floats) -> Floats:
+def _rank_shares(values: Floats) -> Floats:
     """The share of values that are smaller, equal ones counting half."""
     order = np.sort(values)
     low, high = np.searchsorted(order, values), np.searchsorted(order, values, "right")
     return np.asarray((low + high) / (2 * len(values)))
 
 
-def _unsure(verdicts: Floats, threshold: float) -> Floats:
+def _verdict_uncertainty(verdicts: Floats, threshold: float) -> Floats:
     """1 at the threshold, 0 at both ends."""
     reach = np.where(verdicts >= threshold, max(1 - threshold, 1e-9), threshold)
     return np.asarray(1 - np.abs(verdicts - threshold) / reach)
 
 
-def _outer(away: Floats, side: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _are_confident(away: Floats, side: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """More than half as far out as any on this side: sure, as this strategy's verdicts go."""
     return np.asarray(side & (away >= away[side].max(initial=0.0) / 2))
 
 
-def _shares(pages: Sequence[Askable], told: Sequence[Told]) -> Floats:
+def _site_shares(pages: Sequence[UnlabelledPage], told: Sequence[LabelledText]) -> Floats:
     """How much of what was fetched is of the page's site; 0 where a page of it is labelled."""
     sizes = Counter(page.site for page in pages)
     spoken = {each.site for each in told}
     return np.array([0.0 if p.site in spoken else sizes[p.site] / len(pages) for p in pages])
 
 
-def _reason(best: int, known: bool, parts: dict[Why, Floats], shares: Floats) -> Why:
+def _main_reason(
+    best: int, known: bool, parts: dict[QuestionReason, Floats], shares: Floats
+) -> QuestionReason:
     """What spoke most for a page: where it stands among all pages in each part."""
     if not known:
         return "unknown"
-    if _SITE <= shares[best] < 1:
+    if _LARGE_SITE <= shares[best] < 1:
         return "site"
     return max(parts, key=lambda name: float((parts[name] < parts[name][best]).mean()))
 
 
-def _nearest(rows: Floats, others: Floats) -> Floats:
+def _nearest_cosine(rows: Floats, others: Floats) -> Floats:
     """The cosine of each row to the nearest of the others; 0 where there are none."""
     return np.asarray((rows @ others.T).max(axis=1)) if len(others) else np.zeros(len(rows))
 
 
-def _vectors(texts: Sequence[str]) -> Floats:
+def _text_vectors(texts: Sequence[str]) -> Floats:
     """Hashed words, (1 + ln tf)·ln(1 + N/df), each vector of length 1."""
     rows = np.zeros((len(texts), _BUCKETS), np.float32)
     for row, text in zip(rows, texts, strict=True):
-        found = [_bucket(word) for word in words(text[:TEXT])]
+        found = [_word_bucket(word) for word in split_words(text[:COMPARED_CHARS])]
         row[:] = np.bincount(np.array(found, np.intp), minlength=_BUCKETS)
     rarity = np.log(1 + len(texts) / np.maximum((rows > 0).sum(axis=0), 1))
     rows = np.where(rows > 0, 1 + np.log(np.maximum(rows, 1)), 0) * rarity.astype(np.float32)
@@ -199,5 +212,5 @@ def _vectors(texts: Sequence[str]) -> Floats:
 
 
 @lru_cache(maxsize=100_000)
-def _bucket(word: str) -> int:
+def _word_bucket(word: str) -> int:
     return zlib.crc32(word[:64].encode("utf-8", "replace")) % _BUCKETS

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 Page = TypeVar("Page", bound=Hashable)
 
 
-class Pair(NamedTuple):
+class AnnotatorPair(NamedTuple):
     """Two people on the pages that both labelled."""
 
     one: str
@@ -28,32 +28,32 @@ class Pair(NamedTuple):
     chance explains everything."""
 
 
-class Agreement(NamedTuple):
-    pairs: tuple[Pair, ...]
+class AnnotatorAgreement(NamedTuple):
+    pairs: tuple[AnnotatorPair, ...]
     """Those with pages in common, the most first."""
     agreed: float | None
     """Over all pairs, weighed by their pages; None: nobody labelled what another did."""
     kappa: float | None
 
 
-def agreement(said: Mapping[str, Mapping[Page, bool]]) -> Agreement:
+def measure_agreement(said: Mapping[str, Mapping[Page, bool]]) -> AnnotatorAgreement:
     """Person → page → whether it is relevant."""
     pairs = []
     for (one, ones), (other, others) in combinations(sorted(said.items()), 2):
         both = [(ones[page], others[page]) for page in ones if page in others]
         if both:
             share = sum(a == b for a, b in both) / len(both)
-            pairs.append(Pair(one, other, len(both), share, kappa(both)))
+            pairs.append(AnnotatorPair(one, other, len(both), share, cohen_kappa(both)))
     pairs.sort(key=lambda pair: -pair.pages)
     known = [(pair.kappa, pair.pages) for pair in pairs if pair.kappa is not None]
-    return Agreement(
+    return AnnotatorAgreement(
         tuple(pairs),
-        _mean([(pair.agreed, pair.pages) for pair in pairs]),
-        _mean(known),
+        _weighted_mean([(pair.agreed, pair.pages) for pair in pairs]),
+        _weighted_mean(known),
     )
 
 
-def kappa(both: list[tuple[bool, bool]]) -> float | None:
+def cohen_kappa(both: list[tuple[bool, bool]]) -> float | None:
     """Cohen's, of the answers of two people to the same questions."""
     count = len(both)
     if not count:
@@ -65,6 +65,6 @@ def kappa(both: list[tuple[bool, bool]]) -> float | None:
     return (sum(a == b for a, b in both) / count - chance) / (1 - chance)
 
 
-def _mean(values: list[tuple[float, int]]) -> float | None:
+def _weighted_mean(values: list[tuple[float, int]]) -> float | None:
     weight = sum(pages for _, pages in values)
     return sum(value * pages for value, pages in values) / weight if weight else None

@@ -35,21 +35,21 @@ from math import erf, sqrt
 from typing import Self
 
 from honeyguide.types import Visit
-from honeyguide.url import host
+from honeyguide.url import host_of
 
 _WINDOW = 200
 """Visits that are recent."""
-_LAST = 100
+_LAST_VISITS = 100
 """Visits that tell the chance of the next."""
-_FEW = 10
+_MIN_RELEVANT = 10
 """Relevant pages, and recent visits times ten, without which nothing can be told."""
-_BOTH = 5
+_MIN_BOTH = 5
 """Pages that links and searches must both have found, for what they say together to be told."""
 _MASK = (1 << _WINDOW) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class ChannelEstimate:
     """Relevant pages that links found, that searches found, and both."""
 
     links: int
@@ -62,21 +62,23 @@ class Between:
     """The standard error of that."""
 
     @property
-    def told(self) -> bool:
+    def is_reliable(self) -> bool:
         """Whether enough is known for the two numbers to mean something."""
-        return self.both >= _BOTH and self.error >= 0.5
+        return self.both >= _MIN_BOTH and self.error >= 0.5
 
 
-def between(links: int, search: int, both: int) -> Between:
+def estimate_channels(links: int, search: int, both: int) -> ChannelEstimate:
     """Chapman's estimate (1951), and its variance after Seber (1970)."""
     both = min(both, links, search)
     total = (links + 1) * (search + 1) / (both + 1) - 1
     spread = (links + 1) * (search + 1) * (links - both) * (search - both)
-    return Between(links, search, both, total, sqrt(spread / ((both + 1) ** 2 * (both + 2))))
+    return ChannelEstimate(
+        links, search, both, total, sqrt(spread / ((both + 1) ** 2 * (both + 2)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CoverageEstimate:
     """How a topic stands. Numbers of pages are those that the strategy calls relevant."""
 
     found: int = 0
@@ -98,11 +100,11 @@ class Estimate:
     new_host: float = 1.0
     """The chance that the next relevant page is on a host that gave none yet."""
     why: str = ""
-    channels: Between | None = None
+    channels: ChannelEstimate | None = None
     """What links and searches say together; None: nobody searched."""
 
     @property
-    def left(self) -> float:
+    def remaining(self) -> float:
         return self.total - self.found
 
 
@@ -121,13 +123,15 @@ class Coverage:
         self._lonely = 0
         """Hosts with one relevant page."""
 
-    def visited(self, visit: Visit, relevant: bool) -> None:
-        if not visit.asked:
+    def add_visit(self, visit: Visit, relevant: bool) -> None:
+        if not visit.was_requested:
             return
         link = visit.link
-        self.count(relevant, host(link.url) if relevant else "", link.channel, link.inlinks)
+        self.add_outcome(
+            relevant, host_of(link.url) if relevant else "", link.channel, link.inlinks
+        )
 
-    def count(self, relevant: bool, name: str, channel: str, inlinks: int) -> None:
+    def add_outcome(self, relevant: bool, name: str, channel: str, inlinks: int) -> None:
         """One visit to that host, of a link that stood on so many pages."""
         self.visits += 1
         self._recent = (self._recent << 1 | relevant) & _MASK
@@ -143,10 +147,10 @@ class Coverage:
         pages = self._hosts[name] = self._hosts[name] + 1
         self._lonely += 1 if pages == 1 else -1 if pages == 2 else 0
 
-    def estimate(self, waiting: int) -> Estimate:
+    def estimate(self, waiting: int) -> CoverageEstimate:
         """What is left in reach, when so many links wait."""
         size, hits = min(self.visits, _WINDOW), self._recent.bit_count()
-        last = min(self.visits, _LAST)
+        last = min(self.visits, _LAST_VISITS)
         recent = hits / size if size else 0.0
         queue = recent * waiting
         unseen = self._once * (self._once - 1) / (2 * (self._twice + 1))
@@ -157,9 +161,9 @@ class Coverage:
         left = sqrt((queue + 1) * (unseen + 1)) - 1
         found, total = self.relevant, self.relevant + left
         less, more = sorted((queue, unseen))
-        known = found >= _FEW and size >= 10 * _FEW
-        trend, falling = _slope(self._recent, size)
-        return Estimate(
+        known = found >= _MIN_RELEVANT and size >= 10 * _MIN_RELEVANT
+        trend, falling = _harvest_slope(self._recent, size)
+        return CoverageEstimate(
             found=found,
             total=total,
             low=found + max(0.0, less - 2 * sqrt(less)),
@@ -183,13 +187,13 @@ class Coverage:
             ),
         )
 
-    def record(self) -> str:
+    def to_record(self) -> str:
         """Everything but the hosts, to be kept beside the visits."""
         sums = (self.visits, self.relevant, self._once, self._twice, self._lonely)
         return json.dumps([*sums, f"{self._recent:x}"])
 
     @classmethod
-    def restored(cls, record: str, hosts: Mapping[str, int]) -> Self | None:
+    def from_record(cls, record: str, hosts: Mapping[str, int]) -> Self | None:
         """What a record tells, with the relevant pages of each host; None if it is not ours."""
         made = cls()
         try:
@@ -208,7 +212,7 @@ class Coverage:
         return made
 
 
-def _slope(recent: int, size: int) -> tuple[float, float]:
+def _harvest_slope(recent: int, size: int) -> tuple[float, float]:
     """The change of the rate from one visit to the next, by least squares, and how sure its
     fall is: a normal tail, which 0s and 1s come near enough to."""
     if size < 3:

@@ -12,32 +12,34 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from honeyguide.multi_topic import strategy_for_topic
 from honeyguide.protocols import Strategy
-from honeyguide.types import Example, Url
+from honeyguide.types import Example, Label, Page, Url
 
-SHARE = 5
+HOLDOUT_EVERY = 5
 """One label in so many is held back …"""
-_FIRST = 3
+_FIRST_HELD = 3
 """One of the first so many is among them, so that both kinds are soon tried …"""
-FEWEST = 25
+MIN_LABELS = 25
 """… if there are so many in all; a smaller set is needed whole."""
-_TRIAL = 4
+_MIN_TRIAL_PAGES = 4
 """Fewer pages than this, or pages of one kind only, prove nothing."""
-TOLERANCE = 0.02
+ERROR_TOLERANCE = 0.02
 """Mean squared error that a new generation may lose in any case; beyond it, no more than chance
 explains: the standard error of the pages' differences."""
 
-HELD_BACK = "held back"
+HELD_BACK_NOTE = "held back"
 """How the note of a generation begins that did not pass."""
-_SAID = re.compile(r"error (\d\.\d{3}), before (\d\.\d{3}), on (\d{1,9}) held-back labels$")
+_TRIAL_NOTE = re.compile(r"error (\d\.\d{3}), before (\d\.\d{3}), on (\d{1,9}) held-back labels$")
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class GateTrial:
     """How two generations did on the same labelled pages: mean squared errors of their verdicts."""
 
     pages: int
@@ -52,7 +54,7 @@ class Trial:
     def passed(self) -> bool:
         if self.changed:
             return False
-        return not self.pages or self.after - self.before <= max(TOLERANCE, self.chance)
+        return not self.pages or self.after - self.before <= max(ERROR_TOLERANCE, self.chance)
 
     def __str__(self) -> str:
         if self.changed:
@@ -62,13 +64,13 @@ class Trial:
         return f"error {self.after:.3f}, before {self.before:.3f}, on {self.pages} held-back labels"
 
     @classmethod
-    def told(cls, note: str) -> Trial | None:
+    def from_note(cls, note: str) -> GateTrial | None:
         """What the note of a generation says of its trial; None: it was not tried."""
-        found = _SAID.search(note)
+        found = _TRIAL_NOTE.search(note)
         return found and cls(int(found[3]), before=float(found[2]), after=float(found[1]))
 
 
-class HeldBack:
+class LabelHoldout:
     """Which labels no double learns from: one in every five of each kind, as they arrive.
 
     Which of the five is drawn by the key. Without one, as in the lab, it is always the third.
@@ -79,57 +81,106 @@ class HeldBack:
         self._held: dict[Url, bool] = {}
         self._counts = {True: 0, False: 0}
 
-    def hear(self, example: Example) -> None:
+    def add_label(self, example: Example) -> None:
         if (url := example.page.url) not in self._held:
             kind = example.target >= 0.5
-            five, place = divmod(self._counts[kind], SHARE)
+            five, place = divmod(self._counts[kind], HOLDOUT_EVERY)
             self._counts[kind] += 1
-            self._held[url] = place == self._place(kind, five)
+            self._held[url] = place == self._held_place(kind, five)
 
-    def _place(self, kind: bool, five: int) -> int:
+    def _held_place(self, kind: bool, five: int) -> int:
         """Of the label that is held back among these five."""
         if not self._key:
-            return _FIRST - 1
+            return _FIRST_HELD - 1
         drawn = hashlib.blake2b(f"{kind} {five}".encode(), key=self._key, digest_size=8).digest()
-        return int.from_bytes(drawn, "big") % (SHARE if five else _FIRST)
+        return int.from_bytes(drawn, "big") % (HOLDOUT_EVERY if five else _FIRST_HELD)
 
-    def split(self, labelled: Sequence[Example]) -> tuple[list[Example], list[Example]]:
+    def split_examples(self, labelled: Sequence[Example]) -> tuple[list[Example], list[Example]]:
         """(to learn from, to try on); all to learn from where labels are few."""
-        if len(labelled) < FEWEST:
+        if len(labelled) < MIN_LABELS:
             return list(labelled), []
         held = [example for example in labelled if self._held.get(example.page.url)]
         return [example for example in labelled if not self._held.get(example.page.url)], held
 
 
-def tried(
+def run_trial(
     old: Strategy, new: Strategy, held: Sequence[Example], known: Mapping[Url, float]
-) -> Trial:
+) -> GateTrial:
     """``known``: what the old generation could have learned, of which pages."""
     earlier = [example for example in held if example.page.url in known]
-    pages = [example for example in earlier if not _changed(example, known)]
-    if not _telling(pages):
+    pages = [example for example in earlier if not _label_changed(example, known)]
+    if not _has_both_kinds(pages):
         changed = len(earlier) - len(pages)
-        if 2 * changed >= max(_TRIAL, len(earlier)):
-            return Trial(0, changed=changed)
-        pages = [example for example in held if not _changed(example, known)]
-    if not _telling(pages):
-        return Trial(0)
-    before, after = errors(old, pages), errors(new, pages)
+        if 2 * changed >= max(_MIN_TRIAL_PAGES, len(earlier)):
+            return GateTrial(0, changed=changed)
+        pages = [example for example in held if not _label_changed(example, known)]
+    if not _has_both_kinds(pages):
+        return GateTrial(0)
+    before, after = squared_errors(old, pages), squared_errors(new, pages)
     differences = [b - a for a, b in zip(before, after, strict=True)]
     chance = stdev(differences) / len(pages) ** 0.5
-    return Trial(len(pages), fmean(before), fmean(after), chance)
+    return GateTrial(len(pages), fmean(before), fmean(after), chance)
 
 
-def errors(strategy: Strategy, examples: Sequence[Example]) -> list[float]:
+def squared_errors(strategy: Strategy, examples: Sequence[Example]) -> list[float]:
     """Brier 1950: the squares of verdict less label."""
     return [(strategy.judge(e.page).score - e.target) ** 2 for e in examples]
 
 
-def _changed(example: Example, known: Mapping[Url, float]) -> bool:
+def _label_changed(example: Example, known: Mapping[Url, float]) -> bool:
     """Whether the page was taught as the opposite of what its label says now."""
     before = known.get(example.page.url, example.target)
     return (before >= 0.5) != (example.target >= 0.5)
 
 
-def _telling(examples: Sequence[Example]) -> bool:
-    return len(examples) >= _TRIAL and len({e.target >= 0.5 for e in examples}) == 2
+def _has_both_kinds(examples: Sequence[Example]) -> bool:
+    return len(examples) >= _MIN_TRIAL_PAGES and len({e.target >= 0.5 for e in examples}) == 2
+
+
+# --------------------------------------------------------------------------------------------------
+# The drift alarm: verdicts and people's labels part.
+#
+# A label is held against the verdict of the generation that decides when the label is learned from,
+# and before it is. What was found then stays until newer labels take its place, though a generation
+# that has learned from them agrees, of course: people should know that they changed its mind.
+# --------------------------------------------------------------------------------------------------
+
+
+_WINDOW = 20
+_MIN_COMPARED = 8
+_DIFFERING_SHARE = 0.4
+
+
+class DriftAlarm:
+    """Watches the newest labels."""
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+        self._waiting: deque[tuple[Page, Label]] = deque(maxlen=_WINDOW)
+        self._agreed: deque[bool] = deque(maxlen=_WINDOW)
+
+    def add_label(self, page: Page, label: Label) -> None:
+        if page.text or page.headings:
+            self._waiting.append((page, label))
+
+    def compare_verdicts(self, strategy: Strategy) -> None:
+        """What does the generation that is about to learn from these labels say of their pages?"""
+        for page, label in self._waiting:
+            score = strategy_for_topic(strategy, label.topic).judge(page).score
+            self._agreed.append((score >= self._threshold) == (label.value >= 0.5))
+        self._waiting.clear()
+
+    def forget_waiting(self) -> None:
+        """What was labelled before anything was learned says nothing."""
+        self._waiting.clear()
+
+    @property
+    def warning(self) -> str:
+        """What to tell people; '' while verdicts and labels agree well enough."""
+        parted = len(self._agreed) - sum(self._agreed)
+        if len(self._agreed) < _MIN_COMPARED or parted <= _DIFFERING_SHARE * len(self._agreed):
+            return ""
+        return (
+            f"your labels and the verdicts part: {parted} of the last {len(self._agreed)} differ. "
+            "Give more labels, or go back to an earlier generation with: honeyguide generations"
+        )

@@ -13,97 +13,99 @@ from typing import Literal
 from honeyguide.protocols import Teacher
 from honeyguide.types import Example, Url, Visit
 
-By = Literal["seed", "user"]
+LabelOrigin = Literal["seed", "user"]
 
 
 @dataclass(frozen=True)
-class Interactive:
+class InteractiveTeacher:
     """People's labels, as far as they are known when the page comes by; the mapping may grow.
 
-    Labels of pages that were visited before reach the trainer through crawl/training_feed.py.
+    Labels of pages that were visited before reach the trainer through learning/training_feed.py.
     """
 
-    labels: Mapping[Url, tuple[float, By]]
+    labels: Mapping[Url, tuple[float, LabelOrigin]]
 
-    def teach(self, visit: Visit) -> Example | None:
+    def example_from(self, visit: Visit) -> Example | None:
         found = self.labels.get(visit.link.url)
         if found is None or visit.page is None:
             return None
-        return Example(visit.link, visit.page, *found, _elapsed(visit))
+        return Example(visit.link, visit.page, *found, _response_time(visit))
 
 
 @dataclass(frozen=True)
-class Automatic:
+class AutomaticTeacher:
     high: float = 0.8
     low: float = 0.2
 
-    def teach(self, visit: Visit) -> Example | None:
-        if visit.page is None or visit.verdict is None or visit.copy is not None:
+    def example_from(self, visit: Visit) -> Example | None:
+        if visit.page is None or visit.verdict is None or visit.duplicate is not None:
             return None
         score, ungated = visit.verdict.score, visit.verdict.ungated
         if ungated is not None and ungated > self.low:
             return None  # what is wrong with it is its language, not what it is about
         if self.low < score < self.high:
             return None
-        return Example(visit.link, visit.page, float(score >= self.high), "judge", _elapsed(visit))
+        return Example(
+            visit.link, visit.page, float(score >= self.high), "judge", _response_time(visit)
+        )
 
 
 @dataclass(frozen=True)
-class Both:
+class CombinedTeacher:
     """A person's word goes before the strategy's own."""
 
-    interactive: Interactive
-    automatic: Automatic
+    interactive: InteractiveTeacher
+    automatic: AutomaticTeacher
 
-    def teach(self, visit: Visit) -> Example | None:
-        return self.interactive.teach(visit) or self.automatic.teach(visit)
+    def example_from(self, visit: Visit) -> Example | None:
+        return self.interactive.example_from(visit) or self.automatic.example_from(visit)
 
 
 @dataclass(frozen=True)
-class Nobody:
-    def teach(self, visit: Visit) -> Example | None:  # noqa: ARG002 - there is nothing to say
+class NoTeacher:
+    def example_from(self, visit: Visit) -> Example | None:  # noqa: ARG002 - there is nothing to say
         return None
 
 
 @dataclass(frozen=True)
-class Everything:
+class AllVisitsTeacher:
     """Every page as it was judged: for strategies that learn from all visits, and as a background
     against which good pages stand out. One in another language brought nothing, nor did a copy of
     another page: both are marked. Without them, links of a session-id trap would go on looking as
     good as the page that they repeat."""
 
-    def teach(self, visit: Visit) -> Example | None:
+    def example_from(self, visit: Visit) -> Example | None:
         if visit.page is None or visit.verdict is None:
             return None
         score, _, topics, ungated = visit.verdict
-        barren = ungated is not None or visit.copy is not None
-        if visit.copy is not None:
+        barren = ungated is not None or visit.duplicate is not None
+        if visit.duplicate is not None:
             score, topics = 0.0, (0.0,) * len(topics)
         return Example(
             visit.link,
             visit.page,
             score,
             "visit",
-            _elapsed(visit),
+            _response_time(visit),
             topics=topics,
             foreign=barren,
         )
 
 
-def teacher(
+def make_teacher(
     kind: Literal["none", "interactive", "automatic", "both"],
-    labels: Mapping[Url, tuple[float, By]],
+    labels: Mapping[Url, tuple[float, LabelOrigin]],
 ) -> Teacher:
     match kind:
         case "none":
-            return Nobody()
+            return NoTeacher()
         case "interactive":
-            return Interactive(labels)
+            return InteractiveTeacher(labels)
         case "automatic":
-            return Automatic()
+            return AutomaticTeacher()
         case "both":
-            return Both(Interactive(labels), Automatic())
+            return CombinedTeacher(InteractiveTeacher(labels), AutomaticTeacher())
 
 
-def _elapsed(visit: Visit) -> float:
+def _response_time(visit: Visit) -> float:
     return visit.response.elapsed if visit.response is not None else 0.0

@@ -25,23 +25,23 @@ from typing import Any, BinaryIO, NamedTuple
 import msgspec
 
 from honeyguide.errors import ModelError
-from honeyguide.learning.gate import Trial
-from honeyguide.learning.pool import BACKGROUND, LINKS, VISITS, small
-from honeyguide.learning.teach import Lesson, School
+from honeyguide.learning.example_pool import MAX_BACKGROUND, MAX_LINKS, MAX_VISITS, trim_example
+from honeyguide.learning.gate import GateTrial
+from honeyguide.learning.trainer import GenerationBuilder, LearningResult
 from honeyguide.protocols import Strategy
-from honeyguide.store.codec import clean
-from honeyguide.store.generations import pack, unpack
+from honeyguide.store.codec import replace_surrogates
+from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.types import Example, Url
 
 _SIZE = struct.Struct("<Q")
-_MOST = 1 << 32
+_MAX_MESSAGE = 1 << 32
 _LONGEST_S = 600.0
 """A lesson that takes longer is given up, and its process with it."""
 _NICE = 5
 """The ring goes first where there is one processor for both."""
 
 
-class Asked(NamedTuple):
+class LearningRequest(NamedTuple):
     """What the other process is to learn, and from what."""
 
     known: dict[Url, float]
@@ -51,28 +51,28 @@ class Asked(NamedTuple):
     strategy: bytes
 
 
-class Answer(NamedTuple):
+class LearningReply(NamedTuple):
     """A lesson on its way back."""
 
     strategy: bytes = b""
     live: bool = True
     note: str = ""
-    trial: Trial | None = None
+    trial: GateTrial | None = None
     again: bool = False
     failure: str = ""
     """Why there is none."""
 
 
-class Apart:
+class WorkerProcessBackend:
     """Sends examples to the other process as they come, and waits for lessons without blocking."""
 
     def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
         """``visits``: all of them are learned from; ``outlinks``: also the links on pages."""
         self._visits = visits
-        self._links = LINKS if outlinks else 0
+        self._links = MAX_LINKS if outlinks else 0
         self._labels: list[Example] = []
-        self._judged: deque[Example] = deque(maxlen=VISITS)
-        self._seen: deque[Example] = deque(maxlen=VISITS if visits else BACKGROUND)
+        self._judged: deque[Example] = deque(maxlen=MAX_VISITS)
+        self._seen: deque[Example] = deque(maxlen=MAX_VISITS if visits else MAX_BACKGROUND)
         """What waits for the next lesson; it may be long in coming."""
         self._sent: list[Example] = []
         """Labels only: what a new process must hear again if the old one died."""
@@ -80,7 +80,7 @@ class Apart:
         self._process: asyncio.subprocess.Process | None = None
 
     def offer(self, example: Example) -> None:
-        example = small(example, self._links)
+        example = trim_example(example, self._links)
         if example.by in ("seed", "user"):
             self._labels.append(example)
         else:
@@ -89,15 +89,17 @@ class Apart:
     def remember(self, known: dict[Url, float]) -> None:
         self._known |= known
 
-    async def lesson(self, strategy: Strategy) -> Lesson:
+    async def build_generation(self, strategy: Strategy) -> LearningResult:
         """Raises ModelError if learning failed; the next lesson gets a new process then."""
         try:
-            reader, writer = await self._pipes()
+            reader, writer = await self._open_pipes()
             examples = [*self._seen, *self._judged, *self._labels]
             kind = type(strategy)
-            packed = pack("it", strategy)
-            asked = Asked(self._known, examples, kind.__module__, kind.__qualname__, packed)
-            writer.write(_framed(asked))
+            packed = pack_strategy("it", strategy)
+            asked = LearningRequest(
+                self._known, examples, kind.__module__, kind.__qualname__, packed
+            )
+            writer.write(_frame_message(asked))
             self._sent += self._labels
             self._labels = []
             self._judged.clear()
@@ -105,7 +107,7 @@ class Apart:
             await writer.drain()
             async with asyncio.timeout(_LONGEST_S):
                 (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
-                answer = _ANSWER.decode(await reader.readexactly(size))
+                answer = _REPLY_DECODER.decode(await reader.readexactly(size))
         except TimeoutError as error:
             await self.aclose()
             raise ModelError(f"a lesson took longer than {_LONGEST_S:g} s") from error
@@ -117,8 +119,8 @@ class Apart:
             raise
         if answer.failure:
             raise ModelError(answer.failure)
-        learned = _unpacked(answer.strategy, kind) if answer.strategy else None
-        return Lesson(learned, answer.live, answer.note, answer.trial, answer.again)
+        learned = _unpack_strategy(answer.strategy, kind) if answer.strategy else None
+        return LearningResult(learned, answer.live, answer.note, answer.trial, answer.again)
 
     async def aclose(self) -> None:
         process, self._process = self._process, None
@@ -129,7 +131,7 @@ class Apart:
                 process.kill()
             await process.wait()
 
-    async def _pipes(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open_pipes(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-P", "-m", __name__, str(int(self._visits)),
@@ -142,79 +144,81 @@ class Apart:
         return process.stdout, process.stdin
 
 
-class Here:
+class InProcessBackend:
     """A school in this process, for the lab: in simulated time a lesson takes none."""
 
     def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
-        self._school = School(visits)
-        self._links = LINKS if outlinks else 0
+        self._school = GenerationBuilder(visits)
+        self._links = MAX_LINKS if outlinks else 0
 
     def offer(self, example: Example) -> None:
-        self._school.offer(small(example, self._links))
+        self._school.offer(trim_example(example, self._links))
 
     def remember(self, known: dict[Url, float]) -> None:
         self._school.remember(known)
 
-    async def lesson(self, strategy: Strategy) -> Lesson:
-        return self._school.lesson(strategy)
+    async def build_generation(self, strategy: Strategy) -> LearningResult:
+        return self._school.build_generation(strategy)
 
     async def aclose(self) -> None:
         pass
 
 
-_ASKED = msgspec.msgpack.Decoder(Asked)
-_ANSWER = msgspec.msgpack.Decoder(Answer)
+_REQUEST_DECODER = msgspec.msgpack.Decoder(LearningRequest)
+_REPLY_DECODER = msgspec.msgpack.Decoder(LearningReply)
 
 
-def _framed(value: Asked | Answer) -> bytes:
+def _frame_message(value: LearningRequest | LearningReply) -> bytes:
     try:
         data = msgspec.msgpack.encode(value)
     except UnicodeEncodeError:
-        data = msgspec.msgpack.encode(_clean(value))
+        data = msgspec.msgpack.encode(_without_surrogates(value))
     return _SIZE.pack(len(data)) + data
 
 
-def _clean(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     """The same without lone surrogates, which no encoding knows."""
     if isinstance(value, str):
-        return clean(value)
+        return replace_surrogates(value)
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _clean(getattr(value, f.name)) for f in fields(value)})
+        return replace(
+            value, **{f.name: _without_surrogates(getattr(value, f.name)) for f in fields(value)}
+        )
     if isinstance(value, tuple | list | set):
-        parts = [_clean(part) for part in value]
+        parts = [_without_surrogates(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     return value
 
 
-def _unpacked(data: bytes, kind: type[Any]) -> Strategy:
-    strategy: Strategy = unpack(data, lambda _: kind)
+def _unpack_strategy(data: bytes, kind: type[Any]) -> Strategy:
+    strategy: Strategy = unpack_strategy(data, lambda _: kind)
     return strategy
 
 
-def _main(visits: bool, asked: BinaryIO, answers: BinaryIO) -> None:
+def _serve_requests(visits: bool, asked: BinaryIO, answers: BinaryIO) -> None:
     # Told to nobody and new in every run: whoever gives labels cannot know which will be tried on.
-    school = School(visits, secrets.token_bytes(16))
+    school = GenerationBuilder(visits, secrets.token_bytes(16))
     while len(head := asked.read(_SIZE.size)) == _SIZE.size:
         (size,) = _SIZE.unpack(head)
-        if size > _MOST:
+        if size > _MAX_MESSAGE:
             return
-        request = _ASKED.decode(asked.read(size))
+        request = _REQUEST_DECODER.decode(asked.read(size))
         try:
             school.remember(request.known)
             for example in request.examples:
                 school.offer(example)
             kind = getattr(import_module(request.module), request.name)
-            lesson = school.lesson(_unpacked(request.strategy, kind))
-            learned = pack("it", lesson.strategy) if lesson.strategy is not None else b""
-            answer = Answer(learned, lesson.live, lesson.note, lesson.trial, lesson.again)
+            lesson = school.build_generation(_unpack_strategy(request.strategy, kind))
+            learned = pack_strategy("it", lesson.strategy) if lesson.strategy is not None else b""
+            answer = LearningReply(learned, lesson.live, lesson.note, lesson.trial, lesson.again)
         except Exception as error:  # noqa: BLE001 - told to the parent, which goes on crawling
             why = f"{request.name} could not learn: {type(error).__name__}: {error}"
-            answer = Answer(failure=why)
-        answers.write(_framed(answer))
+            answer = LearningReply(failure=why)
+        answers.write(_frame_message(answer))
         answers.flush()
 
 
-def _leave_with(parent: int) -> None:
+def _exit_with_parent(parent: int) -> None:
     """End when the parent does, also in the middle of a lesson: it may have been killed."""
     while os.getppid() == parent:
         time.sleep(1.0)
@@ -228,5 +232,5 @@ if __name__ == "__main__":
     # What a library prints must not end up among the answers.
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    threading.Thread(target=_leave_with, args=(os.getppid(),), daemon=True).start()
-    _main(sys.argv[1:] == ["1"], sys.stdin.buffer, pipe)
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(),), daemon=True).start()
+    _serve_requests(sys.argv[1:] == ["1"], sys.stdin.buffer, pipe)

@@ -1,7 +1,10 @@
-"""Models of categories, whichever kind they are: as a folder, and back.
+"""A linear category model: which words a text has, weighed by how rare they are.
 
-A linear model is saved in the form that networks have (:mod:`honeyguide.models.deep.files`):
-model.json beside a file of arrays, replaced at once, checked before it is believed, no pickle.
+For each category a support vector machine against the rest, on tf-idf vectors of length 1, with
+Platt's sigmoid (1999). Probabilities are as the odds of the categories, with a sum of 1; to divide
+the sigmoids themselves by their sum (Zadrozny & Elkan 2002) was less well calibrated. It
+reads tokens as the networks in :mod:`honeyguide.models.deep` do and gives the same answers, so that
+either can stand for the other. Order and borders of segments say nothing to it.
 """
 
 from __future__ import annotations
@@ -9,28 +12,187 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.bag_of_words import KIND, Bags
-from honeyguide.models.deep import files
-from honeyguide.models.deep.files import checksum as checksum
-from honeyguide.models.deep.model import CategoryModel
+from honeyguide.models import untrusted
+from honeyguide.models.deep import category_model
+from honeyguide.models.deep.category_model import MAX_CATEGORIES, CategoryModel
+from honeyguide.models.deep.category_model import model_checksum as model_checksum
+from honeyguide.models.deep.vocabulary import VocabularyCoverage, low_coverage, telling_words
+from honeyguide.models.svm import Linear, train_svm
 
-Categories = Bags | CategoryModel
+Floats = NDArray[np.floating[Any]]
+Ints = NDArray[np.signedinteger[Any]]
+Sparse = tuple[Floats, Ints, Ints]
+
+LINEAR_KIND = "linear"
+_NAME = "a linear category model"
+_LARGEST = 200_000
+"""Words, the most frequent: the web invents them without end …"""
+_LETTERS = 20_000_000
+"""… and characters of all of them."""
+WeightedSegments = tuple[Sequence[Sequence[str]], Sequence[float]]
+"""Segments, and how much a word of each of them counts; nothing: 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class BagOfWordsModel:
+    """Log-odds of each word for each category."""
+
+    categories: tuple[str, ...]
+    words: str
+    """With a space between, in the order of their places."""
+    rarity: Floats
+    """ln(N/df) of each word."""
+    weights: Floats
+    """[words, categories]"""
+    offsets: Floats
+    settings: dict[str, Any] = field(default_factory=dict)
+    """How the texts were read that it learned from."""
+    card: dict[str, Any] = field(default_factory=dict)
+    """What people should know of it: data, figures, date."""
+
+    def __post_init__(self) -> None:
+        """It may come from a stranger."""
+        size = self.words.count(" ") + 1 if self.words else 0
+        if len(self.categories) > MAX_CATEGORIES or size > _LARGEST or len(self.words) > _LETTERS:
+            raise ModelError(f"{_NAME} has too many categories or words")
+        untrusted.check_numbers(_NAME, self.rarity, self.offsets)
+        if getattr(self.weights, "ndim", 0) != 2:
+            raise ModelError(f"{_NAME} is damaged: its weights are no table")
+        untrusted.check_numbers(_NAME, self.weights.reshape(-1))
+        untrusted.check_lengths(_NAME, size, len(self.rarity), len(self.weights))
+        untrusted.check_lengths(
+            _NAME, len(self.categories), len(self.offsets), self.weights.shape[1]
+        )
+        if len(set(self.categories)) < 2 or len(set(self.categories)) < len(self.categories):
+            raise ModelError(f"{_NAME} is damaged: it has no two categories")
+
+    def judge(self, segments: Sequence[Sequence[str]], weights: Sequence[float] = ()) -> Floats:
+        """The probability of each category."""
+        answer: Floats = self.judge_many([(segments, weights)])[0]
+        return answer
+
+    def judge_many(self, pages: Sequence[WeightedSegments]) -> Floats:
+        """[pages, categories]"""
+        values, places, starts = self.to_rows(pages)
+        sums = np.tile(self.offsets.astype(np.float64), (len(pages), 1))
+        filled = np.flatnonzero(np.diff(starts))
+        if len(filled):
+            shares = values[:, None] * self.weights[places]
+            sums[filled] += np.add.reduceat(shares, starts[filled], axis=0)
+        odds = np.exp(sums - sums.max(axis=1, keepdims=True))
+        answer: Floats = odds / odds.sum(axis=1, keepdims=True)
+        return answer
+
+    def low_coverage(self, segments: Sequence[Sequence[str]]) -> VocabularyCoverage | None:
+        """How few words are known, where nothing but the offsets would speak; None: enough."""
+        return low_coverage(self._telling_words, segments)
+
+    def top_words(
+        self, segments: Sequence[Sequence[str]], category: str, most: int = 10
+    ) -> list[tuple[str, float]]:
+        """The words that speak most for a category, and how much, in log-odds."""
+        values, places, _ = self.to_rows([(segments, ())])
+        shares = values * self.weights[places, self.categories.index(category)]
+        best = np.argsort(-shares, kind="stable")[:most]
+        return [(self._word_list[places[n]], float(shares[n])) for n in best if shares[n] > 0]
+
+    def to_rows(self, pages: Sequence[WeightedSegments]) -> Sparse:
+        """Vectors of length 1: values, places, and where each page begins."""
+        known, size = self._word_places, max(1, len(self.rarity))
+        found: list[int] = []
+        each: list[float] = []
+        for number, (segments, weights) in enumerate(pages):
+            base = number * size
+            for tokens, weight in zip(segments, weights or (1.0,) * len(segments), strict=True):
+                here = [base + known[token] for token in tokens if token in known]
+                found += here
+                each += [weight] * len(here)
+        keys, which = np.unique(np.array(found, dtype=np.int64), return_inverse=True)
+        numbers, places = np.divmod(keys, size)
+        counts = np.bincount(which, np.array(each), len(keys))
+        # 1 + ln tf, of what titles may make a broken number.
+        values = (1 + np.log(np.maximum(counts, 1.0))) * self.rarity[places]
+        lengths = np.sqrt(np.bincount(numbers, values * values, len(pages)))
+        values = values / np.where(lengths > 0, lengths, 1.0)[numbers]
+        starts = np.searchsorted(numbers, np.arange(len(pages) + 1)).astype(np.int32)
+        return values, places.astype(np.int32), starts
+
+    @cached_property
+    def _word_list(self) -> list[str]:
+        return self.words.split(" ") if self.words else []
+
+    @cached_property
+    def _telling_words(self) -> frozenset[str]:
+        return telling_words(self._word_list)
+
+    @cached_property
+    def _word_places(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self._word_list)}
+
+
+def train_bag_of_words(
+    pages: Sequence[WeightedSegments],
+    labels: Sequence[int],
+    categories: Sequence[str],
+    settings: dict[str, Any] | None = None,
+) -> BagOfWordsModel:
+    """A model that tells the categories of these pages apart."""
+    within: dict[str, int] = {}
+    for segments, _ in pages:
+        for token in {token for tokens in segments for token in tokens}:
+            within[token] = within.get(token, 0) + 1
+    # What one page alone has tells nothing of others, where there are enough of them.
+    least = 2 if len(pages) >= 50 else 1
+    kept = sorted((w for w, n in within.items() if n >= least), key=lambda w: (-within[w], w))
+    kept = [word for word in kept[:_LARGEST] if " " not in word and "\n" not in word]
+    rarity = np.log(len(pages) / np.array([within[word] for word in kept], dtype=np.float64))
+    number, size = len(categories), len(kept)
+    blank = BagOfWordsModel(
+        tuple(categories), " ".join(kept), rarity, np.zeros((size, number)), np.zeros(number)
+    )
+    rows = blank.to_rows(pages)
+    truth = np.asarray(labels)
+    machines = [train_svm(rows, size, truth == c, None, "linear") for c in range(number)]
+    if not all(isinstance(machine, Linear) for machine in machines):
+        raise ModelError("a category has no examples, or the examples have no words in common")
+    weights = np.stack([m.weights for m in machines if isinstance(m, Linear)], axis=1)
+    offsets = np.array([m.offset for m in machines if isinstance(m, Linear)], np.float32)
+    return BagOfWordsModel(
+        blank.categories, blank.words, rarity.astype(np.float32), weights.astype(np.float32),
+        offsets, dict(settings or {}),
+    )  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# Models of categories, whichever kind they are: as a folder, and back.
+#
+# A linear model is saved in the form that networks have
+# (:mod:`honeyguide.models.deep.category_model`): model.json beside a file of arrays, replaced at
+# once, checked before it is believed, no pickle.
+# --------------------------------------------------------------------------------------------------
+
+
+AnyCategoryModel = BagOfWordsModel | CategoryModel
 """What tells categories apart: judge, judge_many, strange, evidence; categories, settings, card."""
 
 _HEAD = 16_000_000
 _ARRAYS = 1_000_000_000
 
 
-def save(model: Categories, folder: Path) -> None:
+def save_category_model(model: AnyCategoryModel, folder: Path) -> None:
     """Write the model into a folder, in place of the one that is there."""
     if isinstance(model, CategoryModel):
-        files.save(model, folder)
+        category_model.save_net_model(model, folder)
         return
     body = io.BytesIO()
     words = np.frombuffer(model.words.replace(" ", "\n").encode("utf-8", "replace"), np.uint8)
@@ -41,8 +203,8 @@ def save(model: Categories, folder: Path) -> None:
     digest = hashlib.sha256(data).hexdigest()
     name = f"arrays-{digest[:16]}.npz"
     head = {
-        "format": files.FORMAT,
-        "kind": KIND,
+        "format": category_model.MODEL_FORMAT,
+        "kind": LINEAR_KIND,
         "categories": list(model.categories),
         "settings": model.settings,
         "card": model.card,
@@ -54,43 +216,46 @@ def save(model: Categories, folder: Path) -> None:
         raise ModelError(f"a model's settings and card must be plain JSON: {error}") from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        files.put(folder / name, data)
-        files.put(folder / "model.json", header)
+        category_model.write_durably(folder / name, data)
+        category_model.write_durably(folder / "model.json", header)
         for old in folder.glob("arrays-*.npz"):
-            if files.ARRAYS_NAME.fullmatch(old.name) and old.name != name:
+            if category_model.ARRAYS_NAME.fullmatch(old.name) and old.name != name:
                 old.unlink(missing_ok=True)
     except OSError as error:
         raise ModelError(f"a model cannot be saved in {folder}: {error}") from error
 
 
-def load(folder: Path, encoder: Path | None = None) -> Categories:
+def load_category_model(folder: Path, encoder: Path | None = None) -> AnyCategoryModel:
     """The model in a folder; ModelError if there is none, or it is damaged, or it needs an encoder,
     which is a program, and nobody named a folder with one."""
-    head = _head(folder)
-    if head.get("kind") != KIND:
-        return files.load(folder, encoder)
+    head = _read_head(folder)
+    if head.get("kind") != LINEAR_KIND:
+        return category_model.load_net_model(folder, encoder)
     try:
-        if head["format"] != files.FORMAT:
+        if head["format"] != category_model.MODEL_FORMAT:
             raise ModelError(f"{folder} has a model of form {head['format']!a}")
         name, digest = head["arrays"]["file"], head["arrays"]["sha256"]
-        if not files.ARRAYS_NAME.fullmatch(name):
+        if not category_model.ARRAYS_NAME.fullmatch(name):
             raise ValueError("its arrays have a strange name")
-        data = files.read_bytes(folder / name, _ARRAYS)
+        data = category_model.read_model_bytes(folder / name, _ARRAYS)
         if hashlib.sha256(data).hexdigest() != digest:
             raise ValueError("its arrays are not those that were saved")
-        arrays = files.unpacked(data)
+        arrays = category_model.unpack_arrays(data)
         words = arrays["words"].tobytes().decode().replace("\n", " ")
-        categories = files.texts(head["categories"])
-        settings, card = files.plain(head["settings"]), files.plain(head["card"])
+        categories = category_model.check_texts(head["categories"])
+        settings, card = (
+            category_model.check_table(head["settings"]),
+            category_model.check_table(head["card"]),
+        )
         rarity, weights, offsets = (arrays[key] for key in ("rarity", "weights", "offsets"))
-        return Bags(categories, words, rarity, weights, offsets, settings, card)
-    except files.DAMAGE as error:
+        return BagOfWordsModel(categories, words, rarity, weights, offsets, settings, card)
+    except category_model.DAMAGE_ERRORS as error:
         raise ModelError(f"the model in {folder} is damaged: {error}") from error
 
 
-def _head(folder: Path) -> dict[str, Any]:
-    data = files.read_bytes(folder / "model.json", _HEAD)
+def _read_head(folder: Path) -> dict[str, Any]:
+    data = category_model.read_model_bytes(folder / "model.json", _HEAD)
     try:
-        return files.plain(json.loads(data))
-    except files.DAMAGE as error:
+        return category_model.check_table(json.loads(data))
+    except category_model.DAMAGE_ERRORS as error:
         raise ModelError(f"the model in {folder} is damaged: {error}") from error

@@ -1,33 +1,64 @@
-"""Which features may count: ranked by odds, admitted one by one while they help.
-
-Xu, Yoon & Tourassi, feature screening. The paper admits features in order of the odds ratio,
-asks a 10-fold cross-validation after each, stops when the score fell by more than 5 % of the best
-and discards what came after the best. It leaves the score open: we take the area under the ROC
-curve for labels that are 0 or 1 and Pearson's r for others. We do not stop before ten features,
-where a single one sways the score.
-"""
+"""Which words tell two kinds of pages apart: the highest χ² of presence and kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.models.boosting import boosted_out_of_fold
-from honeyguide.models.regressors import Floats, Ints
+from honeyguide.models.regressors import FloatArray, IntArray, boosted_out_of_fold
 
-Score = Callable[[int], float]
+
+def strongest_words(
+    documents: Sequence[Collection[str]], relevant: Sequence[bool], most: int
+) -> tuple[str, ...]:
+    """The words with the highest χ² over distinct words of each page; ties by the alphabet.
+
+    χ² = N(AD - BC)² / ((A+C)(B+D)(A+B)(C+D)) as in Yang & Pedersen 1997, section 2.4, for
+    either kind: with two kinds both have the same value.
+    """
+    inside: Counter[str] = Counter()
+    outside: Counter[str] = Counter()
+    for document, wanted in zip(documents, relevant, strict=True):
+        (inside if wanted else outside).update(set(document))
+    good, bad = sum(relevant), len(relevant) - sum(relevant)
+    total = good + bad
+    weighed = []
+    for word in inside.keys() | outside.keys():
+        a, b = inside[word], outside[word]
+        c, d = good - a, bad - b
+        below = (a + c) * (b + d) * (a + b) * (c + d)
+        if below:
+            weighed.append((-total * (a * d - b * c) ** 2 / below, word))
+    return tuple(word for _, word in sorted(weighed)[:most])
+
+
+# --------------------------------------------------------------------------------------------------
+# Which features may count: ranked by odds, admitted one by one while they help.
+#
+# Xu, Yoon & Tourassi, feature screening. The paper admits features in order of the odds ratio,
+# asks a 10-fold cross-validation after each, stops when the score fell by more than 5 % of the best
+# and discards what came after the best. It leaves the score open: we take the area under the ROC
+# curve for labels that are 0 or 1 and Pearson's r for others. We do not stop before ten features,
+# where a single one sways the score.
+# --------------------------------------------------------------------------------------------------
+
+
+SelectionScore = Callable[[int], float]
 """The cross-validated score of the first so many features."""
 
 
-def tally(found: Sequence[Sequence[int]], side: NDArray[np.bool_], size: int) -> Floats:
+def count_features(
+    found: Sequence[Sequence[int]], side: NDArray[np.bool_], size: int
+) -> FloatArray:
     """How many of the rows on one side have each of so many features."""
     columns = [c for here, some in zip(side, found, strict=True) if here for c in some]
     return np.bincount(np.array(columns, np.int64), minlength=size).astype(np.float64)
 
 
-def table(found: Sequence[Sequence[int]], features: Ints) -> Floats:
+def feature_table(found: Sequence[Sequence[int]], features: IntArray) -> FloatArray:
     """Rows of 0 and 1 with these features only: of all there may be a hundred thousand."""
     column = {int(feature): place for place, feature in enumerate(features)}
     rows = np.zeros((len(found), len(features)))
@@ -36,7 +67,9 @@ def table(found: Sequence[Sequence[int]], features: Ints) -> Floats:
     return rows
 
 
-def ranked(odds: Floats, support: Floats, least: int, *, both: bool = False) -> Ints:
+def rank_features(
+    odds: FloatArray, support: FloatArray, least: int, *, both: bool = False
+) -> IntArray:
     """Features with enough support, the highest odds first; equals: the more frequent first.
 
     The paper's order keeps evidence for a page only. ``both`` orders by \\|ln ψ\\|, so that what
@@ -47,7 +80,9 @@ def ranked(odds: Floats, support: Floats, least: int, *, both: bool = False) -> 
     return np.asarray(order[support[order] >= least], np.int32)
 
 
-def admitted(score: Score, total: int, *, drop: float = 0.05, least: int = 10) -> int:
+def admit_features(
+    score: SelectionScore, total: int, *, drop: float = 0.05, least: int = 10
+) -> int:
     """How many features to keep, asking after each one."""
     best, peak = -np.inf, 0
     for count in range(1, total + 1):
@@ -59,7 +94,9 @@ def admitted(score: Score, total: int, *, drop: float = 0.05, least: int = 10) -
     return peak
 
 
-def admitted_fast(score: Score, total: int, *, drop: float = 0.05, least: int = 10) -> int:
+def admit_features_fast(
+    score: SelectionScore, total: int, *, drop: float = 0.05, least: int = 10
+) -> int:
     """The same in steps of a quarter, and then each count around the peak, at most a dozen."""
     known: dict[int, float] = {}
     count, best = 1, -np.inf
@@ -81,13 +118,13 @@ def admitted_fast(score: Score, total: int, *, drop: float = 0.05, least: int = 
     return max(known, key=lambda n: (known[n], -n))
 
 
-def scorer(rows: Floats, target: Floats, fold: Ints) -> Score:
+def cross_validated_score(rows: FloatArray, target: FloatArray, fold: IntArray) -> SelectionScore:
     """Cross-validation of additive regression on the first so many columns."""
-    measure = auc if set(np.unique(target)) <= {0.0, 1.0} else pearson
+    measure = roc_auc if set(np.unique(target)) <= {0.0, 1.0} else pearson_r
     return lambda count: measure(target, boosted_out_of_fold(rows[:, :count], target, fold))
 
 
-def auc(target: Floats, said: Floats) -> float:
+def roc_auc(target: FloatArray, said: FloatArray) -> float:
     """The chance that a good one is said to be better than a bad one; a tie counts half."""
     good = target >= 0.5
     _, place, count = np.unique(np.round(said, 9), return_inverse=True, return_counts=True)
@@ -98,7 +135,7 @@ def auc(target: Floats, said: Floats) -> float:
     return float((ranks[good].sum() - goods * (goods + 1) / 2) / (goods * bads))
 
 
-def pearson(target: Floats, said: Floats) -> float:
+def pearson_r(target: FloatArray, said: FloatArray) -> float:
     a, b = target - target.mean(), said - said.mean()
     size = float(np.sqrt((a**2).sum() * (b**2).sum()))
     return float((a * b).sum()) / size if size > 1e-12 else 0.0

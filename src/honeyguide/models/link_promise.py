@@ -1,7 +1,11 @@
-"""Promises: what the words of a link say of its page, and how far to believe it.
+"""How far a prediction can be trusted: percentiles of the errors that the model made.
 
-The second tier of Xu, Yoon & Tourassi. Leave-one-out errors are exact where the learner is a
-ridge; for stumps, errors of a 10-fold cross-validation stand in for them.
+Xu, Yoon & Tourassi: with confidence η the truth lies within ±ψ·Υ of the prediction Υ, ψ being
+the η-percentile of the relative leave-one-out errors, and a link is drawn in proportion to
+q = Σ η·(1 - ψ)·Υ. As written, the percentiles belong to the model and not to the link, so the
+factor Σ η·(1 - ψ) is the same for all and cancels (``pooled``). Their notation indexes it by link;
+``binned`` and ``nearest`` do so: errors of predictions alike in height and in how many of the words
+are known. Relative errors are over max(Υ, 0.05), at most 1.
 """
 
 from __future__ import annotations
@@ -10,12 +14,115 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from honeyguide.models.boosting import boosted_out_of_fold
-from honeyguide.models.confidence import Confidence, binned, nearest, pooled
-from honeyguide.models.odds import all_log_odds
-from honeyguide.models.regressor_fits import additive, folds
-from honeyguide.models.regressors import Floats, Linear, Stumps, clipped
-from honeyguide.models.ridge import ridge
+from honeyguide.models.logistic import all_log_odds
+from honeyguide.models.regressors import (
+    FloatArray,
+    Linear,
+    Stumps,
+    assign_folds,
+    boosted_out_of_fold,
+    fit_additive,
+    predict_clipped,
+    prepare_ridge,
+)
+
+LEVELS = np.array((0.90, 0.80, 0.70, 0.60, 0.50, 0.40, 0.30, 0.20, 0.10, 0.05))
+"""η_k"""
+_BINS, _NEIGHBOURS, _PSEUDO, _FLOOR = 10, 50, 20, 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Confidence:
+    """Σ η·(1 - ψ) ÷ Σ η as a step function of the prediction: 0..1.
+
+    One function for links of which at least half the words are known, one for the others.
+    """
+
+    edges: FloatArray
+    factors: FloatArray
+    """One more than there are edges."""
+    strange_edges: FloatArray
+    strange_factors: FloatArray
+
+    def factors_of(self, said: FloatArray, familiar: FloatArray) -> FloatArray:
+        known = self.factors[np.searchsorted(self.edges, said, side="right")]
+        strange = self.strange_factors[np.searchsorted(self.strange_edges, said, side="right")]
+        return np.where(familiar >= 0.5, known, strange)
+
+
+def relative_errors(truth: FloatArray, said: FloatArray) -> FloatArray:
+    """|Φ - Υ| ÷ Υ, capped at 1."""
+    return np.asarray(np.minimum(1.0, np.abs(truth - said) / np.maximum(said, _FLOOR)))
+
+
+def error_percentiles(errors: FloatArray) -> FloatArray:
+    """ψ_k for each η_k; without errors nothing is known and nothing trusted."""
+    return np.quantile(errors, LEVELS) if len(errors) else np.ones(len(LEVELS))
+
+
+def confidence_factor(psi: FloatArray) -> float:
+    """Σ η·(1 - ψ), divided by what it is when no error was ever made."""
+    return float(LEVELS @ (1 - psi) / LEVELS.sum())
+
+
+def pooled_confidence(truth: FloatArray, said: FloatArray) -> Confidence:
+    """The paper's formula to the letter: one factor for every link."""
+    one, none = (
+        np.array([confidence_factor(error_percentiles(relative_errors(truth, said)))]),
+        np.zeros(0),
+    )
+    return Confidence(none, one, none, one)
+
+
+def binned_confidence(truth: FloatArray, said: FloatArray, familiar: FloatArray) -> Confidence:
+    """Percentiles of ten bins of equal size, drawn to the global ones as by 20 more errors."""
+    errors = relative_errors(truth, said)
+    everywhere = error_percentiles(errors)
+    halves = []
+    for half in (familiar >= 0.5, familiar < 0.5):
+        edges = (
+            np.unique(np.quantile(said[half], np.arange(1, _BINS) / _BINS))
+            if any(half)
+            else (np.zeros(0))
+        )
+        bins = np.searchsorted(edges, said, side="right")
+        factors = []
+        for number in range(len(edges) + 1):
+            here = errors[half & (bins == number)]
+            weight = len(here) / (len(here) + _PSEUDO)
+            factors.append(
+                confidence_factor(weight * error_percentiles(here) + (1 - weight) * everywhere)
+            )
+        halves.append((edges, np.array(factors)))
+    return Confidence(*halves[0], *halves[1])
+
+
+def nearest_confidence(truth: FloatArray, said: FloatArray, familiar: FloatArray) -> Confidence:
+    """Percentiles of the 50 errors nearest in prediction, at each of up to 200 places."""
+    errors = relative_errors(truth, said)
+    halves = []
+    for half in (familiar >= 0.5, familiar < 0.5):
+        inside = half if half.sum() >= _NEIGHBOURS else np.ones(len(said), bool)
+        order = np.flatnonzero(inside)[np.argsort(said[inside], kind="stable")]
+        places = np.unique(np.linspace(0, len(order) - 1, min(len(order), 200)).astype(int))
+        factors = []
+        for place in places:
+            low = max(0, min(place - _NEIGHBOURS // 2, len(order) - _NEIGHBOURS))
+            factors.append(
+                confidence_factor(error_percentiles(errors[order[low : low + _NEIGHBOURS]]))
+            )
+        middles = said[order[places]]
+        halves.append(((middles[1:] + middles[:-1]) / 2, np.array(factors)))
+    return Confidence(*halves[0], *halves[1])
+
+
+# --------------------------------------------------------------------------------------------------
+# Promises: what the words of a link say of its page, and how far to believe it.
+#
+# The second tier of Xu, Yoon & Tourassi. Leave-one-out errors are exact where the learner is a
+# ridge; for stumps, errors of a 10-fold cross-validation stand in for them.
+# --------------------------------------------------------------------------------------------------
+
 
 _LEAST = 1e-6
 """No link is out of the question."""
@@ -28,15 +135,15 @@ class Promise:
     usual: float = 0.5
     """What links turned out to be worth on average."""
 
-    def said(self, rows: Floats) -> Floats:
+    def predict(self, rows: FloatArray) -> FloatArray:
         """Υ of each row, 0..1."""
-        return clipped(self.model, rows)
+        return predict_clipped(self.model, rows)
 
-    def weigh(self, said: Floats, familiar: Floats) -> Floats:
+    def trusted_value(self, said: FloatArray, familiar: FloatArray) -> FloatArray:
         """q = Σ η·(1 - ψ)·Υ, divided by Σ η so that it lies in 0..1."""
-        return np.asarray(np.maximum(said * self.confidence.of(said, familiar), _LEAST))
+        return np.asarray(np.maximum(said * self.confidence.factors_of(said, familiar), _LEAST))
 
-    def beside(self, pages: Floats, said: Floats) -> Floats:
+    def combine_with_pages(self, pages: FloatArray, said: FloatArray) -> FloatArray:
         """What links are worth whose pages are worth so much (ours): what they promise more or less
         than links usually do comes to that, in log-odds. Trust has no say: the ridge's penalty was
         chosen by the same errors, and to doubt twice found less."""
@@ -44,23 +151,23 @@ class Promise:
         return np.asarray(1 / (1 + np.exp(-odds)))
 
 
-def promise(
-    rows: Floats, target: Floats, familiar: Floats, *, learner: str, confidence: str
+def fit_promise(
+    rows: FloatArray, target: FloatArray, familiar: FloatArray, *, learner: str, confidence: str
 ) -> Promise:
     """``familiar`` is the share of each link's words that the rows have a column for."""
     model: Linear | Stumps
     if learner == "ridge":
-        parts = ridge(rows, target)
-        strength = parts.best()
-        model, said = parts.fit(strength), np.clip(parts.left_out(strength), 0.0, 1.0)
+        parts = prepare_ridge(rows, target)
+        strength = parts.best_strength()
+        model, said = parts.fit(strength), np.clip(parts.leave_one_out(strength), 0.0, 1.0)
     else:
-        model = additive(rows, target)
-        said = boosted_out_of_fold(rows, target, folds(target))
+        model = fit_additive(rows, target)
+        said = boosted_out_of_fold(rows, target, assign_folds(target))
     usual = float(target.mean())
     match confidence:
         case "global":
-            return Promise(model, pooled(target, said), usual)
+            return Promise(model, pooled_confidence(target, said), usual)
         case "knn":
-            return Promise(model, nearest(target, said, familiar), usual)
+            return Promise(model, nearest_confidence(target, said, familiar), usual)
         case _:
-            return Promise(model, binned(target, said, familiar), usual)
+            return Promise(model, binned_confidence(target, said, familiar), usual)

@@ -1,17 +1,61 @@
-"""Logistic regression around a prior: what is known beforehand is the offset, the rest is learned.
-
-Targets may be soft. The penalty draws every weight to zero, that is, to what the prior says, so a
-handful of examples moves little and many move much (maximum a posteriori with normal priors).
-"""
+"""Log-odds of chances: what is added up where several things speak for or against the same."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
+from honeyguide.models.regressors import FloatArray
+
+_CERTAIN = 0.001
+"""No chance counts as less, or as more than 1 less this: log-odds have no end."""
+
+
+def log_odds(chance: float) -> float:
+    chance = min(max(chance, _CERTAIN), 1 - _CERTAIN)
+    return math.log(chance / (1 - chance))
+
+
+def all_log_odds(chances: FloatArray) -> FloatArray:
+    """The same of many at once; what is no number counts as no chance."""
+    held = np.clip(np.nan_to_num(chances), _CERTAIN, 1 - _CERTAIN)
+    return np.asarray(np.log(held / (1 - held)))
+
+
+# --------------------------------------------------------------------------------------------------
+# Where to cut a score in two: the threshold with the best F1 on labelled pages.
+# --------------------------------------------------------------------------------------------------
+
+
+def best_f1_threshold(scores: Sequence[float], relevant: Sequence[bool], now: float) -> float:
+    """The positive threshold with the best F1; among equals, the one nearest to ``now``.
+
+    Candidates are the present threshold and the middles between neighbouring scores. Staying
+    put where that is as good keeps a crawl that learns from its own verdicts from drifting.
+    """
+    given, wanted = np.asarray(scores, np.float64), np.asarray(relevant, np.bool_)
+    steps = np.unique(np.append(given, 0.0))
+    middles = (steps[:-1] + steps[1:]) / 2
+    candidates = np.append(middles[middles > 0], now)
+    kept = given[np.newaxis, :] >= candidates[:, np.newaxis]
+    hits = (kept & wanted).sum(axis=1)
+    f1 = 2 * hits / np.maximum(kept.sum(axis=1) + wanted.sum(), 1)
+    equal = candidates[f1 >= f1.max() - 1e-12]
+    return float(equal[np.abs(equal - now).argmin()])
+
+
+# --------------------------------------------------------------------------------------------------
+# Logistic regression around a prior: what is known beforehand is the offset, the rest is learned.
+#
+# Targets may be soft. The penalty draws every weight to zero, that is, to what the prior says, so a
+# handful of examples moves little and many move much (maximum a posteriori with normal priors).
+# --------------------------------------------------------------------------------------------------
+
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.signedinteger[Any]]
@@ -19,7 +63,7 @@ Ints = NDArray[np.signedinteger[Any]]
 _STEPS = 60
 
 
-def fit(
+def fit_logistic(
     columns: Any,
     targets: Floats,
     *,

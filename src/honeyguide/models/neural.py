@@ -43,9 +43,9 @@ class Network:
 
     def scores(self, inputs: Array) -> Array:
         """One score a row, 0..1."""
-        return _forward(self.inner, self.outer, _widened(inputs, self.scale))
+        return _forward_pass(self.inner, self.outer, _with_bias(inputs, self.scale))
 
-    def without(self, row: Array, parts: NDArray[np.intp]) -> Array:
+    def scores_without(self, row: Array, parts: NDArray[np.intp]) -> Array:
         """The scores of one row if the inputs in each row of ``parts`` were 0."""
         scaled = row / self.scale
         whole = self.inner[:, :-1] @ scaled + self.inner[:, -1]
@@ -56,7 +56,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class BackpropOptions:
     """How to train."""
 
     hidden: int = 4
@@ -72,11 +72,11 @@ class Lesson:
     seed: int = 1
 
 
-def train(inputs: Array, targets: Array, lesson: Lesson) -> Network:
+def train_network(inputs: Array, targets: Array, lesson: BackpropOptions) -> Network:
     """A network for these rows and targets; the same input gives the same network. A ModelError if
     its weights grow beyond all numbers."""
     with np.errstate(all="ignore"):  # told below, in words
-        network = _trained(inputs, targets, lesson)
+        network = _run_training(inputs, targets, lesson)
     if not all(np.isfinite(part).all() for part in (network.inner, network.outer, network.rmse)):
         raise ModelError(
             "the network's weights grew beyond all numbers: a smaller strategy.rate "
@@ -85,20 +85,20 @@ def train(inputs: Array, targets: Array, lesson: Lesson) -> Network:
     return network
 
 
-def _trained(inputs: Array, targets: Array, lesson: Lesson) -> Network:
+def _run_training(inputs: Array, targets: Array, lesson: BackpropOptions) -> Network:
     dice = np.random.default_rng(lesson.seed)
     largest = inputs.max(axis=0, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
-    rows = _widened(inputs, scale)
-    learned, held = _parted(targets, dice, lesson)
+    rows = _with_bias(inputs, scale)
+    learned, held = _split_held_out(targets, dice, lesson)
     wide = rows.shape[1]
     inner = dice.uniform(-0.5, 0.5, (lesson.hidden, wide)) / math.sqrt(wide)
     outer = dice.uniform(-0.5, 0.5, lesson.hidden + 1) / math.sqrt(lesson.hidden + 1)
     push = (np.zeros_like(inner), np.zeros_like(outer))
     best, kept, since = math.inf, (inner.copy(), outer.copy()), 0
     errors: list[float] = []
-    for _ in range(_epochs(lesson, len(learned))):
-        _epoch(inner, outer, push, rows, targets, dice.permutation(learned), lesson)
+    for _ in range(_epoch_limit(lesson, len(learned))):
+        _train_epoch(inner, outer, push, rows, targets, dice.permutation(learned), lesson)
         errors.append(_rmse(inner, outer, rows[learned], targets[learned]))
         if not math.isfinite(errors[-1]):
             held = learned[:0]  # what was best before it went astray is nothing to keep
@@ -110,21 +110,21 @@ def _trained(inputs: Array, targets: Array, lesson: Lesson) -> Network:
                 best, kept = error, (inner.copy(), outer.copy())
             if since >= _PATIENCE:
                 break
-        if errors[-1] < lesson.goal or _flat(errors):
+        if errors[-1] < lesson.goal or _stopped_improving(errors):
             break
     if len(held):
         inner, outer = kept
     return Network(inner, outer, scale, len(errors), _rmse(inner, outer, rows, targets))
 
 
-def _epoch(
+def _train_epoch(
     inner: Array,
     outer: Array,
     push: tuple[Array, Array],
     rows: Array,
     targets: Array,
     order: NDArray[np.intp],
-    lesson: Lesson,
+    lesson: BackpropOptions,
 ) -> None:
     """One step for each example; the weights and their momentum are changed in place."""
     rate, momentum, shrink = lesson.rate, lesson.momentum, 1.0 - lesson.rate * lesson.decay
@@ -148,33 +148,33 @@ def _epoch(
         inner += push_in
 
 
-def _forward(inner: Array, outer: Array, rows: Array) -> Array:
+def _forward_pass(inner: Array, outer: Array, rows: Array) -> Array:
     inside = 0.5 + 0.5 * np.tanh(0.5 * (rows @ inner.T))
     scores: Array = 0.5 + 0.5 * np.tanh(0.5 * (inside @ outer[:-1] + outer[-1]))
     return scores
 
 
 def _rmse(inner: Array, outer: Array, rows: Array, targets: Array) -> float:
-    return math.sqrt(float(np.mean((_forward(inner, outer, rows) - targets) ** 2)))
+    return math.sqrt(float(np.mean((_forward_pass(inner, outer, rows) - targets) ** 2)))
 
 
-def _widened(inputs: Array, scale: Array) -> Array:
+def _with_bias(inputs: Array, scale: Array) -> Array:
     """Inputs on their scale, and a column of ones for the bias."""
     return np.hstack([inputs / scale, np.ones((len(inputs), 1))])
 
 
-def _epochs(lesson: Lesson, examples: int) -> int:
+def _epoch_limit(lesson: BackpropOptions, examples: int) -> int:
     return max(1, min(lesson.epochs, _UPDATES // max(1, examples)))
 
 
-def _flat(errors: list[float]) -> bool:
+def _stopped_improving(errors: list[float]) -> bool:
     if len(errors) <= _WINDOW:
         return False
     return errors[-1] > (1.0 - _GAIN) * errors[-1 - _WINDOW]
 
 
-def _parted(
-    targets: Array, dice: np.random.Generator, lesson: Lesson
+def _split_held_out(
+    targets: Array, dice: np.random.Generator, lesson: BackpropOptions
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Which examples to learn and which to hold back, of both kinds; few are all learned."""
     everything = np.arange(len(targets))

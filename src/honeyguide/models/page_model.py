@@ -1,24 +1,57 @@
-"""A linear critic of pages: logistic regression of their words around what was said of the topic.
-
-What it learns from is not what a crawl meets: people show what they want, and few bad pages. So its
-log-odds are made chances by the pages that were visited: they are taken for bad, except those that
-are more like the good ones, as in the two steps of Liu et al. 2002. It does not learn from them:
-against three good pages of one site, all other sites would be bad.
-"""
+"""Which examples a strategy is trained with, where several speak of the same page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.models import logistic
-from honeyguide.models.examples import both_kinds, settled
-from honeyguide.models.platt import platt
-from honeyguide.models.svm import Linear, folds
-from honeyguide.types import Example
+from honeyguide.models.svm import Linear, class_folds, fit_platt
+from honeyguide.types import Example, Url
+
+_AUTHORITY = {"visit": 0, "judge": 1, "seed": 2, "user": 3}
+
+
+def settle_examples(examples: Iterable[Example]) -> dict[Url, Example]:
+    """One example a page, the newest last: a person's word before our own, of equals the last."""
+    best: dict[Url, Example] = {}
+    for example in examples:
+        known = best.get(example.page.url)
+        if known is None or _AUTHORITY[example.by] >= _AUTHORITY[known.by]:
+            best.pop(example.page.url, None)
+            best[example.page.url] = example
+    return best
+
+
+def choose_examples(examples: Sequence[Example], most: int) -> list[Example]:
+    """At most so many of them: people's words first, then the newest verdicts.
+
+    ``visit`` examples are left out: they repeat what the strategy itself said, sure or not.
+    """
+    told = settle_examples(example for example in examples if example.by != "visit")
+    people = [e for e in told.values() if e.by != "judge"][-most:]
+    judged = [e for e in told.values() if e.by == "judge"]
+    room = most - len(people)
+    return people + (judged[-room:] if room else [])
+
+
+def has_both_kinds(examples: Sequence[Example]) -> bool:
+    """Whether there is something to tell apart."""
+    return len({example.target >= 0.5 for example in examples}) == 2
+
+
+# --------------------------------------------------------------------------------------------------
+# A linear critic of pages: logistic regression of their words around what was said of the topic.
+#
+# What it learns from is not what a crawl meets: people show what they want, and few bad pages. So
+# its log-odds are made chances by the pages that were visited: they are taken for bad, except those
+# that are more like the good ones, as in the two steps of Liu et al. 2002. It does not learn from
+# them: against three good pages of one site, all other sites would be bad.
+# --------------------------------------------------------------------------------------------------
+
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.signedinteger[Any]]
@@ -30,7 +63,7 @@ _STRICT_BIAS, _STRICT_HINT = 10.0, 5.0
 """Where something was said of the topic, examples move it only as far as they must."""
 _CAP = 3
 """There, good and bad pages count together at most as so many for each good one."""
-CERTAIN = 3.0
+MAX_STATED_ODDS = 3.0
 """Log-odds that words said of a topic are believed at most: examples must be able to overrule."""
 _BESIDE, _LEAST = 300, 10
 """Newest visits that verdicts are held against; fewer than the least say nothing."""
@@ -42,7 +75,7 @@ _WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
 """How much an example counts: a person's word more than our own."""
 
 
-class Critic(NamedTuple):
+class PageModel(NamedTuple):
     """P(good) = σ(slope·(z + hint·h) + shift): log-odds z by the machine, h by words said."""
 
     machine: Linear
@@ -51,26 +84,26 @@ class Critic(NamedTuple):
     hint: float = 0.0
 
 
-class Shown(NamedTuple):
+class PageTrainingSet(NamedTuple):
     """What a critic learns from: examples, and beside them visits that nobody judged."""
 
-    known: list[Example]
-    beside: list[Example]
-    good: int
+    labelled: list[Example]
+    unjudged: list[Example]
+    good_count: int
     """Good pages from people."""
 
     @property
     def basis(self) -> str:
         """Stands for it; visits count when there are twice as many."""
-        told = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.known)
-        return f"{told} {len(self.beside).bit_length()}"
+        told = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.labelled)
+        return f"{told} {len(self.unjudged).bit_length()}"
 
     @property
-    def telling(self) -> bool:
-        return both_kinds(self.known)
+    def has_contrast(self) -> bool:
+        return has_both_kinds(self.labelled)
 
 
-def shown(examples: Sequence[Example], few: int) -> Shown:
+def select_training_set(examples: Sequence[Example], few: int) -> PageTrainingSet:
     """People's examples; while they are few, what the strategy is sure of itself, too."""
     people = [e for e in examples if e.by in ("seed", "user")]
     own = [e for e in examples if e.by == "judge"]
@@ -78,54 +111,62 @@ def shown(examples: Sequence[Example], few: int) -> Shown:
     if good >= few:
         # Where people showed hardly any bad page, somebody must.
         own = [e for e in own if e.target < 0.5] if len(people) - good < few else []
-    known = settled((*people, *own))
+    known = settle_examples((*people, *own))
     if good >= few and len(known) - good >= few:
         # Pages that people called bad say it better than any that were only seen.
-        return Shown(list(known.values()), [], good)
-    visits = settled(e for e in examples if e.by == "visit" and not e.foreign)
+        return PageTrainingSet(list(known.values()), [], good)
+    visits = settle_examples(e for e in examples if e.by == "visit" and not e.foreign)
     beside = [e for url, e in visits.items() if url not in known][-_BESIDE:]
-    return Shown(list(known.values()), beside if len(beside) >= _LEAST else [], good)
+    return PageTrainingSet(list(known.values()), beside if len(beside) >= _LEAST else [], good)
 
 
-def learn(
-    rows: Sparse, beside: Sparse, size: int, told: Shown, hints: Floats | None, *, few: int
-) -> Critic:
+def train_page_model(
+    rows: Sparse,
+    beside: Sparse,
+    size: int,
+    told: PageTrainingSet,
+    hints: Floats | None,
+    *,
+    few: int,
+) -> PageModel:
     """From the words of the known pages, and of those beside. ``hints``: log-odds of what was said
     of the topic, of both. Until people gave ``few`` good pages they are only added to; then they
     fade as people show what they mean."""
     from scipy.sparse import csr_array
 
-    known, many = len(told.known), told.good >= few
-    lesson = _Lesson(rows, size, told, None if hints is None or many else hints[:known])
-    found = lesson.fitted(np.arange(known))
+    known, many = len(told.labelled), told.good_count >= few
+    lesson = _TrainingMatrix(rows, size, told, None if hints is None or many else hints[:known])
+    found = lesson.fit_rows(np.arange(known))
     machine, hint = Linear(found[:size], float(found[size])), 0.0
-    seen = np.asarray(csr_array(beside, shape=(len(told.beside), size)) @ found[:size])
+    seen = np.asarray(csr_array(beside, shape=(len(told.unjudged), size)) @ found[:size])
     seen = seen + found[size]
     if hints is not None and not many:
         hint = 1 + float(found[-1])
         seen = seen + hint * hints[known:]
         # What lifts most pages says little: take half of it back.
         lifted = float(np.median(seen - hints[known:])) if len(seen) else 0.0
-        return Critic(machine, shift=-max(0.0, lifted / 2), hint=hint)
-    slope, shift = lesson.scale(seen)
+        return PageModel(machine, shift=-max(0.0, lifted / 2), hint=hint)
+    slope, shift = lesson.calibrate_odds(seen)
     if hints is None:
-        return Critic(machine, slope, shift)
-    share = few / (few + 2 * told.good)
+        return PageModel(machine, slope, shift)
+    share = few / (few + 2 * told.good_count)
     slope, shift = (1 - share) * slope, (1 - share) * shift
-    return Critic(machine, slope, shift, share / slope)
+    return PageModel(machine, slope, shift, share / slope)
 
 
-class _Lesson:
+class _TrainingMatrix:
     """The known pages as a matrix: words, 1, and what was said."""
 
-    def __init__(self, rows: Sparse, size: int, told: Shown, hints: Floats | None) -> None:
+    def __init__(
+        self, rows: Sparse, size: int, told: PageTrainingSet, hints: Floats | None
+    ) -> None:
         from scipy.sparse import csr_array, hstack
 
-        count = len(told.known)
-        self.targets = np.array([e.target for e in told.known])
+        count = len(told.labelled)
+        self.targets = np.array([e.target for e in told.labelled])
         self.good = self.targets >= 0.5
-        self.said = np.array([_WEIGHT[e.by] for e in told.known])
-        total = count if hints is None else min(count, _CAP * max(told.good, 1))
+        self.said = np.array([_WEIGHT[e.by] for e in told.labelled])
+        total = count if hints is None else min(count, _CAP * max(told.good_count, 1))
         self._weights = self.said.copy()
         for side in (self.good, ~self.good):  # they count the same in all
             self._weights[side] *= total / (2 * self._weights[side].sum())
@@ -138,8 +179,8 @@ class _Lesson:
         self._columns = hstack(columns, format="csr")
         self._penalties = np.array(penalties)
 
-    def fitted(self, part: Ints) -> Floats:
-        return logistic.fit(
+    def fit_rows(self, part: Ints) -> Floats:
+        return logistic.fit_logistic(
             self._columns[part],
             self.targets[part],
             weights=self._weights[part],
@@ -147,12 +188,12 @@ class _Lesson:
             penalties=self._penalties,
         )
 
-    def scale(self, seen: Floats) -> tuple[float, float]:
+    def calibrate_odds(self, seen: Floats) -> tuple[float, float]:
         """Slope and shift that make log-odds chances, by those of pages that were not learned from:
         known ones in their turn, and what was seen."""
-        outside, parts = np.zeros(len(self.good)), folds(self.good)
+        outside, parts = np.zeros(len(self.good)), class_folds(self.good)
         for train, test in parts:
-            outside[test] = self._offsets[test] + self._columns[test] @ self.fitted(train)
+            outside[test] = self._offsets[test] + self._columns[test] @ self.fit_rows(train)
         strange = np.sort(seen)
         lower = strange[: (len(strange) + 1) // 2]
         if not parts:  # one of a kind: it cannot be left out
@@ -170,6 +211,6 @@ class _Lesson:
             good = np.r_[good, np.zeros(len(bad), np.bool_)]
             weights = np.r_[weights, np.ones(len(bad))]
             weights[~good] *= _SELDOM * weights[good].sum() / weights[~good].sum()
-        slope, shift = platt(values, good, weights)
+        slope, shift = fit_platt(values, good, weights)
         # Folds of a handful of pages may tell them apart the wrong way round.
         return (slope, shift) if slope > 0 else (1.0, 0.0)

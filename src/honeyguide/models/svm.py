@@ -1,15 +1,4 @@
-"""Support vector machines whose scores are probabilities: linear, and with the RBF kernel.
-
-Iliou et al. 2017, section 3.3: C-SVM, RBF kernel, C = 1, gamma = 1 / number of features,
-probabilities by Platt (1999). scikit-learn finds the machine; what is kept is
-plain arrays, and scoring needs no scikit-learn.
-
-With vectors of length 1 and that gamma the kernel is all but constant: the machine's own sign is
-the larger class for every page, and its offset jumps between folds although the order of pages is
-right. So the sign is never used. The values that Platt's sigmoid sees are without the offset
-and divided by the sum of the multipliers, which makes folds of different size comparable; and
-the tolerance is 0.00001 where the paper has 0.001.
-"""
+"""Values of a machine as probabilities: Platt's sigmoid."""
 
 from __future__ import annotations
 
@@ -22,12 +11,63 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models import array_checks as sound
-from honeyguide.models.platt import platt
+from honeyguide.models import untrusted
 
 Floats = NDArray[np.floating[Any]]
+
+
+def fit_platt(values: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
+    """Slope and offset of P(good) = σ(slope·value + offset).
+
+    Platt 1999 with its cautious targets, by Newton's method (Lin, Lin & Weng 2007); values are
+    brought to unit spread first, because those of a nearly constant kernel are tiny.
+    """
+    middle, spread = float(values.mean()), float(values.std())
+    if not spread > 1e-12 * max(1.0, abs(middle)):
+        return 0.0, 0.0
+    x = (values - middle) / spread
+    many, few = float(weights[good].sum()), float(weights[~good].sum())
+    targets = np.where(good, (many + 1) / (many + 2), 1 / (few + 2))
+    a, b = 0.0, math.log((many + 1) / (few + 1))
+
+    def loss(a: float, b: float) -> float:
+        z = a * x + b
+        return float(weights @ (np.logaddexp(0, z) - targets * z))
+
+    before = loss(a, b)
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-np.clip(a * x + b, -500, 500)))
+        off, bend = weights * (p - targets), weights * p * (1 - p)
+        to_a, to_b = float(off @ x), float(off.sum())
+        if abs(to_a) + abs(to_b) < 1e-6:
+            break
+        aa, ab, bb = float(bend @ (x * x)) + 1e-9, float(bend @ x), float(bend.sum()) + 1e-9
+        scale = aa * bb - ab * ab
+        step_a, step_b = (bb * to_a - ab * to_b) / scale, (aa * to_b - ab * to_a) / scale
+        step = 1.0
+        while (after := loss(a - step * step_a, b - step * step_b)) > before and step > 1e-8:
+            step /= 2
+        a, b, before = a - step * step_a, b - step * step_b, after
+    return a / spread, b - a * middle / spread
+
+
+# --------------------------------------------------------------------------------------------------
+# Support vector machines whose scores are probabilities: linear, and with the RBF kernel.
+#
+# Iliou et al. 2017, section 3.3: C-SVM, RBF kernel, C = 1, gamma = 1 / number of features,
+# probabilities by Platt (1999). scikit-learn finds the machine; what is kept is
+# plain arrays, and scoring needs no scikit-learn.
+#
+# With vectors of length 1 and that gamma the kernel is all but constant: the machine's own sign is
+# the larger class for every page, and its offset jumps between folds although the order of pages is
+# right. So the sign is never used. The values that Platt's sigmoid sees are without the offset
+# and divided by the sum of the multipliers, which makes folds of different size comparable; and
+# the tolerance is 0.00001 where the paper has 0.001.
+# --------------------------------------------------------------------------------------------------
+
+
 Ints = NDArray[np.signedinteger[Any]]
-Sparse = tuple[Floats, Ints, Ints]
+SparseArrays = tuple[Floats, Ints, Ints]
 """Rows as values, places and starts; row i is what stands from starts[i] to starts[i+1]."""
 
 _NAME = "a saved support vector machine"
@@ -50,11 +90,11 @@ class Linear:
     offset: float
 
     def __post_init__(self) -> None:
-        sound.numbers(_NAME, self.weights)
+        untrusted.check_numbers(_NAME, self.weights)
 
-    def scores(self, rows: Sparse) -> list[float]:
+    def scores(self, rows: SparseArrays) -> list[float]:
         values, places, starts = rows
-        sums = np.bincount(numbers_of(starts), values * self.weights[places], len(starts) - 1)
+        sums = np.bincount(row_numbers(starts), values * self.weights[places], len(starts) - 1)
         return [_sigmoid(value) for value in (sums + self.offset).tolist()]
 
 
@@ -75,46 +115,46 @@ class Rbf:
     offset: float
 
     def __post_init__(self) -> None:
-        sound.numbers(_NAME, self.values, self.multipliers)
-        sound.places(_NAME, self.places, self.size)
-        sound.equal(_NAME, len(self.values), len(self.places))
-        sound.starts(_NAME, self.starts, len(self.multipliers), len(self.places))
+        untrusted.check_numbers(_NAME, self.values, self.multipliers)
+        untrusted.check_places(_NAME, self.places, self.size)
+        untrusted.check_lengths(_NAME, len(self.values), len(self.places))
+        untrusted.check_starts(_NAME, self.starts, len(self.multipliers), len(self.places))
 
-    def scores(self, rows: Sparse) -> list[float]:
+    def scores(self, rows: SparseArrays) -> list[float]:
         values, _, starts = rows
-        near = _matrix(rows, self.size) @ self._columns
+        near = _to_matrix(rows, self.size) @ self._vector_columns
         # exp(-γ|x - s|²) = exp(-γ|x|²)·exp(-γ|s|²)·(1 + expm1(2γ x·s)), and expm1(0) = 0: only
         # support vectors that share a word count beyond a constant, and nothing is lost to
         # rounding where the kernel is all but constant.
-        shares = self._bases[near.indices] * np.expm1(2 * self.gamma * near.data)
+        shares = self._vector_bases[near.indices] * np.expm1(2 * self.gamma * near.data)
         count = len(starts) - 1
-        sums = np.bincount(numbers_of(near.indptr), shares, count) + self._bases.sum()
-        squares = np.bincount(numbers_of(starts), values * values, count)
+        sums = np.bincount(row_numbers(near.indptr), shares, count) + self._vector_bases.sum()
+        squares = np.bincount(row_numbers(starts), values * values, count)
         sums = self.slope * sums * np.exp(-self.gamma * squares) + self.offset
         return [_sigmoid(value) for value in sums.tolist()]
 
     @cached_property
     def weights(self) -> Floats:
         """Log-odds of each feature near zero, where this kernel is nearly linear: for reasons."""
-        pulls = (self._bases * 2 * self.gamma * self.slope)[numbers_of(self.starts)]
+        pulls = (self._vector_bases * 2 * self.gamma * self.slope)[row_numbers(self.starts)]
         return np.bincount(self.places, pulls * self.values, self.size).astype(np.float64)
 
     @cached_property
-    def _bases(self) -> Floats:
+    def _vector_bases(self) -> Floats:
         """aᵢ·exp(-γ|sᵢ|²)."""
-        numbers = numbers_of(self.starts)
+        numbers = row_numbers(self.starts)
         squares = np.bincount(numbers, self.values * self.values, len(self.multipliers))
         bases: Floats = self.multipliers * np.exp(-self.gamma * squares)
         return bases
 
     @cached_property
-    def _columns(self) -> Any:
+    def _vector_columns(self) -> Any:
         """The support vectors, turned: which of them have a word, and how much of it."""
-        return _matrix((self.values, self.places, self.starts), self.size).T.tocsr()
+        return _to_matrix((self.values, self.places, self.starts), self.size).T.tocsr()
 
 
-def learn(
-    rows: Sparse,
+def train_svm(
+    rows: SparseArrays,
     size: int,
     good: NDArray[np.bool_],
     weights: Floats | None = None,
@@ -126,14 +166,14 @@ def learn(
         return None
     if weights is None:
         weights = np.ones(len(good))
-    find = _rbf if kernel == "rbf" and len(good) <= LARGEST else _linear
+    find = _train_rbf if kernel == "rbf" and len(good) <= LARGEST else _train_linear
     try:
         return find(rows, size, good, weights)
     except ValueError as error:
         raise ModelError(_FAILED.format(error)) from error
 
 
-class Tried(NamedTuple):
+class CrossValidatedSvm(NamedTuple):
     """A linear machine, and how it would have done."""
 
     machine: Linear
@@ -141,24 +181,30 @@ class Tried(NamedTuple):
     """Log-odds of each row from a machine that was taught without it."""
 
 
-def tried(rows: Sparse, size: int, good: NDArray[np.bool_]) -> Tried | None:
-    """As :func:`learn`, and with what machines say of rows that they never saw."""
+def cross_validate_svm(
+    rows: SparseArrays, size: int, good: NDArray[np.bool_]
+) -> CrossValidatedSvm | None:
+    """As :func:`train_svm`, and with what machines say of rows that they never saw."""
     if good.all() or not good.any() or size == 0:
         return None
     try:
-        return _tried(rows, size, good, np.ones(len(good)))
+        return _cross_validate(rows, size, good, np.ones(len(good)))
     except ValueError as error:
         raise ModelError(_FAILED.format(error)) from error
 
 
-def _linear(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> Linear:
-    return _tried(rows, size, good, weights).machine
+def _train_linear(
+    rows: SparseArrays, size: int, good: NDArray[np.bool_], weights: Floats
+) -> Linear:
+    return _cross_validate(rows, size, good, weights).machine
 
 
-def _tried(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> Tried:
+def _cross_validate(
+    rows: SparseArrays, size: int, good: NDArray[np.bool_], weights: Floats
+) -> CrossValidatedSvm:
     from sklearn.svm import LinearSVC
 
-    matrix = _matrix(rows, size)
+    matrix = _to_matrix(rows, size)
 
     def fitted(part: Ints) -> tuple[Floats, float]:
         # The dual is the quicker way to the same machine while features outnumber rows.
@@ -168,20 +214,20 @@ def _tried(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) ->
         return machine.coef_[0], float(machine.intercept_[0])
 
     outside, inside = np.zeros(len(good)), np.arange(len(good))
-    for train, test in folds(good):
+    for train, test in class_folds(good):
         direction, bias = fitted(train)
         outside[test] = matrix[test] @ direction + bias
     direction, bias = fitted(inside)
-    slope, offset = _calibrated(outside, matrix @ direction + bias, good, weights)
+    slope, offset = _calibrate_values(outside, matrix @ direction + bias, good, weights)
     machine = Linear(slope * direction, slope * bias + offset)
-    return Tried(machine, slope * outside + offset)
+    return CrossValidatedSvm(machine, slope * outside + offset)
 
 
-def _rbf(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> Rbf:
+def _train_rbf(rows: SparseArrays, size: int, good: NDArray[np.bool_], weights: Floats) -> Rbf:
     from sklearn.svm import SVC
 
-    matrix, gamma = _matrix(rows, size), 1 / size
-    kernel = _gram(matrix, gamma)
+    matrix, gamma = _to_matrix(rows, size), 1 / size
+    kernel = _gram_matrix(matrix, gamma)
 
     def fitted(part: Ints) -> tuple[Ints, Floats]:
         machine = SVC(kernel="precomputed", C=1.0, tol=_TOLERANCE, shrinking=True)
@@ -190,11 +236,11 @@ def _rbf(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> R
         return part[machine.support_], multipliers / (np.abs(multipliers).sum() or 1.0)
 
     outside, inside = np.zeros(len(good)), np.arange(len(good))
-    for train, test in folds(good):
+    for train, test in class_folds(good):
         support, multipliers = fitted(train)
         outside[test] = kernel[np.ix_(test, support)] @ multipliers
     support, multipliers = fitted(inside)
-    slope, offset = _calibrated(outside, kernel[:, support] @ multipliers, good, weights)
+    slope, offset = _calibrate_values(outside, kernel[:, support] @ multipliers, good, weights)
     kept = matrix[support]
     return Rbf(
         kept.data.astype(np.float32), kept.indices.astype(np.int32), kept.indptr.astype(np.int32),
@@ -202,7 +248,7 @@ def _rbf(rows: Sparse, size: int, good: NDArray[np.bool_], weights: Floats) -> R
     )  # fmt: skip
 
 
-def _gram(matrix: Any, gamma: float) -> Floats:
+def _gram_matrix(matrix: Any, gamma: float) -> Floats:
     """exp(-γ|x - y|²) of every two rows, in place: at the cap this is 200 MB."""
     count, turned = matrix.shape[0], matrix.T.tocsr()
     gram = np.empty((count, count))
@@ -217,7 +263,7 @@ def _gram(matrix: Any, gamma: float) -> Floats:
     return np.exp(gram, out=gram)
 
 
-def _calibrated(
+def _calibrate_values(
     outside: Floats, inside: Floats, good: NDArray[np.bool_], weights: Floats
 ) -> tuple[float, float]:
     """Platt's sigmoid on values from outside each fold, or on the machine's own if those fail.
@@ -226,16 +272,16 @@ def _calibrated(
     its folds; the cautious targets of the sigmoid then keep the machine's own values modest.
     """
     least = min(good.sum(), len(good) - good.sum())
-    slope, offset = platt(outside, good, weights) if least > 1 else (0.0, 0.0)
+    slope, offset = fit_platt(outside, good, weights) if least > 1 else (0.0, 0.0)
     if slope <= 0 and least < _FOLDS:
-        slope, offset = platt(inside, good, weights)
+        slope, offset = fit_platt(inside, good, weights)
     if slope <= 0:
         share = float(weights[good].sum() / weights.sum())
         return 0.0, math.log(share / (1 - share))
     return slope, offset
 
 
-def folds(good: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
+def class_folds(good: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
     """Up to five parts with each class spread evenly: (the rest, the part)."""
     folds = int(min(_FOLDS, good.sum(), len(good) - good.sum()))
     if folds < 2:
@@ -248,12 +294,12 @@ def folds(good: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
     return [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(folds)]
 
 
-def numbers_of(starts: Ints) -> Ints:
+def row_numbers(starts: Ints) -> Ints:
     """The row's number of every value."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
-def _matrix(rows: Sparse, size: int) -> Any:
+def _to_matrix(rows: SparseArrays, size: int) -> Any:
     from scipy.sparse import csr_array
 
     if len(rows[1]) and not 0 <= int(rows[1].min()) <= int(rows[1].max()) < size:

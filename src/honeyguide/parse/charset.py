@@ -8,9 +8,13 @@ an unknown label counts for nothing, and a UTF-8 label on bytes that are not UTF
 from __future__ import annotations
 
 import re
+import zlib
 from functools import lru_cache
 
 import turbohtml
+
+from honeyguide.errors import ParseError
+from honeyguide.types import Url
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _WIDE = ((b"<\0", "utf-16le"), (b"\0<", "utf-16be"))
@@ -35,9 +39,9 @@ _SAMPLE = 65_536
 """Bytes that detection looks at."""
 
 
-def decode(body: bytes, content_type: str = "", host: str = "") -> tuple[str, str]:
+def decode_body(body: bytes, content_type: str = "", host: str = "") -> tuple[str, str]:
     """The text and the name of its encoding. Never fails; never leaves a NUL."""
-    text, charset = _decoded(body, content_type, host)
+    text, charset = _decode_bytes(body, content_type, host)
     # Every encoding has ASCII's NUL. Looking for it in the bytes is several times faster.
     if b"\0" in body:
         text = text.replace("\0", "")
@@ -51,11 +55,11 @@ def is_utf8(text: str, charset: str, body: bytes) -> bool:
     return "\ufffd" not in text
 
 
-def _decoded(body: bytes, content_type: str, host: str) -> tuple[str, str]:
+def _decode_bytes(body: bytes, content_type: str, host: str) -> tuple[str, str]:
     for mark, charset in _BOMS:
         if body.startswith(mark):
             return body[len(mark) :].decode(charset, "replace"), charset
-    charset = _labelled(body, content_type)
+    charset = _declared_charset(body, content_type)
     if charset.startswith("utf-16"):
         return body.decode(charset, "replace"), charset
     try:
@@ -63,7 +67,7 @@ def _decoded(body: bytes, content_type: str, host: str) -> tuple[str, str]:
     except UnicodeDecodeError:
         if charset == "utf-8":
             text = body.decode("utf-8", "replace")
-            if _mostly_good(text):
+            if _is_mostly_utf8(text):
                 return text, charset
             charset = ""
     else:
@@ -74,26 +78,26 @@ def _decoded(body: bytes, content_type: str, host: str) -> tuple[str, str]:
     # It brings the standard's own decoders, is seldom needed, and slow to load.
     import turbohtml.detect  # noqa: F401
 
-    charset = charset or _detected(body, host)
+    charset = charset or _detect_charset(body, host)
     return body.decode(f"whatwg-{charset}"), charset
 
 
-def _labelled(body: bytes, content_type: str) -> str:
+def _declared_charset(body: bytes, content_type: str) -> str:
     """The encoding that header or document declare, by its standard name; '' if none is known."""
-    if (said := _HEADER(content_type[:_LABEL])) and (charset := _standard(said[1])):
+    if (said := _HEADER(content_type[:_LABEL])) and (charset := _standard_name(said[1])):
         return charset
     start = body[:_PRESCAN]
     for mark, charset in _WIDE:
         if start.startswith(mark):
             return charset
     if said_inside := _DECLARED(start):
-        charset = _standard((said_inside[1] or said_inside[2]).decode("ascii", "replace"))
+        charset = _standard_name((said_inside[1] or said_inside[2]).decode("ascii", "replace"))
         # A declaration that could be read byte by byte does not stand in UTF-16.
         return "utf-8" if charset.startswith("utf-16") else charset
     return ""
 
 
-def _detected(body: bytes, host: str) -> str:
+def _detect_charset(body: bytes, host: str) -> str:
     from turbohtml.detect import Detection, detect
 
     said = _LANGUAGE.search(body[:_PRESCAN])
@@ -101,10 +105,10 @@ def _detected(body: bytes, host: str) -> str:
     hint = Detection(tld=tld if _TLD(tld) else None)
     # A declaration was weighed before and found wanting: keep it out of detection's sight.
     found = detect(_DECLARATION.sub(b"", body[:_SAMPLE]), hint).encoding
-    return _standard(found or "") or "windows-1252"
+    return _standard_name(found or "") or "windows-1252"
 
 
-def _mostly_good(text: str) -> bool:
+def _is_mostly_utf8(text: str) -> bool:
     """Whether UTF-8 explains more of the non-ASCII letters than it spoils."""
     spoiled = text.count("\ufffd")
     beyond_ascii = len(text) - len(text.encode("ascii", "ignore"))
@@ -112,10 +116,43 @@ def _mostly_good(text: str) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _standard(label: str) -> str:
+def _standard_name(label: str) -> str:
     """The WHATWG name of an encoding, lower case; '' if the label means nothing."""
     try:
         name = turbohtml.parse(b"", encoding=label).encoding or ""
     except (LookupError, ValueError):
         return ""
     return "" if name == "replacement" else name.lower()
+
+
+# --------------------------------------------------------------------------------------------------
+# Gzip files that came as a body of their own: sitemaps, mostly.
+# --------------------------------------------------------------------------------------------------
+
+
+GZIP_MAGIC = b"\x1f\x8b"
+_MEMBERS = 64
+"""Most files in one: more say nothing, at great cost."""
+_PIECE = 65_536
+"""Bytes unzipped at a time: what follows a member is copied, and must not be everything."""
+
+
+def inflate_gzip(url: Url, body: bytes, limit: int) -> bytes:
+    """The file's content, or as much of it as is whole and within bounds."""
+    inflated: list[bytes] = []
+    size = at = 0
+    view = memoryview(body)
+    try:
+        for _ in range(_MEMBERS):
+            engine = zlib.decompressobj(wbits=31)
+            while size < limit and at < len(body) and not engine.eof:
+                inflated.append(engine.decompress(view[at : at + _PIECE], limit - size))
+                size += len(inflated[-1])
+                at += _PIECE
+            at = min(at, len(body)) - len(engine.unused_data)
+            if size >= limit or not body.startswith(GZIP_MAGIC, at):
+                break
+    except zlib.error as error:
+        if not size:
+            raise ParseError(f"{url}: broken gzip: {error}") from error
+    return b"".join(inflated)

@@ -1,27 +1,53 @@
-"""HTML to a page, from one parse of the document.
-
-The order of steps matters: the main text is found and tag paths are taken while the tree is
-as its author wrote it; then it is altered so that one rendering yields the whole text, the
-anchors' places in it, and the headings.
-"""
+"""The words that matter on a page: its main text, or all of it."""
 
 from __future__ import annotations
 
 from turbohtml import Document, Element, Namespace, PlainText, parse
 
-from honeyguide.parse.anchors import ASIDE, Parts, edges_of, sort
-from honeyguide.parse.content import choose
-from honeyguide.parse.decoded import TEXT_LIMIT, Source, collapse
-from honeyguide.parse.directives import AGENTS, Directives
-from honeyguide.parse.http_meta import language_tag
-from honeyguide.parse.links import Span, align, make_links
-from honeyguide.parse.resolve import Resolver
-from honeyguide.parse.tree_limits import bounded
+from honeyguide.parse.decoded import (
+    OWN_AGENTS,
+    TEXT_LIMIT,
+    DecodedResponse,
+    PageDirectives,
+    collapse_spaces,
+    language_tag,
+)
+from honeyguide.parse.links import (
+    LINKING_TAGS,
+    PageElements,
+    Span,
+    align_anchors,
+    link_edges,
+    make_links,
+    sort_elements,
+)
+from honeyguide.parse.resolve import LinkResolver
+from honeyguide.parse.tree_limits import bound_html
 from honeyguide.types import Link, Page, Url
+
+_SHORT = 200
+_SHARE = 0.1
+
+
+def choose_main_text(main: str, body: str) -> str:
+    """The main text, unless so little was found that it cannot be all there is."""
+    if len(main) < _SHORT or len(main) < _SHARE * len(body):
+        main = body
+    return main[:TEXT_LIMIT].strip()
+
+
+# --------------------------------------------------------------------------------------------------
+# HTML to a page, from one parse of the document.
+#
+# The order of steps matters: the main text is found and tag paths are taken while the tree is
+# as its author wrote it; then it is altered so that one rendering yields the whole text, the
+# anchors' places in it, and the headings.
+# --------------------------------------------------------------------------------------------------
+
 
 _FLATTENED = ("caption", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr")
 """The renderer forgets the anchors' places inside these: it gets them as plain blocks."""
-_LINKING = ("a", *ASIDE)
+_LINKING = ("a", *LINKING_TAGS)
 _WANTED = (*_LINKING, *_FLATTENED)
 _RULES = {"a": ["a"], **{f"h{level}": ["h"] for level in range(1, 7)}}
 _LAYOUT = PlainText(layout="strict", bullet="")
@@ -31,31 +57,31 @@ _TITLE = 500
 _DESCRIPTION = 2_000
 
 
-def read_html(source: Source) -> Page:
-    html = bounded(source.text, source.utf8)
+def read_html(source: DecodedResponse) -> Page:
+    html = bound_html(source.text, source.utf8)
     tree = parse(html, positions=False)
-    parts = sort(tree, _WANTED if source.words else _LINKING)
+    parts = sort_elements(tree, _WANTED if source.words else _LINKING)
     # Looking for the main text is the dearest step, and giants are rarely prose.
     main = tree.main_text() if source.words and len(html) <= _GIANT else ""
-    description, directives = _asked(parts.metas, source.directives)
-    resolver = Resolver(source, parts.base)
+    description, directives = _read_metas(parts.metas, source.directives)
+    resolver = LinkResolver(source, parts.base)
     if source.words:
-        text, headings, links = _worded(tree, parts, resolver, source, directives.follow)
-        text = choose(main, text)
+        text, headings, links = _text_and_links(tree, parts, resolver, source, directives.follow)
+        text = choose_main_text(main, text)
     else:
         headings = ()
         text = tree.text[:TEXT_LIMIT]
-        edges = edges_of(parts, resolver, source, None) if directives.follow else []
+        edges = link_edges(parts, resolver, source, None) if directives.follow else []
         links = make_links(edges, "", (), source.url, source.depth, source.outlinks)
     return Page(
         source.url,
-        title=_title(tree),
+        title=_page_title(tree),
         description=description,
         headings=headings,
         text=text,
         links=links,
-        language=_language(tree) or source.language,
-        canonical=_canonical(parts.relations, resolver, source),
+        language=_page_language(tree) or source.language,
+        canonical=_canonical_url(parts.relations, resolver, source),
         index=directives.index,
         follow=directives.follow,
         media_type=source.media_type,
@@ -63,43 +89,51 @@ def read_html(source: Source) -> Page:
     )
 
 
-def _worded(
-    tree: Document, parts: Parts, resolver: Resolver, source: Source, follow: bool
+def _text_and_links(
+    tree: Document,
+    parts: PageElements,
+    resolver: LinkResolver,
+    source: DecodedResponse,
+    follow: bool,
 ) -> tuple[str, tuple[str, ...], tuple[Link, ...]]:
     """The whole text, its headings, and its links with the words around them."""
     spoken: list[str] = []
-    edges = edges_of(parts, resolver, source, spoken) if follow else []
-    text, spans, headings = _render(tree, parts.blocks)
+    edges = link_edges(parts, resolver, source, spoken) if follow else []
+    text, spans, headings = _render_text(tree, parts.blocks)
     if len(spoken) != len(spans) and edges:
-        places = align(spoken, text, spans)
+        places = align_anchors(spoken, text, spans)
         edges = [e._replace(span=places[e.span]) if e.span >= 0 else e for e in edges]
     links = make_links(edges, text, spans, source.url, source.depth, source.outlinks)
     return text, headings, links
 
 
-def _asked(metas: list[Element], directives: Directives) -> tuple[str, Directives]:
+def _read_metas(metas: list[Element], directives: PageDirectives) -> tuple[str, PageDirectives]:
     """The page's description of itself, and what it asks of us."""
     description = ""
     for meta in metas:
         name = (meta.attr("name") or "").strip().lower()
         if name == "description":
-            description = description or collapse((meta.attr("content") or "")[:_DESCRIPTION])
-        elif name in AGENTS:
+            description = description or collapse_spaces(
+                (meta.attr("content") or "")[:_DESCRIPTION]
+            )
+        elif name in OWN_AGENTS:
             directives = directives.and_also(meta.attr("content") or "")
     return description, directives
 
 
-def _canonical(relations: list[Element], resolver: Resolver, source: Source) -> Url | None:
+def _canonical_url(
+    relations: list[Element], resolver: LinkResolver, source: DecodedResponse
+) -> Url | None:
     said = source.canonical
     for element in relations:
         if "canonical" in (element.attr("rel") or "").lower().split():
             said = element.attr("href") or said
             break
-    url = resolver.address(said) if said.strip() else None
+    url = resolver.resolve_address(said) if said.strip() else None
     return None if url == source.url else url
 
 
-def _render(tree: Document, blocks: list[Element]) -> tuple[str, list[Span], tuple[str, ...]]:
+def _render_text(tree: Document, blocks: list[Element]) -> tuple[str, list[Span], tuple[str, ...]]:
     """The whole text, where its anchors stand, and its headings. Alters the tree."""
     for element in blocks:
         element.tag = "div"
@@ -110,7 +144,7 @@ def _render(tree: Document, blocks: list[Element]) -> tuple[str, list[Span], tup
         if mark == "a":
             if not text[start:end].isspace():
                 spans.append((start, end))
-        elif len(headings) < _HEADINGS and (words := collapse(text[start:end][:_TITLE])):
+        elif len(headings) < _HEADINGS and (words := collapse_spaces(text[start:end][:_TITLE])):
             headings.append(words)
     spans.sort(key=_outermost_first)
     return text, spans, tuple(headings)
@@ -120,14 +154,14 @@ def _outermost_first(span: Span) -> tuple[int, int]:
     return span[0], -span[1]
 
 
-def _title(tree: Document) -> str:
+def _page_title(tree: Document) -> str:
     title = tree.find("title")
     if title is None or title.namespace is not Namespace.HTML:
         return ""
-    return collapse(title.text[: 2 * _TITLE])[:_TITLE]
+    return collapse_spaces(title.text[: 2 * _TITLE])[:_TITLE]
 
 
-def _language(tree: Document) -> str:
+def _page_language(tree: Document) -> str:
     root = tree.root
     if root is None:
         return ""

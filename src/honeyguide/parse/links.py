@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, Protocol, cast
 
-from honeyguide.parse.decoded import collapse
+from turbohtml import Document, Element, Namespace, Text
+
+from honeyguide.parse.decoded import DecodedResponse, collapse_spaces, language_tag
+from honeyguide.parse.resolve import LinkResolver
 from honeyguide.types import Channel, Link, Url
 
 WINDOW = 50
@@ -19,7 +24,7 @@ _AHEAD = 20
 Span = tuple[int, int]
 
 
-class Edge(NamedTuple):
+class LinkEdge(NamedTuple):
     """What the tree says about one link."""
 
     url: Url
@@ -36,7 +41,7 @@ class Edge(NamedTuple):
 
 
 def make_links(
-    edges: Iterable[Edge], text: str, spans: Sequence[Span], source: Url, depth: int, most: int
+    edges: Iterable[LinkEdge], text: str, spans: Sequence[Span], source: Url, depth: int, most: int
 ) -> tuple[Link, ...]:
     """One link per address, in the order of the page: the first, unless it has no words."""
     found: dict[Url, Link] = {}
@@ -49,7 +54,7 @@ def make_links(
         anchor, before, after = label[:_ANCHOR], "", ""
         if span >= 0:
             start, end = spans[span]
-            anchor = collapse(text[start : min(end, start + 2 * _ANCHOR)])[:_ANCHOR]
+            anchor = collapse_spaces(text[start : min(end, start + 2 * _ANCHOR)])[:_ANCHOR]
             if wanted:
                 left = spans[span - 1][1] if span else 0
                 right = spans[span + 1][0] if span + 1 < len(spans) else len(text)
@@ -64,7 +69,7 @@ def make_links(
 def window_before(text: str, left: int, stop: int) -> str:
     """The last words before ``stop``, not beyond ``left``."""
     start = max(left, stop - _REACH)
-    words = collapse(text[start:stop])
+    words = collapse_spaces(text[start:stop])
     if len(words) <= WINDOW and (start <= left or text[start - 1].isspace()):
         return words
     cut = words[-WINDOW:]
@@ -76,13 +81,13 @@ def window_before(text: str, left: int, stop: int) -> str:
 def window_after(text: str, start: int, right: int) -> str:
     """The first words from ``start`` on, not beyond ``right``."""
     stop = min(right, start + _REACH)
-    words = collapse(text[start:stop])
+    words = collapse_spaces(text[start:stop])
     if len(words) <= WINDOW and (stop >= right or text[stop].isspace()):
         return words
-    return snapped(words)
+    return snap_to_words(words)
 
 
-def snapped(words: str) -> str:
+def snap_to_words(words: str) -> str:
     """At most a window of them, the last one whole."""
     cut = words[:WINDOW]
     if words[WINDOW : WINDOW + 1] == " ":
@@ -90,7 +95,7 @@ def snapped(words: str) -> str:
     return (cut.rpartition(" ")[0] or cut).rstrip()
 
 
-def align(anchors: Sequence[str], text: str, spans: Sequence[Span]) -> list[int]:
+def align_anchors(anchors: Sequence[str], text: str, spans: Sequence[Span]) -> list[int]:
     """For each anchor's text, in the order of the page, its span; -1: it has none.
 
     Text and tree nearly always agree one to one. Where they do not (drawings, absurdly deep
@@ -100,9 +105,9 @@ def align(anchors: Sequence[str], text: str, spans: Sequence[Span]) -> list[int]
         return list(range(len(anchors)))
     places = []
     at = 0
-    keys = [_key(text[start:end]) for start, end in spans]
+    keys = [_match_key(text[start:end]) for start, end in spans]
     for anchor in anchors:
-        key = _key(anchor)
+        key = _match_key(anchor)
         try:
             place = keys.index(key, at, at + _AHEAD)
         except ValueError:
@@ -113,5 +118,292 @@ def align(anchors: Sequence[str], text: str, spans: Sequence[Span]) -> list[int]
     return places
 
 
-def _key(words: str) -> str:
+def _match_key(words: str) -> str:
     return "".join(words[: 2 * _ANCHOR].split())[:WINDOW]
+
+
+# --------------------------------------------------------------------------------------------------
+# Where in the page's build a link stands: ``div.nav/ul/li``.
+# --------------------------------------------------------------------------------------------------
+
+
+_STEPS = 8
+_LENGTH = 120
+_NAME = 40
+_CLIMB = 64
+"""Ancestors looked at; whatever lies deeper than that stands for itself."""
+_NUMBER = re.compile(r"[0-9/]").sub
+_TOP = frozenset({"body", "html"})
+
+
+class ElementLike(Protocol):
+    """The little of an element that is needed here."""
+
+    @property
+    def tag(self) -> str: ...
+    @property
+    def parent(self) -> object: ...
+    def attr(self, name: str, /) -> str | None: ...
+
+
+class TagPaths:
+    """Tag paths of one tree; neighbours share their ancestors, so each is named once."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[ElementLike, str] = {}
+
+    def path_above(self, element: ElementLike) -> str:
+        """The innermost steps from below the body down to the element's parent."""
+        known = self._known
+        climbed: list[ElementLike] = []
+        path = ""
+        # A parsed element has a parent, up to the root, which is always html.
+        node = cast(ElementLike, element.parent)
+        while node not in known:
+            if len(climbed) >= _CLIMB or node.tag in _TOP:
+                break
+            climbed.append(node)
+            node = cast(ElementLike, node.parent)
+        else:
+            path = known[node]
+        for node in reversed(climbed):
+            step = _path_step(node)
+            path = f"{path}/{step}" if path else step
+            while len(path) > _LENGTH or path.count("/") >= _STEPS:
+                path = path.partition("/")[2]
+            known[node] = path
+        return path
+
+
+def _path_step(node: ElementLike) -> str:
+    """The element's name with its first class, or its id; numbers in them do not matter."""
+    tag = node.tag[:_NAME]
+    if (names := node.attr("class")) and (first := names[:_NAME].split(None, 1)):
+        return f"{tag}.{_NUMBER('#', first[0])}"
+    if (names := node.attr("id")) and (first := names[:_NAME].split(None, 1)):
+        return f"{tag}#{_NUMBER('#', first[0])}"
+    return tag
+
+
+# --------------------------------------------------------------------------------------------------
+# The edges of an HTML page: what its tree says about each link, before the text is rendered.
+# --------------------------------------------------------------------------------------------------
+
+
+LINKING_TAGS = ("area", "base", "frame", "iframe", "link", "meta")
+"""Elements besides ``<a>`` that link, or say something about the page."""
+SILENT_TAGS = ("script", "style", "noscript", "template")
+"""Elements whose words nobody sees, and whose links nobody means."""
+_FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
+_WORDS = 500
+_REL = 100
+
+
+@dataclass(slots=True)
+class PageElements:
+    """The elements that matter, sorted by what is done with them; filled once, then read."""
+
+    anchors: list[Element] = field(default_factory=list)
+    frames: list[Element] = field(default_factory=list)
+    relations: list[Element] = field(default_factory=list)
+    metas: list[Element] = field(default_factory=list)
+    blocks: list[Element] = field(default_factory=list)
+    base: str = ""
+
+
+def sort_elements(tree: Document, wanted: tuple[str, ...]) -> PageElements:
+    """The elements of these names, after all that is silent was taken out of the tree."""
+    parts, silent = _split_elements(tree, (*wanted, *SILENT_TAGS))
+    if any(map(_may_hold_elements, silent)):
+        tree.remove(",".join(SILENT_TAGS))
+        return _split_elements(tree, wanted)[0]
+    for element in silent:
+        element.extract()
+    return parts
+
+
+def _may_hold_elements(silent: Element) -> bool:
+    """Whether there may be more than words in it."""
+    return silent.tag in ("noscript", "template") or silent.namespace is not Namespace.HTML
+
+
+def _split_elements(tree: Document, wanted: tuple[str, ...]) -> tuple[PageElements, list[Element]]:
+    """And those that are silent."""
+    parts = PageElements()
+    silent: list[Element] = []
+    for element in tree.iter_elements(wanted):
+        match element.tag:
+            case "a":
+                parts.anchors.append(element)
+            case "link":
+                parts.relations.append(element)
+            case "meta":
+                parts.metas.append(element)
+            case "area" | "frame" | "iframe":
+                parts.frames.append(element)
+            case "base":
+                parts.base = parts.base or element.attr("href") or ""
+            case tag if tag in SILENT_TAGS:
+                silent.append(element)
+            case _:
+                parts.blocks.append(element)
+    return parts, silent
+
+
+def link_edges(
+    parts: PageElements, resolver: LinkResolver, source: DecodedResponse, spoken: list[str] | None
+) -> list[LinkEdge]:
+    edges = _relation_edges(parts.relations, resolver, source.outlinks)
+    if spoken is None:
+        edges += _labelled_edges(parts.anchors, resolver, source)
+    else:
+        edges += _anchor_edges(parts.anchors, resolver, source, spoken)
+    edges += _frame_edges(parts.frames, resolver, source.outlinks)
+    return edges
+
+
+def _anchor_edges(
+    anchors: list[Element], resolver: LinkResolver, source: DecodedResponse, spoken: list[str]
+) -> list[LinkEdge]:
+    """The edges of all ``<a>``. The words of each that has some go to ``spoken``.
+
+    An anchor without words is given its label as text, so that it has a place like the others.
+    """
+    found: list[tuple[Element, Url, int]] = []
+    # No anchor stands in another, except where someone means harm.
+    room = 2 * len(source.text)
+    seen: dict[Url, bool] = {}
+    """Addresses found, and whether they have words yet."""
+    hrefs = _anchor_hrefs(anchors)
+    targets = resolver.resolve_targets(filter(None, hrefs), source.outlinks)
+    most = source.outlinks
+    for element, href in zip(anchors, hrefs, strict=True):
+        words = element.text
+        room -= len(words)
+        if room < 0:
+            break
+        url = targets[href] if href and len(seen) < most else None
+        span = -1
+        if (words and not words.isspace()) or (
+            url and url not in seen and (words := _add_label(element))
+        ):
+            span = len(spoken)
+            spoken.append(words)
+        if url is None or (url in seen and (seen[url] or span < 0)) or _is_nofollow(element):
+            continue
+        seen[url] = span >= 0
+        found.append((element, url, span))
+    wanted = source.wanted(seen)
+    paths = TagPaths()
+    return [
+        LinkEdge(url, "", span, paths.path_above(element), *_rel_and_language(element))
+        if url in wanted
+        else LinkEdge(url, "", span, wanted=False)
+        for element, url, span in found
+    ]
+
+
+def _labelled_edges(
+    anchors: list[Element], resolver: LinkResolver, source: DecodedResponse
+) -> list[LinkEdge]:
+    """The edges of all ``<a>`` that are wanted, with their own words: a third of the work."""
+    hrefs = _anchor_hrefs(anchors)
+    targets = resolver.resolve_targets(filter(None, hrefs), source.outlinks)
+    urls = list(dict.fromkeys(filter(None, targets.values())))
+    wanted = source.wanted(urls[: source.outlinks])
+    if not wanted:
+        return []
+    places = {href: url for href, url in targets.items() if url and url in wanted}
+    """Addresses that are still to be given words."""
+    edges: list[LinkEdge] = []
+    room = 2 * len(source.text)
+    for element, href in zip(anchors, hrefs, strict=True):
+        url = places.get(href)
+        if url is None or _is_nofollow(element):
+            continue
+        words = element.text
+        room -= len(words)
+        if room < 0:
+            break
+        words = collapse_spaces(words[:_WORDS]) or _add_label(element)
+        edges.append(LinkEdge(url, words, -1, "", *_rel_and_language(element)))
+        if words:
+            del places[href]
+    return edges
+
+
+def _anchor_hrefs(anchors: list[Element]) -> list[str]:
+    """What each refers to; '' where that is nothing, or a place on its own page."""
+    return [(element.attr("href") or "").partition("#")[0] for element in anchors]
+
+
+def _is_nofollow(element: Element) -> bool:
+    rel = element.attr("rel")
+    return rel is not None and "nofollow" in rel[:_REL].lower()
+
+
+def _rel_and_language(element: Element) -> tuple[str, str]:
+    """What a link says of itself: its relation to the page, and its language."""
+    rel, tongue = element.attr("rel"), element.attr("hreflang")
+    return collapse_spaces(rel[:_REL].lower()) if rel else "", language_tag(
+        tongue
+    ) if tongue else ""
+
+
+def _add_label(element: Element) -> str:
+    """What an anchor without text is called, made part of the text."""
+    images = element.find_all("img", limit=5)
+    label = next((alt for image in images if (alt := _attribute_words(image, "alt"))), "")
+    label = label or _attribute_words(element, "title") or _attribute_words(element, "aria-label")
+    if label:
+        element.append(Text(label))
+    return label
+
+
+def _frame_edges(frames: list[Element], resolver: LinkResolver, most: int) -> list[LinkEdge]:
+    edges: list[LinkEdge] = []
+    paths = TagPaths()
+    for element in frames:
+        if len(edges) >= most:
+            break
+        area = element.tag == "area"
+        url = resolver.resolve_target(element.attr("href" if area else "src") or "")
+        rel = collapse_spaces((element.attr("rel") or "")[:_REL].lower())
+        if url and "nofollow" not in rel:
+            label = (area and _attribute_words(element, "alt")) or _attribute_words(
+                element, "title"
+            )
+            label = label or _attribute_words(element, "aria-label")
+            edges.append(LinkEdge(url, label, path=paths.path_above(element), rel=rel))
+    return edges
+
+
+def _relation_edges(relations: list[Element], resolver: LinkResolver, most: int) -> list[LinkEdge]:
+    """Feeds, other languages and neighbours of the page, as its head declares them."""
+    edges: list[LinkEdge] = []
+    for element in relations:
+        if len(edges) >= most:
+            break
+        said = (element.attr("rel") or "")[:_REL].lower()
+        if "alternate" not in said and "next" not in said and "prev" not in said:
+            continue  # most are style sheets
+        rel = collapse_spaces(said)
+        kind = (element.attr("type") or "").strip().lower()
+        hreflang = element.attr("hreflang") or ""
+        words = rel.split()
+        channel: Literal["link", "feed"] = "link"
+        if "alternate" in words and kind in _FEEDS:
+            channel = "feed"
+        elif not ("next" in words or "prev" in words or ("alternate" in words and hreflang)):
+            continue
+        if "nofollow" not in words and (url := resolver.resolve_target(element.attr("href") or "")):
+            title = _attribute_words(element, "title")
+            tongue = language_tag(hreflang)
+            edges.append(LinkEdge(url, title, rel=rel, hreflang=tongue, channel=channel))
+    return edges
+
+
+def _attribute_words(element: Element, name: str) -> str:
+    return collapse_spaces((element.attr(name) or "")[:_WORDS])

@@ -5,18 +5,26 @@ from __future__ import annotations
 import re
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.charset import decode, is_utf8
-from honeyguide.parse.decoded import TEXT_LIMIT, Source, Wanted, all_wanted
-from honeyguide.parse.directives import from_headers
-from honeyguide.parse.feed import read_feed
+from honeyguide.parse.charset import GZIP_MAGIC, decode_body, inflate_gzip, is_utf8
+from honeyguide.parse.decoded import (
+    TEXT_LIMIT,
+    DecodedResponse,
+    WantedFilter,
+    all_wanted,
+    header_canonical,
+    header_directives,
+    language_tag,
+)
+from honeyguide.parse.feeds_and_sitemaps import (
+    read_address_list,
+    read_feed,
+    read_sitemap,
+    xhtml_to_html,
+)
 from honeyguide.parse.html import read_html
-from honeyguide.parse.http_meta import language_tag, linked_canonical
-from honeyguide.parse.sitemap import read_address_list, read_sitemap
-from honeyguide.parse.tree_limits import HARMLESS
-from honeyguide.parse.unzip import MAGIC, inflate
-from honeyguide.parse.xml_text import as_html
+from honeyguide.parse.tree_limits import HARMLESS_CHARS
 from honeyguide.types import Link, Page, Response
-from honeyguide.url import host
+from honeyguide.url import host_of
 
 _LIST_BYTES = 50_000_000
 _LIST_LINKS = 50_000
@@ -32,7 +40,7 @@ _ROOT = re.compile(
 ).search
 
 
-def read(
+def parse_page(
     response: Response,
     link: Link,
     *,
@@ -40,7 +48,7 @@ def read(
     outlinks: int = 500,
     html_limit: int = 10_000_000,
     words: bool = True,
-    wanted: Wanted = all_wanted,
+    wanted: WantedFilter = all_wanted,
 ) -> Page:
     """The page in a response, and the links on it. Raises ParseError for what is no text.
 
@@ -54,50 +62,52 @@ def read(
     ``words`` they are left out.
     """
     content_type, media_type = response.header("content-type"), response.media_type
-    body = _within(response, link, html_limit)
+    body = _limited_body(response, link, html_limit)
     if is_binary(body, content_type):
         said = ascii(media_type[:80])[1:-1]
         raise ParseError(f"{response.url}: no text ({said or 'no media type'})")
-    text, charset = decode(body, content_type, host(response.url))
-    kind = _kind(text, media_type, link)
+    text, charset = decode_body(body, content_type, host_of(response.url))
+    kind = _reader_kind(text, media_type, link)
     sent = text
     if kind not in _LISTS:
         text = text[:html_limit]
     elif link.channel in ("sitemap", "feed"):
         outlinks = _LIST_LINKS
     if kind == "xhtml":
-        text = as_html(text)
-    source = Source(
+        text = xhtml_to_html(text)
+    source = DecodedResponse(
         response.url,
         text,
         charset,
         _MEDIA_TYPES.get(kind) or media_type or "text/plain",
         link.depth + 1,
-        from_headers(response.headers),
-        linked_canonical(response.headers),
+        header_directives(response.headers),
+        header_canonical(response.headers),
         language_tag(response.header("content-language")),
         strip_tracking,
         outlinks,
         words,
         wanted,
-        body if len(text) > HARMLESS and text == sent and is_utf8(text, charset, body) else b"",
+        body
+        if len(text) > HARMLESS_CHARS and text == sent and is_utf8(text, charset, body)
+        else b"",
     )
     return _READERS[kind](source)
 
 
-def _within(response: Response, link: Link, html_limit: int) -> bytes:
+def _limited_body(response: Response, link: Link, html_limit: int) -> bytes:
     """The body, unzipped if it is a gzip file; of a page no more than the limit."""
     body, content_type = response.body, response.header("content-type")
-    zipped = body.startswith(MAGIC)
+    zipped = body.startswith(GZIP_MAGIC)
     if not zipped and len(body) <= html_limit:
         return body
-    start = inflate(response.url, body, 4 * _HEAD) if zipped else body[: 4 * _HEAD]
-    text, _ = decode(start, content_type, host(response.url))
-    limit = _LIST_BYTES if _kind(text, response.media_type, link) in _LISTS else html_limit
-    return inflate(response.url, body, limit) if zipped else body[:limit]
+    start = inflate_gzip(response.url, body, 4 * _HEAD) if zipped else body[: 4 * _HEAD]
+    text, _ = decode_body(start, content_type, host_of(response.url))
+    limit = _LIST_BYTES if _reader_kind(text, response.media_type, link) in _LISTS else html_limit
+    return inflate_gzip(response.url, body, limit) if zipped else body[:limit]
 
 
-def _kind(text: str, media_type: str, link: Link) -> str:
+def _reader_kind(text: str, media_type: str, link: Link) -> str:
     """Which reader takes it. A root element that we know beats the media type.
 
     A list is believed where a list was expected, or where it comes as XML: any page could begin
@@ -120,7 +130,7 @@ def _kind(text: str, media_type: str, link: Link) -> str:
     return "html" if start.startswith("<") and not media_type else "plain"
 
 
-def _read_plain(source: Source) -> Page:
+def _read_plain(source: DecodedResponse) -> Page:
     return Page(
         source.url,
         text=source.text[:TEXT_LIMIT].strip(),

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import islice
 
-from honeyguide.parse.decoded import Source
+from honeyguide.parse.decoded import DecodedResponse
 from honeyguide.types import Url
-from honeyguide.url import canonical, untracked
+from honeyguide.url import canonical_url, without_tracking
 
 _SKIPPED = ("javascript:", "mailto:", "data:", "tel:")
 _LONGEST = 4_096
@@ -48,44 +48,44 @@ _MEMO = 3_000
 """Addresses remembered for one folder: pages beside each other share most of their links."""
 
 
-class Resolver:
+class LinkResolver:
     """Makes the addresses of one page. ``base`` is what the page declares to be relative to."""
 
     __slots__ = ("_base", "_folder", "_known", "_page")
 
-    def __init__(self, source: Source, base: str = "") -> None:
+    def __init__(self, source: DecodedResponse, base: str = "") -> None:
         self._page = source.url
         self._base = source.url
         if base and len(base) <= _SHORT_BASE:
-            self._base = canonical(base.strip(), source.url) or source.url
+            self._base = canonical_url(base.strip(), source.url) or source.url
         path = self._base.partition("?")[0]
-        self._folder = _folder(path[: path.rindex("/") + 1], source.strip_tracking)
+        self._folder = _url_folder(path[: path.rindex("/") + 1], source.strip_tracking)
         self._known = self._folder.targets
 
-    def address(self, text: str) -> Url | None:
+    def resolve_address(self, text: str) -> Url | None:
         """The address that the text means; None: it is none that can be visited."""
-        return self._folder.address(text, self._base)
+        return self._folder.resolve_address(text, self._base)
 
-    def target(self, text: str) -> Url | None:
+    def resolve_target(self, text: str) -> Url | None:
         """Where a link leads: not back to its own page, nor to a file without words."""
         text = text.partition("#")[0]
         known = self._known
-        url = known[text] if text in known else self._folder.target(text, self._base)
+        url = known[text] if text in known else self._folder.resolve_target(text, self._base)
         return None if url == self._page else url
 
-    def targets(self, texts: Iterable[str], wanted: int) -> dict[str, Url | None]:
+    def resolve_targets(self, texts: Iterable[str], wanted: int) -> dict[str, Url | None]:
         """The same for many, without fragments: each that differs is looked at once. Of more texts
         than can be for so many wanted addresses, nobody needs to know where they lead."""
         known, page = self._known, self._page
         found: dict[str, Url | None] = dict.fromkeys(texts)
         for text in islice(found, _TRIED * wanted):
-            url = known[text] if text in known else self._folder.target(text, self._base)
+            url = known[text] if text in known else self._folder.resolve_target(text, self._base)
             if url != page:
                 found[text] = url
         return found
 
 
-class _Folder:
+class _UrlFolder:
     """What the pages of one folder have in common: most of what their links mean."""
 
     __slots__ = ("_above", "_root", "_strip", "targets")
@@ -93,19 +93,19 @@ class _Folder:
     def __init__(self, folder: str, strip: bool) -> None:
         root = folder.index("/", folder.index("//") + 2)
         self._root = folder[: root + 1]
-        self._above = _folders(folder, root)
+        self._above = _parent_folders(folder, root)
         self._strip = strip
         self.targets: dict[str, Url | None] = {}
         """What was asked before, and does not depend on the page."""
 
-    def target(self, text: str, base: Url) -> Url | None:
+    def resolve_target(self, text: str, base: Url) -> Url | None:
         short = len(text) <= _SHORT
         own = _PAGE(text) if short and self._above else None
         if own:
             url: Url | None = Url((self._root if own[1] else self._above[0]) + own[2])
         else:
-            url = self.address(text, base)
-            if url and unreadable(url):
+            url = self.resolve_address(text, base)
+            if url and is_unreadable(url):
                 url = None
         # Only what means the same on every page of the folder: a mere query does not, nor does
         # "https:" without slashes.
@@ -115,17 +115,17 @@ class _Folder:
             self.targets[text] = url
         return url
 
-    def address(self, text: str, base: Url) -> Url | None:
+    def resolve_address(self, text: str, base: Url) -> Url | None:
         text = text.strip()
         if len(text) > _LONGEST:
             return None
-        url = self._joined(text)
+        url = self._join_plain(text)
         if url is None and not text[:11].lower().startswith(_SKIPPED):
             whole = len(text) <= _SHORT and text.startswith(("http://", "https://"))
-            url = _whole(text) if whole else canonical(text, base)
-        return untracked(url) if url and self._strip and "?" in url else url
+            url = _absolute_url(text) if whole else canonical_url(text, base)
+        return without_tracking(url) if url and self._strip and "?" in url else url
 
-    def _joined(self, text: str) -> Url | None:
+    def _join_plain(self, text: str) -> Url | None:
         """What ``canonical`` would say of the plainest addresses, in a third of the time."""
         if text.startswith(self._root):
             rest, folder = text[len(self._root) :], self._root
@@ -147,17 +147,17 @@ class _Folder:
 
 
 @lru_cache(maxsize=4_096)
-def _whole(text: str) -> Url | None:
+def _absolute_url(text: str) -> Url | None:
     """Addresses that need no base: every page of a site may link to the same ones elsewhere."""
-    return canonical(text)
+    return canonical_url(text)
 
 
 @lru_cache(maxsize=64)
-def _folder(folder: str, strip: bool) -> _Folder:
-    return _Folder(folder, strip)
+def _url_folder(folder: str, strip: bool) -> _UrlFolder:
+    return _UrlFolder(folder, strip)
 
 
-def _folders(path: str, root: int) -> list[str]:
+def _parent_folders(path: str, root: int) -> list[str]:
     """The folder and all above it, up to the root; none if they are absurdly many."""
     if path.count("/", root) > _FOLDERS:
         return []
@@ -169,7 +169,7 @@ def _folders(path: str, root: int) -> list[str]:
     return folders
 
 
-def unreadable(url: Url) -> bool:
+def is_unreadable(url: Url) -> bool:
     """Whether the address ends like an image, a film, an archive or the like."""
     path = url.partition("?")[0]
     _, dot, ending = path[path.rindex("/") :].rpartition(".")

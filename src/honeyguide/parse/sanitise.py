@@ -1,22 +1,100 @@
-"""A page of the web for people to look at: its words, tables and lists, and nothing that acts.
+"""Characters that a browser would choke on: told, but no more of them than any language has.
 
-What comes out is written anew from the parsed tree, element by element, from a short list of
-those that only lay out text. Nothing that could run, load, send, cover or refresh is on the list;
-links are told but lead nowhere. It is to be shown in a sandboxed frame all the same.
+Signs that stand on, under or between others (accents, joiners, marks of direction) may be piled up
+without end, and a word may be as long as a page; laying out either takes a browser minutes.
 """
 
 from __future__ import annotations
 
+import re
+import sys
+from functools import lru_cache
 from html import escape
+from unicodedata import category
 
 from turbohtml import Element, Text, parse
 
-from honeyguide.parse.charset import decode
-from honeyguide.parse.control_chars import Signs
-from honeyguide.parse.tree_limits import bounded
-from honeyguide.parse.xml_text import as_html
+from honeyguide.parse.charset import decode_body
+from honeyguide.parse.feeds_and_sitemaps import xhtml_to_html
+from honeyguide.parse.tree_limits import bound_html
 from honeyguide.types import Url
-from honeyguide.url import host
+from honeyguide.url import host_of
+
+_PILE = 20
+"""Combining signs in a row; the rest are left out."""
+_WORD = 1_000
+"""Signs in a row without a blank."""
+_COMBINING = frozenset({"Mn", "Me", "Cf"})
+_BLANKS = " \t\r\n\f"
+_BLANK = re.compile(f"[{_BLANKS}]")
+_LONG = re.compile(f"[^{_BLANKS}]{{{_WORD}}}")
+
+
+def make_layout_safe(text: str) -> str:
+    """The whole of a text; where a line may end within a word, it has a blank without width."""
+    return "\u200b".join(LayoutGuard().safe_pieces(text))
+
+
+class LayoutGuard:
+    """For text in parts: a word, or a pile, may begin in one and go on in the next."""
+
+    def __init__(self) -> None:
+        self._word = 0
+        """Signs since the last blank, or the last place where a line may end …"""
+        self._pile = 0
+        """… and combining ones at the end of what was told."""
+
+    def safe_pieces(self, text: str) -> list[str]:
+        """The text without too high piles, in pieces between which a line may end."""
+        return self._break_words(self._thin_piles(text))
+
+    def _thin_piles(self, text: str) -> str:
+        if text.isascii():
+            self._pile = 0 if text else self._pile
+            return text
+        begun, pile = _pile_patterns()
+        if found := begun.match(text):
+            text = text[: min(found.end(), _PILE - self._pile)] + text[found.end() :]
+        text = pile.sub(r"\1", text)
+        ended = 0
+        while ended < min(len(text), _PILE) and category(text[-1 - ended]) in _COMBINING:
+            ended += 1
+        self._pile = min(_PILE, self._pile + ended) if ended == len(text) else ended
+        return text
+
+    def _break_words(self, text: str) -> list[str]:
+        room = _WORD - self._word
+        full = len(text) >= room and _BLANK.search(text, 0, room) is None
+        ends = [room] if full else []
+        ends += [found.end() for found in _LONG.finditer(text, room if full else 0)]
+        last = max(0, *ends[-1:], *(text.rfind(blank) + 1 for blank in _BLANKS))
+        self._word = len(text) - last + (0 if last else self._word)
+        return [text[begin:end] for begin, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+
+
+@lru_cache(maxsize=1)
+def _pile_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A pile that a text begins with, and one that is too high. Unicode's list is long, so it is
+    gone through when the first page is shown."""
+    ranges: list[list[int]] = []
+    for code in range(0x80, sys.maxunicode + 1):
+        if category(chr(code)) in _COMBINING:
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    signs = "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+    return re.compile(f"[{signs}]+"), re.compile(f"([{signs}]{{{_PILE}}})[{signs}]+")
+
+
+# --------------------------------------------------------------------------------------------------
+# A page of the web for people to look at: its words, tables and lists, and nothing that acts.
+#
+# What comes out is written anew from the parsed tree, element by element, from a short list of
+# those that only lay out text. Nothing that could run, load, send, cover or refresh is on the list;
+# links are told but lead nowhere. It is to be shown in a sandboxed frame all the same.
+# --------------------------------------------------------------------------------------------------
+
 
 _BODY = 5_000_000
 _ROOM = 2_000_000
@@ -55,43 +133,43 @@ _STYLE = (
 
 def safe_html(body: bytes, url: Url, content_type: str = "text/html") -> str:
     """A whole document. Never fails: what cannot be read as HTML is shown as text."""
-    text, _ = decode(body[:_BODY], content_type, host(url))
+    text, _ = decode_body(body[:_BODY], content_type, host_of(url))
     media = content_type.partition(";")[0].strip().lower()
     start = text[:200].lstrip()
     if media == "text/plain" or not ("<" in start or "html" in media):
-        return _whole(f"<pre>{_words(Signs(), text[:_ROOM])}</pre>")
+        return _whole_document(f"<pre>{_escaped_words(LayoutGuard(), text[:_ROOM])}</pre>")
     if media == "application/xhtml+xml" or start.startswith("<?xml"):
-        text = as_html(text)
-    tree = parse(bounded(text), positions=False)
+        text = xhtml_to_html(text)
+    tree = parse(bound_html(text), positions=False)
     root = tree.find("body") or tree.root
-    return _whole("" if root is None else "".join(_told(root)))
+    return _whole_document("" if root is None else "".join(_safe_parts(root)))
 
 
-def _whole(inside: str) -> str:
+def _whole_document(inside: str) -> str:
     return (
         '<!doctype html><html><head><meta charset="utf-8">'
         f"<title>page</title><style>{_STYLE}</style></head><body>{inside}</body></html>"
     )
 
 
-def _told(root: Element) -> list[str]:
+def _safe_parts(root: Element) -> list[str]:
     """Once through the tree, without recursion: a hostile page is nested as deep as it is long."""
     out: list[str] = []
-    room, open_tags, cells, signs = _ROOM, 0, _CELLS, Signs()
+    room, open_tags, cells, signs = _ROOM, 0, _CELLS, LayoutGuard()
     above = [(iter(root.children), "")]
     while above:
         nodes, close = above[-1]
         for node in nodes:
             if isinstance(node, Text):
-                piece = _words(signs, node.data[: max(room, 0)])
+                piece = _escaped_words(signs, node.data[: max(room, 0)])
                 room -= len(piece)
                 out.append(piece)
                 continue
             if not isinstance(node, Element) or (tag := node.tag.lower()) in _SILENT:
                 continue
-            begin, end = _tags(node, tag) if open_tags < _DEEPEST else ("", "")
+            begin, end = _tag_pair(node, tag) if open_tags < _DEEPEST else ("", "")
             if begin and tag in ("td", "th"):
-                begin, covered = _spanning(node, tag, cells)
+                begin, covered = _spanning_cell(node, tag, cells)
                 cells -= covered
             room -= len(begin) + len(end)
             if room <= 0:
@@ -109,13 +187,13 @@ def _told(root: Element) -> list[str]:
     return out
 
 
-def _tags(node: Element, tag: str) -> tuple[str, str]:
+def _tag_pair(node: Element, tag: str) -> tuple[str, str]:
     """How an element begins and ends here; both empty for one that only its content is kept of."""
     if tag == "a":
-        address = _attribute(node, "href", 500)
+        address = _escaped_attribute(node, "href", 500)
         return f'<span class="link" title="{address}">', "</span>"
     if tag == "img":
-        words = _attribute(node, "alt", 300)
+        words = _escaped_attribute(node, "alt", 300)
         return (f'<span class="image">[{words}]</span>' if words else ""), ""
     if tag not in _KEPT:
         return "", ""
@@ -124,21 +202,21 @@ def _tags(node: Element, tag: str) -> tuple[str, str]:
     return f"<{tag}>", f"</{tag}>"
 
 
-def _spanning(node: Element, tag: str, cells: int) -> tuple[str, int]:
+def _spanning_cell(node: Element, tag: str, cells: int) -> tuple[str, int]:
     """How a cell begins, and the places that it covers beside its own, of those that are left."""
     spans, covered = "", 1
     for name in _SPANS:
-        said = _attribute(node, name, 6)
+        said = _escaped_attribute(node, name, 6)
         span = min(int(said), _SPAN) if said.isascii() and said.isdigit() else 1
         if span > 1:
             spans, covered = f'{spans} {name}="{span}"', covered * span
     return (f"<{tag}{spans}>", covered - 1) if covered - 1 <= cells else (f"<{tag}>", 0)
 
 
-def _words(signs: Signs, text: str) -> str:
-    return "<wbr>".join(map(escape, signs.told(text)))
+def _escaped_words(signs: LayoutGuard, text: str) -> str:
+    return "<wbr>".join(map(escape, signs.safe_pieces(text)))
 
 
-def _attribute(node: Element, name: str, most: int) -> str:
+def _escaped_attribute(node: Element, name: str, most: int) -> str:
     said = node.attr(name)
     return escape(said[:most]) if isinstance(said, str) else ""

@@ -14,14 +14,14 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-TAGS = 150_000
+MAX_TAGS = 150_000
 """Most tags of a page that are parsed: a second's work, and far more than the text we keep."""
 
 _DEFUSED = "x-"
 """Goes before the name of a tag, which then means nothing to the parser."""
 
 _WINDOW = 65_536
-HARMLESS = 24_000
+HARMLESS_CHARS = 24_000
 """Characters in which formatting tags cannot do harm, nor in twice as many bodies."""
 _GROWTH = 2_000_000
 """Most elements that formatting tags may add: 250 MB."""
@@ -56,7 +56,7 @@ _TIDY = re.compile(
 _OF_BODY, _OF_FORMATTING = 1, 2
 
 
-def _beginnings() -> NDArray[np.uint8]:
+def _dangerous_starts() -> NDArray[np.uint8]:
     """For every two bytes, which of the dangerous tags may begin so, if any."""
     table = bytearray(1 << 16)
     # Beyond ASCII is more whitespace, which an expression takes for the end of a name.
@@ -69,15 +69,15 @@ def _beginnings() -> NDArray[np.uint8]:
     return np.frombuffer(table, np.uint8)
 
 
-_BEGINNINGS = _beginnings()
+_BEGINNINGS = _dangerous_starts()
 
 
-def bounded(html: str, utf8: bytes = b"") -> str:
+def bound_html(html: str, utf8: bytes = b"") -> str:
     """The text, unless a parser would suffer from it: then as much of it as it can take.
 
     ``utf8``: the same text in UTF-8, if somebody has it.
     """
-    if len(html) <= HARMLESS:
+    if len(html) <= HARMLESS_CHARS:
         return html
     data = utf8 or html.encode("utf-8", "surrogatepass")
     letters = np.frombuffer(data, np.uint8)
@@ -85,12 +85,16 @@ def bounded(html: str, utf8: bytes = b"") -> str:
     tags = int(np.count_nonzero(opens))
     # Of n tags, half may stay open and half open them all again.
     many = tags * tags > 4 * _GROWTH
-    if not many and len(html) <= 2 * HARMLESS:
+    if not many and len(html) <= 2 * HARMLESS_CHARS:
         return html
-    return html if tags <= TAGS and _harmless(data, letters, opens, tags, many) else _tamed(html)
+    return (
+        html
+        if tags <= MAX_TAGS and _is_harmless(data, letters, opens, tags, many)
+        else _tame_html(html)
+    )
 
 
-def _harmless(
+def _is_harmless(
     data: bytes, letters: NDArray[np.uint8], opens: NDArray[np.bool_], tags: int, many: bool
 ) -> bool:
     """Whether few tags begin like dangerous ones: a quarter of the work of looking at each.
@@ -117,49 +121,49 @@ def _harmless(
     different = {data[start:stop] for start, stop in spans}
     # Three of those that are the same may be opened again.
     few = (_BARE + 3 * len(different)) * tags <= _GROWTH
-    return few and all(_TIDY(_text(tag)) for tag in different)
+    return few and all(_TIDY(_decode_tag(tag)) for tag in different)
 
 
 def _tidy_body(data: bytes, place: int) -> bool:
-    tag = _text(data[place : place + _LONGEST])
+    tag = _decode_tag(data[place : place + _LONGEST])
     return _BODY_TAG.match(tag) is None or _TIDY(tag) is not None
 
 
-def _text(tag: bytes) -> str:
+def _decode_tag(tag: bytes) -> str:
     return tag.decode("utf-8", "replace")
 
 
-def _tamed(html: str) -> str:
+def _tame_html(html: str) -> str:
     """The text with its tags looked at one by one."""
     tags = html.count("<")
-    if tags > TAGS:
-        html, tags = html[: _end(html)], TAGS
+    if tags > MAX_TAGS:
+        html, tags = html[: _cut_position(html)], MAX_TAGS
     many = tags * tags > 4 * _GROWTH
     # Looking for bodies alone is much quicker.
     laden = Counter((_LADEN if many else _LADEN_BODY)(html))
-    if not _few_bodies(laden):
+    if not _has_few_bodies(laden):
         html = _with_few_bodies(html)
-    if many and (_BARE + _different(laden)) * tags > _GROWTH:
+    if many and (_BARE + _distinct_tags(laden)) * tags > _GROWTH:
         html = _FORMATTING_TAG(f"<{_DEFUSED}", html)
     return html
 
 
-def _end(html: str) -> int:
+def _cut_position(html: str) -> int:
     """Where about the last tag stands that is wanted."""
     tags = 0
     for start in range(0, len(html), _WINDOW):
         tags += html.count("<", start, start + _WINDOW)
-        if tags > TAGS:
+        if tags > MAX_TAGS:
             return start
     return len(html)
 
 
-def _different(laden: Counter[str]) -> int:
+def _distinct_tags(laden: Counter[str]) -> int:
     """How many tags with attributes may be opened again: three of those that are the same."""
     return sum(min(3, count) if _TIDY(tag) else count for tag, count in laden.items())
 
 
-def _few_bodies(laden: Counter[str]) -> bool:
+def _has_few_bodies(laden: Counter[str]) -> bool:
     bodies = [tag for tag in laden if _BODY_TAG.match(tag)]
     few = sum(laden[tag] for tag in bodies) <= _BODIES
     return few and all(len(tag) <= _LONGEST and _TIDY(tag) for tag in bodies)

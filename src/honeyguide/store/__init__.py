@@ -8,18 +8,18 @@
 ``parquet``.
 """
 
-from honeyguide.store.counts import Counts, GenerationCount, HostRow
-from honeyguide.store.generations import Generation, pack, unpack
+from honeyguide.store.counters import CollectionCounts, GenerationCount, HostRow
+from honeyguide.store.generations import GenerationRow, pack_strategy, unpack_strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 
 __all__ = [
-    "Counts",
-    "Generation",
+    "CollectionCounts",
     "GenerationCount",
+    "GenerationRow",
     "HostRow",
     "Store",
     "VisitRow",
-    "pack",
-    "unpack",
+    "pack_strategy",
+    "unpack_strategy",
 ]

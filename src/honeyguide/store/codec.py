@@ -9,21 +9,21 @@ import msgspec
 import zstandard
 
 from honeyguide.errors import CollectionCorrupt
-from honeyguide.types import Reason, Yields
+from honeyguide.types import LinkStats, Reason
 
-_PAIR = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
-_YIELDS = msgspec.json.Decoder(Yields)
-_REASONS = msgspec.json.Decoder(list[tuple[str, float | None]])
-_TOPICS = msgspec.json.Decoder(dict[str, float])
-_NAMES = msgspec.json.Decoder(tuple[str, ...])
-_MANY = 1e9
-_SHORT = 10_000
+_TEXT_DECODER = msgspec.msgpack.Decoder(tuple[tuple[str, ...], str])
+_LINK_STATS_DECODER = msgspec.json.Decoder(LinkStats)
+_REASONS_DECODER = msgspec.json.Decoder(list[tuple[str, float | None]])
+_TOPICS_DECODER = msgspec.json.Decoder(dict[str, float])
+_NAMES_DECODER = msgspec.json.Decoder(tuple[str, ...])
+_MAX_COUNT = 1e9
+_MAX_JSON_CHARS = 10_000
 """Characters of what is said of a few topics."""
-MOST = 64_000_000
+MAX_TEXT_BYTES = 64_000_000
 """No text unpacks to more bytes than this: a small frame can hold a huge one."""
 
 
-class Codec:
+class TextCodec:
     """Holds zstd's work areas, which are costly to make and not for two threads at once."""
 
     def __init__(self, level: int = 1) -> None:
@@ -33,7 +33,7 @@ class Codec:
     def pack(self, data: bytes) -> bytes:
         return self._pack.compress(data)
 
-    def unpack(self, data: object, most: int = MOST) -> bytes:
+    def unpack(self, data: object, most: int = MAX_TEXT_BYTES) -> bytes:
         """What was packed. The frame says how long it is; zstd holds it to that."""
         if not isinstance(data, bytes):
             raise CollectionCorrupt("a stored text is damaged: it is not in bytes")
@@ -49,21 +49,21 @@ class Codec:
         try:
             plain = msgspec.msgpack.encode((headings, text))
         except UnicodeEncodeError:
-            headings, text = tuple(map(clean, headings)), clean(text)
+            headings, text = tuple(map(replace_surrogates, headings)), replace_surrogates(text)
             plain = msgspec.msgpack.encode((headings, text))
-        if len(plain) > MOST:
+        if len(plain) > MAX_TEXT_BYTES:
             # A character takes four bytes at most.
-            plain = msgspec.msgpack.encode(((), text[: MOST // 4 - 16]))
+            plain = msgspec.msgpack.encode(((), text[: MAX_TEXT_BYTES // 4 - 16]))
         return self._pack.compress(plain)
 
     def unpack_text(self, data: object) -> tuple[tuple[str, ...], str]:
         try:
-            return _PAIR.decode(self.unpack(data))
+            return _TEXT_DECODER.decode(self.unpack(data))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise CollectionCorrupt(f"a stored text is damaged: {error}") from error
 
 
-def clean(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Without lone surrogates, which no file can hold."""
     return text.encode("utf-8", "replace").decode()
 
@@ -74,14 +74,16 @@ def pack_reasons(reasons: Sequence[Reason]) -> str:
     try:
         return msgspec.json.encode(reasons).decode()
     except UnicodeEncodeError:
-        return msgspec.json.encode([(clean(r.what), r.weight) for r in reasons]).decode()
+        return msgspec.json.encode(
+            [(replace_surrogates(r.what), r.weight) for r in reasons]
+        ).decode()
 
 
 def unpack_reasons(data: str) -> tuple[Reason, ...]:
     if not data:
         return ()
     try:
-        found = _REASONS.decode(data)
+        found = _REASONS_DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeError, TypeError, RecursionError) as error:
         raise CollectionCorrupt(f"stored reasons are damaged: {error}") from error
     return tuple(Reason(what, 0.0 if weight is None else weight) for what, weight in found)
@@ -97,20 +99,24 @@ def pack_topics(names: Sequence[str], scores: Sequence[float]) -> str:
 def unpack_topics(text: str) -> dict[str, float]:
     """Without what is no score; nothing at all where they are damaged."""
     try:
-        found = _TOPICS.decode(text) if text and len(text) <= _SHORT else {}
+        found = _TOPICS_DECODER.decode(text) if text and len(text) <= _MAX_JSON_CHARS else {}
     except (msgspec.MsgspecError, UnicodeError, TypeError, RecursionError):
         return {}
     return {name: score for name, score in found.items() if 0 <= score <= 1}
 
 
 def pack_names(names: Sequence[str]) -> str:
-    return msgspec.json.encode([clean(name) for name in names]).decode()
+    return msgspec.json.encode([replace_surrogates(name) for name in names]).decode()
 
 
 def unpack_names(text: object) -> tuple[str, ...]:
     """Nothing where they are damaged."""
     try:
-        return _NAMES.decode(text) if isinstance(text, str) and len(text) <= _SHORT else ()
+        return (
+            _NAMES_DECODER.decode(text)
+            if isinstance(text, str) and len(text) <= _MAX_JSON_CHARS
+            else ()
+        )
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return ()
 
@@ -119,20 +125,20 @@ def json_line(value: dict[str, Any]) -> bytes:
     return msgspec.json.encode(value) + b"\n"
 
 
-def pack_yields(yields: Yields) -> str:
+def pack_link_stats(yields: LinkStats) -> str:
     return msgspec.json.encode([round(value, 4) for value in yields]).decode()
 
 
-def unpack_yields(text: str) -> Yields | None:
+def unpack_link_stats(text: str) -> LinkStats | None:
     """None too where they are damaged: they explain a decision, and no other hangs on them."""
     try:
-        found = _YIELDS.decode(text) if text else None
+        found = _LINK_STATS_DECODER.decode(text) if text else None
     except (msgspec.MsgspecError, UnicodeError):
         return None
     if found is None:
         return None
     chances = (found.host, found.group, found.siblings, found.parents, found.best,
-               found.backing, found.original, found.alike, found.beside)  # fmt: skip
-    counts = (found.hosted, found.grouped, found.relevant, found.barren, found.visits)
-    sound = all(0 <= c <= 1 for c in chances) and all(0 <= c < _MANY for c in counts)
+               found.authority, found.originality, found.topic_similarity, found.beside)  # fmt: skip
+    counts = (found.host_count, found.group_count, found.relevant, found.barren, found.visits)
+    sound = all(0 <= c <= 1 for c in chances) and all(0 <= c < _MAX_COUNT for c in counts)
     return found if sound else None

@@ -1,6 +1,7 @@
 """The collection's SQLite database: opening, transactions, and what its failures mean.
 
-The only file that knows apsw. Its exceptions become ours in :class:`Guard` and nowhere else.
+The only file that knows apsw. Its exceptions become ours in :class:`SqliteErrorGuard` and nowhere
+else.
 """
 
 from __future__ import annotations
@@ -16,18 +17,24 @@ from typing import Any, Literal
 import apsw
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
-from honeyguide.store.schema import APPLICATION, SHAPE, STEPS, VERSION, strange
+from honeyguide.store.schema import (
+    APPLICATION_ID,
+    MIGRATIONS,
+    SCHEMA_QUERY,
+    SCHEMA_VERSION,
+    schema_difference,
+)
 
-Mode = Literal["crawl", "write", "read"]
-Row = tuple[Any, ...]
+OpenMode = Literal["crawl", "write", "read"]
+SqlRow = tuple[Any, ...]
 
 _CHECKED_BYTES = 64_000_000
 """Databases up to this size are checked whole before a crawl adds to them (half a second)."""
-_LONGEST = 600_000_000
+_MAX_VALUE_BYTES = 600_000_000
 """Bytes of the longest value: a stranger's database must not make us build a larger one."""
 
 
-class Guard:
+class SqliteErrorGuard:
     """Turns what SQLite and the disk say into our errors; it holds nothing, so one serves all."""
 
     def __init__(self, path: Path) -> None:
@@ -43,9 +50,9 @@ class Guard:
         trace: TracebackType | None,
     ) -> None:
         if isinstance(error, apsw.Error | OSError | UnicodeDecodeError | OverflowError):
-            raise self._meaning(error) from error
+            raise self._translate_error(error) from error
 
-    def _meaning(self, error: Exception) -> StoreError:
+    def _translate_error(self, error: Exception) -> StoreError:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
         if full or isinstance(error, apsw.FullError):
             return DiskFull(
@@ -56,7 +63,7 @@ class Guard:
             error, apsw.CorruptError | apsw.NotADBError | UnicodeDecodeError | OverflowError
         ):
             # A text that is no text, or a number that no column can hold, is damage too.
-            return CollectionCorrupt(corrupt(self.path, error))
+            return CollectionCorrupt(corruption_message(self.path, error))
         if isinstance(error, apsw.BusyError | apsw.LockedError):
             return StoreError(f"{self.path} is busy: another process kept it for 10 seconds")
         if isinstance(error, apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError):
@@ -64,7 +71,7 @@ class Guard:
         return StoreError(f"{self.path}: {error}")
 
 
-def corrupt(path: Path, why: object) -> str:
+def corruption_message(path: Path, why: object) -> str:
     """What is lost, what is not, and what to do."""
     return (
         f"{path} is damaged ({why}). The WARC files beside it are untouched and hold every page. "
@@ -76,28 +83,28 @@ def corrupt(path: Path, why: object) -> str:
 class Database:
     """One connection. Rows come as tuples; what to ask is the callers' business."""
 
-    def __init__(self, path: Path, mode: Mode) -> None:
-        self.guard = Guard(path)
+    def __init__(self, path: Path, mode: OpenMode) -> None:
+        self.guard = SqliteErrorGuard(path)
         self._path = path
         with self.guard:
-            self.connection = _connect(path, mode)
+            self.connection = _open_connection(path, mode)
         try:
             with self.guard:
-                self._prepare(mode)
+                self._prepare_connection(mode)
         except BaseException:  # whatever it is, the file must not stay open
             self.connection.close(True)
             raise
 
-    def _prepare(self, mode: Mode) -> None:
+    def _prepare_connection(self, mode: OpenMode) -> None:
         connection = self.connection
-        version = self._version()
+        version = self._read_version()
         if version == 0 and mode != "crawl":
-            raise StoreError(_absent(self._path))
-        self._look(version)
+            raise StoreError(_absent_message(self._path))
+        self._check_schema(version)
         if mode == "crawl":
             size = self._path.stat().st_size
             if version and size <= _CHECKED_BYTES:
-                self.check()
+                self.check_integrity()
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
         # FULL: a commit is on the disk when it returns, and not only at the next checkpoint. One
         # sync for 32 visits, or five a second, is less than a hundredth of a page's CPU time.
@@ -107,50 +114,56 @@ class Database:
             "PRAGMA journal_size_limit = 16000000"
         ).fetchall()
         if mode == "read":
-            if 0 < version < VERSION:
+            if 0 < version < SCHEMA_VERSION:
                 raise StoreError(
                     f"{self._path.parent} was made by an older Honeyguide; honeyguide crawl "
                     "brings it up to date"
                 )
             connection.execute("PRAGMA query_only = ON")
-        elif version < VERSION:
-            self._migrate()
+        elif version < SCHEMA_VERSION:
+            self._migrate_schema()
 
-    def _version(self) -> int:
+    def _read_version(self) -> int:
         version = int(self.connection.pragma("user_version"))
         application = int(self.connection.pragma("application_id"))
         tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        if application != APPLICATION and (version or application or tables[0][0]):
+        if application != APPLICATION_ID and (version or application or tables[0][0]):
             raise StoreError(f"{self._path} is a database, but not one of Honeyguide's")
-        if version > VERSION:
+        if version > SCHEMA_VERSION:
             raise CollectionTooNew(
                 f"{self._path.parent} was made by a newer Honeyguide (its format is {version}, "
-                f"this one reads {VERSION}). Upgrade with: pip install -U honeyguide"
+                f"this one reads {SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
             )
         return version
 
-    def _look(self, version: int) -> None:
+    def _check_schema(self, version: int) -> None:
         """Before anything is asked of its tables: are they the ones we make?"""
-        if version and (why := strange(self.connection.execute(SHAPE), _shape(version))):
+        if version and (
+            why := schema_difference(
+                self.connection.execute(SCHEMA_QUERY), _expected_schema(version)
+            )
+        ):
             raise CollectionCorrupt(
                 f"{self._path} is not a collection made by Honeyguide: it has {why}. If it came "
                 "from somebody else, do not use it"
             )
 
-    def _migrate(self) -> None:
+    def _migrate_schema(self) -> None:
         with self.transaction():
             # Asked again under the lock: another process may have been quicker.
-            for number in range(self._version(), VERSION):
-                self.connection.execute(STEPS[number])
-            self.connection.pragma("application_id", APPLICATION)
-            self.connection.pragma("user_version", VERSION)
+            for number in range(self._read_version(), SCHEMA_VERSION):
+                self.connection.execute(MIGRATIONS[number])
+            self.connection.pragma("application_id", APPLICATION_ID)
+            self.connection.pragma("user_version", SCHEMA_VERSION)
 
-    def check(self) -> None:
+    def check_integrity(self) -> None:
         """Look at every page; raises CollectionCorrupt with the first thing found."""
         with self.guard:
             found = self.connection.execute("PRAGMA quick_check(1)").fetchall()
         if found != [("ok",)]:
-            raise CollectionCorrupt(corrupt(self._path, found[0][0] if found else "no answer"))
+            raise CollectionCorrupt(
+                corruption_message(self._path, found[0][0] if found else "no answer")
+            )
 
     @property
     def in_transaction(self) -> bool:
@@ -173,7 +186,7 @@ class Database:
             raise
 
     @contextmanager
-    def joined(self) -> Iterator[None]:
+    def join_transaction(self) -> Iterator[None]:
         """Inside the transaction that is open, or else in one of its own."""
         if self.in_transaction:
             yield
@@ -182,7 +195,7 @@ class Database:
                 yield
 
     @contextmanager
-    def still(self) -> Iterator[None]:
+    def block_writers(self) -> Iterator[None]:
         """Nobody writes meanwhile, here or in another process: for who reads the files."""
         with self.guard:
             self.connection.execute("BEGIN IMMEDIATE")
@@ -192,7 +205,7 @@ class Database:
             with self.guard:
                 self.connection.execute("ROLLBACK")
 
-    def keep_log(self) -> None:
+    def disable_checkpoints(self) -> None:
         """From now on the write-ahead log is emptied by :meth:`checkpoint` alone."""
         with self.guard:
             self.connection.execute("PRAGMA wal_autocheckpoint = 0").fetchall()
@@ -214,33 +227,33 @@ class Database:
     def path(self) -> Path:
         return self._path
 
-    def run(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> None:
+    def execute(self, sql: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> None:
         with self.guard:
             self.connection.execute(sql, values)
 
-    def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         with self.guard:
             self.connection.executemany(sql, rows)
 
-    def all(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+    def fetch_all(self, sql: str, values: Sequence[Any] = ()) -> list[SqlRow]:
         with self.guard:
-            rows: list[Row] = self.connection.execute(sql, values).fetchall()
+            rows: list[SqlRow] = self.connection.execute(sql, values).fetchall()
         return rows
 
-    def one(self, sql: str, values: Sequence[Any] = ()) -> Row | None:
+    def fetch_one(self, sql: str, values: Sequence[Any] = ()) -> SqlRow | None:
         with self.guard:
             rows = self.connection.execute(sql, values).fetchall()
         return rows[0] if rows else None
 
-    def pages(
+    def iter_pages(
         self, sql: str, values: Sequence[Any] = (), size: int = 500, after: int = -1
-    ) -> Iterator[Row]:
+    ) -> Iterator[SqlRow]:
         """Stream a query that ends in ``id > ? … ORDER BY id LIMIT ?``, id first in each row.
 
         Asked page by page, so that a slow reader never holds back SQLite's checkpoints.
         """
         last = after
-        while rows := self.all(sql, (*values, last, size)):
+        while rows := self.fetch_all(sql, (*values, last, size)):
             yield from rows
             last = rows[-1][0]
 
@@ -249,24 +262,24 @@ class Database:
             self.connection.close()
 
 
-def signed(number: int) -> int:
+def to_int64(number: int) -> int:
     """SQLite's integers have a sign; fingerprints and digests have none."""
     return number - (1 << 64) if number >> 63 else number
 
 
-@lru_cache(maxsize=VERSION + 1)
-def _shape(version: int) -> tuple[Row, ...]:
+@lru_cache(maxsize=SCHEMA_VERSION + 1)
+def _expected_schema(version: int) -> tuple[SqlRow, ...]:
     """What a collection of that version holds."""
     model = apsw.Connection(":memory:")
     try:
-        for step in STEPS[:version]:
+        for step in MIGRATIONS[:version]:
             model.execute(step)
-        return tuple(model.execute(SHAPE))
+        return tuple(model.execute(SCHEMA_QUERY))
     finally:
         model.close()
 
 
-def _wary(connection: apsw.Connection) -> apsw.Connection:
+def _harden_connection(connection: apsw.Connection) -> apsw.Connection:
     """Nothing that the file says of itself may run, or widen what may be done to it."""
     for option, value in (
         (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
@@ -276,17 +289,17 @@ def _wary(connection: apsw.Connection) -> apsw.Connection:
     ):
         connection.config(option, value)
     connection.execute("PRAGMA cell_size_check = ON")
-    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _LONGEST)
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
     return connection
 
 
-def _connect(path: Path, mode: Mode) -> apsw.Connection:
+def _open_connection(path: Path, mode: OpenMode) -> apsw.Connection:
     if mode != "crawl" and not path.exists():
-        raise StoreError(_absent(path))
+        raise StoreError(_absent_message(path))
     flags = apsw.SQLITE_OPEN_READWRITE
     if mode == "crawl":
         flags |= apsw.SQLITE_OPEN_CREATE
-    connection = _wary(apsw.Connection(str(path), flags))
+    connection = _harden_connection(apsw.Connection(str(path), flags))
     connection.set_busy_timeout(10_000)
     if mode != "read":
         return connection
@@ -297,11 +310,13 @@ def _connect(path: Path, mode: Mode) -> apsw.Connection:
         # and nobody can be writing.
         connection.close(True)
         uri = f"{path.resolve().as_uri()}?immutable=1"
-        return _wary(apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
+        return _harden_connection(
+            apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        )
     return connection
 
 
-def _absent(path: Path) -> str:
+def _absent_message(path: Path) -> str:
     return (
         f"{path.parent} holds no collection yet: make one with honeyguide new, "
         "then start it with honeyguide crawl"

@@ -1,7 +1,4 @@
-"""A collection for other tools: Parquet, CSV, JSON lines, or one WARC file.
-
-Everything is written under a temporary name and renamed when whole.
-"""
+"""Parquet files. The only file that knows pyarrow, an extra of 165 MB."""
 
 from __future__ import annotations
 
@@ -10,6 +7,7 @@ import errno
 import gzip
 import io
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -19,17 +17,124 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal, NamedTuple
 
-from honeyguide.errors import ConfigError, DiskFull, StoreError
+from honeyguide.errors import CollectionCorrupt, ConfigError, DiskFull, StoreError
+from honeyguide.store import warc
 from honeyguide.store.codec import json_line
-from honeyguide.store.effective_labels import Said, Topics
+from honeyguide.store.labels import EffectiveLabels, TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.store.warc_export import Extract
+from honeyguide.store.warc_archive import warc_path
 
-Format = Literal["parquet", "csv", "jsonl", "warc"]
-Progress = Callable[[int], None]
+_ROW_GROUP = 5000
+"""Rows per row group: what is held in memory at once."""
 
-COLUMNS: dict[str, type] = {
+
+def write_parquet(
+    path: Path,
+    columns: dict[str, type],
+    rows: Iterator[dict[str, Any]],
+    progress: Callable[[int], None],
+) -> int:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow") from error
+    kinds = {str: pa.string(), float: pa.float64(), int: pa.int64(), bool: pa.bool_()}
+    schema = pa.schema([(name, kinds[kind]) for name, kind in columns.items()])
+    count = 0
+    try:
+        with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
+            while group := list(islice(rows, _ROW_GROUP)):
+                writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=_ROW_GROUP)
+                count += len(group)
+                progress(count)
+    except pa.ArrowException as error:
+        raise StoreError(f"{path} cannot be written: {error}") from error
+    return count
+
+
+# --------------------------------------------------------------------------------------------------
+# Some records of a collection's WARC files, copied as they are into one file.
+# --------------------------------------------------------------------------------------------------
+
+
+_READ_BYTES = 1 << 20
+_MAX_RECORD_BYTES = 1 << 28
+
+
+class WarcExporter:
+    """Give it visits, oldest first. A record that only refers to a payload brings it along."""
+
+    def __init__(self, store: Store, file: BinaryIO, *, packed: bool) -> None:
+        self._store = store
+        self._file = file
+        self._packed = packed
+        self._brought: set[int] = set()
+        self.count = 0
+        self.missing = 0
+
+    def write_warcinfo(self, name: str) -> None:
+        self._write_records(warc.warcinfo_record(name, self._store.counts().last or 0.0))
+
+    def add_visit(self, row: VisitRow, wanted: Callable[[VisitRow], bool]) -> None:
+        """Copy the visit's records; ``wanted`` says which others come by themselves."""
+        for original in self._missing_payloads(row):
+            if not wanted(original):
+                self._copy_records(original)
+                self._brought.add(original.id)
+        self.count += self._copy_records(row)
+
+    def _missing_payloads(self, row: VisitRow) -> Iterator[VisitRow]:
+        """The visits that hold what this one only refers to, and that were not brought yet."""
+        while (number := row.payload_of) is not None and number not in self._brought:
+            original = self._store.visit_by_id(number)
+            if original is None or original.id >= row.id:
+                return  # an older visit, if the journal is ours
+            yield original
+            row = original
+
+    def _copy_records(self, row: VisitRow) -> bool:
+        """False if the visit has no records, or their file lost them."""
+        if row.status is None:
+            return False
+        data = b""
+        if row.warc is not None and row.offset is not None:
+            path = warc_path(self._store.folder / "warc", row.warc)
+            data = warc.read_raw_records(path, row.offset, row.length, row.request_length)
+        if not data:
+            self.missing += 1
+            return False
+        self._write_records(data)
+        return True
+
+    def _write_records(self, data: bytes) -> None:
+        if self._packed:
+            self._file.write(data)
+            return
+        try:
+            with gzip.open(io.BytesIO(data)) as file:
+                total = 0
+                while some := file.read(_READ_BYTES):
+                    total += len(some)
+                    if total > _MAX_RECORD_BYTES:
+                        raise CollectionCorrupt("a WARC record unpacks beyond reason")
+                    self._file.write(some)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise CollectionCorrupt(f"a WARC record is damaged: {error}") from error
+
+
+# --------------------------------------------------------------------------------------------------
+# A collection for other tools: Parquet, CSV, JSON lines, or one WARC file.
+#
+# Everything is written under a temporary name and renamed when whole.
+# --------------------------------------------------------------------------------------------------
+
+
+ExportFormat = Literal["parquet", "csv", "jsonl", "warc"]
+ExportProgress = Callable[[int], None]
+
+EXPORT_COLUMNS: dict[str, type] = {
     "url": str, "title": str, "description": str, "language": str, "tongue": str,
     "queued": float, "score": float, "verdict": float, "reasons": str, "relevant": bool,
     "generation": int, "label": float, "label_by": str, "source": str, "anchor": str,
@@ -40,7 +145,7 @@ COLUMNS: dict[str, type] = {
 }  # fmt: skip
 """What a row of an export tells, and its type; any of them may be missing (None)."""
 
-_ENDINGS: dict[str, Format] = {
+_FORMAT_ENDINGS: dict[str, ExportFormat] = {
     ".parquet": "parquet",
     ".csv": "csv",
     ".csv.gz": "csv",
@@ -49,36 +154,36 @@ _ENDINGS: dict[str, Format] = {
     ".warc": "warc",
     ".warc.gz": "warc",
 }
-_USUAL: dict[Format, str] = {
+_USUAL_ENDINGS: dict[ExportFormat, str] = {
     "parquet": ".parquet", "csv": ".csv", "jsonl": ".jsonl", "warc": ".warc.gz",
 }  # fmt: skip
-_PIECE = 100
+_STREAMED_ROWS = 100
 """Rows of a piece that is streamed."""
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-class Exported(NamedTuple):
+class ExportResult(NamedTuple):
     """What an export came to."""
 
     path: Path
-    format: Format
+    format: ExportFormat
     rows: int
     missing: int = 0
     """Answers whose WARC records are not there (any more)."""
 
 
-def export(
+def export_collection(
     store: Store,
     target: Path,
     format: str = "",
     *,
     everything: bool = False,
     text: bool = True,
-    progress: Progress | None = None,
-    topics: Topics | None = None,
+    progress: ExportProgress | None = None,
+    topics: TopicSelection | None = None,
     language: str = "",
     threshold: float = 0.5,
-) -> Exported:
+) -> ExportResult:
     """Write relevant pages to a file, or into a folder; with ``everything``, every visit.
 
     What a person said of a page overrules the verdict on it. The file's ending says the format.
@@ -86,84 +191,83 @@ def export(
     one, those too that the language gate kept apart and whose verdict would else have reached the
     ``threshold``; ``all``: in any language.
     """
-    form = _format(target, format)
+    form = _export_format(target, format)
     if target.is_dir():
-        target = target / f"{store.folder.resolve().name}{_USUAL[form]}"
+        target = target / f"{store.folder.resolve().name}{_USUAL_ENDINGS[form]}"
     report = progress or (lambda _: None)
-    said = Said(store.labels(), topics)
+    said = EffectiveLabels(store.labels(), topics)
     alone = topics is None or not topics.only  # of one topic alone the gate says nothing
-    wanted = _wanted(said, everything, language, threshold if alone else 2.0)
-    chosen = filter(wanted, _chosen(store, said, everything or bool(language)))
-    with _whole(target) as part:
+    wanted = _row_filter(said, everything, language, threshold if alone else 2.0)
+    chosen = filter(wanted, _candidate_rows(store, said, everything or bool(language)))
+    with _write_whole(target) as part:
         if form == "warc":
             with part.open("wb") as file:
-                extract = Extract(store, file, packed=not target.name.endswith(".warc"))
-                extract.begin(target.name)
+                extract = WarcExporter(store, file, packed=not target.name.endswith(".warc"))
+                extract.write_warcinfo(target.name)
                 for row in chosen:
-                    extract.add(row, wanted)
+                    extract.add_visit(row, wanted)
                     report(extract.count)
             if extract.missing and not extract.count:
                 raise StoreError(
                     f"nothing to write: none of the {extract.missing} answers is in the WARC "
                     f"files of {store.folder} (were they moved, or is store.warc false?)"
                 )
-            return Exported(target, form, extract.count, extract.missing)
-        columns = {name: kind for name, kind in COLUMNS.items() if text or name != "text"}
-        columns |= dict.fromkeys(said.columns(), float)
-        rows = _rows(store, chosen, said, columns)
+            return ExportResult(target, form, extract.count, extract.missing)
+        columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
+        columns |= dict.fromkeys(said.export_columns(), float)
+        rows = _export_rows(store, chosen, said, columns)
         if form == "parquet":
             # Imported here, because pyarrow is large and optional.
-            from honeyguide.store.parquet import write
 
-            return Exported(target, form, write(part, columns, rows, report))
-        with _packed(part, target.name.endswith(".gz")) as file:
+            return ExportResult(target, form, write_parquet(part, columns, rows, report))
+        with _open_output(part, target.name.endswith(".gz")) as file:
             if form == "csv":
-                return Exported(target, form, _csv(file, list(columns), rows, report))
-            return Exported(target, form, _jsonl(file, rows, report))
+                return ExportResult(target, form, _write_csv(file, list(columns), rows, report))
+            return ExportResult(target, form, _write_jsonl(file, rows, report))
 
 
-def streamed(
+def stream_export(
     store: Store,
     chosen: Iterator[VisitRow],
     format: Literal["parquet", "csv", "jsonl"],
     *,
     text: bool = True,
-    topics: Topics | None = None,
+    topics: TopicSelection | None = None,
 ) -> Iterator[bytes]:
     """The same rows of any visits, for one who reads along: in pieces as they come, but for
     Parquet, whose end must be known before its beginning makes sense."""
-    said = Said(store.labels(), topics)
-    columns = {name: kind for name, kind in COLUMNS.items() if text or name != "text"}
-    columns |= dict.fromkeys(said.columns(), float)
-    rows = _rows(store, chosen, said, columns)
+    said = EffectiveLabels(store.labels(), topics)
+    columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
+    columns |= dict.fromkeys(said.export_columns(), float)
+    rows = _export_rows(store, chosen, said, columns)
     if format == "parquet":
-        from honeyguide.store.parquet import write
-
         with TemporaryDirectory() as place:
             path = Path(place) / "rows.parquet"
-            write(path, columns, rows, lambda _: None)
+            write_parquet(path, columns, rows, lambda _: None)
             with path.open("rb") as whole:
                 yield from iter(lambda: whole.read(1 << 20), b"")
         return
     head = format == "csv"
-    while (some := list(islice(rows, _PIECE))) or head:
+    while (some := list(islice(rows, _STREAMED_ROWS))) or head:
         file = io.BytesIO()
         if format == "csv":
-            _csv(file, list(columns), iter(some), lambda _: None, head=head)
+            _write_csv(file, list(columns), iter(some), lambda _: None, head=head)
         else:
-            _jsonl(file, iter(some), lambda _: None)
+            _write_jsonl(file, iter(some), lambda _: None)
         head = False
         yield file.getvalue()
 
 
-def _format(target: Path, wish: str) -> Format:
+def _export_format(target: Path, wish: str) -> ExportFormat:
     """The format that was asked for, or that the file's name asks for; both must agree."""
     name = target.name.lower()
-    ending = next((e for e in sorted(_ENDINGS, key=len, reverse=True) if name.endswith(e)), "")
-    said = None if target.is_dir() else _ENDINGS.get(ending)
-    wished = next((form for form in _USUAL if form == wish), None)
+    ending = next(
+        (e for e in sorted(_FORMAT_ENDINGS, key=len, reverse=True) if name.endswith(e)), ""
+    )
+    said = None if target.is_dir() else _FORMAT_ENDINGS.get(ending)
+    wished = next((form for form in _USUAL_ENDINGS if form == wish), None)
     if wish and wished is None:
-        raise ConfigError(f"there is no export format {wish!r}; known: {', '.join(_USUAL)}")
+        raise ConfigError(f"there is no export format {wish!r}; known: {', '.join(_USUAL_ENDINGS)}")
     if wished and said and wished != said:
         raise ConfigError(f"{target.name} is a name for {said}, but the format is to be {wished}")
     if found := wished or said:
@@ -171,12 +275,12 @@ def _format(target: Path, wish: str) -> Format:
     place = f"the folder {target}" if target.is_dir() else repr(target.name)
     raise ConfigError(
         f"which format? {place} does not say it: name a file that ends in "
-        f"{', '.join(_ENDINGS)}, or choose one of {', '.join(_USUAL)} with --format"
+        f"{', '.join(_FORMAT_ENDINGS)}, or choose one of {', '.join(_USUAL_ENDINGS)} with --format"
     )
 
 
 @contextmanager
-def _whole(target: Path) -> Iterator[Path]:
+def _write_whole(target: Path) -> Iterator[Path]:
     """A temporary name beside the target, which takes its place when all went well."""
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -192,52 +296,52 @@ def _whole(target: Path) -> Iterator[Path]:
             part.unlink()
 
 
-def _wanted(
-    said: Said, everything: bool, language: str, threshold: float
+def _row_filter(
+    said: EffectiveLabels, everything: bool, language: str, threshold: float
 ) -> Callable[[VisitRow], bool]:
     """Whether a visit is to be written."""
 
-    def wanted(row: VisitRow) -> bool:
+    def is_wanted(row: VisitRow) -> bool:
         # Where nobody listened, what the page declares must do.
         if language not in ("", "all", row.tongue or row.language.partition("-")[0]):
             return False
-        if everything or (row.has_page and said.relevant(row)):
+        if everything or (row.has_page and said.is_relevant(row)):
             return True
         apart = language and row.ungated is not None and row.ungated >= threshold
-        return bool(apart) and said.newest(row.url) is None
+        return bool(apart) and said.newest_label(row.url) is None
 
-    return wanted
+    return is_wanted
 
 
-def _chosen(store: Store, said: Said, scan: bool) -> Iterator[VisitRow]:
+def _candidate_rows(store: Store, said: EffectiveLabels, scan: bool) -> Iterator[VisitRow]:
     """The visits that may have to be written, oldest first."""
     if scan:
         return store.visits()
     overruled = [
         row
-        for url in said.praised()
-        for row in store.visit(url)
+        for url in said.relevant_urls()
+        for row in store.attempts_at(url)
         if row.has_page and not row.relevant
     ]
     by_number = sorted(overruled, key=lambda row: row.id)
     return merge(store.visits(relevant=True, page=True), by_number, key=lambda row: row.id)
 
 
-def _rows(
-    store: Store, chosen: Iterator[VisitRow], said: Said, columns: dict[str, type]
+def _export_rows(
+    store: Store, chosen: Iterator[VisitRow], said: EffectiveLabels, columns: dict[str, type]
 ) -> Iterator[dict[str, Any]]:
     for row in chosen:
-        label = said.newest(row.url)
+        label = said.newest_label(row.url)
         found: dict[str, Any] = {
             "visit": row.id,
-            "at": _moment(row.at),
-            "relevant": said.relevant(row),
+            "at": _iso_time(row.at),
+            "relevant": said.is_relevant(row),
             "label": None if label is None else label.value,
             "label_by": None if label is None else label.by,
-            **said.cells(row),
+            **said.export_cells(row),
         }
         if "text" in columns:
-            found["text"] = store.text(row.id)[1]
+            found["text"] = store.page_text(row.id)[1]
         yield {
             name: kind(value) if kind is bool and value is not None else value
             for name, kind in columns.items()
@@ -245,7 +349,7 @@ def _rows(
         }
 
 
-def _moment(at: float) -> str | None:
+def _iso_time(at: float) -> str | None:
     """ISO 8601 in UTC, as spreadsheets and data frames read it; None for no time on earth."""
     try:
         return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
@@ -254,7 +358,7 @@ def _moment(at: float) -> str | None:
 
 
 @contextmanager
-def _packed(path: Path, packed: bool) -> Iterator[BinaryIO]:
+def _open_output(path: Path, packed: bool) -> Iterator[BinaryIO]:
     with path.open("wb") as file:
         if not packed:
             yield file
@@ -263,7 +367,7 @@ def _packed(path: Path, packed: bool) -> Iterator[BinaryIO]:
             yield squeezed  # type: ignore[misc]  # it is one in all that we use
 
 
-def _jsonl(file: BinaryIO, rows: Iterator[dict[str, Any]], progress: Progress) -> int:
+def _write_jsonl(file: BinaryIO, rows: Iterator[dict[str, Any]], progress: ExportProgress) -> int:
     count = 0
     for count, row in enumerate(rows, 1):
         file.write(json_line(row))
@@ -271,11 +375,11 @@ def _jsonl(file: BinaryIO, rows: Iterator[dict[str, Any]], progress: Progress) -
     return count
 
 
-def _csv(
+def _write_csv(
     file: BinaryIO,
     columns: list[str],
     rows: Iterator[dict[str, Any]],
-    progress: Progress,
+    progress: ExportProgress,
     head: bool = True,
 ) -> int:
     count = 0
@@ -284,15 +388,15 @@ def _csv(
     if head:
         writer.writeheader()
     for count, row in enumerate(rows, 1):
-        writer.writerow({name: _cell(value) for name, value in row.items()})
+        writer.writerow({name: _safe_cell(value) for name, value in row.items()})
         progress(count)
     text.detach()  # flushes; the file is its owner's to close
     return count
 
 
-def _cell(value: Any) -> Any:
+def _safe_cell(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula, and no reader for the end of the file."""
     if not isinstance(value, str):
         return value
     value = value.replace("\0", "")
-    return "'" + value if value.startswith(_FORMULA) else value
+    return "'" + value if value.startswith(_FORMULA_STARTS) else value

@@ -21,29 +21,29 @@ import numpy as np
 
 from honeyguide import registry
 from honeyguide.errors import ConfigError, ModelError
-from honeyguide.multi_topic import Several
-from honeyguide.store import row_checks as sound
-from honeyguide.store.codec import clean
+from honeyguide.multi_topic import MultiTopicStrategy
+from honeyguide.store import row_checks
+from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.database import Database
 
-_HEAD = struct.Struct("<4sII")
+_BLOB_HEAD = struct.Struct("<4sII")
 _MAGIC = b"HGS1"
-_DEEPEST = 50
-_KEPT = 50
+_MAX_DEPTH = 50
+_KEPT_WHOLE = 50
 """Generations kept whole, besides the first and the live one."""
-_MOST = 512_000_000
+_MAX_ARRAY_BYTES = 512_000_000
 """Bytes of all arrays together: a small file can unpack to a huge one."""
-_DAMAGE = (
+_DECODE_ERRORS = (
     ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, MemoryError,
     OverflowError, SyntaxError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What the libraries say of damaged bytes; RecursionError is a RuntimeError."""
 
-Find = Callable[[str], type[Any]]
+StrategyFinder = Callable[[str], type[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class GenerationRow:
     number: int
     name: str
     """The strategy's."""
@@ -52,7 +52,7 @@ class Generation:
     size: int
 
 
-class Generations:
+class GenerationTable:
     def __init__(self, db: Database) -> None:
         self._db = db
 
@@ -61,73 +61,83 @@ class Generations:
     ) -> None:
         """Keep a generation, and let it decide from now on if it is ``live``.
 
-        Of those before the last :data:`_KEPT` only the note stays: a crawl makes thousands.
+        Of those before the last :data:`_KEPT_WHOLE` only the note stays: a crawl makes thousands.
         """
-        data = pack(name, strategy)
-        with self._db.joined():
-            self._db.run(
+        data = pack_strategy(name, strategy)
+        with self._db.join_transaction():
+            self._db.execute(
                 "INSERT OR REPLACE INTO generations VALUES(?, ?, ?, ?, ?)",
-                (number, name, clean(note), at, data),
+                (number, name, replace_surrogates(note), at, data),
             )
             if live:
-                self.use(number)
-            self._db.run(
+                self.set_live(number)
+            self._db.execute(
                 "UPDATE generations SET data = x'' WHERE number BETWEEN 1 AND ? AND number != ?",
-                (number - _KEPT, self.live() or 0),
+                (number - _KEPT_WHOLE, self.live_number() or 0),
             )
 
-    def use(self, number: int) -> None:
+    def set_live(self, number: int) -> None:
         """This generation decides from now on; a crawl that runs will notice."""
-        self._kept(number)
-        with self._db.joined():
-            self._db.run("INSERT OR REPLACE INTO meta VALUES('live', ?)", (str(number),))
+        self._load_blob(number)
+        with self._db.join_transaction():
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES('live', ?)", (str(number),))
 
-    def live(self) -> int | None:
+    def live_number(self) -> int | None:
         """The generation that decides; None: there is none yet."""
-        row = self._db.one("SELECT value FROM meta WHERE key = 'live'")
-        if row is not None and (number := sound.decimal(row[0])) is not None:
+        row = self._db.fetch_one("SELECT value FROM meta WHERE key = 'live'")
+        if row is not None and (number := row_checks.parse_decimal(row[0])) is not None:
             return number
-        row = self._db.one("SELECT max(number) FROM generations")
+        row = self._db.fetch_one("SELECT max(number) FROM generations")
         return None if row is None or row[0] is None else int(row[0])
 
-    def next(self) -> int:
-        row = self._db.one("SELECT coalesce(max(number) + 1, 0) FROM generations")
+    def next_number(self) -> int:
+        row = self._db.fetch_one("SELECT coalesce(max(number) + 1, 0) FROM generations")
         return int(row[0]) if row else 0
 
-    def load(self, number: int, find: Find) -> Any:
-        data, name = self._kept(number)
-        return unpack(data, find, name)
+    def load(self, number: int, find: StrategyFinder) -> Any:
+        data, name = self._load_blob(number)
+        return unpack_strategy(data, find, name)
 
-    def _kept(self, number: int) -> tuple[bytes, str]:
+    def _load_blob(self, number: int) -> tuple[bytes, str]:
         """Its bytes and its strategy's name. Raises ModelError if there are none."""
-        row = self._db.one("SELECT data, name FROM generations WHERE number = ?", (number,))
+        row = self._db.fetch_one("SELECT data, name FROM generations WHERE number = ?", (number,))
         if row is None:
             raise ModelError(f"there is no generation {number}")
-        if not row[0] and 1 <= number < self.next() - _KEPT and number != self.live():
+        if (
+            not row[0]
+            and 1 <= number < self.next_number() - _KEPT_WHOLE
+            and number != self.live_number()
+        ):
             raise ModelError(f"of generation {number} only the note was kept: it is too long ago")
         if not row[0]:
             raise ModelError(f"nothing but the note is left of generation {number}: it is damaged")
         return row[0], str(row[1])
 
-    def all(self) -> list[Generation]:
-        rows = self._db.all(
+    def list_all(self) -> list[GenerationRow]:
+        rows = self._db.fetch_all(
             "SELECT number, name, note, at, length(data) FROM generations ORDER BY number"
         )
         return [
-            Generation(n, sound.text(name), sound.text(note), sound.number(at), size)
+            GenerationRow(
+                n,
+                row_checks.text_or_empty(name),
+                row_checks.text_or_empty(note),
+                row_checks.number_or_zero(at),
+                size,
+            )
             for n, name, note, at, size in rows
         ]
 
 
-def pack(name: str, strategy: Any) -> bytes:
+def pack_strategy(name: str, strategy: Any) -> bytes:
     """The strategy registered under that name, as bytes."""
     arrays: dict[str, Any] = {}
     head: dict[str, Any] = {"name": name}
-    if isinstance(strategy, Several):
+    if isinstance(strategy, MultiTopicStrategy):
         # Of which kind the parts are is known from the registry, again.
         head |= {"kind": strategy.kind, "topics": list(strategy.names)}
         strategy = strategy.parts
-    head["strategy"] = _plain(strategy, arrays, name, _DEEPEST)
+    head["strategy"] = _to_plain(strategy, arrays, name, _MAX_DEPTH)
     try:
         header = json.dumps(head, separators=(",", ":")).encode()
         body = io.BytesIO()
@@ -135,20 +145,20 @@ def pack(name: str, strategy: Any) -> bytes:
     except (ValueError, TypeError) as error:
         raise ModelError(f"{name} cannot be saved: {error}") from error
     rest = header + body.getvalue()
-    return _HEAD.pack(_MAGIC, len(header), zlib.crc32(rest)) + rest
+    return _BLOB_HEAD.pack(_MAGIC, len(header), zlib.crc32(rest)) + rest
 
 
-def unpack(data: bytes, find: Find, expected: str = "") -> Any:
+def unpack_strategy(data: bytes, find: StrategyFinder, expected: str = "") -> Any:
     """The strategy that was packed; ``find`` knows the class of a name."""
     try:
-        magic, size, checksum = _HEAD.unpack_from(data)
-        rest = data[_HEAD.size :]
+        magic, size, checksum = _BLOB_HEAD.unpack_from(data)
+        rest = data[_BLOB_HEAD.size :]
         if magic != _MAGIC or zlib.crc32(rest) != checksum:
             raise ModelError("a saved strategy is damaged, or was saved in another form")
         header = json.loads(rest[:size])
         name, tree = header["name"], header["strategy"]
-        arrays = _arrays(rest[size:])
-    except _DAMAGE as error:
+        arrays = _load_arrays(rest[size:])
+    except _DECODE_ERRORS as error:
         raise ModelError("a saved strategy is damaged") from error
     if not isinstance(name, str):
         raise ModelError("a saved strategy is damaged: it has no name")
@@ -157,8 +167,8 @@ def unpack(data: bytes, find: Find, expected: str = "") -> Any:
     cls = find(name)
     try:
         if "topics" in header:
-            return _several(header, expected, arrays)
-        made = _made(tree, cls, arrays, name)
+            return _restore_topics(header, expected, arrays)
+        made = _from_plain(tree, cls, arrays, name)
     except RecursionError as error:
         raise ModelError(f"{name}: a saved strategy is nested too deeply") from error
     if not isinstance(made, cls):
@@ -166,39 +176,41 @@ def unpack(data: bytes, find: Find, expected: str = "") -> Any:
     return made
 
 
-def _several(header: dict[str, Any], expected: str, arrays: dict[str, Any]) -> Several:
+def _restore_topics(
+    header: dict[str, Any], expected: str, arrays: dict[str, Any]
+) -> MultiTopicStrategy:
     """The parts, all of one registered kind, each under its topic's name."""
     kind, names = header.get("kind"), header["topics"]
     if not (isinstance(kind, str) and isinstance(names, list) and kind == (expected or kind)):
         raise ModelError("a saved strategy is damaged: it does not say what its parts are")
     try:
-        cls = registry.find(kind)
+        cls = registry.find_strategy(kind)
     except ConfigError as error:
         raise ModelError(f"a saved strategy is of no kind that is known here: {error}") from error
-    parts = _made(header["strategy"], cls, arrays, kind)
+    parts = _from_plain(header["strategy"], cls, arrays, kind)
     if not (isinstance(parts, tuple) and all(type(part) is cls for part in parts)):
         raise ModelError(f"{kind}: a saved strategy is damaged: its parts are none")
     if not all(isinstance(name, str) for name in names):
         raise ModelError(f"{kind}: a saved strategy is damaged: its topics have no names")
-    return Several(kind, tuple(names), parts)
+    return MultiTopicStrategy(kind, tuple(names), parts)
 
 
-def _arrays(data: bytes) -> dict[str, Any]:
+def _load_arrays(data: bytes) -> dict[str, Any]:
     with zipfile.ZipFile(io.BytesIO(data)) as file:
-        if sum(info.file_size for info in file.infolist()) > _MOST:
+        if sum(info.file_size for info in file.infolist()) > _MAX_ARRAY_BYTES:
             raise ModelError("a saved strategy is damaged: its arrays are too large to be true")
     with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
         return {key: arrays[key] for key in arrays.files}
 
 
-def _plain(value: Any, arrays: dict[str, Any], where: str, depth: int) -> Any:
+def _to_plain(value: Any, arrays: dict[str, Any], where: str, depth: int) -> Any:
     """JSON for everything but arrays, which are set aside under a number."""
     if depth == 0:
         raise ModelError(f"{where} is nested too deeply to be saved")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, np.generic):
-        return _plain(value.item(), arrays, where, depth - 1)
+        return _to_plain(value.item(), arrays, where, depth - 1)
     if isinstance(value, np.ndarray):
         key = f"a{len(arrays)}"
         # Objects in an array could only be pickled.
@@ -208,14 +220,18 @@ def _plain(value: Any, arrays: dict[str, Any], where: str, depth: int) -> Any:
         return {"array": key}
     if isinstance(value, tuple | list) and not hasattr(value, "_fields"):
         kind = "tuple" if isinstance(value, tuple) else "list"
-        return {kind: [_plain(v, arrays, f"{where}[{i}]", depth - 1) for i, v in enumerate(value)]}
+        return {
+            kind: [_to_plain(v, arrays, f"{where}[{i}]", depth - 1) for i, v in enumerate(value)]
+        }
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {
-            "dict": {k: _plain(v, arrays, f"{where}[{k!r}]", depth - 1) for k, v in value.items()}
+            "dict": {
+                k: _to_plain(v, arrays, f"{where}[{k!r}]", depth - 1) for k, v in value.items()
+            }
         }
     if is_dataclass(value) and not isinstance(value, type):
         inside = {
-            field.name: _plain(
+            field.name: _to_plain(
                 getattr(value, field.name), arrays, f"{where}.{field.name}", depth - 1
             )
             for field in fields(value)
@@ -225,29 +241,30 @@ def _plain(value: Any, arrays: dict[str, Any], where: str, depth: int) -> Any:
     raise ModelError(f"{where} is a {type(value).__name__} and cannot be saved")
 
 
-def _made(tree: Any, hint: Any, arrays: dict[str, Any], where: str) -> Any:
+def _from_plain(tree: Any, hint: Any, arrays: dict[str, Any], where: str) -> Any:
     if not isinstance(tree, dict):
         return tree
     match tree:
         case {"array": str(key)} if key in arrays:
             return arrays[key]
         case {"tuple": list(items)}:
-            return tuple(_made(item, hint, arrays, where) for item in items)
+            return tuple(_from_plain(item, hint, arrays, where) for item in items)
         case {"list": list(items)}:
-            return [_made(item, hint, arrays, where) for item in items]
+            return [_from_plain(item, hint, arrays, where) for item in items]
         case {"dict": dict(items)}:
             return {
-                key: _made(item, hint, arrays, f"{where}[{key!r}]") for key, item in items.items()
+                key: _from_plain(item, hint, arrays, f"{where}[{key!r}]")
+                for key, item in items.items()
             }
         case {"class": str(name), "fields": dict(inside)}:
-            return _instance(name, inside, hint, arrays, where)
+            return _make_instance(name, inside, hint, arrays, where)
     raise ModelError(f"{where}: a saved strategy is damaged")
 
 
-def _instance(
+def _make_instance(
     name: str, inside: dict[str, Any], hint: Any, arrays: dict[str, Any], where: str
 ) -> Any:
-    cls = next((c for c in _classes(hint) if c.__name__ == name), None)
+    cls = next((c for c in _dataclasses_in(hint) if c.__name__ == name), None)
     if cls is None:
         raise ModelError(f"{where} was saved as a {name}, which this version does not know there")
     known = {field.name for field in fields(cls) if field.init}
@@ -260,26 +277,27 @@ def _instance(
     try:
         hints = get_type_hints(cls)
         values = {
-            key: _made(tree, hints[key], arrays, f"{where}.{key}") for key, tree in inside.items()
+            key: _from_plain(tree, hints[key], arrays, f"{where}.{key}")
+            for key, tree in inside.items()
         }
         for key, value in values.items():
-            if not _fits(value, hints[key]):
+            if not _fits_hint(value, hints[key]):
                 raise TypeError(f"{key} cannot be a {type(value).__name__}")
         return cls(**values)
     except (TypeError, ValueError, NameError, AttributeError, OverflowError, ConfigError) as error:
         raise ModelError(f"{where} cannot be made again: {error}") from error
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits_hint(value: Any, hint: Any) -> bool:
     """Whether a plain value is of the type its field is said to have."""
     if hint is float:
         return isinstance(value, int | float)
     return hint not in (str, bool, int) or isinstance(value, hint)
 
 
-def _classes(hint: Any) -> Iterator[type[Any]]:
+def _dataclasses_in(hint: Any) -> Iterator[type[Any]]:
     """Every dataclass that a type hint mentions."""
     if isinstance(hint, type) and is_dataclass(hint):
         yield hint
     for inner in get_args(hint):
-        yield from _classes(inner)
+        yield from _dataclasses_in(inner)

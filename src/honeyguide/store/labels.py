@@ -7,186 +7,191 @@ Beside the labels are the passes: pages of which a person who was asked would no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast, get_args
 
 from honeyguide.errors import StoreError
-from honeyguide.store import row_checks as sound
-from honeyguide.store.codec import clean
-from honeyguide.store.database import Database, signed
+from honeyguide.store import row_checks
+from honeyguide.store.codec import replace_surrogates
+from honeyguide.store.database import Database, to_int64
+from honeyguide.store.visits import VisitRow
 from honeyguide.types import Label, Url
-from honeyguide.url import fingerprint
+from honeyguide.url import url_fingerprint
 
-Pass = Literal["unsure", "skip"]
+PassReason = Literal["unsure", "skip"]
 """A person looked and cannot say, or did not want to look."""
 
-_COLUMNS = "url, value, by, at, topic"
+_LABEL_COLUMNS = "url, value, by, at, topic"
 _IN_FORCE, _REPLACED, _TAKEN_BACK = 0, 1, 2
-_HERS = "fingerprint = ? AND url = ? AND by = ? AND topic = ?"
-_NEXT = "(SELECT max(id) + 1 FROM labels)"
-_PASSES = frozenset(get_args(Pass))
+_SAME_LABEL = "fingerprint = ? AND url = ? AND by = ? AND topic = ?"
+_NEXT_ID = "(SELECT max(id) + 1 FROM labels)"
+_PASS_REASONS = frozenset(get_args(PassReason))
 
 
-class Undone(NamedTuple):
+class UndoneLabel(NamedTuple):
     """What was taken back, and what the person says of the page now."""
 
-    was: Label | Pass
+    was: Label | PassReason
     now: Label | None
 
 
-class Labels:
+class LabelTable:
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def add(self, labels: Iterable[Label]) -> None:
-        with self._db.joined():
+        with self._db.join_transaction():
             for label in labels:
                 if not 0 <= label.value <= 1:
                     raise StoreError(f"a label lies between 0 and 1, not at {label.value}")
-                key = signed(fingerprint(label.url))
-                hers = (key, label.url, clean(label.by), label.topic)
-                self._db.run(
-                    f"UPDATE labels SET replaced = 1 WHERE {_HERS} AND NOT replaced",  # noqa: S608
+                key = to_int64(url_fingerprint(label.url))
+                hers = (key, label.url, replace_surrogates(label.by), label.topic)
+                self._db.execute(
+                    f"UPDATE labels SET replaced = 1 WHERE {_SAME_LABEL} AND NOT replaced",  # noqa: S608
                     hers,
                 )
-                self._db.run(f"DELETE FROM passes WHERE {_HERS}", hers)  # noqa: S608
-                self._db.run(
+                self._db.execute(f"DELETE FROM passes WHERE {_SAME_LABEL}", hers)  # noqa: S608
+                self._db.execute(
                     "INSERT INTO labels(url, fingerprint, value, by, at, topic) "
                     "VALUES(?, ?, ?, ?, ?, ?)",
                     (label.url, key, label.value, hers[2], label.at, label.topic),
                 )
 
-    def pass_over(self, url: Url, by: str, word: Pass, at: float, topic: str = "") -> None:
+    def pass_over(self, url: Url, by: str, word: PassReason, at: float, topic: str = "") -> None:
         """This person was asked and gave no label; what they said of it before stays."""
-        row = (signed(fingerprint(url)), url, clean(by), topic, word, at)
-        with self._db.joined():
-            self._db.run("INSERT OR REPLACE INTO passes VALUES(?, ?, ?, ?, ?, ?)", row)
+        row = (to_int64(url_fingerprint(url)), url, replace_surrogates(by), topic, word, at)
+        with self._db.join_transaction():
+            self._db.execute("INSERT OR REPLACE INTO passes VALUES(?, ?, ?, ?, ?, ?)", row)
 
-    def passes(self, by: str | None = None) -> list[tuple[Url, str, Pass]]:
+    def list_passes(self, by: str | None = None) -> list[tuple[Url, str, PassReason]]:
         """(address, person, word) of the pages that were passed over, by one or by anybody."""
-        rows = self._db.all(
+        rows = self._db.fetch_all(
             "SELECT url, by, word FROM passes WHERE ?1 IS NULL OR by = ?1",
-            (None if by is None else clean(by),),
+            (None if by is None else replace_surrogates(by),),
         )
         return [
-            (url, sound.text(who), cast("Pass", word))
+            (url, row_checks.text_or_empty(who), cast("PassReason", word))
             for url, who, word in rows
-            if sound.is_address(url) and word in _PASSES
+            if row_checks.is_http_url(url) and word in _PASS_REASONS
         ]
 
-    def undo(self, url: Url, by: str, topic: str = "") -> Undone | None:
+    def undo_last(self, url: Url, by: str, topic: str = "") -> UndoneLabel | None:
         """Take back this person's last word on a page; what they said before it is in force again.
         None: they said nothing.
 
         What is taken back or restored gets a new number, by which a crawl that runs hears of it.
         """
-        hers = (signed(fingerprint(url)), url, clean(by), topic)
-        with self._db.joined():
-            label = self._hers(hers, _IN_FORCE)
-            passed = self._db.one(f"SELECT word FROM passes WHERE {_HERS}", hers)  # noqa: S608
+        hers = (to_int64(url_fingerprint(url)), url, replace_surrogates(by), topic)
+        with self._db.join_transaction():
+            label = self._person_label(hers, _IN_FORCE)
+            passed = self._db.fetch_one(f"SELECT word FROM passes WHERE {_SAME_LABEL}", hers)  # noqa: S608
             if passed is not None:
-                self._db.run(f"DELETE FROM passes WHERE {_HERS}", hers)  # noqa: S608
-                word = passed[0] if passed[0] in _PASSES else "skip"
-                return Undone(cast("Pass", word), label and label[1])
+                self._db.execute(f"DELETE FROM passes WHERE {_SAME_LABEL}", hers)  # noqa: S608
+                word = passed[0] if passed[0] in _PASS_REASONS else "skip"
+                return UndoneLabel(cast("PassReason", word), label and label[1])
             if label is None:
                 return None
-            self._renumber(label[0], _TAKEN_BACK)
-            earlier = self._hers(hers, _REPLACED)
+            self._change_state(label[0], _TAKEN_BACK)
+            earlier = self._person_label(hers, _REPLACED)
             if earlier is not None:
-                self._renumber(earlier[0], _IN_FORCE)
-        return Undone(label[1], earlier and earlier[1])
+                self._change_state(earlier[0], _IN_FORCE)
+        return UndoneLabel(label[1], earlier and earlier[1])
 
-    def after(self, number: int = 0) -> list[tuple[int, Label]]:
+    def effective_after(self, number: int = 0) -> list[tuple[int, Label]]:
         """What counts of each page and topic of which something was said after that number. A
         changed mind has a new number."""
-        rows = self._db.all(
-            f"SELECT id, replaced, {_COLUMNS} FROM labels WHERE replaced != 1 AND fingerprint IN "  # noqa: S608
+        rows = self._db.fetch_all(
+            f"SELECT id, replaced, {_LABEL_COLUMNS} FROM labels WHERE replaced != 1 AND fingerprint IN "  # noqa: S608
             "(SELECT fingerprint FROM labels WHERE id > ? AND replaced != 1) ORDER BY id",
             (number,),
         )
         pages: dict[tuple[Url, str], list[Label]] = {}
         newest: dict[tuple[Url, str], int] = {}
         for row in rows:
-            if (said := sound.label(row[2:])) is not None:
+            if (said := row_checks.checked_label(row[2:])) is not None:
                 label = Label(*said)
                 key = label.url, label.topic
                 newest[key] = row[0]
                 words = pages.setdefault(key, [])
                 if not row[1]:
                     words.append(label)
-        found = [(newest[key], counting(words)) for key, words in pages.items() if words]
+        found = [(newest[key], majority_label(words)) for key, words in pages.items() if words]
         return sorted((one for one in found if one[0] > number), key=lambda one: one[0])
 
-    def until(self, number: int) -> list[Label]:
+    def effective_until(self, number: int) -> list[Label]:
         """What counted of each page and topic when that number was given; without what was taken
         back since."""
-        rows = self._db.all(
-            f"SELECT {_COLUMNS} FROM labels WHERE id <= ? AND replaced != 2 ORDER BY id",  # noqa: S608
+        rows = self._db.fetch_all(
+            f"SELECT {_LABEL_COLUMNS} FROM labels WHERE id <= ? AND replaced != 2 ORDER BY id",  # noqa: S608
             (number,),
         )
         pages: dict[tuple[Url, str], dict[str, Label]] = {}
         for row in rows:
-            if (said := sound.label(row)) is not None:
+            if (said := row_checks.checked_label(row)) is not None:
                 label = Label(*said)
                 words = pages.setdefault((label.url, label.topic), {})
                 words.pop(label.by, None)  # the newest last
                 words[label.by] = label
-        return [counting(list(words.values())) for words in pages.values()]
+        return [majority_label(list(words.values())) for words in pages.values()]
 
-    def everyone(self, after: int = 0) -> list[tuple[int, Label]]:
+    def everyone_after(self, after: int = 0) -> list[tuple[int, Label]]:
         """Everybody's label in force, given after that number."""
-        rows = self._db.all(
-            f"SELECT id, {_COLUMNS} FROM labels WHERE id > ? AND NOT replaced ORDER BY id",  # noqa: S608
+        rows = self._db.fetch_all(
+            f"SELECT id, {_LABEL_COLUMNS} FROM labels WHERE id > ? AND NOT replaced ORDER BY id",  # noqa: S608
             (after,),
         )
-        return [(row[0], Label(*said)) for row in rows if (said := sound.label(row[1:]))]
+        return [
+            (row[0], Label(*said)) for row in rows if (said := row_checks.checked_label(row[1:]))
+        ]
 
     def taken_back(self) -> list[Url]:
         """Pages of which somebody took a label back."""
-        rows = self._db.all("SELECT DISTINCT url FROM labels WHERE replaced = 2")
-        return [url for (url,) in rows if sound.is_address(url)]
+        rows = self._db.fetch_all("SELECT DISTINCT url FROM labels WHERE replaced = 2")
+        return [url for (url,) in rows if row_checks.is_http_url(url)]
 
-    def of(self, url: str) -> Label | None:
+    def effective_label(self, url: str) -> Label | None:
         """The newest of the labels that count."""
-        return max(self.about(url).values(), key=lambda label: label.at, default=None)
+        return max(self.labels_by_topic(url).values(), key=lambda label: label.at, default=None)
 
-    def about(self, url: str) -> dict[str, Label]:
+    def labels_by_topic(self, url: str) -> dict[str, Label]:
         """The label that counts for each topic."""
         topics: dict[str, list[Label]] = {}
-        for label in self._of(url, "NOT replaced"):
+        for label in self._labels_of(url, "NOT replaced"):
             topics.setdefault(label.topic, []).append(label)
-        return {topic: counting(words) for topic, words in topics.items()}
+        return {topic: majority_label(words) for topic, words in topics.items()}
 
-    def history(self, url: str) -> list[Label]:
+    def label_history(self, url: str) -> list[Label]:
         """Every label this address was ever given, and that was not taken back, oldest first."""
-        return self._of(url, "replaced != 2")
+        return self._labels_of(url, "replaced != 2")
 
-    def _of(self, url: str, which: str) -> list[Label]:
-        rows = self._db.all(
-            f"SELECT {_COLUMNS} FROM labels WHERE fingerprint = ? AND url = ? AND {which} "  # noqa: S608
+    def _labels_of(self, url: str, which: str) -> list[Label]:
+        rows = self._db.fetch_all(
+            f"SELECT {_LABEL_COLUMNS} FROM labels WHERE fingerprint = ? AND url = ? AND {which} "  # noqa: S608
             "ORDER BY id",
-            (signed(fingerprint(url)), url),
+            (to_int64(url_fingerprint(url)), url),
         )
-        return [Label(*said) for row in rows if (said := sound.label(row))]
+        return [Label(*said) for row in rows if (said := row_checks.checked_label(row))]
 
-    def _hers(self, hers: tuple[int, str, str, str], state: int) -> tuple[int, Label] | None:
+    def _person_label(
+        self, hers: tuple[int, str, str, str], state: int
+    ) -> tuple[int, Label] | None:
         """The newest label of a person in this state."""
-        row = self._db.one(
-            f"SELECT id, {_COLUMNS} FROM labels WHERE {_HERS} AND replaced = ? "  # noqa: S608
+        row = self._db.fetch_one(
+            f"SELECT id, {_LABEL_COLUMNS} FROM labels WHERE {_SAME_LABEL} AND replaced = ? "  # noqa: S608
             "ORDER BY id DESC LIMIT 1",
             (*hers, state),
         )
-        said = None if row is None else sound.label(row[1:])
+        said = None if row is None else row_checks.checked_label(row[1:])
         return None if row is None or said is None else (row[0], Label(*said))
 
-    def _renumber(self, number: int, state: int) -> None:
-        self._db.run(
-            f"UPDATE labels SET id = {_NEXT}, replaced = ? WHERE id = ?",  # noqa: S608
+    def _change_state(self, number: int, state: int) -> None:
+        self._db.execute(
+            f"UPDATE labels SET id = {_NEXT_ID}, replaced = ? WHERE id = ?",  # noqa: S608
             (state, number),
         )
 
 
-def counting(words: Sequence[Label]) -> Label:
+def majority_label(words: Sequence[Label]) -> Label:
     """Of the labels of one page, the oldest first, the one that counts: the newest of those that
     say what most say; the newest of all where as many say the one as the other."""
     good = sum(label.value >= 0.5 for label in words)
@@ -195,7 +200,7 @@ def counting(words: Sequence[Label]) -> Label:
     return next(w for w in reversed(words) if (w.value >= 0.5) == (2 * good > len(words)))
 
 
-def contradictions(
+def find_contradictions(
     labels: Sequence[tuple[int, Label]], after: int = 0
 ) -> list[tuple[Label, Label]]:
     """Labels in force given after that number, each with the newest earlier one, of somebody
@@ -211,3 +216,105 @@ def contradictions(
                     break
         others.append(label)
     return found
+
+
+# --------------------------------------------------------------------------------------------------
+# What people and verdicts say of a page, topic by topic: a person's word goes first.
+# --------------------------------------------------------------------------------------------------
+
+
+class TopicSelection(NamedTuple):
+    """Several topics of one crawl, and which of them is wanted."""
+
+    names: tuple[str, ...]
+    """In their order; the first is meant where nobody said which."""
+    threshold: float
+    only: str = ""
+    """One of the names; '': any topic will do."""
+
+
+class EffectiveLabels:
+    """Of one topic, unless ``topics`` are given."""
+
+    def __init__(self, labels: Iterable[tuple[int, Label]], topics: TopicSelection | None) -> None:
+        self._topics = topics
+        self._labels: dict[Url, dict[str, Label]] = {}
+        for _, label in labels:
+            name = label.topic or (topics.names[0] if topics else "")
+            if name in topics.names if topics else not name:
+                # The newest last, so that it is the newest of all topics as well.
+                of_page = self._labels.setdefault(label.url, {})
+                of_page.pop(name, None)
+                of_page[name] = label
+
+    def newest_label(self, url: Url) -> Label | None:
+        """The newest label, of the topic that is wanted if one is."""
+        said = self._labels.get(url, {})
+        if self._topics is not None and self._topics.only:
+            return said.get(self._topics.only)
+        return next(reversed(said.values()), None)
+
+    def labelled_urls(self) -> list[Url]:
+        """Pages of which a person said something."""
+        return list(self._labels)
+
+    def topic_corrections(self, row: VisitRow) -> dict[str, int]:
+        """Topics for which a person says the opposite of the verdict: 1 if it is relevant."""
+        topics, scores = self._topics, self._topic_scores(row)
+        if topics is None or not row.has_page:
+            return {}
+        return {
+            name: 1 if _is_positive(label) else -1
+            for name, label in self._labels.get(row.url, {}).items()
+            if _is_positive(label) != (scores.get(name, 0.0) >= topics.threshold)
+        }
+
+    def relevant_urls(self) -> Iterator[Url]:
+        """Pages that a person called relevant, for any topic."""
+        for url, said in self._labels.items():
+            if any(label.value >= 0.5 for label in said.values()):
+                yield url
+
+    def is_relevant(self, row: VisitRow) -> bool:
+        """For the topic that is wanted, or for any."""
+        said = self._labels.get(row.url)
+        topics = self._topics
+        if topics is None:
+            label = next(iter(said.values())) if said else None
+            return (
+                bool(row.relevant) if label is None else bool(row.has_page) and _is_positive(label)
+            )
+        scores = self._topic_scores(row)
+        return any(
+            bool(row.has_page) and _is_positive(said[name])
+            if said and name in said
+            else scores.get(name, 0.0) >= topics.threshold
+            for name in ((topics.only,) if topics.only else topics.names)
+        )
+
+    def export_columns(self) -> list[str]:
+        """What an export tells beside the usual: each topic's score, and what a person said."""
+        names = self._topics.names if self._topics else ()
+        return [f"{what}.{name}" for name in names for what in ("topic", "label")]
+
+    def export_cells(self, row: VisitRow) -> dict[str, float | None]:
+        if self._topics is None:
+            return {}
+        said, scores = self._labels.get(row.url, {}), self._topic_scores(row)
+        found: dict[str, float | None] = {}
+        for name in self._topics.names:
+            found[f"topic.{name}"] = scores.get(name)
+            found[f"label.{name}"] = said[name].value if name in said else None
+        return found
+
+    def _topic_scores(self, row: VisitRow) -> dict[str, float]:
+        """A page that was judged when there was but one topic was judged for the first."""
+        if self._topics is None:
+            return {}
+        if row.topic_scores or row.verdict is None:
+            return row.topic_scores
+        return {self._topics.names[0]: row.verdict}
+
+
+def _is_positive(label: Label) -> bool:
+    return label.value >= 0.5

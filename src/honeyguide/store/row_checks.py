@@ -12,115 +12,121 @@ from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
 
-from honeyguide.url import canonical
+from honeyguide.url import canonical_url
 
-Row = tuple[Any, ...]
-Check = Callable[[Any], Any]
+RawRow = tuple[Any, ...]
+ValueCheck = Callable[[Any], Any]
 
-LONGEST = 16_384
+MAX_URL_CHARS = 16_384
 """Characters of an address: far more than any site answers to."""
-_SHORT = 1_000
+_NAME_CHARS = 1_000
 """Of the name of a person, a topic, or a failure."""
-_CODE = re.compile(r"[a-z]{2,3}").fullmatch
-_ADDRESS = re.compile(r"https?://(?:[^/]*@)?(?:\[[^\]/]+\]|[^/:@\[\]]+)(?::[0-9]*)?/").match
+_LANGUAGE_CODE = re.compile(r"[a-z]{2,3}").fullmatch
+_HTTP_URL = re.compile(r"https?://(?:[^/]*@)?(?:\[[^\]/]+\]|[^/:@\[\]]+)(?::[0-9]*)?/").match
 
 
-def number(value: Any, otherwise: float = 0.0) -> float:
+def number_or_zero(value: Any, otherwise: float = 0.0) -> float:
     """Any finite number."""
     return value if _is_number(value) else otherwise
 
 
-def chance(value: Any, otherwise: float = 0.0) -> float:
+def chance_or_zero(value: Any, otherwise: float = 0.0) -> float:
     """From 0 to 1."""
     return value if _is_number(value) and 0 <= value <= 1 else otherwise
 
 
-def whole(value: Any) -> int:
+def count_or_zero(value: Any) -> int:
     """Not below 0."""
     return value if type(value) is int and value >= 0 else 0
 
 
-def text(value: Any) -> str:
+def text_or_empty(value: Any) -> str:
     return value if type(value) is str else ""
 
 
-def some_number(value: Any) -> float | None:
+def number_or_none(value: Any) -> float | None:
     return value if _is_number(value) else None
 
 
-def some_chance(value: Any) -> float | None:
+def chance_or_none(value: Any) -> float | None:
     return value if _is_number(value) and 0 <= value <= 1 else None
 
 
-def some_whole(value: Any) -> int | None:
+def int_or_none(value: Any) -> int | None:
     return value if type(value) is int else None
 
 
-def some_text(value: Any) -> str | None:
+def text_or_none(value: Any) -> str | None:
     return value if type(value) is str else None
 
 
-def some_word(value: Any) -> str | None:
+def line_or_none(value: Any) -> str | None:
     """A text of one line, cut if it is longer."""
     if type(value) is not str:
         return None
-    return value if len(value) <= _SHORT else value[:_SHORT]
+    return value if len(value) <= _NAME_CHARS else value[:_NAME_CHARS]
 
 
-def decimal(value: Any) -> int | None:
+def parse_decimal(value: Any) -> int | None:
     """A number as digits, no longer than the database's own."""
     text = str(value)
     return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
-def code(value: Any) -> str:
+def language_or_empty(value: Any) -> str:
     """Of a language."""
-    return value if is_code(value) else ""
+    return value if is_language_code(value) else ""
 
 
-def is_code(value: Any) -> bool:
-    return type(value) is str and _CODE(value) is not None
+def is_language_code(value: Any) -> bool:
+    return type(value) is str and _LANGUAGE_CODE(value) is not None
 
 
-def some_address(value: Any) -> str | None:
-    return value if is_address(value) else None
+def url_or_none(value: Any) -> str | None:
+    return value if is_http_url(value) else None
 
 
-def anything(value: Any) -> Any:
+def as_it_is(value: Any) -> Any:
     """Read by somebody who looks for himself."""
     return value
 
 
-def is_address(value: Any) -> bool:
+def is_http_url(value: Any) -> bool:
     """Whether it is an address with a host, in the form that the rest of the house counts on."""
-    return type(value) is str and len(value) <= LONGEST and _ADDRESS(value) is not None
+    return type(value) is str and len(value) <= MAX_URL_CHARS and _HTTP_URL(value) is not None
 
 
-def label(row: Row) -> tuple[Any, ...] | None:
+def checked_label(row: RawRow) -> tuple[Any, ...] | None:
     """(address, value, by, at, topic) of a label; None if it says nothing of any page."""
     address, value, by, at, topic = row
-    url = canonical(address) if type(address) is str else None
-    if url is None or not is_address(url) or some_chance(value) is None:
+    url = canonical_url(address) if type(address) is str else None
+    if url is None or not is_http_url(url) or chance_or_none(value) is None:
         return None
-    return url, float(value), text(by)[:_SHORT], float(number(at)), text(topic)[:_SHORT]
+    return (
+        url,
+        float(value),
+        text_or_empty(by)[:_NAME_CHARS],
+        float(number_or_zero(at)),
+        text_or_empty(topic)[:_NAME_CHARS],
+    )
 
 
-class Sieve:
+class RowChecker:
     """Rows of one shape; most are sound, and are known by the kinds of their values."""
 
-    def __init__(self, checks: tuple[Check, ...]) -> None:
+    def __init__(self, checks: tuple[ValueCheck, ...]) -> None:
         """One for each place; two of them at least for whole numbers."""
         self._checks = checks
-        self._whole = itemgetter(*(n for n, check in enumerate(checks) if check is whole))
+        self._whole = itemgetter(*(n for n, check in enumerate(checks) if check is count_or_zero))
         self._exact = tuple(
             (place, check)
             for place, check in enumerate(checks)
-            if check not in (whole, text, some_whole, some_text, anything)
+            if check not in (count_or_zero, text_or_empty, int_or_none, text_or_none, as_it_is)
         )
         """Where a value of the right kind can still be wrong."""
         self._sound: set[tuple[type, ...]] = set()
 
-    def __call__(self, row: Row) -> Row:
+    def __call__(self, row: RawRow) -> RawRow:
         kinds = tuple(map(type, row))
         if kinds in self._sound and min(self._whole(row)) >= 0:
             for place, check in self._exact:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-APPLICATION = 0x484F4E59  # "HONY", so that file(1) and we know our own
-VERSION = 8
+APPLICATION_ID = 0x484F4E59  # "HONY", so that file(1) and we know our own
+SCHEMA_VERSION = 8
 
-_FIRST = """
+_BASE_TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE visits(
@@ -66,18 +66,18 @@ CREATE TABLE warcs(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, length INT
 CREATE TABLE payloads(key INTEGER PRIMARY KEY, visit INTEGER NOT NULL);
 """
 
-_YIELDS = "ALTER TABLE visits ADD COLUMN yields TEXT NOT NULL DEFAULT ''"
-_TOPICS = """
+_LINK_STATS_COLUMN = "ALTER TABLE visits ADD COLUMN yields TEXT NOT NULL DEFAULT ''"
+_TOPIC_COLUMNS = """
 ALTER TABLE visits ADD COLUMN topics TEXT NOT NULL DEFAULT '';
 ALTER TABLE labels ADD COLUMN topic TEXT NOT NULL DEFAULT '';
 """
 
-_TONGUES = """
+_LANGUAGE_COLUMNS = """
 ALTER TABLE visits ADD COLUMN tongue TEXT NOT NULL DEFAULT '';
 ALTER TABLE visits ADD COLUMN ungated REAL;
 """
 
-_WATCH = """
+_WATCH_TABLES = """
 CREATE TABLE pages(id INTEGER PRIMARY KEY, fingerprint INTEGER NOT NULL, url TEXT NOT NULL);
 CREATE INDEX pages_fingerprint ON pages(fingerprint);
 CREATE TABLE versions(
@@ -125,14 +125,14 @@ CREATE INDEX outbox_next ON outbox(channel, next) WHERE sent IS NULL;
 CREATE INDEX outbox_change ON outbox(change);
 """
 
-_PASSES = """
+_PASSES_TABLE = """
 CREATE TABLE passes(
   fingerprint INTEGER NOT NULL, url TEXT NOT NULL, by TEXT NOT NULL, topic TEXT NOT NULL,
   word TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY(fingerprint, url, by, topic)
 ) WITHOUT ROWID;
 """
 
-_SEARCHES = """
+_SEARCH_TABLES = """
 CREATE TABLE searches(
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, engine TEXT NOT NULL,
   query TEXT NOT NULL, page INTEGER NOT NULL, by TEXT NOT NULL, address TEXT NOT NULL,
@@ -150,7 +150,7 @@ CREATE TABLE asked_for(
 );
 """
 
-_SHARDS = """
+_SHARD_TABLES = """
 CREATE TABLE letters(
   shard INTEGER NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(shard, number)
 );
@@ -161,31 +161,31 @@ CREATE TABLE gathered(
 ) WITHOUT ROWID;
 """
 
-STEPS: tuple[str, ...] = (
-    _FIRST, _YIELDS, _TOPICS, _WATCH, _TONGUES, _PASSES, _SEARCHES, _SHARDS,
+MIGRATIONS: tuple[str, ...] = (
+    _BASE_TABLES, _LINK_STATS_COLUMN, _TOPIC_COLUMNS, _WATCH_TABLES, _LANGUAGE_COLUMNS, _PASSES_TABLE, _SEARCH_TABLES, _SHARD_TABLES,
 )  # fmt: skip
 """``STEPS[n]`` turns version n into version n + 1; version 0 is an empty file."""
-assert len(STEPS) == VERSION
+assert len(MIGRATIONS) == SCHEMA_VERSION
 
-SHAPE = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master"
-"""Everything that a database holds, as :func:`strange` wants it."""
+SCHEMA_QUERY = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master"
+"""Everything that a database holds, as :func:`schema_difference` wants it."""
 
-_KINDS = {"table": ("CREATE TABLE ",), "index": ("CREATE INDEX ", "CREATE UNIQUE INDEX ")}
+_SQL_BEGINNINGS = {"table": ("CREATE TABLE ",), "index": ("CREATE INDEX ", "CREATE UNIQUE INDEX ")}
 
 
-def strange(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -> str:
+def schema_difference(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -> str:
     """What a database has that ours never do, or lacks; '' if it is as we make them.
 
     Views, triggers and virtual tables are programs; so are the constraints of a table and the
     expressions of an index. SQLite believes the text and not the type, so we look at both.
     """
-    wanted = {(row[0], row[1]): _words(row[4]) for row in ours}
+    wanted = {(row[0], row[1]): _normalised_sql(row[4]) for row in ours}
     tables = {name for kind, name in wanted if kind == "table"}
     for kind, name, table, root, sql in found:
         known = (kind, name) in wanted
-        if known and wanted.pop((kind, name)) != _words(sql):
+        if known and wanted.pop((kind, name)) != _normalised_sql(sql):
             return f"another {kind} {name}"
-        plain = root and str(sql).startswith(_KINDS.get(kind, ()))
+        plain = root and str(sql).startswith(_SQL_BEGINNINGS.get(kind, ()))
         if not (plain or (kind == "index" and sql is None)):
             return f"a {kind} {name}"
         if kind == "index" and table in tables and not known:
@@ -193,5 +193,5 @@ def strange(found: Iterable[tuple[Any, ...]], ours: Iterable[tuple[Any, ...]]) -
     return f"no {' '.join(next(iter(wanted)))}" if wanted else ""
 
 
-def _words(sql: object) -> str:
+def _normalised_sql(sql: object) -> str:
     return " ".join(str(sql or "").split())

@@ -1,4 +1,9 @@
-"""What a collection knows of its shards, and what goes over when it is split or put together."""
+"""Letters between shards: what was written to others, and what was heard from them.
+
+A letter is kept in the transaction of the pages that it tells of, until the shard that it is for
+has committed it. Letters to one shard are numbered without gaps, and are heard in that order: a
+letter that comes twice is known by its number.
+"""
 
 from __future__ import annotations
 
@@ -6,51 +11,275 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
+from honeyguide.store.counters import CountedVisit, VisitCounter
+from honeyguide.store.crawl_state import SqliteFrontierLog
 from honeyguide.store.database import Database
-from honeyguide.store.frontier_log import DiskLog
-from honeyguide.store.row_checks import decimal
-from honeyguide.types import Url
-from honeyguide.url import domain, host
+from honeyguide.store.row_checks import parse_decimal
+from honeyguide.types import UNREQUESTED, Url
+from honeyguide.url import domain_of, host_of
 
 if TYPE_CHECKING:
     from honeyguide.store.store import Store
 
-FOLDER = "shards"
-KEY = "shards"
-SUFFIXES = "suffixes"
+
+class ShardMessageTable:
+    """Owns the tables ``letters`` and ``heard``."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def last_number(self, shard: int) -> int:
+        """The number of the last letter to this shard that was ever written."""
+        row = self._db.fetch_one("SELECT max(number) FROM letters WHERE shard = ?", (shard,))
+        kept = int(row[0]) if row and row[0] is not None else 0
+        return max(kept, self._dropped_number(f"letters to {shard}"))
+
+    def add_message(self, shard: int, number: int, data: bytes) -> None:
+        """Keep a letter, inside a transaction."""
+        self._db.execute("INSERT INTO letters VALUES(?, ?, ?)", (shard, number, data))
+
+    def messages_after(self, shard: int, number: int, most: int) -> list[tuple[int, bytes]]:
+        """The next letters to this shard, in order."""
+        found = self._db.fetch_all(
+            "SELECT number, data FROM letters WHERE shard = ? AND number > ? "
+            "ORDER BY number LIMIT ?",
+            (shard, number, most),
+        )
+        return [(int(number), bytes(data)) for number, data in found]
+
+    def delete_until(self, shard: int, number: int) -> None:
+        """These are where they belong; that they were written is remembered."""
+        self._db.execute("DELETE FROM letters WHERE shard = ? AND number <= ?", (shard, number))
+        values = (f"letters to {shard}", str(number))
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
+
+    def received_numbers(self) -> dict[int, int]:
+        """Of each shard, the number of its last letter that was taken in."""
+        return {int(shard): int(n) for shard, n in self._db.fetch_all("SELECT * FROM heard")}
+
+    def mark_received(self, shard: int, number: int) -> None:
+        self._db.execute("INSERT OR REPLACE INTO heard VALUES(?, ?)", (shard, number))
+
+    def iter_messages(self) -> Iterator[tuple[int, int, bytes]]:
+        """Every letter that is kept: for whom, its number, and what it says."""
+        for shard, number, data in self._db.fetch_all(
+            "SELECT * FROM letters ORDER BY shard, number"
+        ):
+            yield int(shard), int(number), bytes(data)
+
+    def _dropped_number(self, key: str) -> int:
+        row = self._db.fetch_one("SELECT value FROM meta WHERE key = ?", (key,))
+        return int(row[0]) if row and str(row[0]).isdecimal() else 0
+
+
+# --------------------------------------------------------------------------------------------------
+# Visits on their way from a shard's journal into the collection's: a small database as bytes.
+#
+# Rows go from table to table inside SQLite, so that no visit becomes an object on the way. A parcel
+# holds the visits after a number, and what belongs to them; the collection remembers which it took
+# (``gathered``), so that one that comes twice changes nothing.
+# --------------------------------------------------------------------------------------------------
+
+
+_VISIT_COLUMNS = (
+    "SELECT name FROM pragma_table_info('visits') WHERE name NOT IN ('id', 'host', 'warc')"
+)
+_VISIT_TABLES = {"texts": "data", "sketches": "keys", "signatures": "data"}
+"""Tables with one row a visit, under its number."""
+
+
+_MAX_BATCH_BYTES = 64_000_000
+"""Bytes of texts in one parcel, unless a single page has more."""
+
+
+class VisitTransferBatch(NamedTuple):
+    first: int
+    last: int
+    """Numbers of the visits in it, in the shard's own journal."""
+    data: bytes
+
+
+class ImportedVisits(NamedTuple):
+    first: int
+    last: int
+    """Numbers that the visits have now."""
+
+
+def pack_visits(db: Database, after: int, most: int) -> VisitTransferBatch | None:
+    """The next visits of this journal, committed all of them; None if there are none."""
+    found = db.fetch_one(
+        "SELECT min(id), max(id) FROM (SELECT id FROM visits WHERE id > ? ORDER BY id LIMIT ?)",
+        (after, most),
+    )
+    if found is None or found[0] is None:
+        return None
+    first, last = int(found[0]), int(found[1])
+    heavy = db.fetch_one(
+        "SELECT min(visit) FROM (SELECT visit, sum(length(data)) OVER (ORDER BY visit) AS total "
+        "FROM texts WHERE visit BETWEEN ? AND ?) WHERE total > ?",
+        (first, last, _MAX_BATCH_BYTES),
+    )
+    if heavy is not None and heavy[0] is not None:
+        last = max(first, int(heavy[0]) - 1)
+    between = f"BETWEEN {first} AND {last}"
+    with _attached_database(db, None):
+        db.execute(
+            "CREATE TABLE parcel.visits AS SELECT visits.*, hosts.name AS host_name, "  # noqa: S608
+            "warcs.name AS warc_name FROM main.visits JOIN main.hosts ON hosts.id = visits.host "
+            f"LEFT JOIN main.warcs ON warcs.id = visits.warc WHERE visits.id {between}"
+        )
+        for table in _VISIT_TABLES:
+            db.execute(
+                f"CREATE TABLE parcel.{table} AS SELECT * FROM main.{table} "  # noqa: S608
+                f"WHERE visit {between}"
+            )
+        db.execute("CREATE TABLE parcel.warcs AS SELECT name, length FROM main.warcs")
+        with db.guard:
+            data = db.connection.serialize("parcel")
+    return VisitTransferBatch(first, last, data)
+
+
+def import_visits(
+    db: Database, tally: VisitCounter, shard: int, parcel: VisitTransferBatch
+) -> ImportedVisits | None:
+    """Take a parcel in, in a transaction of its own; None if it was taken before."""
+    with _attached_database(db, parcel.data), db.transaction():
+        known = synced_until(db, shard)
+        if parcel.last <= known:
+            return None
+        if parcel.first <= known:
+            # Asked for twice, and the second answer tells more than the first.
+            parcel = _drop_known(db, parcel, known)
+        row = db.fetch_one("SELECT coalesce(max(id), 0) FROM main.visits")
+        base = (int(row[0]) if row else 0) + 1
+        shift = base - parcel.first
+        _insert_names(db)
+        _insert_visits(db, shard, parcel.first, shift)
+        for table, column in _VISIT_TABLES.items():
+            db.execute(
+                f"INSERT INTO main.{table}(visit, {column}) "  # noqa: S608
+                f"SELECT visit + ?, {column} FROM parcel.{table}",
+                (shift,),
+            )
+        db.execute(
+            "INSERT INTO gathered VALUES(?, ?, ?, ?)", (shard, parcel.first, parcel.last, base)
+        )
+        tally.add(list(_counted_visits(db)))
+    return ImportedVisits(base, parcel.last + shift)
+
+
+def _drop_known(db: Database, parcel: VisitTransferBatch, known: int) -> VisitTransferBatch:
+    """Without the visits that are known."""
+    db.execute("DELETE FROM parcel.visits WHERE id <= ?", (known,))
+    for table in _VISIT_TABLES:
+        db.execute(f"DELETE FROM parcel.{table} WHERE visit <= ?", (known,))  # noqa: S608
+    row = db.fetch_one("SELECT min(id) FROM parcel.visits")
+    return parcel._replace(first=int(row[0]) if row else known + 1)
+
+
+def synced_until(db: Database, shard: int) -> int:
+    """The number of the shard's last visit that the collection has."""
+    row = db.fetch_one("SELECT max(last) FROM gathered WHERE shard = ?", (shard,))
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def _insert_names(db: Database) -> None:
+    """Hosts and WARC files that are new here."""
+    db.execute(
+        "INSERT OR IGNORE INTO main.hosts(name, visits, relevant, failures) "
+        "SELECT DISTINCT host_name, 0, 0, 0 FROM parcel.visits ORDER BY id"
+    )
+    db.execute("INSERT OR IGNORE INTO main.warcs(name, length) SELECT name, 0 FROM parcel.warcs")
+    db.execute(
+        "UPDATE main.warcs SET length = max(length, (SELECT length FROM parcel.warcs AS told "
+        "WHERE told.name = warcs.name)) WHERE name IN (SELECT name FROM parcel.warcs)"
+    )
+
+
+def _insert_visits(db: Database, shard: int, first: int, shift: int) -> None:
+    names = [name for (name,) in db.fetch_all(_VISIT_COLUMNS) if name != "payload_of"]
+    said = ", ".join(f"told.{name}" for name in names)
+    db.execute(
+        f"INSERT INTO main.visits(id, host, warc, payload_of, {', '.join(names)}) "  # noqa: S608
+        "SELECT told.id + :shift, hosts.id, warcs.id, "
+        "CASE WHEN told.payload_of >= :first THEN told.payload_of + :shift ELSE "
+        "(SELECT base + told.payload_of - first FROM gathered "
+        "WHERE shard = :shard AND told.payload_of BETWEEN first AND last) END, "
+        f"{said} FROM parcel.visits AS told "
+        "JOIN main.hosts ON hosts.name = told.host_name "
+        "LEFT JOIN main.warcs ON warcs.name = told.warc_name ORDER BY told.id",
+        {"shift": shift, "first": first, "shard": shard},
+    )
+
+
+def _counted_visits(db: Database) -> Iterator[CountedVisit]:
+    rows = db.fetch_all(
+        "SELECT hosts.id, told.failure, told.status, told.relevant, told.generation, "
+        "told.has_page, told.tongue, told.size, told.copy_of FROM parcel.visits AS told "
+        "JOIN main.hosts ON hosts.name = told.host_name ORDER BY told.id"
+    )
+    for host, failure, status, relevant, generation, page, tongue, size, copy in rows:
+        asked = failure is None or status is not None or failure not in UNREQUESTED
+        yield CountedVisit(
+            host, asked, bool(relevant), failure, generation, bool(page),
+            tongue, size, copy is not None,
+        )  # fmt: skip
+
+
+@contextmanager
+def _attached_database(db: Database, data: bytes | None) -> Iterator[None]:
+    """A database in memory beside ours, for as long as this takes."""
+    db.execute("ATTACH ':memory:' AS parcel")
+    try:
+        if data is not None:
+            with db.guard:
+                db.connection.deserialize("parcel", data)
+        yield
+    finally:
+        db.execute("DETACH parcel")
+
+
+# --------------------------------------------------------------------------------------------------
+# What a collection knows of its shards, and what goes over when it is split or put together.
+# --------------------------------------------------------------------------------------------------
+
+
+SHARDS_FOLDER = "shards"
+SHARDS_KEY = "shards"
+SUFFIXES_KEY = "suffixes"
 """The list of public suffixes that says what a domain is."""
-MARK = "split"
+SPLIT_KEY = "split"
 """Shards and their collection know each other by it."""
 
 
 def shard_of(name: str, shards: int) -> int:
     """The shard that a host lives in: by its registrable domain, the same for ever."""
-    return xxh3_64_intdigest(domain(name).encode()) % shards
+    return xxh3_64_intdigest(domain_of(name).encode()) % shards
 
 
-def folder_of(collection: Path, shard: int) -> Path:
-    return collection / FOLDER / f"{shard:03d}"
+def shard_folder(collection: Path, shard: int) -> Path:
+    return collection / SHARDS_FOLDER / f"{shard:03d}"
 
 
 @contextmanager
-def log_for(store: Store, url: Url) -> Iterator[DiskLog]:
+def frontier_log_for(store: Store, url: Url) -> Iterator[SqliteFrontierLog]:
     """The frontier's log in which this address would wait: the collection's, or a shard's."""
-    path = folder_of(store.folder, shard_of(host(url), count(store))) / "collection.db"
-    if count(store) == 1 or not path.is_file():
+    path = shard_folder(store.folder, shard_of(host_of(url), count_shards(store))) / "collection.db"
+    if count_shards(store) == 1 or not path.is_file():
         yield store.log
         return
     db = Database(path, "read")
     try:
-        yield DiskLog(db)
+        yield SqliteFrontierLog(db)
     finally:
         db.close()
 
 
-def strange(folder: Path) -> str:
+def mismatch_message(folder: Path) -> str:
     """What is said of a shard that does not fit its collection, and what to do."""
     return (
         f"{folder} belongs to another collection, or to an older state of this one. Put the right "
@@ -59,70 +288,72 @@ def strange(folder: Path) -> str:
     )
 
 
-def count(store: Store) -> int:
+def count_shards(store: Store) -> int:
     """How many shards a collection has; 1: it is its own only one."""
-    return max(decimal(store.meta(KEY) or "") or 1, 1)
+    return max(parse_decimal(store.get_meta(SHARDS_KEY) or "") or 1, 1)
 
 
-def inherit(db: Database, of: Database, ours: Callable[[str], bool]) -> None:
+def copy_hosts(db: Database, of: Database, ours: Callable[[str], bool]) -> None:
     """What a shard takes of its collection: the rows of its hosts. Inside a transaction."""
-    rows = of.all("SELECT id, name, visits, relevant, failures FROM hosts")
+    rows = of.fetch_all("SELECT id, name, visits, relevant, failures FROM hosts")
     hosts = [row for row in rows if ours(str(row[1]))]
-    db.many("INSERT INTO hosts VALUES(?, ?, ?, ?, ?)", hosts)
-    names = [name for (name,) in db.all("SELECT name FROM pragma_table_info('visits')")]
+    db.execute_many("INSERT INTO hosts VALUES(?, ?, ?, ?, ?)", hosts)
+    names = [name for (name,) in db.fetch_all("SELECT name FROM pragma_table_info('visits')")]
     marks = ", ".join("?" * len(names))
     for each in hosts:
-        visits = of.all(f"SELECT {', '.join(names)} FROM visits WHERE host = ?", each[:1])  # noqa: S608
-        db.many(f"INSERT INTO visits VALUES({marks})", visits)
+        visits = of.fetch_all(f"SELECT {', '.join(names)} FROM visits WHERE host = ?", each[:1])  # noqa: S608
+        db.execute_many(f"INSERT INTO visits VALUES({marks})", visits)
         for table in ("sketches", "signatures"):
-            found = of.all(
+            found = of.fetch_all(
                 f"SELECT {table}.* FROM {table}, visits "  # noqa: S608
                 f"WHERE visits.host = ? AND {table}.visit = visits.id",
                 each[:1],
             )
-            db.many(f"INSERT INTO {table} VALUES(?, ?)", found)
-    db.run(
+            db.execute_many(f"INSERT INTO {table} VALUES(?, ?)", found)
+    db.execute(
         "INSERT INTO counters SELECT 'visits', '', coalesce(sum(visits), 0) FROM hosts "
         "UNION ALL SELECT 'relevant', '', coalesce(sum(relevant), 0) FROM hosts "
         "UNION ALL SELECT 'pages', '', count(*) FROM visits WHERE has_page"
     )
-    db.many("INSERT INTO warcs VALUES(?, ?, ?)", of.all("SELECT * FROM warcs"))
-    db.many(
+    db.execute_many("INSERT INTO warcs VALUES(?, ?, ?)", of.fetch_all("SELECT * FROM warcs"))
+    db.execute_many(
         "INSERT INTO payloads VALUES(?, ?)",
-        of.all(
+        of.fetch_all(
             "SELECT key, visit FROM payloads WHERE visit IN (SELECT id FROM visits)",
         ),
     )
-    for origin, *rest in of.all("SELECT * FROM robots"):
-        if ours(host(f"{origin}/")):
-            db.run("INSERT INTO robots VALUES(?, ?, ?, ?)", (origin, *rest))
+    for origin, *rest in of.fetch_all("SELECT * FROM robots"):
+        if ours(host_of(f"{origin}/")):
+            db.execute("INSERT INTO robots VALUES(?, ?, ?, ?)", (origin, *rest))
 
 
-def begin(db: Database, newest: Sequence[int]) -> None:
+def begin_sync(db: Database, newest: Sequence[int]) -> None:
     """From now on visits come from shards; those that they inherited have their old numbers."""
-    db.run("DELETE FROM gathered")
+    db.execute("DELETE FROM gathered")
     rows = [(shard, 1, last, 1) for shard, last in enumerate(newest) if last]
-    db.many("INSERT INTO gathered VALUES(?, ?, ?, ?)", rows)
+    db.execute_many("INSERT INTO gathered VALUES(?, ?, ?, ?)", rows)
 
 
-def begin_one(db: Database, shard: int, newest: int) -> None:
+def begin_shard_sync(db: Database, shard: int, newest: int) -> None:
     """The same for one shard that begins anew."""
-    db.run("DELETE FROM gathered WHERE shard = ?", (shard,))
+    db.execute("DELETE FROM gathered WHERE shard = ?", (shard,))
     if newest:
-        db.run("INSERT INTO gathered VALUES(?, 1, ?, 1)", (shard, newest))
+        db.execute("INSERT INTO gathered VALUES(?, 1, ?, 1)", (shard, newest))
 
 
-def adopt(db: Database, shard: Database, number: int) -> None:
+def adopt_shard(db: Database, shard: Database, number: int) -> None:
     """Into the collection what else a shard knows: robots.txt files, and who holds a payload."""
-    db.many("INSERT OR REPLACE INTO robots VALUES(?, ?, ?, ?)", shard.all("SELECT * FROM robots"))
-    ranges = db.all("SELECT first, last, base FROM gathered WHERE shard = ?", (number,))
+    db.execute_many(
+        "INSERT OR REPLACE INTO robots VALUES(?, ?, ?, ?)", shard.fetch_all("SELECT * FROM robots")
+    )
+    ranges = db.fetch_all("SELECT first, last, base FROM gathered WHERE shard = ?", (number,))
     for first, last, base in ranges:
-        held = shard.all(
+        held = shard.fetch_all(
             "SELECT key, visit FROM payloads WHERE visit BETWEEN ? AND ?", (first, last)
         )
         rows = [(key, base + visit - first) for key, visit in held]
-        db.many("INSERT OR REPLACE INTO payloads VALUES(?, ?)", rows)
+        db.execute_many("INSERT OR REPLACE INTO payloads VALUES(?, ?)", rows)
 
 
-def forget(db: Database) -> None:
-    db.run("DELETE FROM gathered")
+def forget_sync(db: Database) -> None:
+    db.execute("DELETE FROM gathered")

@@ -1,71 +1,244 @@
-"""The journal: one row per attempt, and the texts of the pages they brought."""
+"""A row of the journal, as the rest of the house sees it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, cast, get_type_hints
 
-from honeyguide.store import row_checks as sound
-from honeyguide.store.archive import Place
+from honeyguide.store import row_checks
 from honeyguide.store.codec import (
-    Codec,
-    clean,
+    TextCodec,
+    pack_link_stats,
     pack_names,
     pack_reasons,
     pack_topics,
-    pack_yields,
+    replace_surrogates,
+    unpack_link_stats,
     unpack_names,
+    unpack_reasons,
+    unpack_topics,
 )
-from honeyguide.store.database import Database, Row, signed
-from honeyguide.store.rows import VisitRow as VisitRow
-from honeyguide.store.rows import row_of
-from honeyguide.types import UNASKED, Page, Response, Verdict, Visit
-from honeyguide.url import fingerprint, host
+from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.warc_archive import WarcLocation
+from honeyguide.types import (
+    UNREQUESTED,
+    DuplicateOf,
+    Failure,
+    FailureKind,
+    Link,
+    Page,
+    Reason,
+    Response,
+    Url,
+    Verdict,
+    Visit,
+)
+from honeyguide.url import host_of, url_fingerprint
 
-_LONG = 4096
+
+class VisitRow(NamedTuple):
+    """A visit as it lies in the journal; see :class:`honeyguide.types.Visit` for the words."""
+
+    id: int
+    url: Url
+    at: float
+    generation: int
+    queued: float
+    score: float
+    tries: int
+    source: Url | None
+    anchor: str
+    before: str
+    after: str
+    tag_path: str
+    rel: str
+    hreflang: str
+    channel: str
+    depth: int
+    hops: int
+    parent: float
+    inlinks: int
+    status: int | None
+    """None: no answer came."""
+    started: float | None
+    elapsed: float | None
+    ip: str
+    size: int
+    """Bytes of the payload as sent."""
+    body_size: int
+    etag: str
+    last_modified: str
+    payload_digest: str
+    """``sha1:`` and base 32, as in the WARC file."""
+    has_page: int
+    media_type: str
+    charset: str
+    language: str
+    title: str
+    description: str
+    canonical: Url | None
+    may_index: int
+    may_follow: int
+    text_digest: int | None
+    verdict: float | None
+    reasons: str
+    """Compact JSON; :attr:`verdict_reasons` reads it."""
+    relevant: int
+    copy_of: Url | None
+    copy_exact: int
+    moved: Url | None
+    failure: str | None
+    detail: str
+    final: int
+    offset: int | None
+    length: int
+    request_length: int
+    payload_of: int | None
+    """The visit whose WARC record holds this payload, where ours only refers to it."""
+    yields: str
+    """Compact JSON; part of :attr:`link`."""
+    topics: str
+    """Compact JSON; :attr:`topic_scores` reads it."""
+    tongue: str
+    """The language that was heard; ``language`` is the declared one."""
+    ungated: float | None
+    """The verdict before the language gate made it 0; None: the gate let the page through."""
+    warc: str | None
+    """Name of the WARC file."""
+
+    @property
+    def verdict_reasons(self) -> tuple[Reason, ...]:
+        return unpack_reasons(self.reasons)
+
+    @property
+    def topic_scores(self) -> dict[str, float]:
+        """The verdict's score for each topic by name; empty where there was but one."""
+        return unpack_topics(self.topics)
+
+    @property
+    def topical_score(self) -> float | None:
+        """The verdict on what the page is about, whatever its language."""
+        return self.verdict if self.ungated is None else self.ungated
+
+    def to_followed_visit(self, verdict: Verdict | None) -> Visit:
+        """The visit as far as it tells what came of its link; the verdict may be another by now."""
+        copy = None if self.copy_of is None else DuplicateOf(self.copy_of, bool(self.copy_exact))
+        failure = None
+        if self.failure is not None:
+            failure = Failure(cast("FailureKind", self.failure), self.detail, bool(self.final))
+        return Visit(
+            self.link,
+            self.at,
+            score=self.score,
+            verdict=verdict,
+            duplicate=copy,
+            moved=self.moved,
+            failure=failure,
+        )
+
+    @property
+    def link(self) -> Link:
+        """The link that led to the visit, as the strategy saw it."""
+        facts = {name: getattr(self, name) for name in Link._fields}
+        return Link(**(facts | {"yields": unpack_link_stats(self.yields)}))
+
+
+def to_visit_row(values: SqlRow) -> VisitRow | None:
+    """The row, with what cannot be true left out; None if it has no address."""
+    if not row_checks.is_http_url(values[1]):
+        return None
+    row = _ROW_CHECKER(values)
+    if max(map(len, _GET_TEXTS(row))) > _MAX_TEXT_CHARS:
+        row = tuple(v[:_MAX_TEXT_CHARS] if n in _TEXT_PLACES else v for n, v in enumerate(row))
+    return VisitRow._make(row)
+
+
+_CHECK_BY_TYPE: dict[Any, row_checks.ValueCheck] = {
+    int: row_checks.count_or_zero,
+    float: row_checks.number_or_zero,
+    str: row_checks.text_or_empty,
+    int | None: row_checks.int_or_none,
+    float | None: row_checks.number_or_none,
+    str | None: row_checks.text_or_none,
+    Url | None: row_checks.url_or_none,
+}
+_CHECK_BY_FIELD: dict[str, row_checks.ValueCheck] = {
+    "url": row_checks.as_it_is,  # looked at before
+    "parent": row_checks.chance_or_zero,
+    "verdict": row_checks.chance_or_none,
+    "ungated": row_checks.chance_or_none,
+    "tongue": row_checks.language_or_empty,
+    "reasons": row_checks.as_it_is,  # whoever reads them is told that they are damaged
+    "failure": row_checks.line_or_none,
+    "warc": row_checks.text_or_none,
+}
+_FIELD_CHECKS = tuple(
+    _CHECK_BY_FIELD.get(name) or _CHECK_BY_TYPE[kind]
+    for name, kind in get_type_hints(VisitRow).items()
+)
+_ROW_CHECKER = row_checks.RowChecker(_FIELD_CHECKS)
+_TEXT_PLACES = tuple(
+    place for place, check in enumerate(_FIELD_CHECKS) if check is row_checks.text_or_empty
+)
+_GET_TEXTS = itemgetter(*_TEXT_PLACES)
+_MAX_TEXT_CHARS = 65_536
+"""Characters of a text: more than any that we write. Ten million of them would be a stranger's."""
+
+
+# --------------------------------------------------------------------------------------------------
+# The journal: one row per attempt, and the texts of the pages they brought.
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_FIELD_CHARS = 4096
 """Most characters kept of a title, a description, a detail or a header."""
 
 
-_FIELDS = VisitRow._fields[1:-1]
-_INSERT = (
-    f"INSERT INTO visits(fingerprint, host, warc, {', '.join(_FIELDS)}) "
-    f"VALUES({', '.join('?' * (len(_FIELDS) + 3))})"
+_VISIT_FIELDS = VisitRow._fields[1:-1]
+_INSERT_SQL = (
+    f"INSERT INTO visits(fingerprint, host, warc, {', '.join(_VISIT_FIELDS)}) "
+    f"VALUES({', '.join('?' * (len(_VISIT_FIELDS) + 3))})"
 )
-_SELECT = (
-    f"SELECT visits.id, {', '.join('visits.' + name for name in _FIELDS)}, warcs.name "  # noqa: S608
+_SELECT_SQL = (
+    f"SELECT visits.id, {', '.join('visits.' + name for name in _VISIT_FIELDS)}, warcs.name "  # noqa: S608
     "FROM visits LEFT JOIN warcs ON warcs.id = visits.warc WHERE "
 )
 
 
-class Visits:
+class VisitTable:
     """Writes and reads the tables ``visits`` and ``texts``."""
 
-    def __init__(self, db: Database, codec: Codec, words: bool = True) -> None:
+    def __init__(self, db: Database, codec: TextCodec, words: bool = True) -> None:
         self._db = db
         self._codec = codec
         self._words = words
         """Whether texts are kept."""
-        row = db.one("SELECT value FROM meta WHERE key = 'topics'")
+        row = db.fetch_one("SELECT value FROM meta WHERE key = 'topics'")
         self.topics = unpack_names(row[0]) if row else ()
         """Names of the topics that verdicts speak of, where there are several."""
 
-    def add(self, visit: Visit, host: int, relevant: bool, text: int | None, place: Place) -> int:
+    def add_visit(
+        self, visit: Visit, host: int, relevant: bool, text: int | None, place: WarcLocation
+    ) -> int:
         """Append one visit; ``text`` is its text's digest. The id of its row."""
         topics = ""
         if visit.verdict is not None and visit.verdict.topics:
             topics = pack_topics(self.topics, visit.verdict.topics)
         row = (
-            signed(fingerprint(visit.link.url)),
+            to_int64(url_fingerprint(visit.link.url)),
             host,
             place.file,
-            *_values(visit, relevant, text, place, topics),
+            *_visit_values(visit, relevant, text, place, topics),
         )
         connection = self._db.connection
         with self._db.guard:
             try:
-                connection.execute(_INSERT, row)
+                connection.execute(_INSERT_SQL, row)
             except UnicodeEncodeError:
-                connection.execute(_INSERT, [clean(v) if isinstance(v, str) else v for v in row])
+                connection.execute(
+                    _INSERT_SQL, [replace_surrogates(v) if isinstance(v, str) else v for v in row]
+                )
             number = int(connection.last_insert_rowid())
             page = visit.page
             if self._words and page is not None and (page.text or page.headings):
@@ -73,25 +246,25 @@ class Visits:
                 connection.execute("INSERT INTO texts VALUES(?, ?)", (number, data))
         return number
 
-    def follow(self, topics: tuple[str, ...]) -> None:
+    def set_topics(self, topics: tuple[str, ...]) -> None:
         """Verdicts speak of these topics from now on."""
         if topics != self.topics:
-            with self._db.joined():
+            with self._db.join_transaction():
                 values = ("topics", pack_names(topics))
-                self._db.run("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
             self.topics = topics
 
-    def of(self, url: str) -> list[VisitRow]:
+    def attempts_at(self, url: str) -> list[VisitRow]:
         """Every attempt at this address, oldest first."""
         where = "visits.fingerprint = ? AND visits.url = ? ORDER BY visits.id"
-        rows = self._db.all(_SELECT + where, (signed(fingerprint(url)), url))
-        return [found for row in rows if (found := row_of(row))]
+        rows = self._db.fetch_all(_SELECT_SQL + where, (to_int64(url_fingerprint(url)), url))
+        return [found for row in rows if (found := to_visit_row(row))]
 
-    def at(self, number: int) -> VisitRow | None:
-        row = self._db.one(_SELECT + "visits.id = ?", (number,))
-        return None if row is None else row_of(row)
+    def visit_by_id(self, number: int) -> VisitRow | None:
+        row = self._db.fetch_one(_SELECT_SQL + "visits.id = ?", (number,))
+        return None if row is None else to_visit_row(row)
 
-    def stream(
+    def iter_visits(
         self,
         relevant: bool | None = None,
         host: str | None = None,
@@ -114,40 +287,45 @@ class Visits:
         filters.append("visits.id > max(?, ?)")
         values.append(since)
         where = " AND ".join(filters)
-        pages = self._db.pages(f"{_SELECT}{where} ORDER BY visits.id LIMIT ?", values)
-        for count, row in enumerate(found for row in pages if (found := row_of(row))):
+        pages = self._db.iter_pages(f"{_SELECT_SQL}{where} ORDER BY visits.id LIMIT ?", values)
+        for count, row in enumerate(found for row in pages if (found := to_visit_row(row))):
             if count == limit:
                 return
             yield row
 
-    def finds(self, since: int = 0) -> Iterator[tuple[bool, str, str, int]]:
+    def iter_outcomes(self, since: int = 0) -> Iterator[tuple[bool, str, str, int]]:
         """Of every visit that somebody was asked for, oldest first: whether it was relevant, and
         if so its host; how the link came to us, and on how many pages it stood."""
-        marks = ", ".join("?" * len(UNASKED))
-        rows = self._db.pages(
+        marks = ", ".join("?" * len(UNREQUESTED))
+        rows = self._db.iter_pages(
             "SELECT id, relevant, CASE WHEN relevant THEN url ELSE '' END, channel, inlinks "  # noqa: S608
             "FROM visits WHERE (failure IS NULL OR status IS NOT NULL OR failure NOT IN "
             f"({marks})) AND id > ? ORDER BY id LIMIT ?",
-            tuple(UNASKED),
+            tuple(UNREQUESTED),
             size=5_000,
             after=since,
         )
         for _, relevant, url, channel, inlinks in rows:
-            good = sound.whole(relevant) > 0
-            if not good or sound.is_address(url):
-                name = host(url) if good else ""
-                yield good, name, sound.text(channel), sound.whole(inlinks)
+            good = row_checks.count_or_zero(relevant) > 0
+            if not good or row_checks.is_http_url(url):
+                name = host_of(url) if good else ""
+                yield (
+                    good,
+                    name,
+                    row_checks.text_or_empty(channel),
+                    row_checks.count_or_zero(inlinks),
+                )
 
-    def answers(self) -> tuple[int, dict[int, int]]:
+    def count_responses(self) -> tuple[int, dict[int, int]]:
         """How many redirects there were, and how many refusals by HTTP status; a whole scan."""
-        rows = self._db.all(
+        rows = self._db.fetch_all(
             "SELECT status, count(moved), coalesce(sum(failure = 'status'), 0) FROM visits "
             "WHERE moved IS NOT NULL OR failure = 'status' GROUP BY status ORDER BY status"
         )
         return sum(row[1] for row in rows), {row[0]: row[2] for row in rows if row[0] and row[2]}
 
-    def rejudge(self, number: int, verdict: Verdict, tongue: str) -> None:
-        self._db.run(
+    def update_verdict(self, number: int, verdict: Verdict, tongue: str) -> None:
+        self._db.execute(
             "UPDATE visits SET verdict = ?, reasons = ?, topics = ?, ungated = ?, tongue = ? "
             "WHERE id = ?",
             (
@@ -160,12 +338,12 @@ class Visits:
             ),
         )
 
-    def by_topic(self, threshold: float, first: str) -> dict[str, int]:
+    def relevant_by_topic(self, threshold: float, first: str) -> dict[str, int]:
         """Relevant pages of each topic, by its name; a whole scan.
 
         A page that was judged when there was but one topic counts for the ``first``.
         """
-        rows = self._db.all(
+        rows = self._db.fetch_all(
             "SELECT each.key, count(DISTINCT visits.id) FROM visits, "
             "json_each(CASE WHEN json_valid(topics) THEN topics ELSE '{}' END) AS each "
             "WHERE topics != '' AND length(topics) < 10000 AND each.type IN ('real', 'integer') "
@@ -173,36 +351,36 @@ class Visits:
             (threshold,),
         )
         found = {str(name): int(count) for name, count in rows}
-        row = self._db.one("SELECT count(*) FROM visits WHERE relevant AND topics = ''")
+        row = self._db.fetch_one("SELECT count(*) FROM visits WHERE relevant AND topics = ''")
         if row and row[0]:
             found[first] = found.get(first, 0) + int(row[0])
         return found
 
-    def decided(self) -> dict[int, tuple[int, int]]:
+    def judged_by_generation(self) -> dict[int, tuple[int, int]]:
         """Generation → pages it judged, and how many of them were relevant; a whole scan."""
-        rows = self._db.all(
+        rows = self._db.fetch_all(
             "SELECT generation, count(*), sum(relevant) FROM visits "
             "WHERE verdict IS NOT NULL GROUP BY generation"
         )
         return {row[0]: (row[1], row[2]) for row in rows}
 
-    def text(self, number: int) -> tuple[tuple[str, ...], str]:
+    def page_text(self, number: int) -> tuple[tuple[str, ...], str]:
         """Headings and main text; both empty where nothing was kept."""
-        row = self._db.one("SELECT data FROM texts WHERE visit = ?", (number,))
+        row = self._db.fetch_one("SELECT data FROM texts WHERE visit = ?", (number,))
         return ((), "") if row is None else self._codec.unpack_text(row[0])
 
-    def page(self, url: str) -> Page | None:
+    def latest_page(self, url: str) -> Page | None:
         """The newest page that this address brought, without its links."""
         where = (
             "visits.fingerprint = ? AND visits.url = ? AND visits.has_page "
             "ORDER BY visits.id DESC LIMIT 1"
         )
-        row = self._db.one(_SELECT + where, (signed(fingerprint(url)), url))
-        found = None if row is None else row_of(row)
-        return None if found is None else self.rebuilt(found)
+        row = self._db.fetch_one(_SELECT_SQL + where, (to_int64(url_fingerprint(url)), url))
+        found = None if row is None else to_visit_row(row)
+        return None if found is None else self.rebuild_page(found)
 
-    def rebuilt(self, row: VisitRow) -> Page:
-        headings, text = self.text(row.id)
+    def rebuild_page(self, row: VisitRow) -> Page:
+        headings, text = self.page_text(row.id)
         return Page(
             url=row.url,
             title=row.title,
@@ -215,53 +393,62 @@ class Visits:
             follow=bool(row.may_follow),
             media_type=row.media_type,
             charset=row.charset,
-            tongue=row.tongue,
+            detected_language=row.tongue,
         )
 
 
-def _values(visit: Visit, relevant: bool, text: int | None, place: Place, topics: str) -> Row:
-    """The values of ``_FIELDS``, in their order."""
+def _visit_values(
+    visit: Visit, relevant: bool, text: int | None, place: WarcLocation, topics: str
+) -> SqlRow:
+    """The values of ``_VISIT_FIELDS``, in their order."""
     link, page, verdict, failure = visit.link, visit.page, visit.verdict, visit.failure
     return (
-        (link.url, visit.at, visit.generation, visit.queued, visit.score, visit.tries)
+        (link.url, visit.at, visit.generation, visit.initial_score, visit.score, visit.tries)
         + (link.source, link.anchor, link.before, link.after, link.tag_path, link.rel)
         + (link.hreflang, link.channel, link.depth, link.hops, link.parent, link.inlinks)
-        + (_NO_ANSWER if visit.response is None else _answer(visit.response))
+        + (_NO_RESPONSE if visit.response is None else _response_values(visit.response))
         + (place.digest,)
-        + (_no_page(visit.response) if page is None else _page(page))
+        + (_no_page_values(visit.response) if page is None else _page_values(page))
         + (text, *((None, "") if verdict is None else (verdict.score, pack_reasons(verdict[1]))))
-        + (relevant, *((None, 0) if visit.copy is None else visit.copy), visit.moved)
-        + ((None, "", 0) if failure is None else (failure[0], failure[1][:_LONG], failure[2]))
+        + (relevant, *((None, 0) if visit.duplicate is None else visit.duplicate), visit.moved)
+        + (
+            (None, "", 0)
+            if failure is None
+            else (failure[0], failure[1][:_MAX_FIELD_CHARS], failure[2])
+        )
         + (place.offset, place.length, place.request_length, place.payload_of)
-        + (pack_yields(link.yields) if link.yields else "", topics)
-        + ("" if page is None else page.tongue, None if verdict is None else verdict.ungated)
+        + (pack_link_stats(link.yields) if link.yields else "", topics)
+        + (
+            "" if page is None else page.detected_language,
+            None if verdict is None else verdict.ungated,
+        )
     )
 
 
-_NO_ANSWER: Row = (None, None, None, "", 0, 0, "", "")
+_NO_RESPONSE: SqlRow = (None, None, None, "", 0, 0, "", "")
 
 
-def _answer(response: Response) -> Row:
+def _response_values(response: Response) -> SqlRow:
     etag = modified = ""
     for name, value in response.headers:
         lower = name.lower()
         if lower == "etag":
-            etag = etag or value[:_LONG]
+            etag = etag or value[:_MAX_FIELD_CHARS]
         elif lower == "last-modified":
-            modified = modified or value[:_LONG]
+            modified = modified or value[:_MAX_FIELD_CHARS]
     return (
         response.status, response.started, response.elapsed, response.ip,
         len(response.payload), len(response.body), etag, modified,
     )  # fmt: skip
 
 
-def _page(page: Page) -> Row:
+def _page_values(page: Page) -> SqlRow:
     return (
-        1, page.media_type, page.charset, page.language, page.title[:_LONG],
-        page.description[:_LONG], page.canonical, page.index, page.follow,
+        1, page.media_type, page.charset, page.language, page.title[:_MAX_FIELD_CHARS],
+        page.description[:_MAX_FIELD_CHARS], page.canonical, page.index, page.follow,
     )  # fmt: skip
 
 
-def _no_page(response: Response | None) -> Row:
+def _no_page_values(response: Response | None) -> SqlRow:
     media_type = "" if response is None else response.media_type[:256]
     return (0, media_type, "", "", "", "", None, 1, 1)

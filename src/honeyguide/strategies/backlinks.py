@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from honeyguide.parameter_checks import within
-from honeyguide.text.relevance import relevance
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.config.validation import check_within
+from honeyguide.text.relevance import keyword_relevance
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Backlinks:
     and takes the first edge's worth for all.
     """
 
-    habits: ClassVar[Habits] = Habits(merge="any", reads="links")
+    traits: ClassVar[StrategyTraits] = StrategyTraits(merge="any", reads="links")
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -36,18 +36,18 @@ class Backlinks:
     """What a fully relevant page adds to it."""
 
     def __post_init__(self) -> None:
-        within(self, "vote praise", 0, 1)
+        check_within(self, "vote praise", 0, 1)
 
     def judge(self, page: Page) -> Verdict:
         if not self.keywords and not self.description:
             return Verdict(1.0)
-        return relevance(self.keywords, self.description, self.language).judge(page)
+        return keyword_relevance(self.keywords, self.description, self.language).judge(page)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        return [1 - (1 - self._vote(link)) ** max(1, link.inlinks) for link in links]
+        return [1 - (1 - self._link_vote(link)) ** max(1, link.inlinks) for link in links]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        vote = self._vote(link)
+        vote = self._link_vote(link)
         return (
             Reason(f"{link.inlinks} pages link to it", 1 - (1 - self.vote) ** link.inlinks),
             Reason(f"found on a page with verdict {link.parent:.2f}", vote - self.vote),
@@ -56,5 +56,5 @@ class Backlinks:
     def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - nothing to learn
         return self
 
-    def _vote(self, link: Link) -> float:
+    def _link_vote(self, link: Link) -> float:
         return self.vote + self.praise * link.parent

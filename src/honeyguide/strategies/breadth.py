@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from honeyguide.text.relevance import relevance
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.text.relevance import keyword_relevance
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Breadth:
     judgement never influences the order. Without keywords every page is relevant.
     """
 
-    habits: ClassVar[Habits] = Habits(order="breadth", reads="links")
+    traits: ClassVar[StrategyTraits] = StrategyTraits(order="breadth", reads="links")
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -27,7 +27,7 @@ class Breadth:
     def judge(self, page: Page) -> Verdict:
         if not self.keywords and not self.description:
             return Verdict(1.0)
-        return relevance(self.keywords, self.description, self.language).judge(page)
+        return keyword_relevance(self.keywords, self.description, self.language).judge(page)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         return [1 / (1 + link.depth) for link in links]

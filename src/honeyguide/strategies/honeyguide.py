@@ -19,26 +19,45 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.config.validation import check_within
 from honeyguide.errors import ModelError
-from honeyguide.models import array_checks as sound
-from honeyguide.models import link_model as apprentice
-from honeyguide.models import logistic
-from honeyguide.models import page_model as critic
-from honeyguide.models.link_features import FIRM, PRIOR, Evidence, Words, chance, logit, rows_of
-from honeyguide.models.link_features import said as meant
-from honeyguide.models.memo import remembered
+from honeyguide.models import link_model, logistic, page_model, untrusted
+from honeyguide.models.link_model import (
+    FEATURE_FIRMNESS,
+    FEATURE_PRIOR,
+    LinkFeatures,
+    LinkWordScores,
+    chance_of_logit,
+    feature_rows,
+    logit,
+)
+from honeyguide.models.link_model import feature_names as meant
+from honeyguide.models.link_scores import memoised_map
 from honeyguide.models.svm import Linear
-from honeyguide.parameter_checks import within
-from honeyguide.text.link_signs import Signs, fields_of, said, signs_of, worths
-from honeyguide.text.relevance import Relevance
-from honeyguide.text.topic_terms import stated
-from honeyguide.text.vectors import Lexicon, fit
-from honeyguide.types import UNKNOWN, Concept, Example, Habits, Link, Page, Reason, Verdict
-from honeyguide.url import authority, fingerprint
+from honeyguide.text.link_text import (
+    LinkSigns,
+    collect_signs,
+    describe_sign,
+    link_fields,
+    score_fields,
+)
+from honeyguide.text.relevance import Relevance, topic_relevance
+from honeyguide.text.vectors import Lexicon, fit_lexicon
+from honeyguide.types import (
+    UNKNOWN_SCORE,
+    Concept,
+    Example,
+    Link,
+    Page,
+    Reason,
+    StrategyTraits,
+    Verdict,
+)
+from honeyguide.url import authority_of, url_fingerprint
 
 Floats = NDArray[np.floating[Any]]
 
-_SHOWN = 20_000
+_PAGE_CHARS = 20_000
 """Characters of a page that the critic reads."""
 _TITLE, _HEADINGS = 3, 2
 """A word in the title counts as so many in the text."""
@@ -59,12 +78,12 @@ _MEMO = 50_000
 class Honeyguide:
     """Learn what the topic is and which links lead to it, from anything you can say about it."""
 
-    habits: ClassVar[Habits] = Habits(
+    traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
-        visits=True,
-        grows=True,
-        yields=True,
-        learned=(
+        learns_from_visits=True,
+        learns_on_growth=True,
+        uses_link_stats=True,
+        learned_fields=(
             "page_slope", "page_shift", "page_hint", "page_good", "page_basis", "moved",
             "sign_names",
         ),
@@ -115,23 +134,23 @@ class Honeyguide:
 
     def __post_init__(self) -> None:
         """A saved generation may come from a stranger."""
-        within(self, "explore", 0, _LARGE)
-        within(self, "few", 1, _LARGE)
+        check_within(self, "explore", 0, _LARGE)
+        check_within(self, "few", 1, _LARGE)
         numbers: tuple[Any, ...] = (
             *self.moved, self.page_slope, self.page_shift, self.page_hint,
         )  # fmt: skip
         if not all(isinstance(n, int | float) and abs(n) < _LARGE for n in numbers):
             raise ModelError(f"{_NAME} is damaged: not all of its numbers are finite")
-        if self.moved and len(self.moved) == len(PRIOR) - 1:
+        if self.moved and len(self.moved) == len(FEATURE_PRIOR) - 1:
             # Saved before neighbours counted: nothing was learned of them.
             object.__setattr__(self, "moved", (*self.moved, 0.0))
-        if self.moved and len(self.moved) != len(PRIOR):
+        if self.moved and len(self.moved) != len(FEATURE_PRIOR):
             raise ModelError(f"{_NAME} is damaged: its apprentice has other evidence")
         names = self.sign_names.split("\n") if self.sign_names else []
         if not all(name[:2] in _KINDS for name in names):
             raise ModelError(f"{_NAME} is damaged: it has signs of no known kind")
         if self.sign_weights is not None:
-            sound.numbers(_NAME, self.sign_weights)
+            untrusted.check_numbers(_NAME, self.sign_weights)
         if len(names) != (0 if self.sign_weights is None else len(self.sign_weights)):
             raise ModelError(f"{_NAME} is damaged: its signs lack weights")
         if (self.page_words is None) != (self.page_machine is None):
@@ -140,8 +159,10 @@ class Honeyguide:
             parts: tuple[Any, Any] = (self.page_words, self.page_machine)
             if not (isinstance(parts[0], Lexicon) and isinstance(parts[1], Linear)):
                 raise ModelError(f"{_NAME} is damaged: its critic is none")
-            sound.numbers(_NAME, self.page_words.rarity, np.array([self.page_machine.offset]))
-            sound.equal(_NAME, len(self.page_words), len(self.page_machine.weights))
+            untrusted.check_numbers(
+                _NAME, self.page_words.rarity, np.array([self.page_machine.offset])
+            )
+            untrusted.check_lengths(_NAME, len(self.page_words), len(self.page_machine.weights))
         if not 0 <= self.page_good < _LARGE:
             raise ModelError(f"{_NAME} is damaged: it counts its good pages wrongly")
         stated: tuple[Any, ...] = (self.keywords, self.concepts)
@@ -154,30 +175,32 @@ class Honeyguide:
     # -- the critic ------------------------------------------------------------------------------
 
     def judge(self, page: Page) -> Verdict:
-        topic = self._topic
-        hint = topic.judge(page) if topic else Verdict(UNKNOWN)
+        topic = self._topic_relevance
+        hint = topic.judge(page) if topic else Verdict(UNKNOWN_SCORE)
         # Before people showed a good page, what they asked for in words is all there is.
         if self.page_words is None or self.page_machine is None or (topic and not self.page_good):
             return hint
-        rows = self.page_words.rows((_zoned(page),))
+        rows = self.page_words.to_rows((_zoned_text(page),))
         values, places = rows.row()
         shares = values * self.page_machine.weights[places]
         z = float(shares.sum()) + self.page_machine.offset
-        reasons = self.page_words.telling(places, shares)
+        reasons = self.page_words.top_reasons(places, shares)
         if topic:
-            z += self.page_hint * _believed(hint)
+            z += self.page_hint * _hint_log_odds(hint)
             reasons = (*reasons, *hint.reasons[:2])
-        return Verdict(round(chance(self.page_slope * z + self.page_shift), _DIGITS), reasons)
+        return Verdict(
+            round(chance_of_logit(self.page_slope * z + self.page_shift), _DIGITS), reasons
+        )
 
     # -- the apprentice --------------------------------------------------------------------------
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        words = self._words_say(links)
+        words = self._link_words(links)
         # Not a matrix product: a link's score must not depend on its neighbours'.
-        sums = (rows_of(links, words, self.without) * self._coefficients).sum(axis=1)
+        sums = (feature_rows(links, words, self.without) * self._coefficients).sum(axis=1)
         sums += [word.signs for word in words]
         if self.explore:
-            sums += [self._hope(link) for link in links]
+            sums += [self._exploration_bonus(link) for link in links]
         scores = np.round(logistic.sigmoid(sums), _DIGITS).tolist()
         return [
             1.0 if link.source is None else score for link, score in zip(links, scores, strict=True)
@@ -186,15 +209,15 @@ class Honeyguide:
     def explain(self, link: Link) -> tuple[Reason, ...]:
         if link.source is None:
             return (Reason("a seed", 1.0),)
-        row = self.evidence((link,))[0]
+        row = self.link_evidence((link,))[0]
         evidence: list[float] = (row * self._coefficients).tolist()
         shares = list(zip(evidence, meant(row.tolist()), strict=True))
-        if hope := self._hope(link):
+        if hope := self._exploration_bonus(link):
             shares.append((hope, "its host is little known"))
-        (sign,) = signs_of((link,), self.language)
+        (sign,) = collect_signs((link,), self.language)
         shares += [
-            (weight / sign.size, said(kind, what))
-            for kind, whats in sign.kinds()
+            (weight / sign.size, describe_sign(kind, what))
+            for kind, whats in sign.by_kind()
             for what in whats
             if (weight := self._sign_weights.get(kind, {}).get(what))
         ]
@@ -207,21 +230,21 @@ class Honeyguide:
     def learn(self, examples: Sequence[Example]) -> Self:
         """The critic from people's examples (and its own, while these are few), the apprentice
         from every link that was followed."""
-        taught = self._criticise(examples)
-        return taught._apprentice(examples, anew=taught is not self)
+        taught = self._learn_page_model(examples)
+        return taught._learn_link_model(examples, anew=taught is not self)
 
-    def _criticise(self, examples: Sequence[Example]) -> Self:
-        told, topic = critic.shown(examples, self.few), self._topic
-        basis = fingerprint(told.basis)
-        if basis == self.page_basis or not told.telling:
+    def _learn_page_model(self, examples: Sequence[Example]) -> Self:
+        told, topic = page_model.select_training_set(examples, self.few), self._topic_relevance
+        basis = url_fingerprint(told.basis)
+        if basis == self.page_basis or not told.has_contrast:
             return self
-        words, rows = fit([_zoned(e.page) for e in told.known], self.language)
-        beside = words.rows([_zoned(e.page) for e in told.beside])
+        words, rows = fit_lexicon([_zoned_text(e.page) for e in told.labelled], self.language)
+        beside = words.to_rows([_zoned_text(e.page) for e in told.unjudged])
         hints = None
-        if topic and told.good:
-            pages = [e.page for e in (*told.known, *told.beside)]
-            hints = np.array([_believed(topic.judge(page)) for page in pages])
-        found = critic.learn(rows, beside, len(words), told, hints, few=self.few)
+        if topic and told.good_count:
+            pages = [e.page for e in (*told.labelled, *told.unjudged)]
+            hints = np.array([_hint_log_odds(topic.judge(page)) for page in pages])
+        found = page_model.train_page_model(rows, beside, len(words), told, hints, few=self.few)
         return replace(
             self,
             page_words=words,
@@ -229,11 +252,11 @@ class Honeyguide:
             page_slope=found.slope,
             page_shift=found.shift,
             page_hint=found.hint,
-            page_good=told.good,
+            page_good=told.good_count,
             page_basis=basis,
         )
 
-    def _apprentice(self, examples: Sequence[Example], anew: bool) -> Self:
+    def _learn_link_model(self, examples: Sequence[Example], anew: bool) -> Self:
         """``anew``: the critic changed its mind, so what was followed is judged again."""
         told = {e.page.url: e for e in examples if e.by in ("seed", "user")}
         newest: dict[tuple[str, str | None], Example] = {}
@@ -253,16 +276,19 @@ class Honeyguide:
             else:
                 targets.append(example.target)
             weights.append(_WEIGHT["user" if person else "visit"])
-        signs = signs_of([e.link for e in followed], self.language)
+        signs = collect_signs([e.link for e in followed], self.language)
         links = [e.link for e in followed]
-        evidence = rows_of(links, self._said_by(links, signs), self.without)
-        found = apprentice.learn(
+        evidence = feature_rows(links, self._read_words(links, signs), self.without)
+        found = link_model.train_link_model(
             evidence,
-            [apprentice.Shown(sign.named() if self.use_signs else (), sign.size) for sign in signs],
+            [
+                link_model.ShownSigns(sign.prefixed_names() if self.use_signs else (), sign.size)
+                for sign in signs
+            ],
             np.array(targets),
             np.array(weights),
-            np.array(self._prior),
-            FIRM,
+            np.array(self._prior_weights),
+            FEATURE_FIRMNESS,
             self.moved,
             self._known_signs,
         )
@@ -273,54 +299,56 @@ class Honeyguide:
             sign_weights=found.weights,
         )
 
-    def evidence(self, links: Sequence[Link]) -> Floats:
-        """What is known of each link: a row, its columns those of :class:`Evidence`."""
-        return rows_of(links, self._words_say(links), self.without)
+    def link_evidence(self, links: Sequence[Link]) -> Floats:
+        """What is known of each link: a row, its columns those of :class:`LinkFeatures`."""
+        return feature_rows(links, self._link_words(links), self.without)
 
-    def _words_say(self, links: Sequence[Link]) -> list[Words]:
+    def _link_words(self, links: Sequence[Link]) -> list[LinkWordScores]:
         """What only a new generation changes is remembered: links are ranked again and again."""
         keys = [(link.url, link.source) for link in links]
-        return remembered(self._memo, keys, links, self._said_by, _MEMO)
+        return memoised_map(self._words_memo, keys, links, self._read_words, _MEMO)
 
-    def _said_by(self, links: Sequence[Link], signs: Sequence[Signs] | None = None) -> list[Words]:
-        fields, count = fields_of(links), len(links)
+    def _read_words(
+        self, links: Sequence[Link], signs: Sequence[LinkSigns] | None = None
+    ) -> list[LinkWordScores]:
+        fields, count = link_fields(links), len(links)
         if signs is None:
-            signs = signs_of(links, self.language, fields)
+            signs = collect_signs(links, self.language, fields)
         # Keywords as phrases: their single words say little.
-        topic = self._topic if self.use_words else None
-        stated = topic.of_each(fields) if topic and fields else [0.0] * len(fields)
+        topic = self._topic_relevance if self.use_words else None
+        stated = topic.score_texts(fields) if topic and fields else [0.0] * len(fields)
         weight = _KEYWORD * (self._keyword_share if self.page_machine else 1.0)
-        worth = self._worth.get
+        worth = self._stem_worth.get
         found = []
         for at, (link, sign) in enumerate(zip(links, signs, strict=True)):
-            anchor, around, address = worths(sign, worth)
+            anchor, around, address = score_fields(sign, worth)
             found.append(
-                Words(
+                LinkWordScores(
                     anchor + weight * stated[at],
                     around + weight * stated[count + at],
                     address + weight * stated[2 * count + at],
-                    float(link.source is not None and authority(link.source) == sign.host),
-                    self._signs_say(sign),
+                    float(link.source is not None and authority_of(link.source) == sign.host),
+                    self._sign_score(sign),
                 )
             )
         return found
 
-    def _signs_say(self, sign: Signs) -> float:
+    def _sign_score(self, sign: LinkSigns) -> float:
         weights = self._sign_weights
         if not weights:
             return 0.0
         total = 0.0
-        for kind, whats in sign.kinds():
+        for kind, whats in sign.by_kind():
             if known := weights.get(kind):
                 for what in whats:
                     total += known.get(what, 0.0)
         return total / sign.size
 
-    def _hope(self, link: Link) -> float:
+    def _exploration_bonus(self, link: Link) -> float:
         """Optimism about what is little known (as in UCB): it shrinks as its host is visited."""
         if not self.explore or link.yields is None:
             return 0.0
-        visits, hosted = link.yields.visits, link.yields.hosted
+        visits, hosted = link.yields.visits, link.yields.host_count
         return self.explore * math.sqrt(math.log(1 + visits) / (1 + hosted))
 
     @property
@@ -329,13 +357,15 @@ class Honeyguide:
         return half / (half + self.page_good)
 
     @cached_property
-    def _prior(self) -> Evidence:
-        return PRIOR if self.use_prior else Evidence(*[0.0] * len(PRIOR))
+    def _prior_weights(self) -> LinkFeatures:
+        return FEATURE_PRIOR if self.use_prior else LinkFeatures(*[0.0] * len(FEATURE_PRIOR))
 
     @cached_property
     def _coefficients(self) -> Floats:
-        moved = self.moved or (0.0,) * len(PRIOR)
-        return np.array([prior + move for prior, move in zip(self._prior, moved, strict=True)])
+        moved = self.moved or (0.0,) * len(FEATURE_PRIOR)
+        return np.array(
+            [prior + move for prior, move in zip(self._prior_weights, moved, strict=True)]
+        )
 
     @cached_property
     def _sign_weights(self) -> dict[str, dict[str, float]]:
@@ -352,11 +382,11 @@ class Honeyguide:
         return dict(zip(self.sign_names.split("\n"), self.sign_weights.tolist(), strict=True))
 
     @cached_property
-    def _memo(self) -> dict[tuple[str, str | None], Words]:
+    def _words_memo(self) -> dict[tuple[str, str | None], LinkWordScores]:
         return {}
 
     @cached_property
-    def _worth(self) -> Mapping[str, float]:
+    def _stem_worth(self) -> Mapping[str, float]:
         """What the critic thinks of each stem, wherever it stands."""
         if not self.use_words:
             return {}
@@ -367,16 +397,16 @@ class Honeyguide:
         return worth
 
     @cached_property
-    def _topic(self) -> Relevance | None:
-        return stated(self.keywords, self.description, self.concepts, self.language)
+    def _topic_relevance(self) -> Relevance | None:
+        return topic_relevance(self.keywords, self.description, self.concepts, self.language)
 
 
-def _believed(hint: Verdict) -> float:
+def _hint_log_odds(hint: Verdict) -> float:
     """What the topic's words say of a page, in log-odds that examples can overrule."""
-    return min(max(logit(hint.score), -critic.CERTAIN), critic.CERTAIN)
+    return min(max(logit(hint.score), -page_model.MAX_STATED_ODDS), page_model.MAX_STATED_ODDS)
 
 
-def _zoned(page: Page) -> str:
+def _zoned_text(page: Page) -> str:
     """What a page says; what stands out is said more than once."""
     zones = (*((page.title,) * _TITLE), *(page.headings[:40] * _HEADINGS), page.description)
-    return "\n".join((*zones, page.text))[:_SHOWN]
+    return "\n".join((*zones, page.text))[:_PAGE_CHARS]

@@ -15,17 +15,24 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from honeyguide.config.validation import check_within
 from honeyguide.errors import ConfigError
-from honeyguide.models.examples import settled
-from honeyguide.models.focus import standing
-from honeyguide.models.memo import remembered
-from honeyguide.models.svm import Linear, Rbf, learn
-from honeyguide.parameter_checks import within
-from honeyguide.text.relevance import Relevance, relevance
-from honeyguide.text.vectors import Floats, Ints, Lexicon, Rows, fit, largest, page_text
-from honeyguide.text.word_patterns import address
-from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
-from honeyguide.url import path
+from honeyguide.models.link_scores import describe_parents, memoised_map
+from honeyguide.models.page_model import settle_examples
+from honeyguide.models.svm import Linear, Rbf, train_svm
+from honeyguide.text.normalise import readable_address
+from honeyguide.text.relevance import Relevance, keyword_relevance
+from honeyguide.text.vectors import (
+    Floats,
+    Ints,
+    Lexicon,
+    SparseRows,
+    fit_lexicon,
+    largest_shares,
+    page_text,
+)
+from honeyguide.types import UNKNOWN_SCORE, Example, Link, Page, Reason, StrategyTraits, Verdict
+from honeyguide.url import path_of
 
 _DIGITS = 9
 """Scores are rounded, so that a link's score never depends on its neighbours' in the batch."""
@@ -41,7 +48,9 @@ _CONTEXT = 1_000
 class HybridSvm:
     """Rank a link by its own words and by where it stands, both learned from examples."""
 
-    habits: ClassVar[Habits] = Habits(learns=True, parents="each", beside=True)
+    traits: ClassVar[StrategyTraits] = StrategyTraits(
+        learns=True, parent_score="each", uses_neighbours=True
+    )
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -64,11 +73,11 @@ class HybridSvm:
     them, and the mean counts (ours): a page has seen many more words than a link."""
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
-    times as many bad ones (ours; learning/self_training.py). 0: whatever is clear, as in the paper,
+    times as many bad ones (ours; learning/example_pool.py). 0: whatever is clear, as in the paper,
     the newest first and within the caps against drift."""
     neighbours: bool = True
     """What came of the links beside a link counts with the verdict of its page, unless
-    ``learn.teacher`` is none (ours; crawl/parent_pages.py)."""
+    ``train_svm.teacher`` is none (ours; links/parent_pages.py)."""
     use_url_terms: bool = False
     """Read the words of the address as well."""
     page_words: Lexicon | None = None
@@ -78,30 +87,31 @@ class HybridSvm:
     """Learned, not set: the page classifier and the link classifier."""
 
     def __post_init__(self) -> None:
-        if not self.neighbours:  # the class's habits are those of its defaults
-            object.__setattr__(self, "habits", self.habits._replace(beside=False))
-        within(self, "page_weight link_weight threshold", 0, 1)
-        within(self, "fewest_links believes")
+        if not self.neighbours:  # the class's traits are those of its defaults
+            object.__setattr__(self, "traits", self.traits._replace(uses_neighbours=False))
+        check_within(self, "page_weight link_weight threshold", 0, 1)
+        check_within(self, "fewest_links believes")
         if not self.page_weight and not self.link_weight:
             raise ConfigError("strategy.page_weight and strategy.link_weight cannot both be 0")
 
     def judge(self, page: Page) -> Verdict:
         if self.page_words is None or self.page_machine is None:
-            topic = self._topic()
-            return topic.judge(page) if topic else Verdict(UNKNOWN)
-        rows = self.page_words.rows((page_text(page),))
+            topic = self._topic_relevance()
+            return topic.judge(page) if topic else Verdict(UNKNOWN_SCORE)
+        rows = self.page_words.to_rows((page_text(page),))
         values, places = rows.row()
         if not len(places):
             # The machine has never seen the like: what it says of nothing is no evidence.
-            topic = self._topic()
+            topic = self._topic_relevance()
             return topic.judge(page) if topic else Verdict(0.0)
         score = round(self.page_machine.scores(rows)[0], _DIGITS)
         shares = values * self.page_machine.weights[places]
-        return Verdict(score, self.page_words.telling(places, shares))
+        return Verdict(score, self.page_words.top_reasons(places, shares))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         scores = [
-            self._joined(link, words) for link, words in zip(links, self._local(links), strict=True)
+            self._join_scores(link, words)
+            for link, words in zip(links, self._word_scores(links), strict=True)
         ]
         if self.gate and self.page_machine is not None:
             # Nothing can be kept out of the frontier from here; at 0 it is served last.
@@ -111,25 +121,28 @@ class HybridSvm:
     def explain(self, link: Link) -> tuple[Reason, ...]:
         if link.source is None:
             return (Reason("a seed", 1.0),)
-        topic = self._topic()
+        topic = self._topic_relevance()
         if self.page_machine is None and not topic:
-            return (Reason(standing(link), link.parent),)
-        parent, local = self.page_weight * link.parent, self.link_weight * self._local((link,))[0]
+            return (Reason(describe_parents(link), link.parent),)
+        parent, local = (
+            self.page_weight * link.parent,
+            self.link_weight * self._word_scores((link,))[0],
+        )
         reasons = [
             Reason("the words of the link", round(local, 4)),
-            Reason(standing(link), round(parent, 4)),
+            Reason(describe_parents(link), round(parent, 4)),
         ]
         if self.page_machine is not None and self.gate and parent + local <= self.threshold:
             reasons.append(Reason(f"at most {self.threshold:g}: not to be followed", 0.0))
-        return (*reasons, *self._telling(link))
+        return (*reasons, *self._telling_words(link))
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """A new one from all examples but mere visits; itself while one class is missing."""
-        known = settled(example for example in examples if example.by != "visit")
-        page_words, rows = fit([page_text(e.page) for e in known.values()], self.language)
+        known = settle_examples(example for example in examples if example.by != "visit")
+        page_words, rows = fit_lexicon([page_text(e.page) for e in known.values()], self.language)
         good = np.array([e.target >= 0.5 for e in known.values()], dtype=bool)
-        weights = np.array([_weight(e) for e in known.values()])
-        page_machine = learn(rows, len(page_words), good, weights, self.kernel)
+        weights = np.array([_example_weight(e) for e in known.values()])
+        page_machine = train_svm(rows, len(page_words), good, weights, self.kernel)
         if page_machine is None:
             return self
         # A seed was found by nobody's link; every other example has one, with its page's target.
@@ -137,9 +150,11 @@ class HybridSvm:
         good = np.array([known[e.page.url].target >= 0.5 for e in found], dtype=bool)
         link_words, link_machine = None, None
         if min(good.sum(), (~good).sum()) >= self.fewest_links:
-            link_words, rows = fit([self._context(e.link) for e in found], self.language)
-            weights = np.array([_weight(e) for e in found])
-            link_machine = learn(rows, len(link_words), good, weights, self.kernel)
+            link_words, rows = fit_lexicon(
+                [self._link_context(e.link) for e in found], self.language
+            )
+            weights = np.array([_example_weight(e) for e in found])
+            link_machine = train_svm(rows, len(link_words), good, weights, self.kernel)
         return replace(
             self,
             page_words=page_words,
@@ -148,44 +163,44 @@ class HybridSvm:
             link_machine=link_machine,
         )
 
-    def _joined(self, link: Link, words: float) -> float:
+    def _join_scores(self, link: Link, words: float) -> float:
         if link.source is None:
             return 1.0
-        if self.page_machine is None and not self._topic():
+        if self.page_machine is None and not self._topic_relevance():
             return link.parent
         score = self.page_weight * link.parent + self.link_weight * words
         return round(min(max(score, 0.0), 1.0), _DIGITS)
 
-    def _local(self, links: Sequence[Link]) -> list[float]:
+    def _word_scores(self, links: Sequence[Link]) -> list[float]:
         """What the words of each link say; remembered, because links are ranked again and again."""
-        texts = [self._context(link) for link in links]
-        return remembered(self._memo, texts, texts, self._read, _MEMO)
+        texts = [self._link_context(link) for link in links]
+        return memoised_map(self._text_memo, texts, texts, self._score_texts, _MEMO)
 
-    def _read(self, texts: Sequence[str]) -> list[float]:
-        if readers := self._readers():
-            said = [machine.scores(words.rows(texts)) for words, machine in readers]
+    def _score_texts(self, texts: Sequence[str]) -> list[float]:
+        if readers := self._link_readers():
+            said = [machine.scores(words.to_rows(texts)) for words, machine in readers]
             return [sum(scores) / len(scores) for scores in zip(*said, strict=True)]
-        topic = self._topic()
-        return topic.of_each(texts) if topic else [0.0] * len(texts)
+        topic = self._topic_relevance()
+        return topic.score_texts(texts) if topic else [0.0] * len(texts)
 
     @cached_property
-    def _memo(self) -> dict[str, float]:
+    def _text_memo(self) -> dict[str, float]:
         return {}
 
-    def _telling(self, link: Link) -> tuple[Reason, ...]:
+    def _telling_words(self, link: Link) -> tuple[Reason, ...]:
         """Words of the link and what they counted: log-odds, or what the score loses without."""
-        readers = self._readers()
+        readers = self._link_readers()
         counted: defaultdict[str, float] = defaultdict(float)
         for words, machine in readers:
-            rows = words.rows((self._context(link),))
-            places, shares = _shares(machine, rows)
+            rows = words.to_rows((self._link_context(link),))
+            places, shares = _word_shares(machine, rows)
             for place, share in zip(places.tolist(), shares.tolist(), strict=True):
                 counted[words.names[place]] += share / len(readers)
         said, shares = list(counted), np.array(list(counted.values()))
-        most = largest(np.arange(len(said)), shares)
+        most = largest_shares(np.arange(len(said)), shares)
         return tuple(Reason(f"“{said[place]}”", share) for place, share in most)
 
-    def _readers(self) -> list[tuple[Lexicon, Linear | Rbf]]:
+    def _link_readers(self) -> list[tuple[Lexicon, Linear | Rbf]]:
         """Who reads links: the page classifier, and the link classifier once there is one."""
         readers = []
         if self.link_words is not None and self.link_machine is not None:
@@ -194,17 +209,17 @@ class HybridSvm:
             readers.append((self.page_words, self.page_machine))
         return readers[:1] if self.alone else readers
 
-    def _context(self, link: Link) -> str:
-        where = address(path(link.url)) if self.use_url_terms else ""
+    def _link_context(self, link: Link) -> str:
+        where = readable_address(path_of(link.url)) if self.use_url_terms else ""
         return f"{link.anchor} {link.before} {link.after} {where}"[:_CONTEXT]
 
-    def _topic(self) -> Relevance | None:
+    def _topic_relevance(self) -> Relevance | None:
         if self.keywords or self.description:
-            return relevance(self.keywords, self.description, self.language)
+            return keyword_relevance(self.keywords, self.description, self.language)
         return None
 
 
-def _shares(machine: Linear | Rbf, rows: Rows) -> tuple[Ints, Floats]:
+def _word_shares(machine: Linear | Rbf, rows: SparseRows) -> tuple[Ints, Floats]:
     """The places of a text's words and what each counts."""
     values, places = rows.row()
     if isinstance(machine, Linear):
@@ -213,5 +228,5 @@ def _shares(machine: Linear | Rbf, rows: Rows) -> tuple[Ints, Floats]:
     return places[: len(without)], machine.scores(rows)[0] - without
 
 
-def _weight(example: Example) -> float:
+def _example_weight(example: Example) -> float:
     return _ORIGINAL if example.by == "seed" else 1.0

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from honeyguide.parameter_checks import within
-from honeyguide.text.relevance import Relevance, relevance
-from honeyguide.text.word_patterns import address
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
-from honeyguide.url import path
+from honeyguide.config.validation import check_within
+from honeyguide.text.normalise import readable_address
+from honeyguide.text.relevance import Relevance, keyword_relevance
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
+from honeyguide.url import path_of
 
 
 @dataclass(frozen=True)
 class Keyword:
     """Evidence of anchor, surroundings, address and parent, joined as 1 - Π(1 - weight·e)."""
 
-    habits: ClassVar[Habits] = Habits(needs=("keywords", "description"))
+    traits: ClassVar[StrategyTraits] = StrategyTraits(needs=("keywords", "description"))
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -33,14 +33,14 @@ class Keyword:
     parent_weight: float = 0.3
 
     def __post_init__(self) -> None:
-        within(self, "anchor_weight around_weight url_weight parent_weight", 0, 1)
+        check_within(self, "anchor_weight around_weight url_weight parent_weight", 0, 1)
 
     def judge(self, page: Page) -> Verdict:
-        return self._topic().judge(page)
+        return self._topic_relevance().judge(page)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        texts = [text for link in links for text in _texts(link)]
-        evidence = self._topic().of_each(texts)
+        texts = [text for link in links for text in _link_texts(link)]
+        evidence = self._topic_relevance().score_texts(texts)
         anchor, around, address = self.anchor_weight, self.around_weight / 2, self.url_weight
         scores = []
         for place, link in enumerate(links):
@@ -53,7 +53,7 @@ class Keyword:
         return scores
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        a, before, after, u = self._topic().of_each(_texts(link))
+        a, before, after, u = self._topic_relevance().score_texts(_link_texts(link))
         reasons = (
             Reason(f"anchor “{link.anchor}”", self.anchor_weight * a),
             Reason(f"before it: “{link.before}”", self.around_weight / 2 * before),
@@ -66,10 +66,10 @@ class Keyword:
     def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - nothing to learn
         return self
 
-    def _topic(self) -> Relevance:
-        return relevance(self.keywords, self.description, self.language)
+    def _topic_relevance(self) -> Relevance:
+        return keyword_relevance(self.keywords, self.description, self.language)
 
 
-def _texts(link: Link) -> tuple[str, str, str, str]:
+def _link_texts(link: Link) -> tuple[str, str, str, str]:
     """What a link says: its anchor, the words around it, and its address without the host."""
-    return link.anchor, link.before, link.after, address(path(link.url))
+    return link.anchor, link.before, link.after, readable_address(path_of(link.url))

@@ -11,7 +11,7 @@ how original the content is, the key words of the page and their tf-idf) and giv
         the mean over these pages
     K = the cosine between the topic and u's anchor with its page's key words, in tf-idf
 
-The crawl counts what the three are made of (crawl/link_authority.py). In the paper pages are judged
+The crawl counts what the three are made of (links/authority.py). In the paper pages are judged
 by another unit; here by keywords.
 """
 
@@ -21,24 +21,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self
 
-from honeyguide.text.profile import profile
-from honeyguide.text.relevance import relevance
-from honeyguide.types import Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.text.relevance import keyword_relevance
+from honeyguide.text.vectors import topic_profile
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
 
 
-class Parts(NamedTuple):
+class SortingParts(NamedTuple):
     """What a link's rank is made of, each 0..1."""
 
-    backing: float
-    original: float
-    alike: float
+    authority: float
+    originality: float
+    topic_similarity: float
 
 
 @dataclass(frozen=True)
 class LinkSorter:
     """Rank a link by who links to it, from how original pages, and among which words."""
 
-    habits: ClassVar[Habits] = Habits(needs=("keywords", "description"), yields=True, standing=True)
+    traits: ClassVar[StrategyTraits] = StrategyTraits(
+        needs=("keywords", "description"), uses_link_stats=True, uses_authority=True
+    )
 
     keywords: tuple[str, ...] = ()
     description: str = ""
@@ -48,35 +50,36 @@ class LinkSorter:
     keyword_weight: float = 0.4
 
     def judge(self, page: Page) -> Verdict:
-        return relevance(self.keywords, self.description, self.language).judge(page)
+        return keyword_relevance(self.keywords, self.description, self.language).judge(page)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        backing, original, alike = self._weights()
+        backing, original, alike = self._part_weights()
         return [
-            min(1.0, backing * b + original * o + alike * k) for b, o, k in map(self._parts, links)
+            min(1.0, backing * b + original * o + alike * k)
+            for b, o, k in map(self._link_parts, links)
         ]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        parts = self._parts(link)
+        parts = self._link_parts(link)
         said = (
-            f"backed by the hosts that link to it: {parts.backing:.2f}",
-            f"stands on pages that are original: {parts.original:.2f}",
-            f"its words are the topic's: {parts.alike:.2f}",
+            f"backed by the hosts that link to it: {parts.authority:.2f}",
+            f"stands on pages that are original: {parts.originality:.2f}",
+            f"its words are the topic's: {parts.topic_similarity:.2f}",
         )
-        shares = (weight * part for weight, part in zip(self._weights(), parts, strict=True))
+        shares = (weight * part for weight, part in zip(self._part_weights(), parts, strict=True))
         return tuple(Reason(what, round(s, 4)) for what, s in zip(said, shares, strict=True))
 
     def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - nothing to learn
         return self
 
-    def _parts(self, link: Link) -> Parts:
+    def _link_parts(self, link: Link) -> SortingParts:
         if (told := link.yields) is not None:
-            return Parts(told.backing, told.original, told.alike)
+            return SortingParts(told.authority, told.originality, told.topic_similarity)
         # Nobody told of it: its anchor is all there is.
-        words = profile(self.keywords, self.description, self.language)
-        return Parts(0.0, 1.0, words.alike(link.anchor))
+        words = topic_profile(self.keywords, self.description, self.language)
+        return SortingParts(0.0, 1.0, words.similarity_to(link.anchor))
 
-    def _weights(self) -> tuple[float, float, float]:
+    def _part_weights(self) -> tuple[float, float, float]:
         """They count beside each other, so that a rank lies within 0..1."""
         every = self.backlink_weight + self.originality_weight + self.keyword_weight or 1.0
         return (

@@ -5,7 +5,7 @@ concepts near a topic are counted on a page, and a network with four hidden node
 labelled pages, makes a relevance score of the counts.
 
 The paper does not say how links are ordered: a link is worth what the pages it stands on are worth
-together and, while it learns, what came of the links beside it (crawl/parent_pages.py), and links
+together and, while it learns, what came of the links beside it (links/parent_pages.py), and links
 of irrelevant pages wait at the end (soft focus). Until pages of both kinds are known there is no
 network, and the weighted counts of Ehrig & Maedche 2003 judge.
 """
@@ -18,31 +18,31 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from honeyguide.models.chi2 import strongest
-from honeyguide.models.examples import both_kinds, chosen
-from honeyguide.models.focus import inheritance, inherited
-from honeyguide.models.neural import Array, Lesson, Network, train
-from honeyguide.parameter_checks import within
+from honeyguide.config.validation import check_within
+from honeyguide.models.feature_selection import strongest_words
+from honeyguide.models.link_scores import explain_inheritance, inherited_scores
+from honeyguide.models.neural import Array, BackpropOptions, Network, train_network
+from honeyguide.models.page_model import choose_examples, has_both_kinds
 from honeyguide.text.ontology.lexicon import (
-    Counts,
-    Lexicon,
-    lexicon,
-    stems_of_page,
+    ConceptCounts,
+    ConceptLexicon,
+    concept_lexicon,
+    page_stems,
     term_lexicon,
 )
-from honeyguide.types import Concept, Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.types import Concept, Example, Link, Page, Reason, StrategyTraits, Verdict
 
 
 @dataclass(frozen=True)
 class OntologyAnn:
     """Raw counts into a 4-1 sigmoid network; with ``house``, gentler counts and training."""
 
-    habits: ClassVar[Habits] = Habits(
+    traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
         needs=("ontology", "keywords"),
-        learned=("terms",),
-        parents="all",
-        beside=True,
+        learned_fields=("terms",),
+        parent_score="all",
+        uses_neighbours=True,
     )
 
     concepts: tuple[Concept, ...] = ()
@@ -68,59 +68,61 @@ class OntologyAnn:
     """Links of irrelevant pages get 0 and not the little that their page has."""
     believes: int = 1
     """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
-    times as many bad ones (ours; learning/self_training.py). 0: whatever is clear, the newest
+    times as many bad ones (ours; learning/example_pool.py). 0: whatever is clear, the newest
     first."""
     neighbours: bool = True
     """What came of the links beside a link counts with its pages, unless ``learn.teacher`` is none
-    (ours; crawl/parent_pages.py)."""
+    (ours; links/parent_pages.py)."""
     terms: tuple[str, ...] = ()
     """Learned: the stems that are counted where ``inputs`` are terms."""
     network: Network | None = None
     """Learned."""
 
     def __post_init__(self) -> None:
-        if not self.neighbours:  # the class's habits are those of its defaults
-            object.__setattr__(self, "habits", self.habits._replace(beside=False))
-        within(self, "hidden", 1, 1000)
-        within(self, "rate", 0, 10, above=True)
+        if not self.neighbours:  # the class's traits are those of its defaults
+            object.__setattr__(self, "traits", self.traits._replace(uses_neighbours=False))
+        check_within(self, "hidden", 1, 1000)
+        check_within(self, "rate", 0, 10, above=True)
         # From 1 on, each step is larger than the one before it, and weights grow without end.
-        within(self, "momentum", 0, 1, below=True)
-        within(self, "goal decay", 0, 1)
-        within(self, "epochs", 1)
-        within(self, "theta believes")
+        check_within(self, "momentum", 0, 1, below=True)
+        check_within(self, "goal decay", 0, 1)
+        check_within(self, "epochs", 1)
+        check_within(self, "theta believes")
 
     def judge(self, page: Page) -> Verdict:
         if self.network is None:
-            words = lexicon(self.concepts, self.language, self.phrases)
-            return words.verdict(words.count(page), self.decay, self.theta)
-        words = self._words(self.terms)
-        counts = words.count(page)
-        row = self._row(counts, len(words))
+            words = concept_lexicon(self.concepts, self.language, self.phrases)
+            return words.verdict(words.count_page(page), self.decay, self.theta)
+        words = self._topic_lexicon(self.terms)
+        counts = words.count_page(page)
+        row = self._network_input(counts, len(words))
         score = float(self.network.scores(row[np.newaxis, :])[0])
         # A word's weight is what the score would lose without it, in every block of the row.
         found = np.fromiter(counts.found, np.intp, len(counts.found))
         blocks = np.arange(0, len(row), len(words))
-        lost = score - self.network.without(row, found[:, np.newaxis] + blocks)
+        lost = score - self.network.scores_without(row, found[:, np.newaxis] + blocks)
         weights = dict(zip(found.tolist(), lost.tolist(), strict=True))
-        return Verdict(min(1.0, max(0.0, score)), words.reasons(counts, weights))
+        return Verdict(min(1.0, max(0.0, score)), words.top_reasons(counts, weights))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        return inherited(links, self.hard_focus, several=True)
+        return inherited_scores(links, self.hard_focus, several=True)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        return inheritance(link, self.hard_focus, several=True)
+        return explain_inheritance(link, self.hard_focus, several=True)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """A network for these pages, from the beginning; itself until people named both kinds."""
-        lessons = chosen(examples, 1000)
-        if not both_kinds([example for example in lessons if example.by != "judge"]):
+        lessons = choose_examples(examples, 1000)
+        if not has_both_kinds([example for example in lessons if example.by != "judge"]):
             return self
-        terms = self._strongest(lessons) if self.inputs == "terms" else ()
-        words = self._words(terms)
+        terms = self._strongest_terms(lessons) if self.inputs == "terms" else ()
+        words = self._topic_lexicon(terms)
         if not len(words):
             return self
-        rows = np.array([self._row(words.count(e.page), len(words)) for e in lessons])
-        lesson = Lesson(
+        rows = np.array(
+            [self._network_input(words.count_page(e.page), len(words)) for e in lessons]
+        )
+        lesson = BackpropOptions(
             hidden=self.hidden,
             rate=self.rate,
             momentum=self.momentum,
@@ -130,20 +132,20 @@ class OntologyAnn:
             early=self.house,
             seed=self.seed,
         )
-        network = train(rows, np.array([e.target for e in lessons]), lesson)
+        network = train_network(rows, np.array([e.target for e in lessons]), lesson)
         return replace(self, terms=terms, network=network)
 
-    def _strongest(self, lessons: Sequence[Example]) -> tuple[str, ...]:
-        most = max(1, len(lexicon(self.concepts, self.language)))
-        pages = [stems_of_page(e.page, self.language) for e in lessons]
-        return strongest(pages, [e.target >= 0.5 for e in lessons], most)
+    def _strongest_terms(self, lessons: Sequence[Example]) -> tuple[str, ...]:
+        most = max(1, len(concept_lexicon(self.concepts, self.language)))
+        pages = [page_stems(e.page, self.language) for e in lessons]
+        return strongest_words(pages, [e.target >= 0.5 for e in lessons], most)
 
-    def _words(self, terms: tuple[str, ...]) -> Lexicon:
+    def _topic_lexicon(self, terms: tuple[str, ...]) -> ConceptLexicon:
         if self.inputs == "terms":
             return term_lexicon(terms, self.language)
-        return lexicon(self.concepts, self.language, self.phrases)
+        return concept_lexicon(self.concepts, self.language, self.phrases)
 
-    def _row(self, counts: Counts, wide: int) -> Array:
+    def _network_input(self, counts: ConceptCounts, wide: int) -> Array:
         """The network's input: raw counts, or the two blocks of ``house`` one behind the other."""
         row = np.zeros(wide)
         for number, n in counts.found.items():

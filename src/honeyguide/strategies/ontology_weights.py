@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from honeyguide.models.examples import both_kinds, chosen
-from honeyguide.models.focus import inheritance, inherited
-from honeyguide.models.threshold import best_f1
-from honeyguide.parameter_checks import within
-from honeyguide.text.ontology.lexicon import Lexicon, lexicon
-from honeyguide.types import Concept, Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.config.validation import check_within
+from honeyguide.models.link_scores import explain_inheritance, inherited_scores
+from honeyguide.models.logistic import best_f1_threshold
+from honeyguide.models.page_model import choose_examples, has_both_kinds
+from honeyguide.text.ontology.lexicon import ConceptLexicon, concept_lexicon
+from honeyguide.types import Concept, Example, Link, Page, Reason, StrategyTraits, Verdict
 
-_ENOUGH = 30
+_SETTLED_PAGES = 30
 """Pages that people named before θ is settled."""
 
 
@@ -26,8 +26,8 @@ _ENOUGH = 30
 class OntologyWeights:
     """A page's score s becomes the verdict s / (s + θ); its links inherit it."""
 
-    habits: ClassVar[Habits] = Habits(
-        learns=True, needs=("ontology", "keywords"), parents="best", learned=("heard",)
+    traits: ClassVar[StrategyTraits] = StrategyTraits(
+        learns=True, needs=("ontology", "keywords"), parent_score="best", learned_fields=("heard",)
     )
 
     concepts: tuple[Concept, ...] = ()
@@ -46,30 +46,33 @@ class OntologyWeights:
     """Learned: how many pages θ rests on."""
 
     def __post_init__(self) -> None:
-        within(self, "decay", 0, 1)
-        within(self, "theta per_words heard")
+        check_within(self, "decay", 0, 1)
+        check_within(self, "theta per_words heard")
 
     def judge(self, page: Page) -> Verdict:
-        words = self._words()
-        return words.verdict(words.count(page), self.decay, self.theta, self.per_words)
+        words = self._topic_lexicon()
+        return words.verdict(words.count_page(page), self.decay, self.theta, self.per_words)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        return inherited(links, self.hard_focus)
+        return inherited_scores(links, self.hard_focus)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
-        return inheritance(link, self.hard_focus)
+        return explain_inheritance(link, self.hard_focus)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """θ anew, if people named pages of both kinds: own verdicts say where the line is, and
         not where it should be. With another θ the links of old pages and of new ones are worth
         different things, so it stays where it is once it rests on enough pages."""
-        lessons = [example for example in chosen(examples, 1000) if example.by != "judge"]
-        if self.heard >= _ENOUGH or not both_kinds(lessons):
+        lessons = [example for example in choose_examples(examples, 1000) if example.by != "judge"]
+        if self.heard >= _SETTLED_PAGES or not has_both_kinds(lessons):
             return self
-        words = self._words()
-        scores = [words.weigh(words.count(e.page), self.decay, self.per_words) for e in lessons]
-        theta = best_f1(scores, [e.target >= 0.5 for e in lessons], self.theta)
+        words = self._topic_lexicon()
+        scores = [
+            words.weighted_sum(words.count_page(e.page), self.decay, self.per_words)
+            for e in lessons
+        ]
+        theta = best_f1_threshold(scores, [e.target >= 0.5 for e in lessons], self.theta)
         return replace(self, theta=theta, heard=len(lessons))
 
-    def _words(self) -> Lexicon:
-        return lexicon(self.concepts, self.language, self.phrases)
+    def _topic_lexicon(self) -> ConceptLexicon:
+        return concept_lexicon(self.concepts, self.language, self.phrases)

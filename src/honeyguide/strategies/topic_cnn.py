@@ -19,24 +19,24 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.config.validation import check_within
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.models import categories as folder
-from honeyguide.models.categories import Categories
-from honeyguide.models.examples import chosen
-from honeyguide.models.focus import standing
-from honeyguide.models.incremental_net import Pupil, taught
-from honeyguide.parameter_checks import within
-from honeyguide.text.relevance import Relevance, relevance
-from honeyguide.text.segments import Reading
-from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
+from honeyguide.models.categories import AnyCategoryModel
+from honeyguide.models.deep.training import Pupil, train_pupil
+from honeyguide.models.link_scores import describe_parents
+from honeyguide.models.page_model import choose_examples
+from honeyguide.text.relevance import Relevance, keyword_relevance
+from honeyguide.text.segments import TextTokenizer
+from honeyguide.types import UNKNOWN_SCORE, Example, Link, Page, Reason, StrategyTraits, Verdict
 
 Floats = NDArray[np.floating[Any]]
 
 _DIGITS = 5
 """Scores are rounded, so that a link's score never depends on its neighbours' in the batch."""
-_TOLD = 3
+_MAX_NAMED = 3
 """Categories, and words, that a verdict names."""
-_CHANCE = 0.2
+_EXPLAINED_SCORE = 0.2
 _BAD, _GOOD = "not relevant", "relevant"
 """Categories of a network that learns from labels."""
 
@@ -45,8 +45,12 @@ _BAD, _GOOD = "not relevant", "relevant"
 class TopicCnn:
     """Judge pages by the categories of a trained model, links by their words and their page."""
 
-    habits: ClassVar[Habits] = Habits(
-        learns=True, grows=True, parents="all", beside=True, learned=("checksum",)
+    traits: ClassVar[StrategyTraits] = StrategyTraits(
+        learns=True,
+        learns_on_growth=True,
+        parent_score="all",
+        uses_neighbours=True,
+        learned_fields=("checksum",),
     )
 
     keywords: tuple[str, ...] = ()
@@ -76,7 +80,7 @@ class TopicCnn:
     epochs: int = 20
     neighbours: bool = True
     """Without a model: what came of the links beside a link counts with its pages, unless
-    ``learn.teacher`` is none (ours; crawl/parent_pages.py)."""
+    ``learn.teacher`` is none (ours; links/parent_pages.py)."""
     seed: int = 1
     checksum: str = ""
     """Found out, not set: which model it is. A generation refers to it and has no copy."""
@@ -85,53 +89,53 @@ class TopicCnn:
 
     def __post_init__(self) -> None:
         if self.model and not self.checksum:
-            object.__setattr__(self, "checksum", folder.checksum(Path(self.model)))
-            opened = _opened(self.model, self.checksum, self.encoder)
-            _check(opened.categories, self.categories)
+            object.__setattr__(self, "checksum", folder.model_checksum(Path(self.model)))
+            opened = _open_model(self.model, self.checksum, self.encoder)
+            _check_categories(opened.categories, self.categories)
         elif self.categories and not self.model:
             raise ConfigError("topic.categories are those of a model: add topic.model")
         if self.model:
             # It has learned: nobody need hear examples, in a process of their own.
-            object.__setattr__(self, "habits", Habits())
-        elif not self.neighbours:  # the class's habits are those of its defaults
-            object.__setattr__(self, "habits", self.habits._replace(beside=False))
+            object.__setattr__(self, "traits", StrategyTraits())
+        elif not self.neighbours:  # the class's traits are those of its defaults
+            object.__setattr__(self, "traits", self.traits._replace(uses_neighbours=False))
         if self.pupil is not None and self.pupil.categories != (_BAD, _GOOD):
             raise ModelError("a saved generation is damaged: its network knows other categories")
         if self.pupil is not None:
-            Reading.of(self.pupil.settings)
-        within(self, "threshold", 0, 1, above=True, below=True)
-        within(self, "parent_weight link_weight", 0, 1)
-        within(self, "fewest most epochs", 1)
+            TextTokenizer.from_settings(self.pupil.settings)
+        check_within(self, "threshold", 0, 1, above=True, below=True)
+        check_within(self, "parent_weight link_weight", 0, 1)
+        check_within(self, "fewest most epochs", 1)
 
     def judge(self, page: Page) -> Verdict:
-        model, topic = self._model(), self._topic()
-        segments = _reading(model).segments(page) if model is not None else None
+        model, topic = self._current_model(), self._topic_relevance()
+        segments = _model_reading(model).page_segments(page) if model is not None else None
         if model is None or segments is None:
-            return topic.judge(page) if topic else Verdict(UNKNOWN)
-        if known := model.strange(segments.tokens):
+            return topic.judge(page) if topic else Verdict(UNKNOWN_SCORE)
+        if known := model.low_coverage(segments.tokens):
             # What a model says of nothing, or of words it never saw, is no evidence.
             verdict = topic.judge(page) if topic else Verdict(0.0)
-            told = (Reason(str(known), 0.0),) if known.of else ()
+            told = (Reason(str(known), 0.0),) if known.total else ()
             return verdict._replace(reasons=(*verdict.reasons, *told))
         chances = model.judge(*segments)
-        score = self._scores(model, chances[None, :])[0]
+        score = self._topic_scores(model, chances[None, :])[0]
         # To find the words costs as much as the verdict: only where the topic has a chance.
-        tokens = segments.tokens if score >= _CHANCE else ()
-        return Verdict(score, self._reasons(model, chances, tokens))
+        tokens = segments.tokens if score >= _EXPLAINED_SCORE else ()
+        return Verdict(score, self._category_reasons(model, chances, tokens))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        words = self._local(links)
+        words = self._word_scores(links)
         parents = np.array([link.parent for link in links], dtype=np.float64)
         joined = self.parent_weight * parents + self.link_weight * words
         scores = np.where(np.isnan(words), parents, joined)
         scores[[place for place, link in enumerate(links) if link.source is None]] = 1.0
-        return _rounded(scores)
+        return _round_scores(scores)
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
         if link.source is None:
             return (Reason("a seed", 1.0),)
-        on = f"on a page with verdict {link.parent:.2f}" if self.model else standing(link)
-        words = float(self._local((link,))[0])
+        on = f"on a page with verdict {link.parent:.2f}" if self.model else describe_parents(link)
+        words = float(self._word_scores((link,))[0])
         if words != words:  # nobody can tell
             return (Reason(on, link.parent),)
         reasons = (
@@ -144,40 +148,40 @@ class TopicCnn:
         """Without a model, a new network from all examples but mere visits; else nothing."""
         if self.model:
             return self
-        reading = Reading(self.language)
+        reading = TextTokenizer(self.language)
         documents, labels = [], []
-        for example in chosen(examples, self.most):
-            if segments := reading.segments(example.page).tokens:
+        for example in choose_examples(examples, self.most):
+            if segments := reading.page_segments(example.page).tokens:
                 documents.append([token for segment in segments for token in segment])
                 labels.append(int(example.target >= 0.5))
         if min(labels.count(0), labels.count(1)) < self.fewest:
             return self
         settings, kinds = asdict(reading), (_BAD, _GOOD)
-        pupil = taught(documents, labels, kinds, settings, epochs=self.epochs, seed=self.seed)
+        pupil = train_pupil(documents, labels, kinds, settings, epochs=self.epochs, seed=self.seed)
         return replace(self, pupil=pupil)
 
-    def _model(self) -> Categories | None:
+    def _current_model(self) -> AnyCategoryModel | None:
         """Who judges: the model that was given, the network that was taught, or nobody yet."""
         if self.model:
-            return self._given
+            return self._trained_model
         return self.pupil.model if self.pupil is not None else None
 
     @cached_property
-    def _given(self) -> Categories:
+    def _trained_model(self) -> AnyCategoryModel:
         """The model, if the topic is among its categories: a generation may say anything."""
-        model = _opened(self.model, self.checksum, self.encoder)
+        model = _open_model(self.model, self.checksum, self.encoder)
         try:
-            _check(model.categories, self.categories)
+            _check_categories(model.categories, self.categories)
         except ConfigError as error:
             raise ModelError(f"a saved generation does not fit its model: {error}") from error
         return model
 
-    def _wanted(self) -> tuple[str, ...]:
+    def _wanted_categories(self) -> tuple[str, ...]:
         return self.categories if self.model else (_GOOD,)
 
-    def _scores(self, model: Categories, chances: Floats) -> list[float]:
+    def _topic_scores(self, model: AnyCategoryModel, chances: Floats) -> list[float]:
         """The relevance of each row: P(topic), bent so that the border of the rule is at 0.5."""
-        wanted = [model.categories.index(name) for name in self._wanted()]
+        wanted = [model.categories.index(name) for name in self._wanted_categories()]
         if self.rule == "argmax":
             best = chances[:, wanted].max(axis=1)
             rest = np.delete(chances, wanted, axis=1).max(axis=1, initial=0.0)
@@ -186,65 +190,65 @@ class TopicCnn:
             share, border = chances[:, wanted].sum(axis=1), self.threshold
             above = 0.5 + 0.5 * (share - border) / (1 - border)
             scores = np.where(share < border, 0.5 * share / border, above)
-        return _rounded(scores)
+        return _round_scores(scores)
 
-    def _reasons(
-        self, model: Categories, chances: Floats, tokens: Sequence[Sequence[str]]
+    def _category_reasons(
+        self, model: AnyCategoryModel, chances: Floats, tokens: Sequence[Sequence[str]]
     ) -> tuple[Reason, ...]:
         """The likeliest categories, and the words that spoke most for the topic's likeliest."""
         names = model.categories
-        likely = np.argsort(-chances, kind="stable")[:_TOLD].tolist()
+        likely = np.argsort(-chances, kind="stable")[:_MAX_NAMED].tolist()
         told = [Reason(f"category {names[n]}", round(float(chances[n]), 4)) for n in likely]
-        best = max(self._wanted(), key=lambda name: float(chances[names.index(name)]))
-        words = model.evidence(tokens, best, _TOLD) if tokens else ()
+        best = max(self._wanted_categories(), key=lambda name: float(chances[names.index(name)]))
+        words = model.top_words(tokens, best, _MAX_NAMED) if tokens else ()
         told += [Reason(f"“{word}”", round(weight, 4)) for word, weight in words]
         return tuple(told)
 
-    def _local(self, links: Sequence[Link]) -> Floats:
+    def _word_scores(self, links: Sequence[Link]) -> Floats:
         """What the words of each link say, read in one batch; not a number: nobody can tell."""
         found = np.full(len(links), np.nan)
-        model, topic = self._model(), self._topic()
+        model, topic = self._current_model(), self._topic_relevance()
         if model is not None:
-            texts = _reading(model).around(links)
-            filled = [place for place, text in enumerate(texts) if not model.strange([text])]
+            texts = _model_reading(model).link_tokens(links)
+            filled = [place for place, text in enumerate(texts) if not model.low_coverage([text])]
             chances = model.judge_many([([texts[place]], ()) for place in filled])
-            found[filled] = self._scores(model, chances)
+            found[filled] = self._topic_scores(model, chances)
         elif topic is not None:
-            found[:] = topic.of_each([f"{x.anchor} {x.before} {x.after}" for x in links])
+            found[:] = topic.score_texts([f"{x.anchor} {x.before} {x.after}" for x in links])
         return found
 
-    def _topic(self) -> Relevance | None:
+    def _topic_relevance(self) -> Relevance | None:
         if self.keywords or self.description:
-            return relevance(self.keywords, self.description, self.language)
+            return keyword_relevance(self.keywords, self.description, self.language)
         return None
 
 
-def _rounded(scores: Floats) -> list[float]:
+def _round_scores(scores: Floats) -> list[float]:
     rounded: list[float] = np.clip(scores, 0.0, 1.0).round(_DIGITS).tolist()
     return rounded
 
 
-def _reading(model: Categories) -> Reading:
+def _model_reading(model: AnyCategoryModel) -> TextTokenizer:
     return _read_as(tuple(sorted(model.settings.items())))
 
 
 @lru_cache(maxsize=8)
-def _read_as(settings: tuple[tuple[str, Any], ...]) -> Reading:
+def _read_as(settings: tuple[tuple[str, Any], ...]) -> TextTokenizer:
     """The same settings give the same reading, which remembers words."""
-    return Reading.of(dict(settings))
+    return TextTokenizer.from_settings(dict(settings))
 
 
 @lru_cache(maxsize=4)
-def _opened(path: str, checksum: str, encoder: str) -> Categories:
+def _open_model(path: str, checksum: str, encoder: str) -> AnyCategoryModel:
     """The model in a folder, as long as it is the one that was meant."""
-    if folder.checksum(Path(path)) != checksum:
+    if folder.model_checksum(Path(path)) != checksum:
         raise ModelError(f"the model in {path} is another one than this generation was made with")
-    model = folder.load(Path(path), Path(path, encoder) if encoder else None)
-    Reading.of(model.settings)
+    model = folder.load_category_model(Path(path), Path(path, encoder) if encoder else None)
+    TextTokenizer.from_settings(model.settings)
     return model
 
 
-def _check(known: Sequence[str], wanted: Sequence[str]) -> None:
+def _check_categories(known: Sequence[str], wanted: Sequence[str]) -> None:
     """Whether the topic is among the categories; a ConfigError says what is."""
     names = ", ".join(known[:20])
     if not wanted:

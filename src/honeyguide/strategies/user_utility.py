@@ -18,31 +18,44 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.config.validation import check_within
 from honeyguide.errors import ConfigError
 from honeyguide.models.feature_selection import (
-    admitted,
-    admitted_fast,
-    ranked,
-    scorer,
-    table,
-    tally,
+    admit_features,
+    admit_features_fast,
+    count_features,
+    cross_validated_score,
+    feature_table,
+    rank_features,
 )
-from honeyguide.models.focus import standing
-from honeyguide.models.link_promise import Promise, promise
-from honeyguide.models.memo import remembered
-from honeyguide.models.regressor_fits import FITS, choose, folds
-from honeyguide.models.regressors import Floats, Model, clipped, contributions
-from honeyguide.models.response_time import Haste, haste
-from honeyguide.parameter_checks import within
-from honeyguide.text.keywords import least_support, odds, vocabulary
-from honeyguide.text.link_text import lexicon, quoted, snippet, spelled
-from honeyguide.text.relevance import relevance
-from honeyguide.text.word_patterns import address
-from honeyguide.text.zones import ZONES, Feature, Zoned, zoned, zones
-from honeyguide.types import UNKNOWN, Example, Habits, Link, Page, Reason, Verdict
-from honeyguide.url import fingerprint, host, path
+from honeyguide.models.link_promise import Promise, fit_promise
+from honeyguide.models.link_scores import Haste, describe_parents, mean_response_times, memoised_map
+from honeyguide.models.regressors import (
+    REGRESSOR_FITS,
+    FloatArray,
+    Regressor,
+    assign_folds,
+    choose_regressor,
+    feature_contributions,
+    predict_clipped,
+)
+from honeyguide.text.keywords import (
+    ZONES,
+    ZonePhrase,
+    ZonePhraseFinder,
+    min_phrase_support,
+    page_zones,
+    phrase_odds,
+    phrase_vocabulary,
+    zone_phrase_finder,
+)
+from honeyguide.text.link_text import binary_rows, describe_stem, frequent_words, link_stems
+from honeyguide.text.normalise import readable_address
+from honeyguide.text.relevance import keyword_relevance
+from honeyguide.types import UNKNOWN_SCORE, Example, Link, Page, Reason, StrategyTraits, Verdict
+from honeyguide.url import host_of, path_of, url_fingerprint
 
-_EACH, _LABELS, _VISITS, _WORDS = 2, 1500, 3000, 1000
+_MIN_EACH, _MAX_LABELS, _MAX_VISITS, _MAX_WORDS = 2, 1500, 3000, 1000
 """Least good and bad labels; most labels, visits and words of links that are learned from."""
 _FEWEST = 10
 """Visits before Υ says anything."""
@@ -50,7 +63,7 @@ _REASONS, _SHOWN = 6, 0.005
 """Most reasons, and the least weight that is told: less would read 0."""
 _MEMO = 20_000
 """Links whose promises are remembered."""
-_DRAWN = ("warmup", "temperature", "confidence")
+_DRAWN_ONLY = ("warmup", "temperature", "confidence")
 """What only matters where links are drawn by chance."""
 
 
@@ -58,8 +71,8 @@ _DRAWN = ("warmup", "temperature", "confidence")
 class Phi:
     """The first tier: phrases that count, and what they are worth."""
 
-    features: tuple[Feature, ...]
-    model: Model
+    features: tuple[ZonePhrase, ...]
+    model: Regressor
     learner: str
     error: float
     """Root of the mean squared error of the cross-validation that chose the learner.
@@ -67,9 +80,9 @@ class Phi:
     Rosier than the truth: all labels had a say in which phrases were admitted.
     """
 
-    def row(self, page: Page, finder: Zoned) -> Floats:
+    def feature_row(self, page: Page, finder: ZonePhraseFinder) -> FloatArray:
         row = np.zeros(len(self.features))
-        row[finder.find(zones(page))] = 1.0
+        row[finder.find_features(page_zones(page))] = 1.0
         return row
 
 
@@ -106,8 +119,12 @@ class UserUtility:
     Until pages were rated good and bad, the topic's keywords stand in for Φ.
     """
 
-    habits: ClassVar[Habits] = Habits(
-        order="proportional", learns=True, visits=True, outlinks=True, grows=True
+    traits: ClassVar[StrategyTraits] = StrategyTraits(
+        order="proportional",
+        learns=True,
+        learns_from_visits=True,
+        reads_outlinks=True,
+        learns_on_growth=True,
     )
 
     keywords: tuple[str, ...] = ()
@@ -143,27 +160,31 @@ class UserUtility:
     it promises more or less than others; with ``prefixes`` and ``against``."""
     neighbours: bool = True
     """With ``house``: what came of the links beside a link counts with its pages, unless
-    ``learn.teacher`` is none (crawl/parent_pages.py)."""
+    ``learn.teacher`` is none (links/parent_pages.py)."""
     learned: Learned = field(default_factory=Learned, compare=False)
 
     def __post_init__(self) -> None:
         for name in self.learners or ("",):
-            if name not in FITS:
-                raise ConfigError(f"strategy.learners: {name!r} is none of {', '.join(FITS)}")
-        within(self, "share", 0, 1, above=True)
-        within(self, "threshold", 0, 1)
-        within(self, "temperature blanks", 0, 100)
-        within(self, "haste", 0, 10)
-        within(self, "features", 1)
-        if self.house:  # the class's habits are those of its defaults
+            if name not in REGRESSOR_FITS:
+                raise ConfigError(
+                    f"strategy.learners: {name!r} is none of {', '.join(REGRESSOR_FITS)}"
+                )
+        check_within(self, "share", 0, 1, above=True)
+        check_within(self, "threshold", 0, 1)
+        check_within(self, "temperature blanks", 0, 100)
+        check_within(self, "haste", 0, 10)
+        check_within(self, "features", 1)
+        if self.house:  # the class's traits are those of its defaults
             for one in fields(self):
-                if one.name in _DRAWN and getattr(self, one.name) != one.default:
+                if one.name in _DRAWN_ONLY and getattr(self, one.name) != one.default:
                     raise ConfigError(
                         f"strategy.{one.name}: with house = true no link is drawn by chance; leave "
                         "one of the two out"
                     )
-            habits = self.habits._replace(order="best", parents="all", beside=self.neighbours)
-            object.__setattr__(self, "habits", habits)
+            traits = self.traits._replace(
+                order="best", parent_score="all", uses_neighbours=self.neighbours
+            )
+            object.__setattr__(self, "traits", traits)
 
     @property
     def note(self) -> str:
@@ -171,217 +192,244 @@ class UserUtility:
         learned = self.learned
         if learned.upsilon is not None:
             return f"{learned.note}; what words of links promise, from {learned.upsilon.links}"
-        if learned.phi is None or learned.visits < self._blind:
+        if learned.phi is None or learned.visits < self._blind_visits:
             return learned.note
         return f"{learned.note}; nothing from the words of links yet"
 
     def judge(self, page: Page) -> Verdict:
         phi = self.learned.phi
         if phi is None:
-            return self._evidence(page)
-        row = phi.row(page, zoned(phi.features, self.language))
-        parts = sorted(contributions(phi.model, row), key=lambda part: -abs(part[1]))
+            return self._keyword_verdict(page)
+        row = phi.feature_row(page, zone_phrase_finder(phi.features, self.language))
+        parts = sorted(feature_contributions(phi.model, row), key=lambda part: -abs(part[1]))
         reasons = tuple(
             Reason(f"{ZONES[phi.features[f][0]]}: “{phi.features[f][2]}”", round(weight, 3))
             for f, weight in parts[:_REASONS]
         )
-        score = float(clipped(phi.model, row[None, :])[0])
+        score = float(predict_clipped(phi.model, row[None, :])[0])
         if not reasons:
-            reasons = (Reason(f"none of {_phrases(len(phi.features))} is on it", score),)
+            reasons = (Reason(f"none of {_count_phrases(len(phi.features))} is on it", score),)
         return Verdict(score, reasons)
 
     def rank(self, links: Sequence[Link]) -> list[float]:
-        if self.learned.visits < self._blind:
+        if self.learned.visits < self._blind_visits:
             return [0.5] * len(links)
         if not links:
             return []
-        worth = self._worth(self.learned.upsilon, links)
-        return [float(each) * self._quick(link) for each, link in zip(worth, links, strict=True)]
+        worth = self._link_worth(self.learned.upsilon, links)
+        return [
+            float(each) * self._speed_factor(link) for each, link in zip(worth, links, strict=True)
+        ]
 
     def explain(self, link: Link) -> tuple[Reason, ...]:
         score = self.rank((link,))[0]
-        if self.learned.visits < self._blind:
+        if self.learned.visits < self._blind_visits:
             return (Reason(f"every link has the same chance for {self.warmup} pages", score),)
         upsilon = self.learned.upsilon
-        pages = standing(link) if self.house else f"found on a page with verdict {link.parent:.2f}"
+        pages = (
+            describe_parents(link)
+            if self.house
+            else f"found on a page with verdict {link.parent:.2f}"
+        )
         if upsilon is None:
             return (Reason(f"{pages}; its words say nothing yet", score),)
-        rows, familiar = spelled(upsilon.words, [self._words(link)])
-        said = upsilon.promise.said(rows)
-        parts = sorted(contributions(upsilon.promise.model, rows[0]), key=lambda p: -abs(p[1]))
+        rows, familiar = binary_rows(upsilon.words, [self._link_snippet(link)])
+        said = upsilon.promise.predict(rows)
+        parts = sorted(
+            feature_contributions(upsilon.promise.model, rows[0]), key=lambda p: -abs(p[1])
+        )
         if self.house:
             usual = f"links usually bring {upsilon.promise.usual:.2f}"
             words = f"its words promise {said[0]:.2f}, where {usual}"
             reasons = [Reason(pages, link.parent), Reason(words, score)]
         else:
-            trust = float(upsilon.promise.confidence.of(said, familiar)[0])
+            trust = float(upsilon.promise.confidence.factors_of(said, familiar)[0])
             reasons = [Reason(f"promises {said[0]:.2f}, trusted by {trust:.2f}", score)]
         reasons += [
-            Reason(quoted(upsilon.words[word]), round(weight, 3))
+            Reason(describe_stem(upsilon.words[word]), round(weight, 3))
             for word, weight in parts[:_REASONS]
             if abs(weight) >= _SHOWN
         ]
         if self.haste:
-            reasons.append(Reason("how soon its host answers", self._quick(link)))
+            reasons.append(Reason("how soon its host answers", self._speed_factor(link)))
         return tuple(reasons)
 
     def learn(self, examples: Sequence[Example]) -> Self:
         """A new Φ if the labels changed; its word on every visit; and a new Υ."""
         if not examples:
             return self
-        labels = _labels(examples)
-        mark = _mark(labels)
+        labels = _last_ratings(examples)
+        mark = _ratings_digest(labels)
         learned = self.learned
         if mark != learned.labels:
-            phi, note = self._phi(labels)
+            phi, note = self._learn_phi(labels)
             learned = Learned(phi, labels=mark, note=note)
         pairs = list({example.link.url: example for example in examples}.values())
-        if learned is self.learned and len(pairs) < self._blind:
+        if learned is self.learned and len(pairs) < self._blind_visits:
             # No new Φ, and links are drawn blindly: a new generation would say the same.
             return self
-        learned = self._reread(learned, pairs[-_VISITS:], labels)
+        learned = self._score_visits(learned, pairs[-_MAX_VISITS:], labels)
         learned = replace(
             learned,
             visits=len(pairs),
-            hosts=haste((host(e.link.url), e.elapsed) for e in examples if self.haste),
-            upsilon=None if len(pairs) < self._blind else self._upsilon(learned, pairs[-_VISITS:]),
+            hosts=mean_response_times(
+                (host_of(e.link.url), e.elapsed) for e in examples if self.haste
+            ),
+            upsilon=None
+            if len(pairs) < self._blind_visits
+            else self._learn_upsilon(learned, pairs[-_MAX_VISITS:]),
         )
         return replace(self, learned=learned)
 
-    def _phi(self, labels: Sequence[Example]) -> tuple[Phi | None, str]:
+    def _learn_phi(self, labels: Sequence[Example]) -> tuple[Phi | None, str]:
         """Φ, or None and why."""
         target = np.array([min(1.0, max(0.0, label.target)) for label in labels])
         good = target >= self.threshold
-        if min(good.sum(), (~good).sum()) < _EACH:
+        if min(good.sum(), (~good).sum()) < _MIN_EACH:
             return None, (
-                f"{good.sum()} good and {(~good).sum()} bad labels: at least {_EACH} of each are "
+                f"{good.sum()} good and {(~good).sum()} bad labels: at least {_MIN_EACH} of each are "
                 "needed; the topic's keywords judge until then"
             )
-        texts = [zones(label.page) for label in labels]
+        texts = [page_zones(label.page) for label in labels]
         features = [
             (zone, key, name)
             for zone in range(len(ZONES))
-            for key, name in vocabulary(
+            for key, name in phrase_vocabulary(
                 [text[zone] for text in texts], self.language, share=self.share, most=100
             ).items()
         ]
-        finder = Zoned(features, self.language)
-        found = [finder.find(text) for text in texts]
-        with_good, with_bad = (tally(found, side, len(features)) for side in (good, ~good))
-        psi = odds(with_good, with_bad, int(good.sum()), int((~good).sum()))
-        least = least_support(len(labels))
-        order = ranked(psi, with_good + with_bad, least, both=self.against or self.house)
+        finder = ZonePhraseFinder(features, self.language)
+        found = [finder.find_features(text) for text in texts]
+        with_good, with_bad = (count_features(found, side, len(features)) for side in (good, ~good))
+        psi = phrase_odds(with_good, with_bad, int(good.sum()), int((~good).sum()))
+        least = min_phrase_support(len(labels))
+        order = rank_features(psi, with_good + with_bad, least, both=self.against or self.house)
         order = order[: self.features]
-        rows = table(found, order)
-        admit = admitted_fast if self.fast else admitted
-        count = admit(scorer(rows, target, folds(target)), len(order))
+        rows = feature_table(found, order)
+        admit = admit_features_fast if self.fast else admit_features
+        count = admit(cross_validated_score(rows, target, assign_folds(target)), len(order))
         if not count:
             return None, "the labelled pages have no phrase in common; the keywords judge"
         # Few labels are mostly good ones, and would call every page good that says nothing.
         blanks = max(0, round(self.blanks * good.sum() - (~good).sum()))
         padded = np.vstack((rows[:, :count], np.zeros((blanks, count))))
-        choice = choose(self.learners, padded, np.append(target, np.zeros(blanks)))
+        choice = choose_regressor(self.learners, padded, np.append(target, np.zeros(blanks)))
         kept = tuple(features[f] for f in order[:count])
-        note = f"{choice.name} on {_phrases(count)} of {len(labels)} labelled pages"
+        note = f"{choice.name} on {_count_phrases(count)} of {len(labels)} labelled pages"
         return Phi(kept, choice.model, choice.name, choice.error), note
 
-    def _reread(self, learned: Learned, pairs: list[Example], labels: list[Example]) -> Learned:
+    def _score_visits(
+        self, learned: Learned, pairs: list[Example], labels: list[Example]
+    ) -> Learned:
         """What Φ says of the visits; those it has read already are not read again."""
         rated = {label.link.url: label.target for label in labels}
         known = dict(zip(learned.read.tolist(), learned.utilities.tolist(), strict=True))
-        marks = [fingerprint(pair.link.url) for pair in pairs]
+        marks = [url_fingerprint(pair.link.url) for pair in pairs]
         phi = learned.phi
         # Not the finder that judge uses: learning runs beside it, and finders remember words.
-        finder = Zoned(phi.features if phi else (), self.language)
+        finder = ZonePhraseFinder(phi.features if phi else (), self.language)
         said = []
         for mark, pair in zip(marks, pairs, strict=True):
             utility = rated.get(pair.link.url, known.get(mark))
             if pair.foreign:
                 utility = pair.target
             elif utility is None and phi and (pair.page.text or pair.page.headings):
-                utility = float(phi.model.predict(phi.row(pair.page, finder)[None, :])[0])
+                utility = float(phi.model.predict(phi.feature_row(pair.page, finder)[None, :])[0])
             said.append(min(1.0, max(0.0, pair.target if utility is None else utility)))
         utilities = np.array(said, np.float32)
         return replace(learned, read=np.array(marks, np.uint64), utilities=utilities)
 
-    def _upsilon(self, learned: Learned, pairs: Sequence[Example]) -> Upsilon | None:
+    def _learn_upsilon(self, learned: Learned, pairs: Sequence[Example]) -> Upsilon | None:
         # Beside its pages only what stands on one can promise: what a person gave, or where that
         # leads, has no words but its address.
         kept = [n for n, pair in enumerate(pairs) if pair.link.depth or not self.house]
         target = learned.utilities.astype(np.float64)[kept]
         if len(kept) < _FEWEST or float(np.ptp(target)) < 1e-6:
             return None
-        snippets = [self._words(pairs[n].link) for n in kept]
-        words = lexicon(snippets, _WORDS)
+        snippets = [self._link_snippet(pairs[n].link) for n in kept]
+        words = frequent_words(snippets, _MAX_WORDS)
         if not words:
             return None
-        rows, familiar = spelled(words, snippets)
+        rows, familiar = binary_rows(words, snippets)
         learner, trust = self.link_learner, self.confidence
-        made = promise(rows, target, familiar, learner=learner, confidence=trust)
+        made = fit_promise(rows, target, familiar, learner=learner, confidence=trust)
         return Upsilon(words, made, len(kept))
 
-    def _evidence(self, page: Page) -> Verdict:
+    def _keyword_verdict(self, page: Page) -> Verdict:
         if not self.keywords and not self.description:
-            return Verdict(UNKNOWN, (Reason("nothing is known of the topic yet", UNKNOWN),))
-        return relevance(self.keywords, self.description, self.language).judge(page)
+            return Verdict(
+                UNKNOWN_SCORE, (Reason("nothing is known of the topic yet", UNKNOWN_SCORE),)
+            )
+        return keyword_relevance(self.keywords, self.description, self.language).judge(page)
 
-    def _worth(self, upsilon: Upsilon | None, links: Sequence[Link]) -> Sequence[float] | Floats:
+    def _link_worth(
+        self, upsilon: Upsilon | None, links: Sequence[Link]
+    ) -> Sequence[float] | FloatArray:
         if upsilon is None:
-            return self._guess(links)
-        promised = self._promised(upsilon, links)
+            return self._guess_worth(links)
+        promised = self._link_promises(upsilon, links)
         if self.house:
             pages = np.array([link.parent for link in links])
-            return upsilon.promise.beside(pages, promised[:, 0])
-        return np.asarray(upsilon.promise.weigh(promised[:, 0], promised[:, 1]) ** self.temperature)
+            return upsilon.promise.combine_with_pages(pages, promised[:, 0])
+        return np.asarray(
+            upsilon.promise.trusted_value(promised[:, 0], promised[:, 1]) ** self.temperature
+        )
 
-    def _guess(self, links: Sequence[Link]) -> list[float]:
+    def _guess_worth(self, links: Sequence[Link]) -> list[float]:
         """Before Υ: by the pages of the links, and unless these are all known, by keywords."""
         parents = [min(1.0, max(0.0, link.parent)) for link in links]
         if self.house or not (self.keywords or self.description):
             return parents
-        texts = [f"{k.anchor} {k.before} {k.after} {address(path(k.url)[:300])}" for k in links]
-        found = relevance(self.keywords, self.description, self.language).of_each(texts)
+        texts = [
+            f"{k.anchor} {k.before} {k.after} {readable_address(path_of(k.url)[:300])}"
+            for k in links
+        ]
+        found = keyword_relevance(self.keywords, self.description, self.language).score_texts(texts)
         return [1 - (1 - 0.7 * e) * (1 - 0.3 * p) for e, p in zip(found, parents, strict=True)]
 
     @property
-    def _blind(self) -> int:
+    def _blind_visits(self) -> int:
         """Visits in which every link has the same chance."""
         return 0 if self.house else self.warmup
 
-    def _promised(self, upsilon: Upsilon, links: Sequence[Link]) -> Floats:
+    def _link_promises(self, upsilon: Upsilon, links: Sequence[Link]) -> FloatArray:
         """Υ of each link, and the share of its words that are known; remembered, because where the
         best goes first, links are ranked again and again."""
 
-        def said(new: Sequence[Link]) -> list[tuple[float, float]]:
-            rows, familiar = spelled(upsilon.words, [self._words(link) for link in new])
-            promises = upsilon.promise.said(rows)
+        def read_promises(new: Sequence[Link]) -> list[tuple[float, float]]:
+            rows, familiar = binary_rows(upsilon.words, [self._link_snippet(link) for link in new])
+            promises = upsilon.promise.predict(rows)
             return list(zip(promises.tolist(), familiar.tolist(), strict=True))
 
         keys = [link[:5] for link in links]
-        return np.array(remembered(self._memo, keys, links, said, _MEMO))
+        return np.array(memoised_map(self._promise_memo, keys, links, read_promises, _MEMO))
 
     @cached_property
-    def _memo(self) -> dict[tuple[str | None, ...], tuple[float, float]]:
+    def _promise_memo(self) -> dict[tuple[str | None, ...], tuple[float, float]]:
         """By address, page, anchor, and what stands before and after."""
         return {}
 
-    def _words(self, link: Link) -> tuple[str, ...]:
-        return snippet(link, self.language, prefixes=self.prefixes or self.house)
+    def _link_snippet(self, link: Link) -> tuple[str, ...]:
+        return link_stems(link, self.language, prefixes=self.prefixes or self.house)
 
-    def _quick(self, link: Link) -> float:
-        return self.learned.hosts.of(host(link.url)) ** self.haste if self.haste else 1.0
+    def _speed_factor(self, link: Link) -> float:
+        return (
+            self.learned.hosts.relative_speed(host_of(link.url)) ** self.haste
+            if self.haste
+            else 1.0
+        )
 
 
-def _phrases(count: int) -> str:
+def _count_phrases(count: int) -> str:
     return "1 phrase" if count == 1 else f"{count} phrases"
 
 
-def _labels(examples: Sequence[Example]) -> list[Example]:
+def _last_ratings(examples: Sequence[Example]) -> list[Example]:
     """People's ratings: the last word on each page, a user's before a seed's."""
     ordered = sorted((e for e in examples if e.by in ("seed", "user")), key=lambda e: e.by)
-    return list({example.link.url: example for example in ordered}.values())[-_LABELS:]
+    return list({example.link.url: example for example in ordered}.values())[-_MAX_LABELS:]
 
 
-def _mark(labels: Sequence[Example]) -> str:
+def _ratings_digest(labels: Sequence[Example]) -> str:
     told = sorted(f"{e.link.url} {e.target} {len(e.page.text)}" for e in labels)
-    return f"{fingerprint(chr(10).join(told)):016x}"
+    return f"{url_fingerprint(chr(10).join(told)):016x}"

@@ -1,6 +1,6 @@
 """Who may speak to the studio: the browser that opened the printed address, and nobody else.
 
-Every request passes the :class:`Gate`. In order:
+Every request passes the :class:`AuthGate`. In order:
 
 1. The Host header must name this machine, or a page of a stranger whose name was bent to
    127.0.0.1 (DNS rebinding) would be heard.
@@ -32,19 +32,19 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
-SIGN_IN = "/sign-in"
-PASSES = "/api/pass"
+SIGN_IN_PATH = "/sign-in"
+LOGIN_PATH = "/api/pass"
 """Where the page asks for an address with a pass."""
-_OPEN = frozenset({"/", "/api/docs", "/api/openapi.json"})
-_SAFE = frozenset({"GET", "HEAD"})
-_LONGEST = 4_096
+_OPEN_PATHS = frozenset({"/", "/api/docs", "/api/openapi.json"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
+_HEADER_CHARS = 4_096
 """Characters of a header that is looked at."""
 _PASS_S = 60.0
 _TICKET_S = 300.0
-_WRONG = 20
+_MAX_WRONG = 20
 _WRONG_S = 60.0
 """So many wrong tokens in such a time are too many."""
-_MARK = "pass="
+_LOGIN_MARK = "pass="
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -52,7 +52,7 @@ PAGE_POLICY = (
     "frame-ancestors 'none'"
 )
 DATA_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-HEADERS = {
+SAFETY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -64,14 +64,14 @@ HEADERS = {
 """On every answer, unless it has its own."""
 
 
-class Refusal(NamedTuple):
+class AuthRefusal(NamedTuple):
     """Why a request goes no further."""
 
     status: int
     why: str
 
 
-class Welcome(NamedTuple):
+class SignInGrant(NamedTuple):
     """What a browser is given at the sign-in."""
 
     cookie: str
@@ -80,7 +80,7 @@ class Welcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gate:
+class AuthGate:
     """Decides from a request's line and headers alone; does no I/O."""
 
     port: int
@@ -89,116 +89,118 @@ class Gate:
     _session: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _key: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _tickets: dict[str, float] = field(default_factory=dict, repr=False)
-    _wrong: deque[float] = field(default_factory=lambda: deque(maxlen=_WRONG), repr=False)
+    _wrong: deque[float] = field(default_factory=lambda: deque(maxlen=_MAX_WRONG), repr=False)
 
-    def address(self) -> str:
+    def sign_in_address(self) -> str:
         """What is printed; a place in the studio (``/c/birds/live``) may follow. It is good for one
         sign-in, as browsers keep addresses; once used, this is another."""
         for ticket, until in self._tickets.items():
             if until == math.inf:
-                return self._at(ticket)
-        return self.ticket(math.inf)
+                return self._address_with(ticket)
+        return self.ticket_address(math.inf)
 
-    def ticket(self, seconds: float = _TICKET_S) -> str:
+    def ticket_address(self, seconds: float = _TICKET_S) -> str:
         """An address for one sign-in soon: what a browser is started with."""
         ticket = secrets.token_urlsafe(32)
         self._tickets[ticket] = self.clock() + seconds
-        return self._at(ticket)
+        return self._address_with(ticket)
 
-    def _at(self, ticket: str) -> str:
+    def _address_with(self, ticket: str) -> str:
         return f"http://127.0.0.1:{self.port}/#token={ticket}"
 
     @property
-    def cookie(self) -> str:
+    def cookie_name(self) -> str:
         """Its name: ports of one machine share their cookies."""
         return f"honeyguide_{self.port}"
 
-    def refuses(
+    def refusal_of(
         self, method: str, path: str, query: str, headers: Mapping[str, str]
-    ) -> Refusal | None:
+    ) -> AuthRefusal | None:
         """Names of headers are lower case. None: let it pass."""
-        if _name(headers.get("host", "")) not in HOSTS:
-            return Refusal(421, "the studio answers on this machine's own name only")
-        if _foreign(headers) and not (path == "/" and _led_here(method, headers)):
-            return Refusal(403, "another page asked for this")
-        if is_open(method, path):
+        if _host_name(headers.get("host", "")) not in HOSTS:
+            return AuthRefusal(421, "the studio answers on this machine's own name only")
+        if _is_foreign(headers) and not (path == "/" and _is_navigation(method, headers)):
+            return AuthRefusal(403, "another page asked for this")
+        if is_public_path(method, path):
             return None
-        if (method, path) == ("POST", SIGN_IN):
-            return None if self._enters(headers) else self._turned_away()
-        if _same(_bearer(headers), self.token):
-            if method in _SAFE or headers.get("x-honeyguide"):
+        if (method, path) == ("POST", SIGN_IN_PATH):
+            return None if self._may_sign_in(headers) else self._reject_token()
+        if _equal_secrets(_bearer_token(headers), self.token):
+            if method in _SAFE_METHODS or headers.get("x-honeyguide"):
                 return None
-            return Refusal(403, "the header X-Honeyguide: 1 is missing")
+            return AuthRefusal(403, "the header X-Honeyguide: 1 is missing")
         if self._has_cookie(headers) and (
-            _same(headers.get("x-honeyguide", ""), self._key)
-            or (method in _SAFE and self._has_pass(path, query))
+            _equal_secrets(headers.get("x-honeyguide", ""), self._key)
+            or (method in _SAFE_METHODS and self._has_pass(path, query))
         ):
             return None
-        return Refusal(401, "open the address that honeyguide serve printed")
+        return AuthRefusal(401, "open the address that honeyguide serve printed")
 
-    def welcome(self, headers: Mapping[str, str]) -> Welcome:
+    def sign_in(self, headers: Mapping[str, str]) -> SignInGrant:
         """For a sign-in that was not refused; a ticket is used up by it."""
-        self._tickets.pop(_bearer(headers), None)
-        return Welcome(
-            f"{self.cookie}={self._session}; Path=/; HttpOnly; SameSite=Strict", self._key
+        self._tickets.pop(_bearer_token(headers), None)
+        return SignInGrant(
+            f"{self.cookie_name}={self._session}; Path=/; HttpOnly; SameSite=Strict", self._key
         )
 
-    def passing(self, address: str) -> str:
+    def signed_address(self, address: str) -> str:
         """The address (path and query) with a pass as its last parameter."""
         path, mark, query = address.partition("?")
         until = f"{self.clock() + _PASS_S:.0f}"
-        sign = self._sign(unquote(path), query, until)
-        return f"{path}?{query}{'&' if mark and query else ''}{_MARK}{until}-{sign}"
+        sign = self._signature(unquote(path), query, until)
+        return f"{path}?{query}{'&' if mark and query else ''}{_LOGIN_MARK}{until}-{sign}"
 
     def _has_pass(self, path: str, query: str) -> bool:
-        asked, given = without_pass(query)
-        if path == PASSES:  # else a pass could be renewed for ever
+        asked, given = split_pass(query)
+        if path == LOGIN_PATH:  # else a pass could be renewed for ever
             return False
         until, _, sign = given.partition("-")
         if not (until.isascii() and until.isdecimal() and len(until) < 16):
             return False
-        return _same(sign, self._sign(path, asked, until)) and self.clock() <= int(until)
+        return _equal_secrets(sign, self._signature(path, asked, until)) and self.clock() <= int(
+            until
+        )
 
-    def _sign(self, path: str, query: str, until: str) -> str:
+    def _signature(self, path: str, query: str, until: str) -> str:
         signed = f"{until}\n{query}\n{path}".encode("utf-8", "surrogatepass")
         return hmac.new(self._key.encode(), signed, "sha256").hexdigest()
 
-    def _enters(self, headers: Mapping[str, str]) -> bool:
-        given = _bearer(headers)
-        return _same(given, self.token) or self.clock() <= self._tickets.get(given, -1.0)
+    def _may_sign_in(self, headers: Mapping[str, str]) -> bool:
+        given = _bearer_token(headers)
+        return _equal_secrets(given, self.token) or self.clock() <= self._tickets.get(given, -1.0)
 
-    def _turned_away(self) -> Refusal:
+    def _reject_token(self) -> AuthRefusal:
         # The right token is heard all the same: 256 bits are not guessed, and a limit for all would
         # let any program on this machine lock the owner out.
         now = self.clock()
-        often = len(self._wrong) == _WRONG and now - self._wrong[0] < _WRONG_S
+        often = len(self._wrong) == _MAX_WRONG and now - self._wrong[0] < _WRONG_S
         self._wrong.append(now)
         if often:
-            return Refusal(429, "too many wrong tokens; wait a minute")
-        return Refusal(401, "this token is not, or no longer, the studio's")
+            return AuthRefusal(429, "too many wrong tokens; wait a minute")
+        return AuthRefusal(401, "this token is not, or no longer, the studio's")
 
     def _has_cookie(self, headers: Mapping[str, str]) -> bool:
         # By hand, and all of it: other servers on this machine share our jar, some with cookies
         # that no parser takes, some under our very name.
         pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
-        found = [value.strip(' "') for name, _, value in pairs if name.strip() == self.cookie]
-        return any(_same(value, self._session) for value in found)
+        found = [value.strip(' "') for name, _, value in pairs if name.strip() == self.cookie_name]
+        return any(_equal_secrets(value, self._session) for value in found)
 
 
-def is_open(method: str, path: str) -> bool:
+def is_public_path(method: str, path: str) -> bool:
     """Whether it is for everybody: the studio's own files, as anybody can install them."""
-    return method in _SAFE and (path in _OPEN or path.startswith("/static/"))
+    return method in _SAFE_METHODS and (path in _OPEN_PATHS or path.startswith("/static/"))
 
 
-def without_pass(query: str) -> tuple[str, str]:
+def split_pass(query: str) -> tuple[str, str]:
     """The query as it was asked, and the pass at its end; '' where there is none."""
-    asked, mark, given = query.rpartition(_MARK)
+    asked, mark, given = query.rpartition(_LOGIN_MARK)
     if not mark or (asked and not asked.endswith("&")):
         return query, ""
     return asked.removesuffix("&"), given
 
 
-def _foreign(headers: Mapping[str, str]) -> bool:
+def _is_foreign(headers: Mapping[str, str]) -> bool:
     """Another page made this request; what is no browser says nothing of it."""
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return True
@@ -206,25 +208,25 @@ def _foreign(headers: Mapping[str, str]) -> bool:
     return origin is not None and origin.partition("://")[2] != headers.get("host")
 
 
-def _led_here(method: str, headers: Mapping[str, str]) -> bool:
+def _is_navigation(method: str, headers: Mapping[str, str]) -> bool:
     """A person followed a link to the studio, in a window of its own."""
     kind = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
     return method == "GET" and kind == ("navigate", "document")
 
 
-def _bearer(headers: Mapping[str, str]) -> str:
-    kind, _, given = headers.get("authorization", "")[:_LONGEST].partition(" ")
+def _bearer_token(headers: Mapping[str, str]) -> str:
+    kind, _, given = headers.get("authorization", "")[:_HEADER_CHARS].partition(" ")
     return given.strip() if kind.lower() == "bearer" else ""
 
 
-def _same(given: str, secret: str) -> bool:
+def _equal_secrets(given: str, secret: str) -> bool:
     # As bytes: compare_digest refuses texts with other letters.
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
-def _name(host: str) -> str:
+def _host_name(host: str) -> str:
     """A Host header without its port. It may have another than ours, as through a tunnel."""
-    name, colon, port = host[:_LONGEST].lower().rpartition(":")
+    name, colon, port = host[:_HEADER_CHARS].lower().rpartition(":")
     if not colon:
         return port
     return name if port.isdecimal() else host.lower()

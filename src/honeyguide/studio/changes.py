@@ -1,33 +1,261 @@
-"""The Changes screen: the feed, and what another threshold would have told."""
+"""Two versions of a page side by side, and what is masked on it."""
 
 from __future__ import annotations
 
 import time
-from typing import Annotated, TypedDict, get_args
+from typing import Annotated, Literal, TypedDict, get_args
 
 import msgspec
 from msgspec import Meta
 
-from honeyguide.change import Change, ChangeKind, Edit
-from honeyguide.config import NotifySettings, Settings
-from honeyguide.crawl.open_store import existing
-from honeyguide.crawl.user_urls import possible
-from honeyguide.store.changes import ChangeRow
-from honeyguide.studio import diffing, watching
-from honeyguide.studio.diffing import Piece, pieces
-from honeyguide.studio.routes import Here, Missing, Route
+from honeyguide.api.user_urls import possible_urls, resolve_url
+from honeyguide.change import Change, ChangeKind, PageEdit
+from honeyguide.config.settings import NotifySettings, Settings
+from honeyguide.store.change_feed import ChangeRow
+from honeyguide.store.open_store import open_existing_store
+from honeyguide.store.store import Store
+from honeyguide.store.versions import VersionRow
+from honeyguide.studio import watching
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
 from honeyguide.types import Url
-from honeyguide.url import host
-from honeyguide.watch.telling.notify import Rule, at_each
+from honeyguide.url import host_of
+from honeyguide.watch import manual_edits
+from honeyguide.watch.compare.page_change import with_title
+from honeyguide.watch.manual_edits import describe_masks
+from honeyguide.watch.notify.rules import NotifyRule, count_by_significance
+from honeyguide.watch.version_diff import (
+    BlockDiff,
+    VersionDiff,
+    diff_side_by_side,
+    diff_versions,
+    diff_words,
+)
 
-_DAY = 86_400.0
-_EDITS = 3
+_BLOCKS_SHOWN = 600
+"""Blocks that are shown …"""
+_BLOCK_CHARS = 400_000
+"""… and characters of all together."""
+_LINKS, _VERSIONS, _TEXTS = 100, 200, 12
+_CONTEXT_CHARS = 60
+"""Characters on each side of a cut."""
+
+Address = Annotated[str, Meta(min_length=1, max_length=4_096)]
+Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Piece = tuple[Literal["same", "removed", "added"], str]
+
+
+class DiffQuery(msgspec.Struct, frozen=True):
+    url: Address
+    old: Number = 0
+    """0: that of the last change."""
+    new: Number = 0
+    all: bool = False
+    """Also what is masked."""
+
+
+class DiffVersion(msgspec.Struct, frozen=True):
+    number: int
+    at: float
+    last_seen: float
+    status: int
+    content_type: str
+    size: int
+
+
+class SideBySideBlock(msgspec.Struct, frozen=True):
+    what: str
+    path: str
+    old: str
+    new: str
+    pieces: list[Piece]
+    masked: bool
+    mask: str
+    """What to mask if this is to be told no more, and as little else as can be."""
+
+
+class MaskPlace(msgspec.Struct, frozen=True):
+    """All that would go if a whole place were masked."""
+
+    path: str
+    blocks: int
+    """That stand there in the newer version; if none do, that stood there in the older one."""
+    texts: list[str]
+    """The first few of them."""
+
+
+class PageDifference(msgspec.Struct, frozen=True):
+    url: str
+    old: DiffVersion
+    new: DiffVersion
+    versions: list[DiffVersion]
+    """The newest that are kept, oldest first."""
+    kinds: list[str]
+    """Empty: nothing that is not masked differs."""
+    significance: float
+    masked: int
+    blocks: list[SideBySideBlock]
+    places: list[MaskPlace]
+    """Where something differs."""
+    cut: bool
+    """Whether there are more blocks than are shown."""
+    links_added: list[str]
+    links_removed: list[str]
+
+
+class MasksQuery(msgspec.Struct, frozen=True):
+    url: Address
+
+
+class MaskOrder(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    url: Address
+    mask: Annotated[str, Meta(min_length=1, max_length=400)]
+    do: Literal["mask", "unmask", "forget"]
+    """``forget``: what a person said of it before is taken back."""
+
+
+class MaskItem(msgspec.Struct, frozen=True):
+    mask: str
+    where: str
+    by: str
+
+
+class MaskItems(msgspec.Struct, frozen=True):
+    url: str
+    masks: list[MaskItem]
+    opened: list[str]
+    words: dict[str, str]
+    """Of each of them, what it covers."""
+
+
+def diff_pieces(old: str, new: str, most: int) -> list[Piece]:
+    """Word by word; what is the same and long is cut in its middle."""
+    found: list[Piece] = []
+    for what, text in diff_words(old[: 4 * most], new[: 4 * most]):
+        if what == "same" and len(text) > 2 * _CONTEXT_CHARS + 20 and most < _BLOCK_CHARS:
+            found.append((what, f"{text[:_CONTEXT_CHARS]} … {text[-_CONTEXT_CHARS:]}"))
+        else:
+            found.append((what, text if len(text) <= most else f"{text[:most]} …"))
+    return found
+
+
+def page_difference(here: RequestContext, query: DiffQuery) -> PageDifference:
+    with here.read_store() as store:
+        url = resolve_url(store, query.url)
+        found = diff_versions(store, url, query.old, query.new, everything=query.all)
+        versions = store.versions.list_versions(url)[-_VERSIONS:]
+    shown, cut = _diff_blocks(found)
+    change = found.change
+    return PageDifference(
+        url,
+        _diff_version(found.old),
+        _diff_version(found.new),
+        [_diff_version(row) for row in versions],
+        list(change.kinds) if change else [],
+        change.significance if change else 0.0,
+        change.masked if change else 0,
+        shown,
+        _mask_places(found, {block.path for block in shown if block.mask and block.what != "data"}),
+        cut,
+        list(change.links_added[:_LINKS]) if change else [],
+        list(change.links_removed[:_LINKS]) if change else [],
+    )
+
+
+def _diff_blocks(found: VersionDiff) -> tuple[list[SideBySideBlock], bool]:
+    shown: list[SideBySideBlock] = []
+    room = _BLOCK_CHARS
+    for block in diff_side_by_side(found):
+        room -= len(block.old) + len(block.new)
+        if len(shown) >= _BLOCKS_SHOWN or room < 0:
+            return shown, True
+        shown.append(_diff_block(block))
+    return shown, False
+
+
+def _mask_places(found: VersionDiff, wanted: set[str]) -> list[MaskPlace]:
+    standing: dict[str, list[str]] = {path: [] for path in sorted(wanted)}
+    for snapshot in (found.after, found.before):
+        bare = {path for path, texts in standing.items() if not texts}
+        for path, text, _ in with_title(snapshot):
+            if path in bare:
+                standing[path].append(text)
+    return [
+        MaskPlace(path, len(texts), [_short_text(text) for text in texts[:_TEXTS]])
+        for path, texts in standing.items()
+    ]
+
+
+def _diff_block(block: BlockDiff) -> SideBySideBlock:
+    old, new = block.old, block.new
+    said: list[Piece] = []
+    if block.what in ("changed", "data"):
+        said = diff_pieces(old, new, _BLOCK_CHARS)
+    elif block.what in ("same", "moved"):
+        old, new = _short_text(old), _short_text(new)  # it is there for people to find their way by
+    return SideBySideBlock(block.what, block.path, old, new, said, block.masked, block.mask)
+
+
+def _short_text(text: str) -> str:
+    return (
+        text
+        if len(text) <= 4 * _CONTEXT_CHARS
+        else f"{text[: 2 * _CONTEXT_CHARS]} … {text[-_CONTEXT_CHARS:]}"
+    )
+
+
+def _diff_version(row: VersionRow) -> DiffVersion:
+    return DiffVersion(row.number, row.at, row.last_seen, row.status, row.content_type, row.size)
+
+
+def list_masks(here: RequestContext, query: MasksQuery) -> MaskItems:
+    with here.read_store() as store:
+        return _mask_items(store, manual_edits.list_masks(store, resolve_url(store, query.url)))
+
+
+def edit_mask(here: RequestContext, body: MaskOrder) -> MaskItems:
+    act = {
+        "mask": manual_edits.mask_places,
+        "unmask": manual_edits.unmask_places,
+        "forget": manual_edits.forget_mask_edits,
+    }[body.do]
+    with open_existing_store(here.collection_folder, "write") as store:
+        return _mask_items(store, act(store, resolve_url(store, body.url), [body.mask]))
+
+
+def _mask_items(store: Store, found: manual_edits.WatchMasks) -> MaskItems:
+    words = describe_masks(store, found.url, [*(one.mask for one in found.masks), *found.opened])
+    return MaskItems(found.url, [MaskItem(*one) for one in found.masks], list(found.opened), words)
+
+
+DIFF_ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET", "/api/c/{name}/diff", page_difference, query=DiffQuery, returns=PageDifference,
+        summary="What differs between two versions of a page",
+    ),
+    Route(
+        "GET", "/api/c/{name}/masks", list_masks, query=MasksQuery, returns=MaskItems,
+        summary="What differs on a page at every visit and is not told",
+    ),
+    Route(
+        "POST", "/api/c/{name}/masks", edit_mask, body=MaskOrder, returns=MaskItems,
+        summary="Mask a place, open it, or take back what was said of it",
+    ),
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# The Changes screen: the feed, and what another threshold would have told.
+# --------------------------------------------------------------------------------------------------
+
+
+_DAY_S = 86_400.0
+_EDITS_SHOWN = 3
 """Edits of a change that the feed shows …"""
-_LETTERS = 300
+_EDIT_CHARS = 300
 """… and characters of each."""
 
 
-class Filter(msgspec.Struct, frozen=True):
+class ChangeFilter(msgspec.Struct, frozen=True):
     kind: Annotated[list[ChangeKind], Meta(max_length=12)] = []
     least: Annotated[float, Meta(ge=0, le=1)] = 0.0
     host: Annotated[str, Meta(max_length=300)] = ""
@@ -42,13 +270,13 @@ class Filter(msgspec.Struct, frozen=True):
     limit: Annotated[int, Meta(ge=1, le=100)] = 30
 
 
-class Told(msgspec.Struct, frozen=True):
+class ChangeEdit(msgspec.Struct, frozen=True):
     what: str
     path: str
     pieces: list[Piece]
 
 
-class Item(msgspec.Struct, frozen=True):
+class ChangeItem(msgspec.Struct, frozen=True):
     id: int
     url: str
     host: str
@@ -64,12 +292,12 @@ class Item(msgspec.Struct, frozen=True):
     edits: int
     links_added: int
     links_removed: int
-    told: list[Told]
+    told: list[ChangeEdit]
     """The first few edits, or all, in words."""
 
 
-class Feed(msgspec.Struct, frozen=True):
-    rows: list[Item]
+class ChangeItems(msgspec.Struct, frozen=True):
+    rows: list[ChangeItem]
     next: int | None
     total: int
     """Changes in all, whatever the filters …"""
@@ -80,26 +308,26 @@ class Feed(msgspec.Struct, frozen=True):
     watched: int
 
 
-class One(msgspec.Struct, frozen=True):
+class ChangeQuery(msgspec.Struct, frozen=True):
     number: Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 
 
-class Seen(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class SeenUpdate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ids: Annotated[list[Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]], Meta(max_length=500)]
     seen: bool = True
 
 
-class Marked(msgspec.Struct, frozen=True):
+class SeenCount(msgspec.Struct, frozen=True):
     marked: int
 
 
-class Trying(msgspec.Struct, frozen=True):
+class RuleTrialQuery(msgspec.Struct, frozen=True):
     days: Annotated[float, Meta(gt=0, le=3_650)] = 7.0
     rule: Annotated[int, Meta(ge=0, le=1_000)] = 0
     """Which of the [[notify]] tables; without any, a rule as new ones are."""
 
 
-class RuleNow(msgspec.Struct, frozen=True):
+class NotifyRuleItem(msgspec.Struct, frozen=True):
     name: str
     significance: float
     kinds: list[str]
@@ -107,9 +335,9 @@ class RuleNow(msgspec.Struct, frozen=True):
     """Whether it asks for pages or words as well, which the trial does not look at."""
 
 
-class Trial(msgspec.Struct, frozen=True):
+class RuleTrial(msgspec.Struct, frozen=True):
     days: float
-    rules: list[RuleNow]
+    rules: list[NotifyRuleItem]
     rule: int
     changes: int
     """All that there were."""
@@ -117,7 +345,7 @@ class Trial(msgspec.Struct, frozen=True):
     """How many would have been told at a least significance of 0, 0.01 … 1."""
 
 
-class Asked(TypedDict):
+class ChangeStoreFilter(TypedDict):
     """The filters as the store has them."""
 
     since: float | None
@@ -128,41 +356,41 @@ class Asked(TypedDict):
     unseen: bool
 
 
-def feed(here: Here, query: Filter) -> Feed:
-    url = Url(possible(query.url)[0]) if query.url else None
-    asked = Asked(
-        since=time.time() - query.days * _DAY if query.days else None,
+def list_changes(here: RequestContext, query: ChangeFilter) -> ChangeItems:
+    url = Url(possible_urls(query.url)[0]) if query.url else None
+    asked = ChangeStoreFilter(
+        since=time.time() - query.days * _DAY_S if query.days else None,
         kinds=query.kind,
         significance=query.least,
         url=url,
         host=query.host.strip().lower() or None,
         unseen=query.unseen,
     )
-    with here.store() as store:
+    with here.read_store() as store:
         changes = store.changes
-        found = list(changes.newest(**asked, before=query.after, limit=query.limit + 1))
-        total, passing = len(changes), changes.count(**asked)
-        newer = changes.count(**asked, beyond=query.newest) if query.newest else 0
-        watched = store.watched.counts().get("watched", 0)
+        found = list(changes.iter_newest(**asked, before=query.after, limit=query.limit + 1))
+        total, passing = len(changes), changes.count_matching(**asked)
+        newer = changes.count_matching(**asked, beyond=query.newest) if query.newest else 0
+        watched = store.watched.count_by_state().get("watched", 0)
     rows, more = found[: query.limit], len(found) > query.limit
     last = rows[-1].id if more else None
-    return Feed([_item(row) for row in rows], last, total, passing, newer, watched)
+    return ChangeItems([_change_item(row) for row in rows], last, total, passing, newer, watched)
 
 
-def one(here: Here, query: One) -> Item:
-    with here.store() as store:
-        found = store.changes.one(query.number)
+def show_change(here: RequestContext, query: ChangeQuery) -> ChangeItem:
+    with here.read_store() as store:
+        found = store.changes.get_change(query.number)
     if found is None:
-        raise Missing(f"there is no change {query.number}")
-    return _item(found, len(found.change.edits))
+        raise ResourceMissing(f"there is no change {query.number}")
+    return _change_item(found, len(found.change.edits))
 
 
-def _item(row: ChangeRow, edits: int = _EDITS) -> Item:
+def _change_item(row: ChangeRow, edits: int = _EDITS_SHOWN) -> ChangeItem:
     change: Change = row.change
-    return Item(
+    return ChangeItem(
         row.id,
         change.url,
-        host(change.url),
+        host_of(change.url),
         change.at,
         change.since,
         list(change.kinds),
@@ -175,36 +403,36 @@ def _item(row: ChangeRow, edits: int = _EDITS) -> Item:
         len(change.edits),
         len(change.links_added),
         len(change.links_removed),
-        [_told(edit) for edit in change.edits[:edits]],
+        [_change_edit(edit) for edit in change.edits[:edits]],
     )
 
 
-def _told(edit: Edit) -> Told:
+def _change_edit(edit: PageEdit) -> ChangeEdit:
     if edit.what == "moved":
-        return Told(edit.what, edit.path, [("same", edit.new[:_LETTERS])])
-    return Told(edit.what, edit.path, pieces(edit.old, edit.new, _LETTERS))
+        return ChangeEdit(edit.what, edit.path, [("same", edit.new[:_EDIT_CHARS])])
+    return ChangeEdit(edit.what, edit.path, diff_pieces(edit.old, edit.new, _EDIT_CHARS))
 
 
-def saw(here: Here, body: Seen) -> Marked:
-    with existing(here.place, "write") as store:
-        store.changes.saw(body.ids, time.time() if body.seen else None)
-    return Marked(len(body.ids))
+def mark_seen(here: RequestContext, body: SeenUpdate) -> SeenCount:
+    with open_existing_store(here.collection_folder, "write") as store:
+        store.changes.mark_seen(body.ids, time.time() if body.seen else None)
+    return SeenCount(len(body.ids))
 
 
-def trial(here: Here, query: Trying) -> Trial:
-    settings: Settings = here.collection().settings
+def try_rule(here: RequestContext, query: RuleTrialQuery) -> RuleTrial:
+    settings: Settings = here.open_collection().settings
     rules = settings.notify or (NotifySettings(to="", name="a new [[notify]]"),)
     place = min(query.rule, len(rules) - 1)
     chosen = rules[place]
     kinds = tuple(kind for kind in get_args(ChangeKind) if kind in chosen.kinds)
     now = time.time()
-    with here.store() as store:
-        counted = store.changes.weighed(now - query.days * _DAY, now + _DAY)
-    told = at_each(Rule(channel="trial", kinds=kinds), counted)
-    return Trial(
+    with here.read_store() as store:
+        counted = store.changes.count_by_significance(now - query.days * _DAY_S, now + _DAY_S)
+    told = count_by_significance(NotifyRule(channel="trial", kinds=kinds), counted)
+    return RuleTrial(
         query.days,
         [
-            RuleNow(
+            NotifyRuleItem(
                 rule.name or rule.to.partition(":")[0],
                 rule.significance,
                 list(rule.kinds),
@@ -221,21 +449,21 @@ def trial(here: Here, query: Trying) -> Trial:
 _HERE = "/api/c/{name}/changes"
 ROUTES: tuple[Route, ...] = (
     Route(
-        "GET", _HERE, feed, query=Filter, returns=Feed,
+        "GET", _HERE, list_changes, query=ChangeFilter, returns=ChangeItems,
         summary="What changed on the watched pages, newest first",
     ),
     Route(
-        "POST", f"{_HERE}/seen", saw, body=Seen, returns=Marked,
+        "POST", f"{_HERE}/seen", mark_seen, body=SeenUpdate, returns=SeenCount,
         summary="Mark changes as seen, or as not seen yet",
     ),
     Route(
-        "GET", f"{_HERE}/trial", trial, query=Trying, returns=Trial,
+        "GET", f"{_HERE}/trial", try_rule, query=RuleTrialQuery, returns=RuleTrial,
         summary="How many changes each least significance would have told",
     ),
     Route(
-        "GET", f"{_HERE}/{{number}}", one, query=One, returns=Item,
+        "GET", f"{_HERE}/{{number}}", show_change, query=ChangeQuery, returns=ChangeItem,
         summary="One change with all that is kept of it",
     ),
-    *diffing.ROUTES,
+    *DIFF_ROUTES,
     *watching.ROUTES,
 )  # fmt: skip

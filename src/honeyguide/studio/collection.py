@@ -14,19 +14,30 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.errors import ConfigError
-from honeyguide.parse.control_chars import eased
-from honeyguide.store.database import signed
-from honeyguide.store.effective_labels import Topics
-from honeyguide.store.export import streamed
+from honeyguide.parse.sanitise import make_layout_safe
+from honeyguide.store.database import to_int64
+from honeyguide.store.export import stream_export
+from honeyguide.store.labels import TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio import page
-from honeyguide.studio.filters import FAILED, PAGE, RELEVANT, Hit, Sort, Wish, matching, phrases
-from honeyguide.studio.indexing import Indexed, Indexer
-from honeyguide.studio.routes import Here, Route, Stream
-from honeyguide.studio.search import COUNTED, Index, IndexDamaged
+from honeyguide.studio.indexing import Indexer, SearchIndexProgress
+from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
+from honeyguide.studio.search_index import (
+    FAILED,
+    MAX_COUNTED,
+    PAGE,
+    RELEVANT,
+    IndexDamaged,
+    IndexFilter,
+    IndexHit,
+    SearchIndex,
+    Sort,
+    fts_expression,
+    parse_phrases,
+)
 from honeyguide.types import Label
-from honeyguide.url import fingerprint
+from honeyguide.url import url_fingerprint
 
 _SNIPPET, _TITLE, _HOST = 240, 500, 255
 """Characters that are shown: the journal may be a stranger's."""
@@ -34,7 +45,7 @@ _WAIT_S = 0.15
 """So long the index is waited for: a small collection is whole at the first look."""
 _AT_ONCE = 200
 """Visits of a selection that are looked up together while it is exported."""
-_KINDS: dict[str, tuple[int, ...]] = {
+_KINDS_BY_NAME: dict[str, tuple[int, ...]] = {
     "all": (),
     "page": (PAGE, RELEVANT),
     "relevant": (RELEVANT,),
@@ -46,7 +57,7 @@ Moment = Annotated[float, Meta(ge=0, le=1e11)]
 Short = Annotated[str, Meta(max_length=300)]
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class VisitSelection(msgspec.Struct, frozen=True):
     """A selection of the collection's visits."""
 
     words: Short = ""
@@ -70,19 +81,19 @@ class Wanted(msgspec.Struct, frozen=True):
     """Not given: the best match where there are words, else the newest first."""
 
 
-class Asked(Wanted, frozen=True):
+class VisitsQuery(VisitSelection, frozen=True):
     after: Annotated[str, Meta(max_length=80)] = ""
     """Where to go on: ``next`` of the answer before."""
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
-class Taken(Wanted, frozen=True):
+class ExportQuery(VisitSelection, frozen=True):
     format: Literal["csv", "jsonl", "parquet"] = "csv"
     text: bool = False
     """With the pages' texts."""
 
 
-class Listed(msgspec.Struct, frozen=True):
+class VisitItem(msgspec.Struct, frozen=True):
     visit: int
     url: str
     title: str
@@ -101,18 +112,18 @@ class Listed(msgspec.Struct, frozen=True):
     """Where the words stand in the snippet, in characters."""
 
 
-class Found(msgspec.Struct, frozen=True):
-    rows: list[Listed]
+class VisitItems(msgspec.Struct, frozen=True):
+    rows: list[VisitItem]
     next: str
     """Give it as ``after`` to go on; '': that was all."""
     total: int
     """How many there are in all …"""
     more: bool
     """… or more than that."""
-    indexed: Indexed
+    indexed: SearchIndexProgress
 
 
-class Choices(msgspec.Struct, frozen=True):
+class FilterChoices(msgspec.Struct, frozen=True):
     """What can be chosen in filters."""
 
     languages: dict[str, int]
@@ -121,117 +132,121 @@ class Choices(msgspec.Struct, frozen=True):
     topics: list[str]
 
 
-def visits(here: Here, query: Asked) -> Found:
-    if not _crawled(here):
-        return Found([], "", 0, False, Indexed(0, 0, 0, done=True))
+def list_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
+    if not _has_store(here):
+        return VisitItems([], "", 0, False, SearchIndexProgress(0, 0, 0, done=True))
     try:
-        return _found(here, query)
+        return _search_visits(here, query)
     except IndexDamaged:
-        here.kept(Indexer).anew()
-        return _found(here, query)
+        here.shared_for(Indexer).rebuild_index()
+        return _search_visits(here, query)
 
 
-def _found(here: Here, query: Asked) -> Found:
-    indexed = here.kept(Indexer).asked(_WAIT_S)
-    with here.store() as store, closing(Index(here.kept(Indexer).path)) as index:
-        wish = _wish(query, store)
-        hits = index.find(wish, _sort(query), query.limit + 1, _cursor(query.after))
-        total = index.count(wish)
-        rows = [row for hit in hits[: query.limit] if (row := store.visit_at(hit.visit))]
-        return Found(
-            [_listed(store, row, query.words) for row in rows],
+def _search_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
+    indexed = here.shared_for(Indexer).keep_running(_WAIT_S)
+    with here.read_store() as store, closing(SearchIndex(here.shared_for(Indexer).path)) as index:
+        wish = _index_filter(query, store)
+        hits = index.find_hits(
+            wish, _sort_order(query), query.limit + 1, _parse_cursor(query.after)
+        )
+        total = index.count_hits(wish)
+        rows = [row for hit in hits[: query.limit] if (row := store.visit_by_id(hit.visit))]
+        return VisitItems(
+            [_visit_item(store, row, query.words) for row in rows],
             f"{hits[query.limit - 1].key!r}:{hits[query.limit - 1].visit}"
             if len(hits) > query.limit
             else "",
-            min(total, COUNTED),
-            total > COUNTED,
+            min(total, MAX_COUNTED),
+            total > MAX_COUNTED,
             indexed,
         )
 
 
-def choices(here: Here) -> Choices:
-    topics = list(here.collection().topics)
-    if not _crawled(here):
-        return Choices({}, [], 0, topics)
-    here.kept(Indexer).asked()
-    with here.store() as store:
-        counts, names = store.counts(), [row.host for row in store.hosts(limit=200)]
-        return Choices(counts.tongues, names, counts.labels, topics)
+def filter_choices(here: RequestContext) -> FilterChoices:
+    topics = list(here.open_collection().topics)
+    if not _has_store(here):
+        return FilterChoices({}, [], 0, topics)
+    here.shared_for(Indexer).keep_running()
+    with here.read_store() as store:
+        counts, names = store.counts(), [row.host for row in store.top_hosts(limit=200)]
+        return FilterChoices(counts.tongues, names, counts.labels, topics)
 
 
-def export(here: Here, query: Taken) -> Stream:
+def export_selection(here: RequestContext, query: ExportQuery) -> StreamAnswer:
     if query.format == "parquet" and find_spec("pyarrow") is None:
         raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow")
     if query.words.strip():  # what is wrong is told now: once the file has begun, nobody hears it
-        matching(query.words)
-    with here.store():
+        fts_expression(query.words)
+    with here.read_store():
         pass
-    collection = here.collection()
-    topics = Topics(collection.topics, collection.settings.topic.threshold)
-    here.kept(Indexer).asked()
-    selection = _Selection(here.place, here.kept(Indexer).path, query)
-    chunks = _exported(selection, query, topics if collection.topics else None)
+    collection = here.open_collection()
+    topics = TopicSelection(collection.topics, collection.settings.topic.threshold)
+    here.shared_for(Indexer).keep_running()
+    selection = _ExportSelection(here.collection_folder, here.shared_for(Indexer).path, query)
+    chunks = _export_chunks(selection, query, topics if collection.topics else None)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", collection.name).strip("-.") or "pages"
     media = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
     disposition = f'attachment; filename="{name}.{query.format}"'
     kind = media.get(query.format, "application/vnd.apache.parquet")
-    return Stream(chunks, kind, {"Content-Disposition": disposition, "Cache-Control": "no-store"})
+    return StreamAnswer(
+        chunks, kind, {"Content-Disposition": disposition, "Cache-Control": "no-store"}
+    )
 
 
-def _crawled(here: Here) -> bool:
+def _has_store(here: RequestContext) -> bool:
     """Whether there is anything to look at yet."""
-    return (here.place / "collection.db").exists()
+    return (here.collection_folder / "collection.db").exists()
 
 
-def _wish(query: Wanted, store: Store) -> Wish:
+def _index_filter(query: VisitSelection, store: Store) -> IndexFilter:
     among = besides = None
     if query.label:
         said = [
-            signed(fingerprint(label.url))
+            to_int64(url_fingerprint(label.url))
             for _, label in store.labels()
             if query.label in ("any", "none") or (label.value >= 0.5) == (query.label == "good")
         ]
         among, besides = (None, said) if query.label == "none" else (said, None)
-    return Wish(
+    return IndexFilter(
         words=query.words.strip(),
         least=query.least,
         most=query.most,
         host=query.host.strip().lower(),
-        tongue=query.language,
+        language=query.language,
         since=query.since,
         until=query.until,
-        kinds=_KINDS[query.kind],
+        kinds=_KINDS_BY_NAME[query.kind],
         changed=query.changed,
-        among=among,
-        besides=besides,
+        only_pages=among,
+        without_pages=besides,
     )
 
 
-def _sort(query: Wanted) -> Sort:
+def _sort_order(query: VisitSelection) -> Sort:
     if query.sort and (query.sort != "match" or query.words.strip()):
         return query.sort
     return "match" if query.words.strip() else "newest"
 
 
-def _cursor(text: str) -> Hit | None:
+def _parse_cursor(text: str) -> IndexHit | None:
     if not text:
         return None
     key, _, visit = text.rpartition(":")
     try:
         if len(visit) < 19:
-            return Hit(int(visit), float(key))
+            return IndexHit(int(visit), float(key))
     except ValueError:
         pass
     raise ConfigError("after must be what an answer before called next")
 
 
-def _listed(store: Store, row: VisitRow, words: str) -> Listed:
-    label: Label | None = store.label_of(row.url)
-    snippet, found = _snippet(store.text(row.id)[1], words) if words.strip() else ("", [])
-    return Listed(
+def _visit_item(store: Store, row: VisitRow, words: str) -> VisitItem:
+    label: Label | None = store.effective_label(row.url)
+    snippet, found = _find_snippet(store.page_text(row.id)[1], words) if words.strip() else ("", [])
+    return VisitItem(
         visit=row.id,
         url=row.url,
-        title=eased(row.title[:_TITLE]),
+        title=make_layout_safe(row.title[:_TITLE]),
         host=row.url.split("/", 3)[2][:_HOST],
         at=row.at,
         verdict=row.verdict,
@@ -247,11 +262,11 @@ def _listed(store: Store, row: VisitRow, words: str) -> Listed:
     )
 
 
-def _snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
+def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
     """The first place that has one of the words, and where in it they stand."""
     wanted = [
         re.escape(said) + ("" if longer or not said.isascii() else r"\b")
-        for good, said, longer in phrases(words)
+        for good, said, longer in parse_phrases(words)
         if good
     ]
     if not wanted:
@@ -267,34 +282,39 @@ def _snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
 
 
 @dataclass
-class _Selection:
+class _ExportSelection:
     """All visits of a selection, page by page; opened when the first is asked for."""
 
     folder: Path
     path: Path
-    query: Taken
+    query: ExportQuery
 
-    def rows(self, store: Store, index: Index) -> Iterator[VisitRow]:
-        wish, sort, after = _wish(self.query, store), _sort(self.query), None
-        while hits := index.find(wish, sort, _AT_ONCE, after):
+    def iter_rows(self, store: Store, index: SearchIndex) -> Iterator[VisitRow]:
+        wish, sort, after = _index_filter(self.query, store), _sort_order(self.query), None
+        while hits := index.find_hits(wish, sort, _AT_ONCE, after):
             for hit in hits:
-                if row := store.visit_at(hit.visit):
+                if row := store.visit_by_id(hit.visit):
                     yield row
             after = hits[-1]
 
 
-def _exported(selection: _Selection, query: Taken, topics: Topics | None) -> Iterator[bytes]:
-    with Store.open(selection.folder, "read") as store, closing(Index(selection.path)) as index:
-        rows = selection.rows(store, index)
-        yield from streamed(store, rows, query.format, text=query.text, topics=topics)
+def _export_chunks(
+    selection: _ExportSelection, query: ExportQuery, topics: TopicSelection | None
+) -> Iterator[bytes]:
+    with (
+        Store.open(selection.folder, "read") as store,
+        closing(SearchIndex(selection.path)) as index,
+    ):
+        rows = selection.iter_rows(store, index)
+        yield from stream_export(store, rows, query.format, text=query.text, topics=topics)
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/visits", visits, Asked, returns=Found,
+    Route("GET", "/api/c/{name}/visits", list_visits, VisitsQuery, returns=VisitItems,
           summary="Search, filter and sort the collection's visits"),
-    Route("GET", "/api/c/{name}/choices", choices, returns=Choices,
+    Route("GET", "/api/c/{name}/choices", filter_choices, returns=FilterChoices,
           summary="Languages and hosts to choose from"),
-    Route("GET", "/api/c/{name}/export", export, Taken, returns=Stream,
+    Route("GET", "/api/c/{name}/export", export_selection, ExportQuery, returns=StreamAnswer,
           summary="The selection as a file"),
     *page.ROUTES,
 )  # fmt: skip

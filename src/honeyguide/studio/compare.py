@@ -1,24 +1,348 @@
-"""The Compare screen: the generations of a collection."""
+"""What ``honeyguide lab compare --out`` leaves in a folder: ``summary.json``, and the crawls behind
+it, one a line, in ``results.jsonl``. Either may be damaged, or a stranger's.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
+import numpy as np
 from msgspec import Meta
+from numpy.typing import NDArray
 
-from honeyguide.crawl.generations import Comparison, held_back, trial_of
-from honeyguide.store.generations import Generation
-from honeyguide.studio import comparisons
-from honeyguide.studio.routes import Here, Route
+from honeyguide.api.generations import GenerationComparison, generation_trial, was_held_back
+from honeyguide.errors import ConfigError, StoreError
+from honeyguide.store.collection_files import open_regular
+from honeyguide.store.generations import GenerationRow
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
 
-_MOST = 500
+SUMMARY_FILE, _RESULTS_FILE = "summary.json", "results.jsonl"
+_MAX_FILE_BYTES = 32_000_000
+_MAX_CRAWLS = 20_000
+_MAX_FOLDERS, _MAX_COMPARISONS = 2_000, 100
+
+Count = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+
+
+class IntervalEstimate(msgspec.Struct, frozen=True):
+    """A mean and its 95 % interval; None: not known."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+class StrategySummary(msgspec.Struct, frozen=True):
+    """One strategy, as the summary has it."""
+
+    area: IntervalEstimate
+    recall: IntervalEstimate
+    harvest: IntervalEstimate
+    difference: IntervalEstimate
+    precision: float | None = None
+    cpu_ms: float | None = None
+    visits_to: float | None = None
+
+
+class LabSummary(msgspec.Struct, frozen=True):
+    baseline: str
+    k: int
+    all: dict[str, StrategySummary]
+    topics: dict[str, dict[str, StrategySummary]] = {}
+
+
+class LabCrawl(msgspec.Struct, frozen=True):
+    """Of a result, what a curve is made of."""
+
+    web: str
+    topic: str
+    strategy: str
+    draw: int
+    found: list[Count]
+    relevant: Count
+
+
+def find_result_folders(root: Path) -> Iterator[Path]:
+    """Folders in the root, and one level below, that hold a summary; no links."""
+    count = 0
+    try:
+        levels = [root, *sorted(_subfolders_of(root))]
+    except OSError as error:
+        raise ConfigError(f"{root} cannot be read: {error.strerror}") from error
+    for level in levels:
+        if count >= _MAX_COMPARISONS:
+            return
+        try:
+            inside = sorted(_subfolders_of(level))
+        except OSError:
+            continue
+        for folder in inside:
+            if (folder / SUMMARY_FILE).is_file():
+                count += 1
+                yield folder
+
+
+def _subfolders_of(folder: Path) -> list[Path]:
+    found = []
+    with os.scandir(folder) as entries:
+        for place, entry in enumerate(entries):
+            if place >= _MAX_FOLDERS:
+                break
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                found.append(Path(entry.path))
+    return found
+
+
+def read_summary(folder: Path) -> LabSummary | None:
+    """None: it is none of the lab's, or damaged."""
+    data = _read_bounded(folder / SUMMARY_FILE)
+    return None if data is None else _decode_summary(data)
+
+
+@lru_cache(maxsize=64)
+def _decode_summary(data: bytes) -> LabSummary | None:
+    try:
+        return msgspec.json.decode(data, type=LabSummary)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def read_crawls(folder: Path) -> list[LabCrawl]:
+    path = folder / _RESULTS_FILE
+    try:
+        stat = path.stat()
+    except OSError:
+        return []
+    return _decode_crawls(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=4)
+def _decode_crawls(path: Path, _changed: int, _size: int) -> list[LabCrawl]:
+    decoder = msgspec.json.Decoder(LabCrawl)
+    found: dict[tuple[Any, ...], LabCrawl] = {}
+    for line in (_read_bounded(path) or b"").splitlines()[:_MAX_CRAWLS]:
+        try:
+            one = decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            continue  # half a line of a comparison that was interrupted, or a stranger's
+        found[one.web, one.topic, one.strategy, one.draw, one.relevant] = one
+    return list(found.values())
+
+
+def _read_bounded(path: Path) -> bytes | None:
+    try:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+            data = file.read(_MAX_FILE_BYTES + 1)
+    except (OSError, StoreError):
+        return None
+    return data if len(data) <= _MAX_FILE_BYTES else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Comparisons of the lab in the studio's folder: figures with intervals, and curves.
+# --------------------------------------------------------------------------------------------------
+
+
+_CURVE_POINTS = 100
+_BOOTSTRAP_DRAWS = 1_000
+
+_ODD_CHARS = re.compile(r"[^\w.=-]+")
+
+Floats = NDArray[np.float64]
+
+
+class LabComparisonItem(msgspec.Struct, frozen=True):
+    folder: str
+    at: float
+    baseline: str
+    strategies: list[str]
+    topics: int
+
+
+class LabComparisonQuery(msgspec.Struct, frozen=True):
+    folder: Annotated[str, Meta(min_length=1, max_length=500)]
+    topic: Annotated[str, Meta(max_length=500)] = ""
+    """One of the comparison's; '': all of them."""
+
+
+class ComparisonCurve(msgspec.Struct, frozen=True):
+    strategy: str
+    values: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+class ComparisonRow(msgspec.Struct, frozen=True):
+    strategy: str
+    line: StrategySummary
+
+
+class LabComparison(msgspec.Struct, frozen=True):
+    folder: str
+    baseline: str
+    k: int
+    topics: list[str]
+    topic: str
+    rows: list[ComparisonRow]
+    """Best area first."""
+    x: list[float]
+    """Percent of the budget; visits where one topic is shown."""
+    curves: list[ComparisonCurve]
+    """Recall over all topics; relevant pages found where one topic is shown."""
+    over: str
+    """What the intervals speak of: ``topics`` or ``draws``."""
+    crawls: int
+
+
+def list_comparisons(here: RequestContext) -> list[LabComparisonItem]:
+    found = []
+    for folder in find_result_folders(here.root):
+        summary = read_summary(folder)
+        if summary is not None:
+            name = folder.relative_to(here.root).as_posix()
+            at = (folder / SUMMARY_FILE).stat().st_mtime
+            found.append(
+                LabComparisonItem(
+                    name, at, summary.baseline, list(summary.all), len(summary.topics)
+                )
+            )
+    return sorted(found, key=lambda one: -one.at)
+
+
+def show_comparison(here: RequestContext, query: LabComparisonQuery) -> LabComparison:
+    folder = next(
+        (
+            f
+            for f in find_result_folders(here.root)
+            if f.relative_to(here.root).as_posix() == query.folder
+        ),
+        None,
+    )
+    summary = None if folder is None else read_summary(folder)
+    if folder is None or summary is None:
+        raise ResourceMissing(f"there is no comparison {query.folder!r} in this studio's folder")
+    if query.topic and query.topic not in summary.topics:
+        raise ResourceMissing(f"the comparison has no topic {query.topic!r}")
+    lines = summary.topics[query.topic] if query.topic else summary.all
+    crawls = read_crawls(folder)
+    if query.topic:
+        crawls = [one for one in crawls if _topic_name(one) == query.topic]
+    drawn = _one_topic(crawls) if query.topic else _all_topics(crawls)
+    order = sorted(lines, key=lambda name: -(lines[name].area.mean or 0.0))
+    places = {name: place for place, name in enumerate(order)}
+    curves = sorted(drawn.curves, key=lambda curve: places.get(curve.strategy, len(places)))
+    return LabComparison(
+        query.folder,
+        summary.baseline,
+        summary.k,
+        list(summary.topics),
+        query.topic,
+        [ComparisonRow(name, lines[name]) for name in order],
+        drawn.x,
+        curves,
+        drawn.over,
+        len(crawls),
+    )
+
+
+class _DrawnCurves(NamedTuple):
+    x: list[float]
+    curves: list[ComparisonCurve]
+    over: str
+
+
+def _all_topics(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
+    """Recall by the share of the budget spent: the mean over topics of the mean over draws."""
+    longest: dict[tuple[str, str], int] = {}
+    for one in crawls:
+        key = one.web, one.topic
+        longest[key] = max(longest.get(key, 1), len(one.found))
+    groups: dict[str, dict[tuple[str, str], list[Floats]]] = {}
+    for one in crawls:
+        key = one.web, one.topic
+        at = [longest[key] * step // _CURVE_POINTS for step in range(_CURVE_POINTS + 1)]
+        curve = _found_after(one, at) / max(1, one.relevant)
+        groups.setdefault(one.strategy, {}).setdefault(key, []).append(curve)
+    curves, over = [], ""
+    for name, topics in groups.items():
+        rows = np.array([np.mean(draws, axis=0) for draws in topics.values()])
+        over = "topics"
+        if len(topics) == 1:
+            rows, over = np.array(next(iter(topics.values()))), "draws"
+        curves.append(_bootstrap_curve(name, rows))
+    return _DrawnCurves(
+        [100.0 * step / _CURVE_POINTS for step in range(_CURVE_POINTS + 1)], curves, over
+    )
+
+
+def _one_topic(crawls: Sequence[LabCrawl]) -> _DrawnCurves:
+    """Relevant pages found by visits, over the draws."""
+    length = max((len(one.found) for one in crawls), default=0)
+    at = sorted({length * step // _CURVE_POINTS for step in range(_CURVE_POINTS + 1)})
+    groups: dict[str, list[Floats]] = {}
+    for one in crawls:
+        groups.setdefault(one.strategy, []).append(_found_after(one, at))
+    curves = [_bootstrap_curve(name, np.array(rows)) for name, rows in groups.items()]
+    return _DrawnCurves([float(n) for n in at], curves, "draws")
+
+
+def _found_after(one: LabCrawl, visits: Sequence[int]) -> Floats:
+    """Relevant pages after so many visits; a crawl that ended early finds no more."""
+    found = np.array([0, *one.found], np.float64)
+    return np.asarray(found[np.minimum(visits, len(found) - 1)])
+
+
+def _bootstrap_curve(name: str, rows: Floats) -> ComparisonCurve:
+    """The mean of the rows, and the interval that drawing them again gives (bootstrap)."""
+    mean = rows.mean(axis=0)
+    low = high = mean
+    if len(rows) > 1:
+        dice = np.random.default_rng(1)
+        chosen = dice.integers(0, len(rows), (_BOOTSTRAP_DRAWS, len(rows)))
+        weights = np.array([np.bincount(row, minlength=len(rows)) for row in chosen]) / len(rows)
+        low, high = np.quantile(weights @ rows, (0.025, 0.975), axis=0)
+    return ComparisonCurve(name, _rounded_list(mean), _rounded_list(low), _rounded_list(high))
+
+
+def _rounded_list(values: Floats) -> list[float | None]:
+    return [round(float(value), 4) for value in values]
+
+
+def _topic_name(one: LabCrawl) -> str:
+    """As the lab names a topic of a web in its summary."""
+    return _ODD_CHARS.sub("-", f"{one.web}-{one.topic}")
+
+
+LAB_ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET", "/api/lab", list_comparisons, returns=list[LabComparisonItem],
+        summary="The lab's comparisons in this folder",
+    ),
+    Route(
+        "GET", "/api/lab/comparison", show_comparison, query=LabComparisonQuery, returns=LabComparison,
+        summary="One comparison: figures with intervals, and curves",
+    ),
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# The Compare screen: the generations of a collection.
+# --------------------------------------------------------------------------------------------------
+
+
+_GENERATIONS_SHOWN = 500
 """Newest generations that are told."""
 
 Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
 
-class Learned(msgspec.Struct, frozen=True):
+class GenerationItem(msgspec.Struct, frozen=True):
     number: int
     strategy: str
     note: str
@@ -37,47 +361,52 @@ class Learned(msgspec.Struct, frozen=True):
     tried_on: int
 
 
-class Generations(msgspec.Struct, frozen=True):
+class GenerationItems(msgspec.Struct, frozen=True):
     live: int | None
     learns: bool
     left_out: int
     """Older ones that are not told."""
-    rows: list[Learned]
+    rows: list[GenerationItem]
 
 
-class Choice(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class GenerationChoice(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     number: Number
 
 
-class Live(msgspec.Struct, frozen=True):
+class LiveGeneration(msgspec.Struct, frozen=True):
     live: int
 
 
-class Two(msgspec.Struct, frozen=True):
+class GenerationPair(msgspec.Struct, frozen=True):
     one: Number
     other: Number
 
 
-def generations(here: Here) -> Generations:
-    learns = here.collection().learns
-    with here.store() as store:
-        known, live, counts = store.generations(), store.live(), store.counts().generations
+def list_generations(here: RequestContext) -> GenerationItems:
+    learns = here.open_collection().learns
+    with here.read_store() as store:
+        known, live, counts = (
+            store.generations(),
+            store.live_generation(),
+            store.counts().generations,
+        )
     rows = [
-        _row(one, one.number == live, *counts.get(one.number, (0, 0))) for one in known[-_MOST:]
+        _generation_item(one, one.number == live, *counts.get(one.number, (0, 0)))
+        for one in known[-_GENERATIONS_SHOWN:]
     ]
-    return Generations(live, learns, max(0, len(known) - _MOST), rows)
+    return GenerationItems(live, learns, max(0, len(known) - _GENERATIONS_SHOWN), rows)
 
 
-def _row(one: Generation, live: bool, visits: int, relevant: int) -> Learned:
-    trial = trial_of(one)
-    return Learned(
+def _generation_item(one: GenerationRow, live: bool, visits: int, relevant: int) -> GenerationItem:
+    trial = generation_trial(one)
+    return GenerationItem(
         one.number,
         one.name,
         one.note,
         one.at,
         live,
         one.size > 0,
-        held_back(one),
+        was_held_back(one),
         visits,
         relevant,
         trial.after if trial else None,
@@ -86,25 +415,25 @@ def _row(one: Generation, live: bool, visits: int, relevant: int) -> Learned:
     )
 
 
-def use(here: Here, body: Choice) -> Live:
-    here.collection().use(body.number)
-    return Live(body.number)
+def use_generation(here: RequestContext, body: GenerationChoice) -> LiveGeneration:
+    here.open_collection().use(body.number)
+    return LiveGeneration(body.number)
 
 
-def compare(here: Here, query: Two) -> Comparison:
-    return here.collection().compare(query.one, query.other)
+def compare_two_generations(here: RequestContext, query: GenerationPair) -> GenerationComparison:
+    return here.open_collection().compare(query.one, query.other)
 
 
 _HERE = "/api/c/{name}/generations"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, generations, returns=Generations, summary="What the strategy learned"),
+    Route("GET", _HERE, list_generations, returns=GenerationItems, summary="What the strategy learned"),
     Route(
-        "POST", f"{_HERE}/use", use, body=Choice, returns=Live,
+        "POST", f"{_HERE}/use", use_generation, body=GenerationChoice, returns=LiveGeneration,
         summary="Go back, or forward, to a generation",
     ),
     Route(
-        "GET", f"{_HERE}/compare", compare, query=Two, returns=Comparison,
+        "GET", f"{_HERE}/compare", compare_two_generations, query=GenerationPair, returns=GenerationComparison,
         summary="Two generations on the same pages",
     ),
-    *comparisons.ROUTES,
+    *LAB_ROUTES,
 )  # fmt: skip

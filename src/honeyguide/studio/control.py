@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, structs
 
-from honeyguide.config import load
-from honeyguide.crawl import live_status as glimpse
+from honeyguide.api import topic_edit
+from honeyguide.config.settings import load_settings
+from honeyguide.crawl import live_status
 from honeyguide.errors import ConfigError, StoreError
-from honeyguide.studio.routes import Here, Route
+from honeyguide.studio.new_topic import Address, Word, complete_addresses
+from honeyguide.studio.routes import FormError, RequestContext, Route, errors_by_key
 from honeyguide.studio.runs import RunState
 
-_PAGES = "--pages="
+_PAGES_OPTION = "--pages="
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
-class Order(Struct, forbid_unknown_fields=True):
+class RunOrder(Struct, forbid_unknown_fields=True):
     """What is to be done. Limits count for start only; none given: those of topic.toml."""
 
     do: Literal["start", "pause", "resume", "stop", "kill"]
@@ -31,7 +33,7 @@ class Order(Struct, forbid_unknown_fields=True):
     """A watch visits every page once and ends."""
 
 
-class Topic(Struct):
+class TopicInfo(Struct):
     """What the collection is after, as its topic.toml says."""
 
     description: str
@@ -51,11 +53,11 @@ class Topic(Struct):
     threshold: float
 
 
-def topic(here: Here) -> Topic:
+def topic_info(here: RequestContext) -> TopicInfo:
     """What it is after, and within which limits."""
-    collection = here.collection()
+    collection = here.open_collection()
     said, limits = collection.settings.topic, collection.settings.crawl
-    return Topic(
+    return TopicInfo(
         said.description,
         said.keywords,
         said.seeds,
@@ -73,49 +75,51 @@ def topic(here: Here) -> Topic:
     )
 
 
-def state(here: Here) -> RunState:
+def run_state(here: RequestContext) -> RunState:
     """Whether it is being crawled or watched, and what became of the last run."""
-    return _counted(here, here.runs.state(here.place))
+    return _with_counts(here, here.runs.run_state(here.collection_folder))
 
 
-def order(here: Here, body: Order) -> RunState:
+def order_run(here: RequestContext, body: RunOrder) -> RunState:
     """Start, pause, resume or stop; kill: end it at once, which loses what is under way."""
     if body.do == "start":
-        here.collection()  # a mistake in topic.toml is told here, and not by a process that ends
-        run = here.runs.start(here.place, body.kind, _options(body))
+        here.open_collection()  # a mistake in topic.toml is told here, and not by a process that ends
+        run = here.runs.start(here.collection_folder, body.kind, _run_options(body))
     elif body.do == "resume":
-        run = here.runs.resume(here.place)
+        run = here.runs.resume(here.collection_folder)
     else:
-        run = here.runs.stop(here.place, pause=body.do == "pause", force=body.do == "kill")
-    return _counted(here, run)
+        run = here.runs.stop(
+            here.collection_folder, pause=body.do == "pause", force=body.do == "kill"
+        )
+    return _with_counts(here, run)
 
 
-def _counted(here: Here, run: RunState) -> RunState:
+def _with_counts(here: RequestContext, run: RunState) -> RunState:
     """With what was visited so far, and where it stops."""
     try:
-        with here.store() as store:
+        with here.read_store() as store:
             visits = store.counts().visits
     except StoreError:  # not crawled yet, or told where somebody looks into it
         visits = 0
-    return structs.replace(run, visits=visits, limit=_limit(here, run))
+    return structs.replace(run, visits=visits, limit=_page_limit(here, run))
 
 
-def _limit(here: Here, run: RunState) -> int:
+def _page_limit(here: RequestContext, run: RunState) -> int:
     if run.pid is not None or run.state == "paused":  # going on is going on to the same limit
         for option in run.arguments:
-            if option.startswith(_PAGES):
-                return int(option.removeprefix(_PAGES))
+            if option.startswith(_PAGES_OPTION):
+                return int(option.removeprefix(_PAGES_OPTION))
     if run.pid is not None:
-        seen = glimpse.read(here.place)
+        seen = live_status.read_live_status(here.collection_folder)
         if seen is not None and seen.pid == run.pid and seen.pages is not None:
             return seen.pages
     try:
-        return load(here.place / "topic.toml").crawl.pages
+        return load_settings(here.collection_folder / "topic.toml").crawl.pages
     except ConfigError:  # told when it is started
         return 0
 
 
-def _options(body: Order) -> list[str]:
+def _run_options(body: RunOrder) -> list[str]:
     if body.kind == "watch":
         given: dict[str, float | None] = {"--hours": body.hours}
         flags = ["--once"] if body.once else []
@@ -131,7 +135,59 @@ def _options(body: Order) -> list[str]:
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/topic", topic, returns=Topic),
-    Route("GET", "/api/c/{name}/run", state, returns=RunState),
-    Route("POST", "/api/c/{name}/run", order, body=Order, returns=RunState),
+    Route("GET", "/api/c/{name}/topic", topic_info, returns=TopicInfo),
+    Route("GET", "/api/c/{name}/run", run_state, returns=RunState),
+    Route("POST", "/api/c/{name}/run", order_run, body=RunOrder, returns=RunState),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# Changing a topic that exists: its description, keywords, seeds and limit.
+# --------------------------------------------------------------------------------------------------
+
+
+class TopicEdit(Struct, forbid_unknown_fields=True):
+    """What is to change; what is not given stays as it is."""
+
+    description: Annotated[str, Meta(max_length=5_000)] | None = None
+    keywords: Annotated[list[Word], Meta(max_length=500)] | None = None
+    seeds: Annotated[list[Address], Meta(max_length=2_000)] | None = None
+    pages: Annotated[int, Meta(ge=0, le=100_000_000)] | None = None
+
+
+def edit_topic(here: RequestContext, body: TopicEdit) -> TopicInfo:
+    """Change what the topic is after; it counts from the next start on.
+
+    The rest of topic.toml stays as it is, comments included.
+    """
+    settings = here.open_collection().settings
+    said: dict[str, Any] = {}
+    if body.description is not None:
+        said["description"] = body.description.strip()
+    if body.keywords is not None:
+        said["keywords"] = [word for each in body.keywords if (word := each.strip())]
+    if body.seeds is not None:
+        known, lab = settings.topic.seeds, bool(settings.fetch.lab)
+        said["seeds"] = [
+            whole
+            for text in body.seeds
+            for whole in ([text] if text in known else complete_addresses("seeds", [text], lab))
+        ]
+        if not said["seeds"] and not settings.topic.good and not settings.search.engine:
+            raise FormError("seeds", "write at least one address to begin with")
+    limits = {} if body.pages is None else {"pages": body.pages}
+    with errors_by_key():
+        topic_edit.change_topic_file(here.collection_folder, {"topic": said, "crawl": limits})
+    return topic_info(here)
+
+
+EDIT_ROUTES = (
+    Route(
+        "PUT",
+        "/api/c/{name}/topic",
+        edit_topic,
+        body=TopicEdit,
+        returns=TopicInfo,
+        most_bytes=5_000_000,
+    ),
 )

@@ -22,11 +22,16 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Send
 
 from honeyguide.errors import ConfigError, HoneyguideError, StoreError
-from honeyguide.studio import name_checks as names
-from honeyguide.studio.form_errors import shape
-from honeyguide.studio.routes import Here, Missing, Raw, Route, Stream
-from honeyguide.studio.runs import Runs
-from honeyguide.studio.shared_state import Kept
+from honeyguide.studio import routes
+from honeyguide.studio.routes import (
+    RawAnswer,
+    RequestContext,
+    ResourceMissing,
+    Route,
+    StreamAnswer,
+    explain_decode_error,
+)
+from honeyguide.studio.runs import SharedObjects, StudioRuns
 
 _log = logging.getLogger(__name__)
 
@@ -34,16 +39,16 @@ BODY_S = 30.0
 """Longest time that a body may take to arrive."""
 DRAIN_S = 2.0
 """Longest time for what is left of a body that is refused."""
-LARGEST = 15_000_000
+MAX_BODY_BYTES = 15_000_000
 """Bytes of a body: ten million of a file, as base64 in JSON."""
-_UNREAD = (408, 413, 415)
+_UNREAD_STATUSES = (408, 413, 415)
 """Refusals of bodies that were not read to their end: nobody reads the rest."""
-_FIELDS = 100
-_QUERY = 28_000
+_QUERY_FIELDS = 100
+_QUERY_CHARS = 28_000
 """Parameters of a query, and its characters."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is no good, and the status that says so."""
 
     def __init__(self, status: int, why: str, field: str = "") -> None:
@@ -52,61 +57,65 @@ class Refused(Exception):
         self.field = field
 
 
-class Desk:
+class RouteAnswerer:
     """Answers requests by routes; holds what answers share."""
 
-    def __init__(self, runs: Runs, kept: Kept, threads: int = 24) -> None:
+    def __init__(self, runs: StudioRuns, kept: SharedObjects, threads: int = 24) -> None:
         self._runs = runs
         self._kept = kept
         self._limiter = anyio.CapacityLimiter(threads)
 
-    def endpoint(self, route: Route) -> Callable[[Request], Awaitable[Response]]:
-        async def answered(request: Request) -> Response:
+    def make_endpoint(self, route: Route) -> Callable[[Request], Awaitable[Response]]:
+        async def answer_request(request: Request) -> Response:
             try:
-                arguments = await self._arguments(route, request)
+                arguments = await self._decode_arguments(route, request)
                 said = await run_sync(partial(route.answer, *arguments), limiter=self._limiter)
-                return await self._response(said)
-            except Refused as error:
-                answer = problem(error.status, str(error), error.field)
-                if error.status in _UNREAD:
-                    await drained(request.receive, route.most_bytes)
+                return await self._make_response(said)
+            except RequestRefused as error:
+                answer = problem_response(error.status, str(error), error.field)
+                if error.status in _UNREAD_STATUSES:
+                    await drain_body(request.receive, route.most_bytes)
                     answer.headers["Connection"] = "close"
                 return answer
             except HoneyguideError as error:
-                return problem(_status(error), str(error), getattr(error, "field", ""))
+                return problem_response(
+                    _error_status(error), str(error), getattr(error, "field", "")
+                )
             except ClientDisconnect:
-                return problem(400, "the request was not finished")
+                return problem_response(400, "the request was not finished")
             except Exception:  # noqa: BLE001 - our own bug: logged; the browser is told no more
                 _log.exception("%s %s", route.method, route.path)
-                return problem(500, "the studio failed; its terminal says how")
+                return problem_response(500, "the studio failed; its terminal says how")
 
-        return answered
+        return answer_request
 
-    async def _arguments(self, route: Route, request: Request) -> list[Any]:
+    async def _decode_arguments(self, route: Route, request: Request) -> list[Any]:
         params = dict(request.path_params)
         folder = None
         if "name" in params:
-            folder = names.found(self._runs.root, params.pop("name"))
+            folder = routes.find_collection(self._runs.root, params.pop("name"))
             if folder is None:
-                raise Refused(404, "there is no collection of that name")
-        person = names.person(request.headers.get("x-honeyguide-person", ""))
-        given: list[Any] = [Here(self._runs.root, folder, person, self._runs, self._kept)]
+                raise RequestRefused(404, "there is no collection of that name")
+        person = routes.clean_person(request.headers.get("x-honeyguide-person", ""))
+        given: list[Any] = [RequestContext(self._runs.root, folder, person, self._runs, self._kept)]
         if route.query is not None:
-            given.append(_query(route.query, request, params))
+            given.append(_decode_query(route.query, request, params))
         if route.body is not None:
-            given.append(_decoded(route.body, await _body(request, route.most_bytes)))
+            given.append(_decode_body(route.body, await _read_body(request, route.most_bytes)))
         return given
 
-    async def _response(self, said: Any) -> Response:
-        if isinstance(said, Raw):
+    async def _make_response(self, said: Any) -> Response:
+        if isinstance(said, RawAnswer):
             return Response(said.body, headers={**said.headers, "Content-Type": said.media})
-        if isinstance(said, Stream):
+        if isinstance(said, StreamAnswer):
             headers = {**said.headers, "Content-Type": said.media, "X-Accel-Buffering": "no"}
-            return _Streamed(self._sent(said.chunks), headers=headers)
+            return _ClosingStream(self._send_chunks(said.chunks), headers=headers)
         body = await run_sync(msgspec.json.encode, said, limiter=self._limiter)
         return Response(body, media_type="application/json")
 
-    async def _sent(self, chunks: Iterator[bytes] | AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    async def _send_chunks(
+        self, chunks: Iterator[bytes] | AsyncIterator[bytes]
+    ) -> AsyncGenerator[bytes]:
         """Piece by piece; closed also when the listener went away."""
         try:
             if isinstance(chunks, AsyncIterator):
@@ -129,7 +138,7 @@ class Desk:
                         await ended
 
 
-class _Streamed(StreamingResponse):
+class _ClosingStream(StreamingResponse):
     """One whose source is closed whatever happens; Starlette leaves that to the collector."""
 
     async def stream_response(self, send: Send) -> None:
@@ -137,7 +146,7 @@ class _Streamed(StreamingResponse):
             await super().stream_response(send)
 
 
-async def drained(receive: Receive, most: int) -> None:
+async def drain_body(receive: Receive, most: int) -> None:
     """Take in what is left of a body that nobody wants: who is still sending when the connection
     ends never hears why. Not for ever, and not without end."""
     with suppress(TimeoutError):
@@ -149,7 +158,7 @@ async def drained(receive: Receive, most: int) -> None:
                 most -= len(message.get("body", b""))
 
 
-def problem(status: int, why: str, field: str = "") -> Response:
+def problem_response(status: int, why: str, field: str = "") -> Response:
     """What went wrong, for people and for programs, and in which field if it is in one."""
     said = {"error": why.encode("utf-8", "replace").decode()[:2_000]}
     if field:
@@ -157,50 +166,53 @@ def problem(status: int, why: str, field: str = "") -> Response:
     return Response(msgspec.json.encode(said), status_code=status, media_type="application/json")
 
 
-def _status(error: HoneyguideError) -> int:
-    if isinstance(error, Missing):
+def _error_status(error: HoneyguideError) -> int:
+    if isinstance(error, ResourceMissing):
         return 404
     if isinstance(error, StoreError):
         return 409
     return 400 if isinstance(error, ConfigError) else 422
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _read_body(request: Request, most: int) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused(415, "the body must be JSON, with the content type application/json")
-    most = min(most, LARGEST)
+        raise RequestRefused(415, "the body must be JSON, with the content type application/json")
+    most = min(most, MAX_BODY_BYTES)
     length = request.headers.get("content-length", "0")
     if length.isdecimal() and int(length[:20]) > most:
-        raise Refused(413, f"the body is larger than {most} bytes")
+        raise RequestRefused(413, f"the body is larger than {most} bytes")
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_S):
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > most:
-                    raise Refused(413, f"the body is larger than {most} bytes")
+                    raise RequestRefused(413, f"the body is larger than {most} bytes")
     except TimeoutError:
-        raise Refused(408, f"the body did not arrive within {BODY_S:.0f} seconds") from None
+        raise RequestRefused(408, f"the body did not arrive within {BODY_S:.0f} seconds") from None
     return bytes(body)
 
 
-def _decoded(kind: type, body: bytes) -> Any:
+def _decode_body(kind: type, body: bytes) -> Any:
     try:
-        return _finite(msgspec.json.decode(body, type=kind))
+        return _check_finite(msgspec.json.decode(body, type=kind))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        field, why = shape("body", str(error))
-        raise Refused(400, why, field) from None
+        field, why = explain_decode_error("body", str(error))
+        raise RequestRefused(400, why, field) from None
 
 
-def _query(kind: type, request: Request, params: dict[str, str]) -> Any:
+def _decode_query(kind: type, request: Request, params: dict[str, str]) -> Any:
     """Query and path parameters as one typed value; a list takes a parameter several times."""
-    if len(request.url.query) > _QUERY or len(request.query_params.multi_items()) > _FIELDS:
-        raise Refused(414, "the query is too long")
+    if (
+        len(request.url.query) > _QUERY_CHARS
+        or len(request.query_params.multi_items()) > _QUERY_FIELDS
+    ):
+        raise RequestRefused(414, "the query is too long")
     lists = {
         field.name
         for field in msgspec.structs.fields(kind)
-        if isinstance(msgspec.inspect.type_info(field.type), _SEVERAL)
+        if isinstance(msgspec.inspect.type_info(field.type), _LIST_TYPES)
     }
     given: dict[str, Any] = {}
     for key, value in request.query_params.multi_items():
@@ -209,19 +221,19 @@ def _query(kind: type, request: Request, params: dict[str, str]) -> Any:
         else:
             given[key] = value
     try:
-        return _finite(msgspec.convert(given | params, kind, strict=False))
+        return _check_finite(msgspec.convert(given | params, kind, strict=False))
     except (msgspec.ValidationError, OverflowError) as error:
-        field, why = shape("query", str(error))
-        raise Refused(400, why, field) from None
+        field, why = explain_decode_error("query", str(error))
+        raise RequestRefused(400, why, field) from None
 
 
-_SEVERAL = (msgspec.inspect.ListType, msgspec.inspect.VarTupleType, msgspec.inspect.SetType)
+_LIST_TYPES = (msgspec.inspect.ListType, msgspec.inspect.VarTupleType, msgspec.inspect.SetType)
 
 
-def _finite(value: Any) -> Any:
+def _check_finite(value: Any) -> Any:
     """A number that is none (NaN, infinity) would slip through every bound."""
     for name in value.__struct_fields__:
         said = getattr(value, name)
         if isinstance(said, float) and not math.isfinite(said):
-            raise Refused(400, f"{name} must be a number")
+            raise RequestRefused(400, f"{name} must be a number")
     return value

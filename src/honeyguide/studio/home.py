@@ -7,22 +7,21 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from honeyguide import language_codes as tongues
-from honeyguide.config import load
-from honeyguide.crawl.ontologies import OURS
-from honeyguide.crawl.open_store import existing
-from honeyguide.crawl.strategy_choice import choices
+from honeyguide import language_codes
+from honeyguide.api.create import OWN_ONTOLOGIES
+from honeyguide.config.settings import load_settings
+from honeyguide.crawl.from_settings import strategy_choices
 from honeyguide.errors import HoneyguideError
-from honeyguide.studio import creating, editing, seeds, uploads
-from honeyguide.studio import name_checks as names
-from honeyguide.studio.routes import Here, Route
+from honeyguide.store.open_store import open_existing_store
+from honeyguide.studio import control, new_topic, routes
+from honeyguide.studio.routes import RequestContext, Route
 
-_COUNTED = 30
+_COLLECTIONS_COUNTED = 30
 """Collections whose stores are looked into for the list; others are only named."""
-_LISTED = 500
+_COLLECTIONS_LISTED = 500
 
 
-class Listed(Struct):
+class CollectionItem(Struct):
     """A collection in the list."""
 
     name: str
@@ -35,7 +34,7 @@ class Listed(Struct):
     problem: str = ""
 
 
-class Strategy(Struct):
+class StrategyItem(Struct):
     name: str
     about: str
     learns: bool
@@ -43,38 +42,38 @@ class Strategy(Struct):
     """Any one of these must be given."""
 
 
-class Choices(Struct):
+class TopicChoices(Struct):
     """What a new topic can be made from."""
 
-    strategies: list[Strategy]
+    strategies: list[StrategyItem]
     languages: dict[str, str]
     ontologies: list[str]
     contact: str
     """As it stands in the collection that was changed last."""
 
 
-class Shelf:
+class CollectionItems:
     """What was last seen of each collection: looked into again only when its files changed."""
 
     def __init__(self, _: Path) -> None:
-        self._seen: dict[Path, tuple[object, Listed]] = {}
+        self._seen: dict[Path, tuple[object, CollectionItem]] = {}
 
-    def look(self, folder: Path, counted: bool) -> Listed:
-        stamp = (counted, names.stamp(folder))
+    def item_of(self, folder: Path, counted: bool) -> CollectionItem:
+        stamp = (counted, routes.collection_stamp(folder))
         known = self._seen.get(folder)
         if known is None or known[0] != stamp:
-            known = self._seen[folder] = (stamp, _looked(folder, counted))
-            while len(self._seen) > _LISTED:
+            known = self._seen[folder] = (stamp, _read_item(folder, counted))
+            while len(self._seen) > _COLLECTIONS_LISTED:
                 self._seen.pop(next(iter(self._seen)), None)
         return known[1]
 
 
-def _looked(folder: Path, counted: bool) -> Listed:
-    row = Listed(folder.name)
+def _read_item(folder: Path, counted: bool) -> CollectionItem:
+    row = CollectionItem(folder.name)
     try:
-        row.description = load(folder / "topic.toml").topic.description[:500]
+        row.description = load_settings(folder / "topic.toml").topic.description[:500]
         if counted and (folder / "collection.db").exists():
-            with existing(folder, "read") as store:
+            with open_existing_store(folder, "read") as store:
                 counts = store.counts()
             row.visits, row.relevant, row.last = counts.visits, counts.relevant, counts.last
     except (HoneyguideError, OSError) as error:
@@ -82,13 +81,13 @@ def _looked(folder: Path, counted: bool) -> Listed:
     return row
 
 
-def listed(here: Here) -> list[Listed]:
+def list_collections(here: RequestContext) -> list[CollectionItem]:
     """The collections in the folder, the one that was changed last first."""
-    shelf, rows = here.shared.get(here.root, Shelf), []
-    for place, folder in enumerate(names.collections(here.root)[:_LISTED]):
-        row = shelf.look(folder, place < _COUNTED)
+    shelf, rows = here.shared.get(here.root, CollectionItems), []
+    for place, folder in enumerate(routes.find_collections(here.root)[:_COLLECTIONS_LISTED]):
+        row = shelf.item_of(folder, place < _COLLECTIONS_COUNTED)
         try:
-            state = here.runs.state(folder)
+            state = here.runs.run_state(folder)
         except (HoneyguideError, OSError) as error:  # no lock of ours: told of it alone
             rows.append(replace(row, problem=row.problem or str(error)))
             continue
@@ -97,38 +96,44 @@ def listed(here: Here) -> list[Listed]:
     return rows
 
 
-def possible(here: Here) -> Choices:
+def topic_choices(here: RequestContext) -> TopicChoices:
     """Strategies, languages and ontologies to choose from."""
     contact = ""
-    for folder in names.collections(here.root)[:5]:
+    for folder in routes.find_collections(here.root)[:5]:
         try:
-            contact = contact or load(folder / "topic.toml").fetch.contact
+            contact = contact or load_settings(folder / "topic.toml").fetch.contact
         except HoneyguideError:
             continue
     strategies = [
-        Strategy(one.name, one.about, one.habits.learns, one.habits.needs) for one in choices({})
+        StrategyItem(one.name, one.about, one.traits.learns, one.traits.needs)
+        for one in strategy_choices({})
     ]
-    return Choices(strategies, _languages(), list(OURS), contact)
+    return TopicChoices(strategies, _language_names(), list(OWN_ONTOLOGIES), contact)
 
 
-def _languages() -> dict[str, str]:
-    from honeyguide.text.language_priors import COMMON
+def _language_names() -> dict[str, str]:
+    from honeyguide.languages.detection import COMMON_LANGUAGES
 
-    return dict(sorted(((code, tongues.named(code)) for code in COMMON), key=lambda one: one[1]))
+    return dict(
+        sorted(
+            ((code, language_codes.language_name(code)) for code in COMMON_LANGUAGES),
+            key=lambda one: one[1],
+        )
+    )
 
 
 ROUTES = (
-    Route("GET", "/api/collections", listed, returns=list[Listed]),
+    Route("GET", "/api/collections", list_collections, returns=list[CollectionItem]),
     Route(
         "POST",
         "/api/collections",
-        creating.make,
-        body=creating.NewTopic,
-        returns=creating.Made,
+        new_topic.create_topic,
+        body=new_topic.NewTopic,
+        returns=new_topic.TopicCreated,
         most_bytes=15_000_000,
     ),
-    Route("GET", "/api/choices", possible, returns=Choices),
-    *editing.ROUTES,
-    *seeds.ROUTES,
-    *uploads.ROUTES,
+    Route("GET", "/api/choices", topic_choices, returns=TopicChoices),
+    *control.EDIT_ROUTES,
+    *new_topic.SEED_ROUTES,
+    *new_topic.UPLOAD_ROUTES,
 )

@@ -1,43 +1,207 @@
-"""The Label screen: the questions that help most, people's answers, and what came of them."""
+"""What people said shows in what is counted: a moment later, for all answers of that moment.
+
+On a large collection counting takes longer than the next answer.
+"""
 
 from __future__ import annotations
 
+import logging
+import time
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl import annotators as people
-from honeyguide.crawl import label_queries as asking
-from honeyguide.crawl import labels
-from honeyguide.crawl.user_urls import known
-from honeyguide.parse.control_chars import eased
-from honeyguide.studio import labellers
-from honeyguide.studio.evidence import Marked, Why, marked, told
-from honeyguide.studio.labellers import NOBODY
-from honeyguide.studio.recount import Counting
-from honeyguide.studio.routes import Here, Missing, Route
-from honeyguide.types import Reason
-from honeyguide.url import host
+from honeyguide.api import labels as people
+from honeyguide.api.generations import label_learning_curve
+from honeyguide.api.user_urls import resolve_url
+from honeyguide.config.settings import load_settings
+from honeyguide.crawl import live_status
+from honeyguide.crawl.rescore import apply_new_labels
+from honeyguide.errors import HoneyguideError
+from honeyguide.learning import label_queries
+from honeyguide.parse.sanitise import make_layout_safe
+from honeyguide.studio.page import ReasonItem, TextMark, mark_evidence, reason_items
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.types import Reason, Url
+from honeyguide.url import host_of
 
-_SCOPE = asking.Scope(rows=1_000, pages=150, labels=80, anew=40)
+_log = logging.getLogger(__name__)
+
+_PAUSE_S = 1.0
+
+
+class LabelRecount:
+    """Of one collection; shared by all requests."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._urls: set[Url] = set()
+        self._timer: Timer | None = None
+        self._lock = Lock()
+        self._turn = Lock()
+        """One count at a time: it holds the collection's own lock."""
+
+    def schedule_count(self, url: Url) -> None:
+        with self._lock:
+            self._urls.add(url)
+            if self._timer is None:
+                self._timer = Timer(_PAUSE_S, self._count_now)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def close(self) -> None:
+        with self._lock:
+            timer = self._timer
+        if timer is not None:
+            timer.cancel()
+        self._count_now()
+
+    def _count_now(self) -> None:
+        with self._turn:
+            with self._lock:
+                urls, self._urls, self._timer = self._urls, set(), None
+            if not urls:
+                return
+            try:
+                apply_new_labels(self._folder, load_settings(self._folder / "topic.toml"), urls)
+            except HoneyguideError as error:
+                # The labels are kept; the end of the next crawl counts them.
+                _log.warning("labels of %s are not counted yet: %s", self._folder.name, error)
+
+
+# --------------------------------------------------------------------------------------------------
+# Beside the questions of the Label screen: who labelled and how far they agree, what further
+# labels would buy, and which links go first now.
+# --------------------------------------------------------------------------------------------------
+
+
+DEFAULT_LABELLER = "user"
+"""Who labels where nobody said a name; as on the command line."""
+_FRESH_S = 15.0
+_PAIRS_SHOWN = 20
+_POINTS_SHOWN = 200
+
+
+class LabellerItem(msgspec.Struct, frozen=True):
+    name: str
+    good: int
+    bad: int
+    unsure: int
+    skipped: int
+
+
+class LabellerPair(msgspec.Struct, frozen=True):
+    one: str
+    other: str
+    pages: int
+    agreed: float
+    kappa: float | None
+
+
+class LabellerItems(msgspec.Struct, frozen=True):
+    person: str
+    people: list[LabellerItem]
+    pairs: list[LabellerPair]
+    agreed: float | None
+    kappa: float | None
+    contested: int
+
+
+class LabelWorthPoint(msgspec.Struct, frozen=True):
+    generation: int
+    labels: int
+    error: float
+    before: float
+    pages: int
+
+
+class LabelWorth(msgspec.Struct, frozen=True):
+    tried: list[LabelWorthPoint]
+    per_ten: float | None
+    unsure: float | None
+    pages: int
+    said: str
+
+
+class NextLink(msgspec.Struct, frozen=True):
+    url: str
+    anchor: str
+    score: float
+
+
+class NextLinks(msgspec.Struct, frozen=True):
+    at: float | None
+    fresh: bool
+    """Whether a crawl is telling it now."""
+    generation: int | None
+    top: list[NextLink]
+
+
+def list_labellers(here: RequestContext) -> LabellerItems:
+    with here.read_store() as store:
+        agreed = people.annotator_agreement(store)
+        return LabellerItems(
+            here.person or DEFAULT_LABELLER,
+            [LabellerItem(*one) for one in people.annotator_stats(store)[:_PAIRS_SHOWN]],
+            [LabellerPair(*pair) for pair in agreed.pairs[:_PAIRS_SHOWN]],
+            agreed.agreed,
+            agreed.kappa,
+            people.count_contested_pages(here.collection_folder),
+        )
+
+
+def label_worth(here: RequestContext) -> LabelWorth:
+    settings = here.open_collection().settings
+    with here.read_store() as store:
+        found = label_learning_curve(store, settings)
+    tried = [LabelWorthPoint(*one) for one in found.tried[-_POINTS_SHOWN:]]
+    return LabelWorth(tried, found.per_ten, found.unsure, found.pages, found.said)
+
+
+def next_links(here: RequestContext) -> NextLinks:
+    seen = live_status.read_live_status(here.collection_folder)
+    if seen is None:
+        return NextLinks(None, False, None, [])
+    fresh = not seen.ended and time.time() - seen.at < _FRESH_S
+    front = [NextLink(one.url, one.anchor, one.score) for one in seen.frontier.top]
+    return NextLinks(seen.at, fresh, seen.generation, front)
+
+
+_LABEL_PATH = "/api/c/{name}/label"
+LABELLER_ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET", f"{_LABEL_PATH}/people", list_labellers, returns=LabellerItems,
+        summary="Who labelled how much, and how far they agree",
+    ),
+    Route("GET", f"{_LABEL_PATH}/worth", label_worth, returns=LabelWorth, summary="What further labels would buy"),
+    Route("GET", f"{_LABEL_PATH}/top", next_links, returns=NextLinks, summary="The links that go first now"),
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# The Label screen: the questions that help most, people's answers, and what came of them.
+# --------------------------------------------------------------------------------------------------
+
+
+_QUESTION_SCOPE = label_queries.LabelQueryScope(rows=1_000, pages=150, labels=80, anew=40)
 """What a question is chosen from: nobody likes to wait for it."""
-_TITLE, _TEXT = 500, 60_000
+_TITLE_CHARS, _TEXT_CHARS = 500, 60_000
 """Characters of a title, and of a text, that are shown."""
-_REMEMBERED = 500
+_REASONS_KEPT = 500
 
 Address = Annotated[str, Meta(min_length=1, max_length=4_096)]
 TopicName = Annotated[str, Meta(max_length=60)]
 
 
-class Asking(msgspec.Struct, frozen=True):
+class QuestionsQuery(msgspec.Struct, frozen=True):
     choice: Literal["mixed", "uncertainty", "disagreement", "novelty", "agreement"] = "mixed"
     count: Annotated[int, Meta(ge=1, le=50)] = 8
 
 
-class Question(msgspec.Struct, frozen=True):
+class QuestionItem(msgspec.Struct, frozen=True):
     visit: int
     url: str
     host: str
@@ -50,11 +214,11 @@ class Question(msgspec.Struct, frozen=True):
     """Of several topics, the one it is asked about."""
     why: str
     because: str
-    reasons: list[Why]
+    reasons: list[ReasonItem]
     snippet: str
 
 
-class Questions(msgspec.Struct, frozen=True):
+class QuestionItems(msgspec.Struct, frozen=True):
     left: int | None
     """Labels that the budget still has; None: it has no limit."""
     budget: int
@@ -62,14 +226,14 @@ class Questions(msgspec.Struct, frozen=True):
     """Whether the strategy learns from labels."""
     person: str
     threshold: float
-    questions: list[Question]
+    questions: list[QuestionItem]
 
 
-class Which(msgspec.Struct, frozen=True):
+class LabelTextQuery(msgspec.Struct, frozen=True):
     visit: Annotated[int, Meta(ge=1, le=(1 << 63) - 1)]
 
 
-class Text(msgspec.Struct, frozen=True):
+class LabelText(msgspec.Struct, frozen=True):
     visit: int
     url: str
     title: str
@@ -77,17 +241,17 @@ class Text(msgspec.Struct, frozen=True):
     text: str
     cut: bool
     """Whether the text goes on."""
-    marks: list[Marked]
+    marks: list[TextMark]
     """Where the evidence stands; offsets in characters."""
 
 
-class Answer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class LabelAnswer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     url: Address
     say: Literal["relevant", "not", "unsure", "skip"]
     topic: TopicName = ""
 
 
-class Kept(msgspec.Struct, frozen=True):
+class LabelAnswerResult(msgspec.Struct, frozen=True):
     labels: int
     left: int | None
     against: str
@@ -96,12 +260,12 @@ class Kept(msgspec.Struct, frozen=True):
     """Whether the page is now what this person says."""
 
 
-class Undo(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class UndoAnswer(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     url: Address
     topic: TopicName = ""
 
 
-class Undone(msgspec.Struct, frozen=True):
+class UndoAnswerResult(msgspec.Struct, frozen=True):
     undone: bool
     was: str
     now: str
@@ -110,7 +274,7 @@ class Undone(msgspec.Struct, frozen=True):
     """Of the budget; None: it has no limit."""
 
 
-class Lately:
+class RecentReasons:
     """Why the questions of late are judged as they are: by the generation that decides now, which
     may not be the one that judged the page when it was fetched."""
 
@@ -118,129 +282,135 @@ class Lately:
         self._reasons: dict[int, tuple[Reason, ...]] = {}
         self._lock = Lock()
 
-    def keep(self, asked: list[asking.Question]) -> None:
+    def remember_reasons(self, asked: list[label_queries.LabelQuestion]) -> None:
         with self._lock:
             for each in asked:
                 self._reasons.pop(each.row.id, None)
                 self._reasons[each.row.id] = each.reasons
-            for visit in list(self._reasons)[:-_REMEMBERED]:
+            for visit in list(self._reasons)[:-_REASONS_KEPT]:
                 del self._reasons[visit]
 
-    def of(self, visit: int) -> tuple[Reason, ...] | None:
+    def reasons_of(self, visit: int) -> tuple[Reason, ...] | None:
         with self._lock:
             return self._reasons.get(visit)
 
 
-def questions(here: Here, query: Asking) -> Questions:
-    collection = here.collection()
-    settings, by = collection.settings, here.person or NOBODY
-    scope = _SCOPE._replace(by=by, choice=query.choice)
-    with here.store() as store:
-        left, found = asking.ask(store, collection.folder, settings, query.count, scope)
-    here.kept(Lately).keep(found)
-    return Questions(
+def list_questions(here: RequestContext, query: QuestionsQuery) -> QuestionItems:
+    collection = here.open_collection()
+    settings, by = collection.settings, here.person or DEFAULT_LABELLER
+    scope = _QUESTION_SCOPE._replace(by=by, choice=query.choice)
+    with here.read_store() as store:
+        left, found = label_queries.ask_for_labels(
+            store, collection.folder, settings, query.count, scope
+        )
+    here.shared_for(RecentReasons).remember_reasons(found)
+    return QuestionItems(
         left,
         settings.learn.budget,
         collection.learns,
         by,
         settings.topic.threshold,
-        [_question(each, asking.topic_of(settings, each.row)) for each in found],
+        [_question_item(each, label_queries.best_topic(settings, each.row)) for each in found],
     )
 
 
-def _question(asked: asking.Question, topic: str) -> Question:
+def _question_item(asked: label_queries.LabelQuestion, topic: str) -> QuestionItem:
     row = asked.row
-    return Question(
+    return QuestionItem(
         row.id,
         row.url,
-        host(row.url)[:255],
-        eased(row.title[:_TITLE]),
+        host_of(row.url)[:255],
+        make_layout_safe(row.title[:_TITLE_CHARS]),
         asked.verdict,
         asked.relevant,
         row.score,
         topic,
         asked.why,
         asked.because,
-        told(asked.reasons),
+        reason_items(asked.reasons),
         asked.snippet,
     )
 
 
-def text(here: Here, query: Which) -> Text:
-    settings = here.collection().settings
-    with here.store() as store:
-        row = store.visit_at(query.visit)
+def label_text(here: RequestContext, query: LabelTextQuery) -> LabelText:
+    settings = here.open_collection().settings
+    with here.read_store() as store:
+        row = store.visit_by_id(query.visit)
         if row is None or not row.has_page:
-            raise Missing(f"there is no page of visit {query.visit}")
-        headings, whole = store.text(row.id)
-    shown = eased(whole[:_TEXT])
-    why = here.kept(Lately).of(row.id)
-    return Text(
+            raise ResourceMissing(f"there is no page of visit {query.visit}")
+        headings, whole = store.page_text(row.id)
+    shown = make_layout_safe(whole[:_TEXT_CHARS])
+    why = here.shared_for(RecentReasons).reasons_of(row.id)
+    return LabelText(
         row.id,
         row.url,
-        eased(row.title[:_TITLE]),
-        [eased(heading[:_TITLE]) for heading in headings[:20]],
+        make_layout_safe(row.title[:_TITLE_CHARS]),
+        [make_layout_safe(heading[:_TITLE_CHARS]) for heading in headings[:20]],
         shown,
-        len(whole) > _TEXT,
-        marked(settings, shown, row.why if why is None else why),
+        len(whole) > _TEXT_CHARS,
+        mark_evidence(settings, shown, row.verdict_reasons if why is None else why),
     )
 
 
-def answer(here: Here, body: Answer) -> Kept:
-    collection, by = here.collection(), here.person or NOBODY
+def answer_question(here: RequestContext, body: LabelAnswer) -> LabelAnswerResult:
+    collection, by = here.open_collection(), here.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
     against, counts = "", True
     if body.say in ("unsure", "skip"):
         word: Literal["unsure", "skip"] = "unsure" if body.say == "unsure" else "skip"
-        people.pass_over(folder, settings, body.url, by, word, body.topic)
+        people.record_skip(folder, settings, body.url, by, word, body.topic)
     else:
         said = [(body.url, float(body.say == "relevant"))]
-        _, opposed = labels.label_openly(folder, settings, said, by, body.topic, count=False)
+        _, opposed = people.label_with_conflicts(
+            folder, settings, said, by, body.topic, count=False
+        )
         against = ", ".join(sorted({each.theirs.by for each in opposed}))
         counts = all(each.counts for each in opposed)
-    with here.store() as store:
+    with here.read_store() as store:
         given = store.counts().labels
-        here.kept(Counting).soon(known(store, body.url))
+        here.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
     budget = settings.learn.budget
-    return Kept(given, _left(given, budget), against, counts)
+    return LabelAnswerResult(given, _budget_left(given, budget), against, counts)
 
 
-def undo(here: Here, body: Undo) -> Undone:
-    collection = here.collection()
-    by = here.person or NOBODY
+def undo_answer(here: RequestContext, body: UndoAnswer) -> UndoAnswerResult:
+    collection = here.open_collection()
+    by = here.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
-    done = people.undo(folder, settings, body.url, by, body.topic, count=False)
-    with here.store() as store:
-        left = _left(store.counts().labels, settings.learn.budget)
+    done = people.undo_label(folder, settings, body.url, by, body.topic, count=False)
+    with here.read_store() as store:
+        left = _budget_left(store.counts().labels, settings.learn.budget)
         if done is None:
-            return Undone(False, "", "", left)
-        here.kept(Counting).soon(known(store, body.url))
-    was = done.was if isinstance(done.was, str) else _word(done.was.value)
-    return Undone(True, was, "" if done.now is None else _word(done.now.value), left)
+            return UndoAnswerResult(False, "", "", left)
+        here.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
+    was = done.was if isinstance(done.was, str) else _label_word(done.was.value)
+    return UndoAnswerResult(
+        True, was, "" if done.now is None else _label_word(done.now.value), left
+    )
 
 
-def _left(given: int, budget: int) -> int | None:
+def _budget_left(given: int, budget: int) -> int | None:
     return max(0, budget - given) if budget else None
 
 
-def _word(value: float) -> str:
+def _label_word(value: float) -> str:
     return "relevant" if value >= 0.5 else "not"
 
 
 _HERE = "/api/c/{name}/label"
 ROUTES: tuple[Route, ...] = (
     Route(
-        "GET", f"{_HERE}/questions", questions, query=Asking, returns=Questions,
+        "GET", f"{_HERE}/questions", list_questions, query=QuestionsQuery, returns=QuestionItems,
         summary="Pages whose labels would help most",
     ),
     Route(
-        "GET", f"{_HERE}/text", text, query=Which, returns=Text,
+        "GET", f"{_HERE}/text", label_text, query=LabelTextQuery, returns=LabelText,
         summary="The text of a visited page, and where the evidence stands in it",
     ),
-    Route("POST", _HERE, answer, body=Answer, returns=Kept, summary="A person's answer"),
+    Route("POST", _HERE, answer_question, body=LabelAnswer, returns=LabelAnswerResult, summary="A person's answer"),
     Route(
-        "POST", f"{_HERE}/undo", undo, body=Undo, returns=Undone,
+        "POST", f"{_HERE}/undo", undo_answer, body=UndoAnswer, returns=UndoAnswerResult,
         summary="Take back this person's last word on a page",
     ),
-    *labellers.ROUTES,
+    *LABELLER_ROUTES,
 )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, cast
 import msgspec
 
 from honeyguide import __version__
-from honeyguide.studio.routes import Raw, Route, Stream
+from honeyguide.studio.routes import RawAnswer, Route, StreamAnswer
 
 _REFS = "#/components/schemas/{name}"
 _PLACE = re.compile(r"{(\w+)}")
@@ -24,14 +24,16 @@ class Problem(msgspec.Struct, frozen=True):
     """Of what was sent: where the mistake is, if it is in one."""
 
 
-def describe(routes: Sequence[Route]) -> dict[str, Any]:
+def describe_api(routes: Sequence[Route]) -> dict[str, Any]:
     """The OpenAPI document."""
-    kinds = [kind for route in routes for kind in (route.query, route.body, _json(route)) if kind]
+    kinds = [
+        kind for route in routes for kind in (route.query, route.body, _json_type(route)) if kind
+    ]
     shapes, components = msgspec.json.schema_components([*kinds, Problem], ref_template=_REFS)
     found = dict(zip(map(repr, kinds), shapes, strict=False))
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(
+        paths.setdefault(route.path, {})[route.method.lower()] = _describe_operation(
             route, found, components
         )
     return {
@@ -54,23 +56,25 @@ def describe(routes: Sequence[Route]) -> dict[str, Any]:
     }
 
 
-def _json(route: Route) -> Any:
-    return None if route.returns in (Raw, Stream) else route.returns
+def _json_type(route: Route) -> Any:
+    return None if route.returns in (RawAnswer, StreamAnswer) else route.returns
 
 
-def _operation(route: Route, found: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+def _describe_operation(
+    route: Route, found: dict[str, Any], components: dict[str, Any]
+) -> dict[str, Any]:
     statuses = ["400", "401", "403", "404", "409", "414", "421", "422"]
     statuses += ["408", "413", "415"] if route.body else []
     problem = {"application/json": {"schema": {"$ref": _REFS.format(name="Problem")}}}
     answer = (
-        {"*/*": {}} if _json(route) is None else {
+        {"*/*": {}} if _json_type(route) is None else {
             "application/json": {"schema": found[repr(route.returns)]}
         }
     )  # fmt: skip
     said: dict[str, Any] = {
-        "summary": _summary(route),
+        "summary": _route_summary(route),
         "operationId": re.sub(r"\W+", "_", f"{route.method.lower()} {route.path}").strip("_"),
-        "parameters": _parameters(route, components),
+        "parameters": _describe_parameters(route, components),
         "responses": {"200": {"description": "done", "content": answer}}
         | {code: {"description": "refused", "content": problem} for code in statuses},
     }
@@ -83,7 +87,7 @@ def _operation(route: Route, found: dict[str, Any], components: dict[str, Any]) 
     return said
 
 
-def _parameters(route: Route, components: dict[str, Any]) -> list[dict[str, Any]]:
+def _describe_parameters(route: Route, components: dict[str, Any]) -> list[dict[str, Any]]:
     shape: dict[str, Any] = {"properties": {}}
     if route.query is not None:
         # By its own schema: parameters are listed one by one and not as one value.
@@ -112,19 +116,19 @@ def _parameters(route: Route, components: dict[str, Any]) -> list[dict[str, Any]
     return listed
 
 
-def _summary(route: Route) -> str:
+def _route_summary(route: Route) -> str:
     """What it is for; where it does not say so, what its answer says of itself."""
     return route.summary or (route.answer.__doc__ or "").strip().partition("\n")[0].rstrip(".")
 
 
-def page(routes: Sequence[Route]) -> bytes:
+def api_page(routes: Sequence[Route]) -> bytes:
     """The routes for people to read."""
     rows = []
     for route in sorted(routes, key=lambda route: (route.path, route.method)):
-        asks = [*_names(route.query, "?"), *_names(route.body, "")]
+        asks = [*_field_names(route.query, "?"), *_field_names(route.body, "")]
         rows.append(
             f"<tr><td><code>{route.method}</code></td><td><code>{escape(route.path)}</code></td>"
-            f"<td>{escape(_summary(route))}"
+            f"<td>{escape(_route_summary(route))}"
             f"<div class=muted>{escape(', '.join(asks))}</div></td></tr>"
         )
     return (
@@ -137,15 +141,15 @@ def page(routes: Sequence[Route]) -> bytes:
     ).encode()
 
 
-def table(routes: Sequence[Route]) -> str:
+def api_table(routes: Sequence[Route]) -> str:
     """The routes as a Markdown table, for docs/reference/api.md."""
     lines = ["| | path | what for |", "|---|---|---|"]
     for route in sorted(routes, key=lambda route: (route.path, route.method)):
-        summary = _summary(route)
+        summary = _route_summary(route)
         lines.append(f"| {route.method} | `{route.path}` | {summary} |")
     return "\n".join(lines)
 
 
-def _names(kind: type | None, mark: str) -> list[str]:
+def _field_names(kind: type | None, mark: str) -> list[str]:
     fields = () if kind is None else msgspec.structs.fields(kind)
     return [f"{mark}{field.encode_name}" for field in fields]

@@ -1,37 +1,156 @@
-"""One page of the collection: what it says, why it is here, how it came, and how it changed."""
+"""What speaks for a page, as the screens show it: reasons, and where they stand in its text."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from itertools import islice
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl import explain as explaining
-from honeyguide.crawl.user_urls import known
-from honeyguide.parse.control_chars import eased
-from honeyguide.store.store import Store
+from honeyguide.api import explain
+from honeyguide.api.user_urls import resolve_url
+from honeyguide.config.settings import Settings
+from honeyguide.errors import FetchError
+from honeyguide.fetch.decode import decode_body
+from honeyguide.parse.read import is_binary
+from honeyguide.parse.sanitise import make_layout_safe, safe_html
+from honeyguide.store.store import Store, archived_response
 from honeyguide.store.visits import VisitRow
-from honeyguide.studio.evidence import Marked, Why, marked, spoken, told
-from honeyguide.studio.routes import Here, Missing, Route
+from honeyguide.studio.routes import RawAnswer, RequestContext, ResourceMissing, Route
+from honeyguide.text.highlights import find_highlights, highlight_terms, unstem_reasons
+from honeyguide.types import Reason, Url
 
-_TEXT = 100_000
+_MAX_REASONS, _REASON_CHARS = 200, 500
+"""Reasons that are told, and characters of each: the journal may be a stranger's."""
+
+
+class ReasonItem(msgspec.Struct, frozen=True):
+    what: str
+    weight: float
+
+
+class TextMark(msgspec.Struct, frozen=True):
+    """From one character of a text to another."""
+
+    start: int
+    end: int
+    what: str
+    weight: float
+
+
+def reason_items(reasons: Iterable[Reason]) -> list[ReasonItem]:
+    return [
+        ReasonItem(reason.what[:_REASON_CHARS], reason.weight)
+        for reason in islice(reasons, _MAX_REASONS)
+    ]
+
+
+def reasons_in_words(settings: Settings, text: str, reasons: Iterable[Reason]) -> list[ReasonItem]:
+    """The same, with words of this text instead of stems."""
+    return reason_items(unstem_reasons(reasons, text, settings.topic.keyword_language))
+
+
+def mark_evidence(settings: Settings, text: str, reasons: tuple[Reason, ...]) -> list[TextMark]:
+    """Evidence is looked for as the keywords are: in their own language."""
+    found = find_highlights(
+        text, highlight_terms(settings, reasons), settings.topic.keyword_language
+    )
+    return [TextMark(*mark) for mark in found]
+
+
+# --------------------------------------------------------------------------------------------------
+# A page as it looked, about: written anew without anything that acts, for a sandboxed frame.
+# --------------------------------------------------------------------------------------------------
+
+
+PREVIEW_POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'self'"
+)
+"""No scripts, no network, an origin of its own, and only our own pages may frame it."""
+_PREVIEW_BYTES = 10_000_000
+_DECODE_RATIO = 200.0
+
+
+class PreviewQuery(msgspec.Struct, frozen=True):
+    url: Annotated[str, Meta(max_length=8_000)] = ""
+    visit: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
+    """A certain visit; 0: the newest that brought a page."""
+    version: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
+    """A version that a watch kept, instead of the crawl's answer."""
+
+
+def render_preview(here: RequestContext, query: PreviewQuery) -> RawAnswer:
+    with here.read_store() as store:
+        url, body, kind = _kept_body(store, query)
+    if is_binary(body, kind):
+        raise ResourceMissing("this is a file that cannot be shown here")
+    html = safe_html(body, url, kind)
+    headers = {
+        "Content-Security-Policy": PREVIEW_POLICY,
+        "X-Frame-Options": "SAMEORIGIN",
+        "Cache-Control": "no-store",
+    }
+    return RawAnswer(html.encode("utf-8", "replace"), "text/html; charset=utf-8", headers)
+
+
+def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
+    """Address, body and content type of what is to be shown."""
+    row = store.visit_by_id(query.visit) if query.visit else None
+    if row is None and not query.url:
+        raise ResourceMissing("there is no such visit")
+    url = row.url if row else resolve_url(store, query.url)
+    if query.version:
+        history = {version.number: version for version in store.versions.list_versions(url)}
+        if query.version not in history:
+            raise ResourceMissing("there is no such version")
+        return (
+            url,
+            store.versions.read_body(url, query.version),
+            history[query.version].content_type,
+        )
+    row = row or next((each for each in reversed(store.attempts_at(url)) if each.has_page), None)
+    bare = archived_response(store, row) if row else None
+    if bare is None:
+        raise ResourceMissing("its answer was not kept (store.warc), so only the text can be shown")
+    try:
+        coding = bare.header("content-encoding")
+        body = decode_body(url, bare.payload, coding, limit=_PREVIEW_BYTES, ratio=_DECODE_RATIO)
+    except FetchError as error:
+        raise ResourceMissing(f"what was kept cannot be unpacked: {error.detail}") from error
+    return url, body, bare.header("content-type") or "text/html"
+
+
+PREVIEW_ROUTES = (
+    Route("GET", "/api/c/{name}/page/rendered", render_preview, PreviewQuery, returns=RawAnswer,
+          summary="A page as it looked, for a sandboxed frame"),
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------
+# One page of the collection: what it says, why it is here, how it came, and how it changed.
+# --------------------------------------------------------------------------------------------------
+
+
+_TEXT_CHARS = 100_000
 """Characters of a text that are shown."""
-_LINE, _LINES = 500, 2_000
+_LINE_CHARS, _LINES_CHARS = 500, 2_000
 """Characters of a title or a link, and of a few sentences: the journal may be a stranger's."""
-_MOST = 200
+_MAX_ITEMS = 200
 """Attempts, versions and changes that are told."""
 
 
-class Which(msgspec.Struct, frozen=True):
+class PageViewQuery(msgspec.Struct, frozen=True):
     """By its address, or by the number of a visit."""
 
     url: Annotated[str, Meta(max_length=8_000)] = ""
     visit: Annotated[int, Meta(ge=0, le=1 << 60)] = 0
 
 
-class Stop(msgspec.Struct, frozen=True):
+class PathPage(msgspec.Struct, frozen=True):
     """A page on the way from a seed, and the link there that led on."""
 
     url: str
@@ -39,7 +158,7 @@ class Stop(msgspec.Struct, frozen=True):
     verdict: float | None
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class VisitAttempt(msgspec.Struct, frozen=True):
     visit: int
     at: float
     status: int | None
@@ -49,21 +168,21 @@ class Attempt(msgspec.Struct, frozen=True):
     verdict: float | None
 
 
-class Said(msgspec.Struct, frozen=True):
+class PageLabel(msgspec.Struct, frozen=True):
     value: float
     by: str
     at: float
     topic: str
 
 
-class Version(msgspec.Struct, frozen=True):
+class KeptVersion(msgspec.Struct, frozen=True):
     number: int
     at: float
     last_seen: float
     size: int
 
 
-class Changed(msgspec.Struct, frozen=True):
+class PageChange(msgspec.Struct, frozen=True):
     id: int
     at: float
     kinds: list[str]
@@ -81,28 +200,28 @@ class PageView(msgspec.Struct, frozen=True):
     text: str = ""
     cut: bool = False
     """The text goes on."""
-    marks: list[Marked] = []
+    marks: list[TextMark] = []
     """Evidence in the text, in characters."""
     verdict: float | None = None
     topics: dict[str, float] = {}
     relevant: bool = False
     threshold: float = 0.5
     """From which a page is relevant."""
-    reasons: list[Why] = []
+    reasons: list[ReasonItem] = []
     """Why the page was judged so."""
     link_score: float | None = None
     """What was thought of the link before it was followed …"""
-    link_reasons: list[Why] = []
+    link_reasons: list[ReasonItem] = []
     """… and why."""
     anchor: str = ""
     before: str = ""
     after: str = ""
-    way: list[Stop] = []
+    way: list[PathPage] = []
     """From a seed to this page."""
-    attempts: list[Attempt] = []
-    labels: list[Said] = []
-    versions: list[Version] = []
-    changes: list[Changed] = []
+    attempts: list[VisitAttempt] = []
+    labels: list[PageLabel] = []
+    versions: list[KeptVersion] = []
+    changes: list[PageChange] = []
     language: str = ""
     declared: str = ""
     at: float | None = None
@@ -114,58 +233,61 @@ class PageView(msgspec.Struct, frozen=True):
     generation: int | None = None
 
 
-def page(here: Here, query: Which) -> PageView:
-    settings = here.collection().settings
-    with here.store() as store:
-        url = _address(store, query)
-        found = explaining.explain(here.place, settings, url, time.time())
+def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
+    settings = here.open_collection().settings
+    with here.read_store() as store:
+        url = _page_url(store, query)
+        found = explain.explain_url(here.collection_folder, settings, url, time.time())
         row = next((row for row in reversed(found.visits) if row.has_page), None)
         row = row or (found.visits[-1] if found.visits else None)
         if row is None and found.waiting is None and not query.url:
-            raise Missing("there is no such visit")
-        headings, text = store.text(row.id) if row else ((), "")
-        reasons = row.why if row else ()
+            raise ResourceMissing("there is no such visit")
+        headings, text = store.page_text(row.id) if row else ((), "")
+        reasons = row.verdict_reasons if row else ()
         link = row.link if row else found.waiting.link if found.waiting else None
-        shown = eased(text[:_TEXT])
+        shown = make_layout_safe(text[:_TEXT_CHARS])
         said = "\n".join((row.title if row else "", *headings, text))
         return PageView(
             url=found.url,
-            answer=found.answer[:_LINES],
+            answer=found.answer[:_LINES_CHARS],
             visit=row.id if row else None,
-            title=eased(row.title[:_LINE]) if row else "",
-            description=eased(row.description[:_LINES]) if row else "",
-            headings=[eased(heading[:_LINE]) for heading in headings[:100]],
+            title=make_layout_safe(row.title[:_LINE_CHARS]) if row else "",
+            description=make_layout_safe(row.description[:_LINES_CHARS]) if row else "",
+            headings=[make_layout_safe(heading[:_LINE_CHARS]) for heading in headings[:100]],
             text=shown,
-            cut=len(text) > _TEXT,
-            marks=marked(settings, shown, reasons),
+            cut=len(text) > _TEXT_CHARS,
+            marks=mark_evidence(settings, shown, reasons),
             verdict=row.verdict if row else None,
-            topics=row.scores if row else {},
+            topics=row.topic_scores if row else {},
             relevant=bool(row and row.relevant),
-            reasons=spoken(settings, said, reasons),
+            reasons=reasons_in_words(settings, said, reasons),
             threshold=settings.topic.threshold,
             link_score=row.score if row else found.waiting.queued if found.waiting else None,
-            link_reasons=told(found.reasons),
-            anchor=eased(link.anchor[:_LINE]) if link else "",
-            before=eased(link.before[:_LINE]) if link else "",
-            after=eased(link.after[:_LINE]) if link else "",
-            way=[Stop(step.url, eased(step.anchor[:_LINE]), step.verdict) for step in found.way],
-            attempts=[_attempt(each) for each in found.visits[-_MOST:]],
+            link_reasons=reason_items(found.reasons),
+            anchor=make_layout_safe(link.anchor[:_LINE_CHARS]) if link else "",
+            before=make_layout_safe(link.before[:_LINE_CHARS]) if link else "",
+            after=make_layout_safe(link.after[:_LINE_CHARS]) if link else "",
+            way=[
+                PathPage(step.url, make_layout_safe(step.anchor[:_LINE_CHARS]), step.verdict)
+                for step in found.way
+            ],
+            attempts=[_visit_attempt(each) for each in found.visits[-_MAX_ITEMS:]],
             labels=[
-                Said(label.value, label.by, label.at, label.topic)
-                for label in store.label_history(found.url)[-_MOST:]
+                PageLabel(label.value, label.by, label.at, label.topic)
+                for label in store.label_history(found.url)[-_MAX_ITEMS:]
             ],
             versions=[
-                Version(v.number, v.at, v.last_seen, v.size)
-                for v in store.versions.history(found.url)[-_MOST:]
+                KeptVersion(v.number, v.at, v.last_seen, v.size)
+                for v in store.versions.list_versions(found.url)[-_MAX_ITEMS:]
             ],
             changes=[
-                Changed(c.id, c.change.at, list(c.change.kinds), c.change.significance)
-                for c in store.changes.newest(url=found.url, limit=_MOST)
+                PageChange(c.id, c.change.at, list(c.change.kinds), c.change.significance)
+                for c in store.changes.iter_newest(url=found.url, limit=_MAX_ITEMS)
             ],
             language=row.tongue if row else "",
-            declared=row.language[:_LINE] if row else "",
+            declared=row.language[:_LINE_CHARS] if row else "",
             at=row.at if row else None,
-            media_type=row.media_type[:_LINE] if row else "",
+            media_type=row.media_type[:_LINE_CHARS] if row else "",
             size=row.size if row else 0,
             copy_of=row.copy_of if row else None,
             archived=bool(row and row.status is not None and row.warc),
@@ -173,21 +295,21 @@ def page(here: Here, query: Which) -> PageView:
         )
 
 
-def _address(store: Store, query: Which) -> str:
+def _page_url(store: Store, query: PageViewQuery) -> str:
     if query.url:
-        return known(store, query.url, waiting=True)
-    row = store.visit_at(query.visit)
+        return resolve_url(store, query.url, waiting=True)
+    row = store.visit_by_id(query.visit)
     if row is None:
-        raise Missing("there is no such visit")
+        raise ResourceMissing("there is no such visit")
     return row.url
 
 
-def _attempt(row: VisitRow) -> Attempt:
-    failure, detail = row.failure and row.failure[:_LINE], row.detail[:_LINES]
-    return Attempt(row.id, row.at, row.status, failure, detail, row.generation, row.verdict)
+def _visit_attempt(row: VisitRow) -> VisitAttempt:
+    failure, detail = row.failure and row.failure[:_LINE_CHARS], row.detail[:_LINES_CHARS]
+    return VisitAttempt(row.id, row.at, row.status, failure, detail, row.generation, row.verdict)
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/page", page, Which, returns=PageView,
+    Route("GET", "/api/c/{name}/page", page_view, PageViewQuery, returns=PageView,
           summary="One page: its text, reasons, way from a seed, versions"),
 )  # fmt: skip

@@ -11,28 +11,34 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from honeyguide.config import Settings
-from honeyguide.crawl import manual_search as enquire
-from honeyguide.crawl.open_store import existing
-from honeyguide.crawl.search_report import Asked, Overview, Spent, Trouble, overview
-from honeyguide.crawl.suggest import Suggested, suggest
+from honeyguide.api import search
+from honeyguide.api.search import (
+    EngineTrouble,
+    QueryReport,
+    SearchCosts,
+    SearchOverview,
+    search_overview,
+)
+from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
-from honeyguide.studio.routes import Here, Route
-from honeyguide.url import canonical, host
+from honeyguide.search.query_planner import QuerySuggestions, suggest_queries
+from honeyguide.store.open_store import open_existing_store
+from honeyguide.studio.routes import RequestContext, Route
+from honeyguide.url import canonical_url, host_of
 
-_TITLE = 200
-_SUGGESTED = 20
+_TITLE_CHARS = 200
+_MAX_SUGGESTIONS = 20
 """Suggestions that are worked out at once."""
 _PATIENCE_S = 25.0
 """The browser waits half a minute."""
-_EXAMPLE = """\
+_EXAMPLE_TOML = """\
 [search]
 engine = "searxng"
 url = "http://localhost:8080/search"
 """
 
 
-class EngineNow(msgspec.Struct, frozen=True):
+class EngineInfo(msgspec.Struct, frozen=True):
     name: str
     """'': none is set."""
     address: str
@@ -43,38 +49,38 @@ class EngineNow(msgspec.Struct, frozen=True):
     """Why it cannot be asked, as far as that is known without asking."""
 
 
-class QueriesNow(msgspec.Struct, frozen=True):
-    engine: EngineNow
-    spent: Spent
+class QueriesView(msgspec.Struct, frozen=True):
+    engine: EngineInfo
+    spent: SearchCosts
     running: bool
-    rows: list[Asked]
+    rows: list[QueryReport]
     wanted: list[str]
     """People's queries that were not asked yet."""
-    trouble: Trouble | None
-    example: str = _EXAMPLE
+    trouble: EngineTrouble | None
+    example: str = _EXAMPLE_TOML
     """What to write into topic.toml where no engine is set."""
 
 
-class Most(msgspec.Struct, frozen=True):
-    number: Annotated[int, Meta(ge=1, le=_SUGGESTED)] = 10
+class SuggestionsQuery(msgspec.Struct, frozen=True):
+    number: Annotated[int, Meta(ge=1, le=_MAX_SUGGESTIONS)] = 10
 
 
-class Motive(msgspec.Struct, frozen=True):
+class SuggestionPage(msgspec.Struct, frozen=True):
     url: str
     title: str
 
 
-class Suggestion(msgspec.Struct, frozen=True):
+class SuggestionItem(msgspec.Struct, frozen=True):
     query: str
     expected: float | None
     """The mean verdict expected of its results; None: not known yet."""
     why: str
-    pages: list[Motive]
+    pages: list[SuggestionPage]
     """Those that it was made from."""
 
 
-class Suggestions(msgspec.Struct, frozen=True):
-    rows: list[Suggestion]
+class SuggestionItems(msgspec.Struct, frozen=True):
+    rows: list[SuggestionItem]
     why: str
 
 
@@ -82,12 +88,12 @@ class NewQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     query: Annotated[str, Meta(min_length=1, max_length=400)]
 
 
-class Trying(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class EngineTrialQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     query: Annotated[str, Meta(max_length=400)] = ""
     """What to ask for; '': something of the topic."""
 
 
-class ResultNow(msgspec.Struct, frozen=True):
+class SearchResultItem(msgspec.Struct, frozen=True):
     url: str
     title: str
     snippet: str
@@ -97,21 +103,21 @@ class ResultNow(msgspec.Struct, frozen=True):
     verdict: float | None
 
 
-class Came(msgspec.Struct, frozen=True):
+class AskedQueryResult(msgspec.Struct, frozen=True):
     left: bool
     """It was left for the crawl that runs."""
     said: str
     failed: str
     """What went wrong, in words."""
-    results: list[ResultNow]
+    results: list[SearchResultItem]
 
 
-class TrialNow(msgspec.Struct, frozen=True):
+class EngineTrialResult(msgspec.Struct, frozen=True):
     ok: bool
     said: str
 
 
-class Thinking:
+class QueriesCache:
     """What takes long is worked out once for all who look: what was asked, as often as a tenth of
     the time allows; suggestions, when there is more to make them from. One query is asked at a
     time."""
@@ -119,69 +125,69 @@ class Thinking:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = Lock()
-        self._seen: tuple[float, Settings, Overview] | None = None
+        self._seen: tuple[float, Settings, SearchOverview] | None = None
         """Until when, by which settings, and what."""
-        self._known: tuple[object, Suggestions] | None = None
+        self._known: tuple[object, SuggestionItems] | None = None
         self.asking = Lock()
 
-    def look(self, settings: Settings) -> Overview:
+    def get_overview(self, settings: Settings) -> SearchOverview:
         with self._lock:
             began = time.monotonic()
             if self._seen is None or began >= self._seen[0] or self._seen[1] != settings:
-                found = overview(self._folder, settings)
+                found = search_overview(self._folder, settings)
                 now = time.monotonic()
                 self._seen = (now + 9 * (now - began), settings, found)
             return self._seen[2]
 
-    def changed(self) -> None:
+    def forget_overview(self) -> None:
         """Something was asked: whoever looks next wants to see it."""
         with self._lock:
             self._seen = None
 
-    def suggest(self, settings: Settings) -> Suggestions:
+    def get_suggestions(self, settings: Settings) -> SuggestionItems:
         with self._lock:
-            stamp = self._stamp(settings)
+            stamp = self._suggestion_stamp(settings)
             if self._known is None or self._known[0] != stamp:
-                found = suggest(self._folder, settings, _SUGGESTED)
-                self._known = (stamp, self._told(found))
+                found = suggest_queries(self._folder, settings, _MAX_SUGGESTIONS)
+                self._known = (stamp, self._suggestion_items(found))
             return self._known[1]
 
-    def _stamp(self, settings: Settings) -> object:
+    def _suggestion_stamp(self, settings: Settings) -> object:
         said = (settings.topic, settings.topics, settings.search)
         if not (self._folder / "collection.db").exists():
             return said
-        with existing(self._folder, "read") as store:
-            counts, last = store.counts(), store.searches.last()
+        with open_existing_store(self._folder, "read") as store:
+            counts, last = store.counts(), store.searches.newest_search()
         # A tenth more good pages: as often as the crawl itself thinks anew.
         grown = int(math.log(1 + counts.relevant, 1.1))
         return (said, grown, counts.labels, last.id if last else 0)
 
-    def _told(self, found: Suggested) -> Suggestions:
+    def _suggestion_items(self, found: QuerySuggestions) -> SuggestionItems:
         titles: dict[str, str] = {}
         if (self._folder / "collection.db").exists():
-            with existing(self._folder, "read") as store:
+            with open_existing_store(self._folder, "read") as store:
                 for url in {page for one in found.suggestions for page in one.pages}:
-                    if visits := store.visit(url):
-                        titles[url] = visits[-1].title[:_TITLE]
+                    if visits := store.attempts_at(url):
+                        titles[url] = visits[-1].title[:_TITLE_CHARS]
         rows = [
-            Suggestion(
+            SuggestionItem(
                 str(one.query),
                 one.expected,
                 one.why,
-                [Motive(url, titles.get(url, "")) for url in one.pages],
+                [SuggestionPage(url, titles.get(url, "")) for url in one.pages],
             )
             for one in found.suggestions
         ]
-        return Suggestions(rows, found.words())
+        return SuggestionItems(rows, found.to_text())
 
 
-def queries(here: Here) -> QueriesNow:
-    settings = here.collection().settings
-    found = here.kept(Thinking).look(settings)
+def queries_view(here: RequestContext) -> QueriesView:
+    settings = here.open_collection().settings
+    found = here.shared_for(QueriesCache).get_overview(settings)
     chosen = settings.search
-    return QueriesNow(
-        EngineNow(
-            found.engine, _host(chosen.url), chosen.mode,
+    return QueriesView(
+        EngineInfo(
+            found.engine, _engine_host(chosen.url), chosen.mode,
             chosen.compose, found.problem if found.engine else "",
         ),
         found.spent,
@@ -192,57 +198,63 @@ def queries(here: Here) -> QueriesNow:
     )  # fmt: skip
 
 
-def _host(address: str) -> str:
+def _engine_host(address: str) -> str:
     """As the user wrote it: perhaps without a slash, perhaps no address at all."""
-    url = canonical(address)
-    return "" if url is None else host(url)
+    url = canonical_url(address)
+    return "" if url is None else host_of(url)
 
 
-def suggestions(here: Here, query: Most) -> Suggestions:
-    known = here.kept(Thinking).suggest(here.collection().settings)
+def list_suggestions(here: RequestContext, query: SuggestionsQuery) -> SuggestionItems:
+    known = here.shared_for(QueriesCache).get_suggestions(here.open_collection().settings)
     return msgspec.structs.replace(known, rows=known.rows[: query.number])
 
 
-def ask(here: Here, body: NewQuery) -> Came:
-    settings, thinking = here.collection().settings, here.kept(Thinking)
+def ask_query(here: RequestContext, body: NewQuery) -> AskedQueryResult:
+    settings, thinking = here.open_collection().settings, here.shared_for(QueriesCache)
     if not thinking.asking.acquire(timeout=_PATIENCE_S / 10):
         raise ConfigError("another query is being asked; try again in a moment")
     try:
         by = here.person or "user"
-        done = enquire.run(here.place, settings, [body.query], by=by, patience=_PATIENCE_S)
+        done = search.run_queries(
+            here.collection_folder, settings, [body.query], by=by, patience=_PATIENCE_S
+        )
     finally:
         thinking.asking.release()
-        thinking.changed()
+        thinking.forget_overview()
     if done.left:
-        return Came(True, f"The crawl that runs will ask this next: {done.left[0]}", "", [])
+        return AskedQueryResult(
+            True, f"The crawl that runs will ask this next: {done.left[0]}", "", []
+        )
     (came,) = done.asked
     results = "1 result" if len(came.results) == 1 else f"{len(came.results)} results"
     said = f"{results}, {came.unvisited} not visited yet. The next crawl fetches those."
-    return Came(False, said, came.said, [ResultNow(*row) for row in came.results])
+    return AskedQueryResult(
+        False, said, came.said, [SearchResultItem(*row) for row in came.results]
+    )
 
 
-def trial(here: Here, body: Trying) -> TrialNow:
-    settings = here.collection().settings
-    found = enquire.trial(here.place, settings, body.query, patience=_PATIENCE_S)
-    return TrialNow(found.ok, found.said)
+def try_engine(here: RequestContext, body: EngineTrialQuery) -> EngineTrialResult:
+    settings = here.open_collection().settings
+    found = search.try_engine(here.collection_folder, settings, body.query, patience=_PATIENCE_S)
+    return EngineTrialResult(found.ok, found.said)
 
 
 _HERE = "/api/c/{name}/queries"
 ROUTES: tuple[Route, ...] = (
     Route(
-        "GET", _HERE, queries, returns=QueriesNow,
+        "GET", _HERE, queries_view, returns=QueriesView,
         summary="What search engines were asked, what it brought and what it cost",
     ),
     Route(
-        "POST", _HERE, ask, body=NewQuery, returns=Came,
+        "POST", _HERE, ask_query, body=NewQuery, returns=AskedQueryResult,
         summary="Ask a query now, or leave it for the crawl that runs",
     ),
     Route(
-        "GET", f"{_HERE}/suggestions", suggestions, query=Most, returns=Suggestions,
+        "GET", f"{_HERE}/suggestions", list_suggestions, query=SuggestionsQuery, returns=SuggestionItems,
         summary="Queries worth asking next, and the pages that they were made from",
     ),
     Route(
-        "POST", f"{_HERE}/test", trial, body=Trying, returns=TrialNow,
+        "POST", f"{_HERE}/test", try_engine, body=EngineTrialQuery, returns=EngineTrialResult,
         summary="One question, to see that the engine, its address and its key work",
     ),
 )  # fmt: skip

@@ -1,33 +1,261 @@
-"""What a route of the studio is: a method, a path, and a plain function that answers.
-
-An answer is synchronous and runs in a worker thread: ``answer(here)``, ``answer(here, query)``,
-``answer(here, body)`` or ``answer(here, query, body)``, as the route has them. Placeholders of the
-path beside ``{name}`` are fields of the query, by the same name (``/api/c/{name}/visits/{number}``
-with ``number: int`` in the query's Struct). A list field of a query takes repeated parameters.
-
-It returns a value of ``returns``, which becomes JSON; or :class:`Raw`, bytes of another kind; or
-:class:`Stream`, which is sent as it comes. It refuses by raising: ConfigError is told as 400,
-:class:`Missing` as 404, StoreError as 409, each with ``{"error": message}``; anything else is our
-own bug, 500, whose traceback goes to the server's log only.
-
-A store is opened for reading with ``with here.store() as store:``, anew for each request: that
-takes some 8 ms, far less than a view may, and no connection is ever older than its collection. To
-write, use ``crawl.existing.existing(here.place, "write")``. See :mod:`honeyguide.studio.context`.
-"""
+"""What an answer may use: where the collections are, which one is meant, and who asks."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from urllib.parse import unquote
 
-from honeyguide.errors import HoneyguideError
-from honeyguide.studio.context import Here
+from honeyguide.errors import ConfigError, HoneyguideError
 
-__all__ = ["Here", "Missing", "Raw", "Route", "Stream"]
+if TYPE_CHECKING:
+    from honeyguide.api.collection import Collection
+    from honeyguide.store.store import Store
+    from honeyguide.studio.runs import SharedObjects, StudioRuns
 
 
-class Missing(HoneyguideError):
+T = TypeVar("T")
+
+
+class RequestContext(NamedTuple):
+    """Made for each request."""
+
+    root: Path
+    """The folder of the collections."""
+    folder: Path | None
+    """Of the collection named in the path, checked to exist."""
+    person: str
+    """Who asks, and labels; '': nobody said."""
+    runs: StudioRuns
+    """The crawls and watches that this studio started."""
+    shared: SharedObjects
+    """What lives longer than a request; see :meth:`shared_for`."""
+
+    @property
+    def collection_folder(self) -> Path:
+        """The collection's folder, on paths that name one."""
+        assert self.folder is not None
+        return self.folder
+
+    def read_store(self) -> Store:
+        """Its store, to read: ``with here.store() as store:``."""
+        from honeyguide.store.open_store import open_existing_store
+
+        return open_existing_store(self.collection_folder, "read")
+
+    def open_collection(self) -> Collection:
+        """It, with its settings as they stand in topic.toml now."""
+        from honeyguide.api.collection import Collection
+
+        return Collection(self.collection_folder)
+
+    def shared_for(self, make: Callable[[Path], T]) -> T:
+        """One thing of this kind for each collection, shared by all requests: made with
+        ``make(folder)`` when first asked for; its ``close()``, if it has one, is called when the
+        studio ends. It must be safe for threads."""
+        return self.shared.get(self.collection_folder, make)
+
+
+# --------------------------------------------------------------------------------------------------
+# Names that come with requests: of collections, of people, of uploaded files.
+# --------------------------------------------------------------------------------------------------
+
+
+_NAME_CHARS = 100
+_PERSON_CHARS = 60
+_MAX_FOLDERS = 2_000
+"""Folders that are looked at in the root."""
+_SUFFIX = re.compile(r"(\.[a-z0-9]{1,6}){0,2}\Z")
+
+
+def find_collection(root: Path, name: str) -> Path | None:
+    """The collection of that name directly in the root; None: there is none.
+
+    A link in the root's place would lead out of it, and is not followed.
+    """
+    if name_problem(name):
+        return None
+    folder = root / name
+    try:
+        whole = not folder.is_symlink() and (folder / "topic.toml").is_file()
+    except OSError:
+        return None
+    return folder if whole else None
+
+
+def find_collections(root: Path) -> list[Path]:
+    """All in the root, the one that was changed last first."""
+    dated: list[tuple[int, Path]] = []
+    try:
+        for place, entry in enumerate(root.iterdir()):
+            if place >= _MAX_FOLDERS:
+                break
+            if (folder := find_collection(root, entry.name)) is not None:
+                dated.append((max(when for when, _ in collection_stamp(folder)), folder))
+    except OSError as error:
+        raise ConfigError(f"{root} cannot be read: {error.strerror}") from error
+    return [folder for _, folder in sorted(dated, key=lambda pair: (-pair[0], pair[1].name))]
+
+
+def name_problem(name: str) -> str:
+    """Why no collection may have this name; '' if one may."""
+    if not name or name != name.strip() or len(name) > _NAME_CHARS:
+        return f"a name has 1 to {_NAME_CHARS} characters, and no blanks around it"
+    if not name.isprintable() or any(c in '/\\:*?"<>|' for c in name):
+        return 'a name has none of these characters: / \\ : * ? " < > |'
+    if name.startswith((".", "-", "~")) or name.endswith("."):
+        return "a name begins with a letter or a digit, and does not end with a dot"
+    return "" if len(name.encode("utf-8", "replace")) <= 200 else "this name is too long"
+
+
+def clean_person(header: str) -> str:
+    """Who labels, as the browser says it (percent-encoded); cleaned and short."""
+    said = unquote(header[: 12 * _PERSON_CHARS], errors="replace")
+    shown = "".join(c if c.isprintable() else " " for c in said)
+    return " ".join(shown.split())[:_PERSON_CHARS].strip()
+
+
+def safe_upload_name(name: str, fallback: str = "upload") -> str:
+    """An uploaded file's name, harmless as one of ours; its ending says what it is."""
+    last = re.split(r"[/\\]", name)[-1]
+    plain = re.sub(r"[^\w.-]+", "-", last[-50:]).strip(".-")
+    stem = plain.partition(".")[0] or fallback
+    ending = _SUFFIX.search(plain.lower())
+    return f"{stem}{ending.group() if ending else ''}"
+
+
+def collection_stamp(folder: Path) -> tuple[tuple[int, int], ...]:
+    """When a collection's files were last written, and how large they are."""
+    found = []
+    for name in ("topic.toml", "collection.db", "collection.db-wal"):
+        try:
+            state = (folder / name).stat()
+        except OSError:
+            found.append((0, 0))
+        else:
+            found.append((state.st_mtime_ns, state.st_size))
+    return tuple(found)
+
+
+# --------------------------------------------------------------------------------------------------
+# Mistakes in what people send: in which field they are, and in words that people use.
+# --------------------------------------------------------------------------------------------------
+
+
+_FIELD_PATH = re.compile(r" - at `\$\.?(\w*)[^`]*`$")
+_MISSING_FIELD = re.compile(r"^Object missing required field `(\w+)`$")
+_LENGTH = re.compile(r"^Expected `(\w+)` of length ([<>])= (\d+)$")
+_BOUND = re.compile(r"^Expected `(?:int|float)` ([<>])= (\S+)$")
+_KIND = re.compile(r"^Expected `(int|float)(?: \| null)?`, got ")
+_KEY = re.compile(r"\b(topic|crawl|fetch|scope|search)\.(\w+)")
+_FIRST = re.compile(rf"^(?:settings: )?{_KEY.pattern}(?:\[\d+\])?: ")
+_ADVICE = re.compile(r": add topic\.\w+ to topic\.toml\Z")
+_PATH = re.compile(r"(?<![\w:/.])(?:/[^\s/:'\"]+)+/([^\s/:'\"]+)")
+_FORM_FIELDS = {
+    ("scope", "rule"): "scope",
+    ("search", "engine"): "search_engine",
+    ("search", "url"): "search_url",
+}
+"""Keys of topic.toml that are called otherwise where a topic is made; the rest have their names."""
+
+
+class FormError(ConfigError):
+    """A mistake, and the field of what was sent that it is in."""
+
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(why)
+        self.field = field
+
+
+@contextmanager
+def errors_in_field(field: str) -> Iterator[None]:
+    """Whatever is wrong in here is wrong with that field."""
+    try:
+        yield
+    except FormError:
+        raise
+    except ConfigError as error:
+        raise FormError(field, _plain_message(str(error))) from error
+
+
+@contextmanager
+def errors_by_key() -> Iterator[None]:
+    """What is wrong in here names a key of topic.toml, which nobody has seen yet who fills in a
+    form: the field is named instead."""
+    try:
+        yield
+    except FormError:
+        raise
+    except ConfigError as error:
+        if (key := _KEY.search(str(error))) is None:
+            raise
+        raise FormError(_form_field(key), _plain_message(str(error))) from error
+
+
+def _form_field(key: re.Match[str]) -> str:
+    return _FORM_FIELDS.get((key[1], key[2]), key[2])
+
+
+def _plain_message(said: str) -> str:
+    """Without the keys of the file, and with names of files for their paths."""
+    bare = _ADVICE.sub("", _FIRST.sub("", said))
+    return _PATH.sub(r"\1", _KEY.sub(_form_field, bare))
+
+
+def explain_decode_error(what: str, said: str) -> tuple[str, str]:
+    """What msgspec says of a body or a query: (the field or '', the same in words)."""
+    place = _FIELD_PATH.search(said)
+    field, bare = (place[1], said[: place.start()]) if place else ("", said)
+    if missing := _MISSING_FIELD.match(bare):
+        return missing[1], f"{missing[1]} is missing"
+    if (words := _constraint_words(bare)) and field:
+        return field, f"{field} {words}"
+    return field, f"the {what} is not what it should be: {said}"
+
+
+def _constraint_words(said: str) -> str:
+    if length := _LENGTH.match(said):
+        what = "entries" if length[1] == "array" else "characters"
+        if length[2] == "<":
+            return f"must have no more than {length[3]} {what}"
+        return "must not be empty" if length[3] == "1" else f"must have {length[3]} {what} or more"
+    if bound := _BOUND.match(said):
+        return f"must be {bound[2]} or {'more' if bound[1] == '>' else 'less'}"
+    if kind := _KIND.match(said):
+        return "must be a whole number" if kind[1] == "int" else "must be a number"
+    return ""
+
+
+# --------------------------------------------------------------------------------------------------
+# What a route of the studio is: a method, a path, and a plain function that answers.
+#
+# An answer is synchronous and runs in a worker thread: ``answer(here)``, ``answer(here, query)``,
+# ``answer(here, body)`` or ``answer(here, query, body)``, as the route has them. Placeholders of
+# the path beside ``{name}`` are fields of the query, by the same name
+# (``/api/c/{name}/visits/{number}`` with ``number: int`` in the query's Struct). A list field of a
+# query takes repeated parameters.
+#
+# It returns a value of ``returns``, which becomes JSON; or :class:`RawAnswer`, bytes of another
+# kind; or
+# :class:`StreamAnswer`, which is sent as it comes. It refuses by raising: ConfigError is told as
+# 400,
+# :class:`ResourceMissing` as 404, StoreError as 409, each with ``{"error": message}``; anything
+# else is our own bug, 500, whose traceback goes to the server's log only.
+#
+# A store is opened for reading with ``with here.store() as store:``, anew for each request: that
+# takes some 8 ms, far less than a view may, and no connection is ever older than its collection. To
+# write, use ``crawl.existing.existing(here.place, "write")``. See :mod:`honeyguide.studio.routes`.
+# --------------------------------------------------------------------------------------------------
+
+
+__all__ = ["RawAnswer", "RequestContext", "ResourceMissing", "Route", "StreamAnswer"]
+
+
+class ResourceMissing(HoneyguideError):
     """What the path names does not exist."""
 
 
@@ -50,7 +278,7 @@ class Route:
 
 
 @dataclass(frozen=True)
-class Raw:
+class RawAnswer:
     """An answer that is no JSON. ``headers`` win over the studio's own, such as the policy of what
     a page may load."""
 
@@ -60,7 +288,7 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamAnswer:
     """An answer sent as it comes: an export, or events.
 
     A plain iterator runs in worker threads; one that waits for long should be asynchronous. Either

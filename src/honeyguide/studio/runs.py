@@ -14,23 +14,23 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import RLock, Thread
-from typing import IO, Any, Literal
+from threading import Lock, RLock, Thread
+from typing import IO, Any, Literal, TypeVar
 
 import msgspec
 
 from honeyguide.errors import ConfigError, StoreError
-from honeyguide.store.lock import holder
+from honeyguide.store.collection_files import lock_holder
 
 Kind = Literal["crawl", "watch"]
 State = Literal["idle", "running", "stopping", "paused", "finished", "failed", "elsewhere"]
 
-_KEPT = 200
+_LINES_KEPT = 200
 """Lines of a process's talk that are kept …"""
-_LINE = 8_000
+_LINE_CHARS = 8_000
 """… and characters of each."""
-_SHOWN = 40
-_MOST = 8
+_LINES_SHOWN = 40
+_MAX_PROCESSES = 8
 """Processes at once: each crawl is worth a core."""
 _PATIENCE_S = 30.0
 """A process that was asked to stop has so long when the studio ends."""
@@ -57,7 +57,7 @@ class RunState(msgspec.Struct, frozen=True):
     """… and at how many a crawl stops: the one that runs or is paused, else the next; 0: never."""
 
 
-class _Run:
+class _RunProcess:
     """One process, and what became of it."""
 
     def __init__(self, command: Sequence[str], kind: Kind, arguments: Sequence[str]) -> None:
@@ -65,7 +65,7 @@ class _Run:
         self.since = time.time()
         self.ended: float | None = None
         self.asked: Literal["", "pause", "stop"] = ""
-        self._lines: deque[str] = deque(maxlen=_KEPT)
+        self._lines: deque[str] = deque(maxlen=_LINES_KEPT)
         try:
             # A session of its own: Ctrl-C on the studio's terminal is the studio's to pass on.
             self.process = subprocess.Popen(  # noqa: S603 - our own program, no shell
@@ -78,26 +78,26 @@ class _Run:
         except OSError as error:
             raise ConfigError(f"honeyguide could not be started: {error}") from error
         assert self.process.stdout is not None
-        self._reader = Thread(target=self._listen, args=(self.process.stdout,), daemon=True)
+        self._reader = Thread(target=self._read_output, args=(self.process.stdout,), daemon=True)
         self._reader.start()
 
-    def _listen(self, talk: IO[bytes]) -> None:
+    def _read_output(self, talk: IO[bytes]) -> None:
         with talk:
-            while line := talk.readline(_LINE):
+            while line := talk.readline(_LINE_CHARS):
                 self._lines.append(line.decode("utf-8", "replace").rstrip())
         self.process.wait()
         self.ended = time.time()
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         return self.process.poll() is None
 
-    def said(self) -> tuple[str, str]:
+    def last_output(self) -> tuple[str, str]:
         """Its last lines, and a summary of the report that it ends with."""
         self._reader.join(0.5)
         talk, summary = [], ""
-        for line in list(self._lines)[-_SHOWN:]:
-            if report := _report(line, asked=bool(self.asked)):
+        for line in list(self._lines)[-_LINES_SHOWN:]:
+            if report := _report_summary(line, asked=bool(self.asked)):
                 summary = report
             else:
                 talk.append("".join(c for c in line[:1_000] if c.isprintable()))
@@ -107,14 +107,14 @@ class _Run:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(number)
 
-    def end(self) -> State:
+    def end_state(self) -> State:
         """What its end means; called once it is dead."""
         if self.asked:
             return "paused" if self.asked == "pause" else "finished"
         return "finished" if self.process.returncode == 0 else "failed"
 
 
-def _report(line: str, *, asked: bool = False) -> str:
+def _report_summary(line: str, *, asked: bool = False) -> str:
     """The report of a crawl or a watch, in words; '' if the line is none. Whoever asked it to end
     knows why it did."""
     if not line.startswith("{"):
@@ -122,19 +122,19 @@ def _report(line: str, *, asked: bool = False) -> str:
     try:
         facts = msgspec.json.decode(line, type=dict[str, Any])
         if "reason" in facts:
-            visits = _count(facts["visits"], "visit")
+            visits = _count_noun(facts["visits"], "visit")
             found = f"{visits}, {facts['relevant']} relevant"
             return found if asked else f"{found}: {facts['reason']}"
-        return f"{_count(facts['visits'], 'visit')}, {_count(facts['changes'], 'change')}"
+        return f"{_count_noun(facts['visits'], 'visit')}, {_count_noun(facts['changes'], 'change')}"
     except (msgspec.DecodeError, KeyError):
         return ""
 
 
-def _count(number: Any, noun: str) -> str:
+def _count_noun(number: Any, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-class Runs:
+class StudioRuns:
     """At most one process for each collection; safe for threads."""
 
     def __init__(
@@ -142,25 +142,25 @@ class Runs:
     ) -> None:
         self.root = root
         self._command = tuple(command)
-        self._runs: dict[Path, _Run] = {}
+        self._runs: dict[Path, _RunProcess] = {}
         self._lock = RLock()
         self._closed = False
 
-    def state(self, folder: Path) -> RunState:
+    def run_state(self, folder: Path) -> RunState:
         """How it stands now."""
         with self._lock:
             run = self._runs.get(folder)
-            if run is not None and run.alive:
+            if run is not None and run.is_alive:
                 state: State = "stopping" if run.asked else "running"
                 pid = run.process.pid
                 return RunState(state, run.kind, pid, run.since, arguments=run.arguments)
-        if (pid_ := holder(folder / "lock")) is not None:
+        if (pid_ := lock_holder(folder / "lock")) is not None:
             return RunState("elsewhere", pid=pid_)
         if run is None:
             return RunState("idle")
-        said, summary = run.said()  # first: it waits until all is heard
+        said, summary = run.last_output()  # first: it waits until all is heard
         return RunState(
-            run.end(), run.kind, None, run.since, run.ended, said, summary, run.arguments
+            run.end_state(), run.kind, None, run.since, run.ended, said, summary, run.arguments
         )
 
     def start(self, folder: Path, kind: Kind, arguments: Sequence[str] = ()) -> RunState:
@@ -169,18 +169,20 @@ class Runs:
             if self._closed:
                 raise StoreError("the studio is ending")
             run = self._runs.get(folder)
-            if run is not None and run.alive:
+            if run is not None and run.is_alive:
                 doing = "being stopped" if run.asked else f"running ({run.kind})"
                 raise StoreError(f"{folder.name} is {doing} already")
-            if (pid := holder(folder / "lock")) is not None:
+            if (pid := lock_holder(folder / "lock")) is not None:
                 raise StoreError(
                     f"{folder.name} is in use by process {pid}, which we did not start"
                 )
-            if sum(run.alive for run in self._runs.values()) >= _MOST:
-                raise StoreError(f"{_MOST} crawls and watches run already; pause one of them first")
+            if sum(run.is_alive for run in self._runs.values()) >= _MAX_PROCESSES:
+                raise StoreError(
+                    f"{_MAX_PROCESSES} crawls and watches run already; pause one of them first"
+                )
             command = (*self._command, kind, str(folder), "--json", *arguments)
-            self._runs[folder] = _Run(command, kind, arguments)
-        return self.state(folder)
+            self._runs[folder] = _RunProcess(command, kind, arguments)
+        return self.run_state(folder)
 
     def resume(self, folder: Path) -> RunState:
         """Go on with what was paused, or ended."""
@@ -193,8 +195,8 @@ class Runs:
         finished is lost by that)."""
         with self._lock:
             run = self._runs.get(folder)
-            if run is None or not run.alive:
-                if (pid := holder(folder / "lock")) is not None:
+            if run is None or not run.is_alive:
+                if (pid := lock_holder(folder / "lock")) is not None:
                     raise StoreError(
                         f"process {pid} was not started by this studio; stop it where it runs"
                     )
@@ -206,11 +208,11 @@ class Runs:
                 # Once only: a second one would break off what the first asked to finish.
                 run.asked = "pause" if pause else "stop"
                 run.signal(signal.SIGINT)
-        return self.state(folder)
+        return self.run_state(folder)
 
-    def running(self) -> int:
+    def count_running(self) -> int:
         with self._lock:
-            return sum(run.alive for run in self._runs.values())
+            return sum(run.is_alive for run in self._runs.values())
 
     def close(
         self, patience_s: float = _PATIENCE_S, wait: Callable[[float], None] = time.sleep
@@ -218,16 +220,61 @@ class Runs:
         """Ask all to stop, wait for them, and end those that do not."""
         with self._lock:
             self._closed = True
-            alive = [run for run in self._runs.values() if run.alive]
+            alive = [run for run in self._runs.values() if run.is_alive]
             for run in alive:
                 if not run.asked:
                     run.asked = "stop"
                     run.signal(signal.SIGINT)
         waited = 0.0
-        while waited < patience_s and any(run.alive for run in alive):
+        while waited < patience_s and any(run.is_alive for run in alive):
             wait(0.05)
             waited += 0.05
         for run in alive:
-            if run.alive:
+            if run.is_alive:
                 run.signal(signal.SIGKILL)
                 run.process.wait()
+
+
+# --------------------------------------------------------------------------------------------------
+# Things that live as long as the studio: one of each kind for each collection.
+# --------------------------------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+class SharedObjects:
+    """Made when first asked for, closed in the end."""
+
+    def __init__(self) -> None:
+        self._things: dict[tuple[Path, Any], Any] = {}
+        self._lock = Lock()
+
+    def get(self, folder: Path, make: Callable[[Path], T]) -> T:
+        with self._lock:
+            key = (folder, make)
+            if key not in self._things:
+                self._things[key] = make(folder)
+            found: T = self._things[key]
+            return found
+
+    def drop(self, folder: Path) -> None:
+        """A collection went away."""
+        with self._lock:
+            gone = [key for key in self._things if key[0] == folder]
+            things = [self._things.pop(key) for key in gone]
+        _close_all(things)
+
+    def close(self) -> None:
+        with self._lock:
+            things = list(self._things.values())
+            self._things.clear()
+        _close_all(things)
+
+
+def _close_all(things: list[Any]) -> None:
+    for thing in things:
+        if close := getattr(thing, "close", None):
+            # One that fails to close must not keep the others open.
+            with contextlib.suppress(Exception):
+                close()

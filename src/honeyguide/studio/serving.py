@@ -16,10 +16,9 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from honeyguide.errors import ConfigError
-from honeyguide.studio.app import ADMIT, build
-from honeyguide.studio.auth import Gate
-from honeyguide.studio.runs import Runs
-from honeyguide.studio.shared_state import Kept
+from honeyguide.studio.app import ADMIT_KEY, build_app
+from honeyguide.studio.auth import AuthGate
+from honeyguide.studio.runs import SharedObjects, StudioRuns
 
 _CONNECTIONS = 256
 """At once, that have passed the gate; more are told 503. A browser opens six, and an open screen
@@ -27,7 +26,7 @@ keeps one of them."""
 _STRANGERS = 256
 """At once, that have not: of more, the oldest is cut. To refuse the newest instead would let
 anybody shut the studio with idle connections."""
-_WAITING = 64
+_BACKLOG = 64
 """Connections that are taken in at once. In a flood, one must be heard before it is the oldest."""
 _HEAD_S = 10.0
 _STRANGER_S = 2.0
@@ -35,7 +34,7 @@ _STRANGER_S = 2.0
 _HEAD_BYTES = 32_768
 
 
-class Brisk(H11Protocol):
+class BoundedHttpProtocol(H11Protocol):
     """Uvicorn's protocol, which waits for ever for the rest of a head; this one does not, and has
     least patience with those whom the gate does not know."""
 
@@ -46,26 +45,29 @@ class Brisk(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.began = self.loop.time()
-        strangers = [one for one in self._all() if not one.admitted]
+        strangers = [one for one in self._all_connections() if not one.admitted]
         if len(strangers) > _STRANGERS:
-            min(strangers, key=lambda one: one.began).leave()
+            min(strangers, key=lambda one: one.began).cut_connection()
         self._await_head()
 
     def handle_events(self) -> None:
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
-            self._heard()
+            self._stop_head_timer()
             # The application starts in the loop's next turn, and finds it.
-            self.scope.setdefault("state", {})[ADMIT] = self.admit
+            self.scope.setdefault("state", {})[ADMIT_KEY] = self.admit
 
     def admit(self) -> bool:
         """The gate let it pass; False: there is no room."""
-        if not self.admitted and sum(one.admitted for one in self._all()) < _CONNECTIONS:
+        if (
+            not self.admitted
+            and sum(one.admitted for one in self._all_connections()) < _CONNECTIONS
+        ):
             self.admitted = True
         return self.admitted
 
-    def leave(self) -> None:
+    def cut_connection(self) -> None:
         """At once, and make room at once."""
         self.connections.discard(self)
         self.transport.abort()
@@ -86,24 +88,24 @@ class Brisk(H11Protocol):
             super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._heard()
+        self._stop_head_timer()
         super().connection_lost(exc)
 
-    def _all(self) -> list[Brisk]:
-        return [one for one in self.connections if isinstance(one, Brisk)]
+    def _all_connections(self) -> list[BoundedHttpProtocol]:
+        return [one for one in self.connections if isinstance(one, BoundedHttpProtocol)]
 
     def _await_head(self) -> None:
-        self._heard()
+        self._stop_head_timer()
         patience = _HEAD_S if self.admitted else _STRANGER_S
         self._head = self.loop.call_later(patience, self.transport.abort)
 
-    def _heard(self) -> None:
+    def _stop_head_timer(self) -> None:
         if self._head is not None:
             self._head.cancel()
             self._head = None
 
 
-class _Server(uvicorn.Server):
+class _StudioServer(uvicorn.Server):
     """Tells when it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
@@ -122,9 +124,9 @@ class Studio:
 
     root: Path
     listening: socket.socket
-    gate: Gate
-    runs: Runs
-    kept: Kept
+    gate: AuthGate
+    runs: StudioRuns
+    shared: SharedObjects
 
     def serve(
         self,
@@ -138,19 +140,19 @@ class Studio:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
         # Uvicorn raises the signal anew when it is done; that is the end we asked for.
-        with closing(self.listening), closing(self.runs), closing(self.kept):
+        with closing(self.listening), closing(self.runs), closing(self.shared):
             with suppress(KeyboardInterrupt):
-                app = build(self.gate, self.runs, self.kept, entered)
-                server(app, ready).run([self.listening])
-            if running := self.runs.running():
+                app = build_app(self.gate, self.runs, self.shared, entered)
+                make_server(app, ready).run([self.listening])
+            if running := self.runs.count_running():
                 ending(running)
 
 
-def server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
+def make_server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
     """Uvicorn with our bounds; it says nothing unless something is wrong."""
     config = uvicorn.Config(
         app,
-        http=Brisk,
+        http=BoundedHttpProtocol,
         ws="none",
         lifespan="off",
         log_level="warning",
@@ -158,15 +160,15 @@ def server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
         server_header=False,
         date_header=False,
         proxy_headers=False,
-        backlog=_WAITING,
+        backlog=_BACKLOG,
         timeout_keep_alive=5,
         timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=_HEAD_BYTES,
     )
-    return _Server(config, ready)
+    return _StudioServer(config, ready)
 
 
-def studio(root: Path, port: int = 0) -> Studio:
+def bind_studio(root: Path, port: int = 0) -> Studio:
     """Bind, on this machine only; 0: any port that is free."""
     root = root.resolve()
     if not root.is_dir():
@@ -180,4 +182,6 @@ def studio(root: Path, port: int = 0) -> Studio:
         taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
         why = "is taken; leave --port out, and a free one is chosen" if taken else f"fails: {error}"
         raise ConfigError(f"port {port} {why}") from error
-    return Studio(root, listening, Gate(listening.getsockname()[1]), Runs(root), Kept())
+    return Studio(
+        root, listening, AuthGate(listening.getsockname()[1]), StudioRuns(root), SharedObjects()
+    )

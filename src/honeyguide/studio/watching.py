@@ -1,35 +1,112 @@
-"""The watch list: which pages, when each is visited next and why then, and what people say."""
+"""When the watch will come to which page, worked out beside the requests: a list of a hundred
+thousand pages takes seconds, and nobody should wait for them.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
+from pathlib import Path
+from threading import Event, Lock, Thread
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from honeyguide.crawl.open_store import existing
-from honeyguide.crawl.user_urls import known
-from honeyguide.errors import ConfigError
+from honeyguide.api.user_urls import resolve_url
+from honeyguide.config.settings import load_settings
+from honeyguide.errors import ConfigError, HoneyguideError
+from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
-from honeyguide.store.watched_rows import State, WatchedRow
-from honeyguide.studio.routes import Here, Missing, Route
-from honeyguide.studio.watch_forecast import Upcoming
-from honeyguide.watch.forecast import Foretold
-from honeyguide.watch.list_edits import speak
-from honeyguide.watch.when.rates import rate
+from honeyguide.store.watch_list import WatchedRow, WatchedState
+from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
+from honeyguide.watch.build import VisitForecast
+from honeyguide.watch.manual_edits import edit_watch_list
+from honeyguide.watch.schedule.change_rate import estimate_rate
+
+_log = logging.getLogger(__name__)
+
+_STALE_S = 20.0
+_TIMES_TOOK = 20.0
+"""It is worked out anew when it is so old, and that takes no more than a twentieth of the time."""
+_WAIT_S = 0.2
+
+
+class ForecastCache:
+    """Of one collection; shared by all requests."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = Lock()
+        self._found: VisitForecast | None = None
+        self._made_at = self._took = 0.0
+        self._stale = False
+        self._trouble: HoneyguideError | None = None
+        self._done = Event()
+        self._thread: Thread | None = None
+
+    def latest_forecast(self) -> VisitForecast | None:
+        """As it was worked out last; None: the first time takes a while. Raises what prevented it.
+
+        What is old is given all the same, and made anew in the background.
+        """
+        with self._lock:
+            age = time.monotonic() - self._made_at
+            old = self._stale or age > max(_STALE_S, _TIMES_TOOK * self._took)
+            if (self._found is None or old) and self._thread is None:
+                self._done.clear()
+                self._thread = Thread(target=self._make_forecast, name="upcoming", daemon=True)
+                self._thread.start()
+            wanted = self._found is None or self._stale
+        if wanted:
+            self._done.wait(_WAIT_S)
+        with self._lock:
+            if self._found is None and self._trouble is not None:
+                raise self._trouble
+            return self._found
+
+    def mark_stale(self) -> None:
+        """The list was changed by a person."""
+        with self._lock:
+            self._stale = True
+
+    def _make_forecast(self) -> None:
+        found, trouble = None, None
+        began = time.monotonic()
+        with self._lock:
+            self._stale = False
+        try:
+            settings = load_settings(self._folder / "topic.toml")
+            with open_existing_store(self._folder, "read") as store:
+                found = VisitForecast(store, settings, time.time())
+        except HoneyguideError as error:
+            trouble = error
+        except Exception:  # noqa: BLE001 - our own bug: a thread has nobody above it to tell
+            _log.exception("what is due next could not be worked out")
+        with self._lock:
+            self._found, self._trouble = found or self._found, trouble
+            self._made_at = time.monotonic()
+            self._took = self._made_at - began
+            self._thread = None
+        self._done.set()
+
+
+# --------------------------------------------------------------------------------------------------
+# The watch list: which pages, when each is visited next and why then, and what people say.
+# --------------------------------------------------------------------------------------------------
+
 
 Address = Annotated[str, Meta(min_length=1, max_length=4_096)]
 
 
-class Listing(msgspec.Struct, frozen=True):
-    state: State | Literal["all"] = "watched"
+class WatchedQuery(msgspec.Struct, frozen=True):
+    state: WatchedState | Literal["all"] = "watched"
     host: Annotated[str, Meta(max_length=300)] = ""
     after: Annotated[int, Meta(ge=0, le=(1 << 63) - 1)] = 0
     limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
-class Watched(msgspec.Struct, frozen=True):
+class WatchedItem(msgspec.Struct, frozen=True):
     id: int
     url: str
     state: str
@@ -46,28 +123,28 @@ class Watched(msgspec.Struct, frozen=True):
     note: str
 
 
-class List(msgspec.Struct, frozen=True):
-    rows: list[Watched]
+class WatchedItems(msgspec.Struct, frozen=True):
+    rows: list[WatchedItem]
     next: int | None
     states: dict[str, int]
 
 
-class Soon(msgspec.Struct, frozen=True):
+class NextVisitsQuery(msgspec.Struct, frozen=True):
     count: Annotated[int, Meta(ge=1, le=200)] = 30
 
 
-class Next(msgspec.Struct, frozen=True):
+class NextVisits(msgspec.Struct, frozen=True):
     at: float | None
     """When this was worked out; None: it is being worked out for the first time."""
     watched: int
-    rows: list[Watched]
+    rows: list[WatchedItem]
 
 
-class Page(msgspec.Struct, frozen=True):
+class NextVisitQuery(msgspec.Struct, frozen=True):
     url: Address
 
 
-class Why(msgspec.Struct, frozen=True):
+class NextVisitReason(msgspec.Struct, frozen=True):
     url: str
     state: str
     next_at: float | None
@@ -79,34 +156,38 @@ class Why(msgspec.Struct, frozen=True):
     """False: it is still being worked out."""
 
 
-class Word(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class WatchedOrder(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     action: Literal["add", "remove", "pause", "resume", "weigh"]
     urls: Annotated[list[Address], Meta(min_length=1, max_length=500)]
     weight: Annotated[float, Meta(ge=0.001, le=1000)] | None = None
 
 
-class Done(msgspec.Struct, frozen=True):
+class WatchedOrderResult(msgspec.Struct, frozen=True):
     pages: int
     watched: int
 
 
-def listing(here: Here, query: Listing) -> List:
-    state: State | None = None if query.state == "all" else query.state
-    with here.store() as store:
+def list_watched(here: RequestContext, query: WatchedQuery) -> WatchedItems:
+    state: WatchedState | None = None if query.state == "all" else query.state
+    with here.read_store() as store:
         host = query.host.strip().lower() or None
-        rows = store.watched.some(state, host, query.after, query.limit + 1)
-        states = {str(name): count for name, count in store.watched.counts().items()}
+        rows = store.watched.list_rows(state, host, query.after, query.limit + 1)
+        states = {str(name): count for name, count in store.watched.count_by_state().items()}
     more = len(rows) > query.limit
     rows = rows[: query.limit]
-    foretold = here.kept(Upcoming).seen() if rows else None
-    return List([_row(row, foretold) for row in rows], rows[-1].id if more else None, states)
+    foretold = here.shared_for(ForecastCache).latest_forecast() if rows else None
+    return WatchedItems(
+        [_watched_item(row, foretold) for row in rows], rows[-1].id if more else None, states
+    )
 
 
-def _row(row: WatchedRow, foretold: Foretold | None, next_at: float | None = None) -> Watched:
+def _watched_item(
+    row: WatchedRow, foretold: VisitForecast | None, next_at: float | None = None
+) -> WatchedItem:
     if next_at is None and foretold is not None and row.state == "watched":
-        why = foretold.why(row.url)
+        why = foretold.explain_visit(row.url)
         next_at = why.next_at if why is not None else None
-    return Watched(
+    return WatchedItem(
         row.id,
         row.url,
         row.state,
@@ -115,7 +196,7 @@ def _row(row: WatchedRow, foretold: Foretold | None, next_at: float | None = Non
         row.visits,
         row.changes,
         row.failures,
-        86_400.0 / rate(row.rate).per_day if row.rate else None,
+        86_400.0 / estimate_rate(row.rate).per_day if row.rate else None,
         row.visited,
         row.changed,
         next_at,
@@ -123,58 +204,62 @@ def _row(row: WatchedRow, foretold: Foretold | None, next_at: float | None = Non
     )
 
 
-def soonest(here: Here, query: Soon) -> Next:
-    foretold = here.kept(Upcoming).seen()
-    with here.store() as store:
-        watched = store.watched.counts().get("watched", 0)
+def next_visits(here: RequestContext, query: NextVisitsQuery) -> NextVisits:
+    foretold = here.shared_for(ForecastCache).latest_forecast()
+    with here.read_store() as store:
+        watched = store.watched.count_by_state().get("watched", 0)
         if foretold is None:
-            return Next(None, watched, [])
-        found = [(store.watched.find(url), at) for url, at in foretold.soonest(query.count)]
-    rows = [_row(row, None, at) for row, at in found if row is not None and row.state == "watched"]
-    return Next(foretold.at, watched, rows)
+            return NextVisits(None, watched, [])
+        found = [(store.watched.find_row(url), at) for url, at in foretold.next_visits(query.count)]
+    rows = [
+        _watched_item(row, None, at)
+        for row, at in found
+        if row is not None and row.state == "watched"
+    ]
+    return NextVisits(foretold.at, watched, rows)
 
 
-def why(here: Here, query: Page) -> Why:
-    with here.store() as store:
-        url = known(store, query.url)
-        row = store.watched.find(url)
+def explain_next_visit(here: RequestContext, query: NextVisitQuery) -> NextVisitReason:
+    with here.read_store() as store:
+        url = resolve_url(store, query.url)
+        row = store.watched.find_row(url)
     if row is None:
-        raise Missing(f"{url} is not watched")
-    foretold = here.kept(Upcoming).seen()
-    found = foretold.why(url) if foretold is not None else None
+        raise ResourceMissing(f"{url} is not watched")
+    foretold = here.shared_for(ForecastCache).latest_forecast()
+    found = foretold.explain_visit(url) if foretold is not None else None
     if found is None:
         ready = foretold is not None or row.state != "watched"
         said = row.state if row.state != "watched" else "it was added just now"
-        return Why(url, row.state, None, said, None, None, None, ready)
+        return NextVisitReason(url, row.state, None, said, None, None, None, ready)
     low, middle, high = found.rate.low, found.rate.per_day, found.rate.high
-    return Why(url, row.state, found.next_at, found.reason, middle, low, high, True)
+    return NextVisitReason(url, row.state, found.next_at, found.reason, middle, low, high, True)
 
 
-def say(here: Here, body: Word) -> Done:
+def order_watched(here: RequestContext, body: WatchedOrder) -> WatchedOrderResult:
     if body.action == "weigh" and body.weight is None:
         raise ConfigError("say which weight; 1 is that of all other pages")
-    if not (here.place / "collection.db").exists():
+    if not (here.collection_folder / "collection.db").exists():
         # Nothing was crawled yet, which is no reason not to watch a page.
-        Store.open(here.place, "crawl").close()
-    with existing(here.place, "write") as store:
-        urls = [known(store, url) for url in body.urls]
+        Store.open(here.collection_folder, "crawl").close()
+    with open_existing_store(here.collection_folder, "write") as store:
+        urls = [resolve_url(store, url) for url in body.urls]
         weight = body.weight if body.action == "weigh" else None
-        done = speak(store, body.action, urls, time.time(), weight)
-        watched = store.watched.counts().get("watched", 0)
-    here.kept(Upcoming).spoil()
-    return Done(done, watched)
+        done = edit_watch_list(store, body.action, urls, time.time(), weight)
+        watched = store.watched.count_by_state().get("watched", 0)
+    here.shared_for(ForecastCache).mark_stale()
+    return WatchedOrderResult(done, watched)
 
 
 _HERE = "/api/c/{name}/watched"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, listing, query=Listing, returns=List, summary="The watch list"),
-    Route("POST", _HERE, say, body=Word, returns=Done, summary="Add, pause, resume, weigh, remove"),
+    Route("GET", _HERE, list_watched, query=WatchedQuery, returns=WatchedItems, summary="The watch list"),
+    Route("POST", _HERE, order_watched, body=WatchedOrder, returns=WatchedOrderResult, summary="Add, pause, resume, weigh, remove"),
     Route(
-        "GET", f"{_HERE}/next", soonest, query=Soon, returns=Next,
+        "GET", f"{_HERE}/next", next_visits, query=NextVisitsQuery, returns=NextVisits,
         summary="The pages that are visited next",
     ),
     Route(
-        "GET", f"{_HERE}/why", why, query=Page, returns=Why,
+        "GET", f"{_HERE}/why", explain_next_visit, query=NextVisitQuery, returns=NextVisitReason,
         summary="When a page is visited next, and why then",
     ),
 )  # fmt: skip

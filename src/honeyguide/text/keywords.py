@@ -10,28 +10,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.text.language import LONGEST, language_of
-from honeyguide.text.word_patterns import rejoined, tells, unspaced
+from honeyguide.text.language import MAX_WORD_CHARS, language_of
+from honeyguide.text.normalise import is_telling_word, is_unspaced, readable_address, rejoin_words
+from honeyguide.text.relevance import TermMatcher
+from honeyguide.types import Page
+from honeyguide.url import path_of
 
 Floats = NDArray[np.float64]
 
-_LONGEST = 4
+_MAX_PHRASE_WORDS = 4
 """Words in a phrase …"""
-_PAIRS = 7
+_MAX_PHRASE_PAIRS = 7
 """… and pairs of characters, where a script has no blanks between words."""
-_SHOWN = 10_000
+_MAX_CHARS = 10_000
 """Characters that are read of a text."""
-_END = r"[^\w\s'’-]|\n"
+_PHRASE_END = r"[^\w\s'’-]|\n"
 """Ends a phrase: punctuation or a new line, but no hyphen inside a word."""
 
 
-class Phrase(NamedTuple):
+class KeyPhrase(NamedTuple):
     """A candidate phrase."""
 
     key: str
@@ -41,22 +45,25 @@ class Phrase(NamedTuple):
     score: float
 
 
-def phrases(
+def key_phrases(
     text: str, language: str = "en", *, share: float = 1 / 3, most: int = 100
-) -> list[Phrase]:
+) -> list[KeyPhrase]:
     """The best third of a text's candidate phrases, best first; equals in order of appearance."""
     tongue = language_of(language)
-    stems, stops = tongue.stems, tongue.stops
+    stems, stops = tongue.stems, tongue.stop_words
     found: Counter[tuple[str, ...]] = Counter()
     run: list[str] = []
-    for piece in [*tongue.word(_END).findall(tongue.ready(text[:_SHOWN])), "\n"]:
-        if piece[0].isalpha() and piece not in stops and len(piece) <= LONGEST:
+    for piece in [
+        *tongue.word_pattern(_PHRASE_END).findall(tongue.separate_words(text[:_MAX_CHARS])),
+        "\n",
+    ]:
+        if piece[0].isalpha() and piece not in stops and len(piece) <= MAX_WORD_CHARS:
             run.append(piece)
         elif run:
-            if len(run) <= _LONGEST:
+            if len(run) <= _MAX_PHRASE_WORDS:
                 found[tuple(run)] += 1
-            elif all(map(unspaced, run)):
-                found.update(_pairs(run))
+            elif all(map(is_unspaced, run)):
+                found.update(_split_pairs(run))
             run = []
     frequency: Counter[str] = Counter()
     degree: Counter[str] = Counter()
@@ -64,34 +71,34 @@ def phrases(
         for word in said:
             frequency[word] += times
             degree[word] += times * len(said)
-    made: dict[str, Phrase] = {}
+    made: dict[str, KeyPhrase] = {}
     for said in found:
         key = " ".join(stems[word] for word in said)
         score = sum(degree[word] / frequency[word] for word in said)
         if key not in made or made[key].score < score:
-            made[key] = Phrase(key, rejoined(said), score)
+            made[key] = KeyPhrase(key, rejoin_words(said), score)
     best = sorted(made.values(), key=lambda phrase: -phrase.score)
     return best[: min(most, ceil(len(best) * share))]
 
 
-def _pairs(run: list[str]) -> list[tuple[str, ...]]:
+def _split_pairs(run: list[str]) -> list[tuple[str, ...]]:
     """The phrases that a long run of pairs may hold."""
-    if len(run) <= _PAIRS:
+    if len(run) <= _MAX_PHRASE_PAIRS:
         return [tuple(run)]
     # A clause without blanks: a pair is a word of Chinese, elsewhere it takes a few more.
-    size = 1 if all(map(tells, run)) else 3
+    size = 1 if all(map(is_telling_word, run)) else 3
     return [tuple(run[at : at + size]) for at in range(len(run) - size + 1)]
 
 
-def odds(good: Floats, bad: Floats, goods: int, bads: int) -> Floats:
+def phrase_odds(good: Floats, bad: Floats, goods: int, bads: int) -> Floats:
     """ψ = (p11·p00)/(p01·p10) of each phrase (Xu, Yoon & Tourassi, feature screening).
 
     ``good`` and ``bad`` count the good and bad pages that have it, of so many in all.
     """
-    return psi(good, bad, goods - good, bads - bad)
+    return odds_ratio(good, bad, goods - good, bads - bad)
 
 
-def psi(p11: Floats, p10: Floats, p01: Floats, p00: Floats) -> Floats:
+def odds_ratio(p11: Floats, p10: Floats, p01: Floats, p00: Floats) -> Floats:
     """The same of the four cells: good and bad pages with the phrase, and those without.
 
     We add ½ to each cell, without which a phrase that no bad page has would divide by zero.
@@ -100,7 +107,7 @@ def psi(p11: Floats, p10: Floats, p01: Floats, p00: Floats) -> Floats:
     return np.asarray((p11 * p00) / (p01 * p10), np.float64)
 
 
-def least_support(pages: int) -> int:
+def min_phrase_support(pages: int) -> int:
     """Pages that must have a phrase before it may count: 5, and fewer for a few examples.
 
     The paper says 5; below 100 pages that would leave nothing, so we take a twentieth of them.
@@ -108,7 +115,9 @@ def least_support(pages: int) -> int:
     return 5 if pages >= 100 else max(1, ceil(pages / 20))
 
 
-def vocabulary(texts: Sequence[str], language: str, *, share: float, most: int) -> dict[str, str]:
+def phrase_vocabulary(
+    texts: Sequence[str], language: str, *, share: float, most: int
+) -> dict[str, str]:
     """Key → name of every phrase that is a key phrase of one of these texts.
 
     Where there are many texts, a phrase must be one of two of them: the long tail of phrases
@@ -117,8 +126,70 @@ def vocabulary(texts: Sequence[str], language: str, *, share: float, most: int) 
     times: Counter[str] = Counter()
     names: dict[str, str] = {}
     for text in texts:
-        for phrase in phrases(text, language, share=share, most=most):
+        for phrase in key_phrases(text, language, share=share, most=most):
             times[phrase.key] += 1
             names.setdefault(phrase.key, phrase.name)
     least = 1 if len(texts) <= 40 else 2
     return {key: name for key, name in names.items() if times[key] >= least}
+
+
+# --------------------------------------------------------------------------------------------------
+# Three zones of a page, and which phrases stand in which of them.
+#
+# Xu, Yoon & Tourassi: a phrase in the main text (z1), in the headings (z2) and in the anchors and
+# their addresses (z3) are three different features. The title counts as a heading.
+# --------------------------------------------------------------------------------------------------
+
+
+ZONES = ("text", "headings", "links")
+
+_TEXT, _HEADINGS, _LINKS, _PIECE = 10_000, 50, 100, 200
+"""Characters of the text, headings, links that are read, and characters of each of them."""
+
+
+ZonePhrase = tuple[int, str, str]
+"""A phrase in a zone: the zone's number, the phrase's stems, and how it reads."""
+
+
+def page_zones(page: Page) -> tuple[str, str, str]:
+    """The texts of a page's zones, each with an end: pages may be huge."""
+    headings = (page.title, *page.headings[:_HEADINGS])
+    pieces = []
+    for link in page.links[:_LINKS]:
+        pieces.append(link.anchor[:_PIECE])
+        pieces.append(readable_address(path_of(link.url)[:_PIECE]))
+    return (
+        page.text[:_TEXT],
+        "\n".join(heading[:_PIECE] for heading in headings),
+        "\n".join(pieces)[:_TEXT],
+    )
+
+
+class ZonePhraseFinder:
+    """Finds features in zones: a zone has a phrase where its stems follow each other."""
+
+    def __init__(self, features: Sequence[ZonePhrase], language: str) -> None:
+        self._terms = TermMatcher([name for _, _, name in features], language)
+        numbers = {" ".join(stems): n for n, stems in enumerate(self._terms.phrases)}
+        self._columns: tuple[dict[int, int], ...] = ({}, {}, {})
+        for column, (zone, key, _) in enumerate(features):
+            if key in numbers:
+                self._columns[zone][numbers[key]] = column
+
+    def find_features(self, texts: Sequence[str]) -> list[int]:
+        """Columns of the features that stand in these zones."""
+        # Zones that no feature asks for are not read.
+        wanted = [text if self._columns[zone] else "" for zone, text in enumerate(texts)]
+        return [
+            columns[number]
+            for columns, count in zip(self._columns, self._terms.count_all(wanted), strict=True)
+            if count
+            for number in count.terms
+            if number in columns
+        ]
+
+
+@lru_cache(maxsize=4)
+def zone_phrase_finder(features: tuple[ZonePhrase, ...], language: str) -> ZonePhraseFinder:
+    """The same features give the same finder: strategies are plain values and hold no caches."""
+    return ZonePhraseFinder(features, language)

@@ -1,18 +1,175 @@
-"""One writing for what readers take for the same: case, accents in two parts, forms of letters.
-
-It is bounded and takes time in proportion to the text, whatever stands in it.
-"""
+"""Where words end: patterns of words, and pairs of characters for scripts without blanks."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
+from operator import add
 from typing import NamedTuple
-from unicodedata import normalize
+from unicodedata import category, normalize
+from urllib.parse import unquote
 
-from honeyguide.text.word_patterns import UNSPACED
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_OTHERS = (
+    "\u3041-\u3096\u309d-\u309f",  # hiragana
+    "\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff",  # katakana
+    "\u0e01-\u0e3a\u0e40-\u0e4e",  # Thai
+    "\u0e81-\u0ece\u0edc-\u0edf",  # Lao
+    "\u1000-\u103f\u1050-\u108f",  # Myanmar
+    "\u1780-\u17d3",  # Khmer
+    "\u1950-\u19c9\u1a20-\u1a7c",  # Tai
+)
+UNSPACED_CHARS = "".join((_HAN, *_OTHERS))
+"""Characters of scripts without blanks between words, as a pattern's set names them."""
 
-Pairs = tuple[tuple[str, str], ...]
+_NAME_LENGTHS = range(2, 33)
+_MARKED = (range(0x300, 0x1D00), range(0xA800, 0xAC00))
+"""Where the marks of nearly all living scripts are; those beyond make patterns slow."""
+
+
+def word_pattern(marks: bool = False, also: str = "", inside: str = "") -> re.Pattern[str]:
+    """A pattern of words in ready text: letters and digits, with their marks if there are any.
+
+    ``also`` is another pattern that is found where no word begins; ``inside`` are characters that
+    count as marks. The same arguments give the same pattern.
+    """
+    letters = r"[^\W_]+"
+    if marks or inside:
+        signs = (_mark_chars() if marks else "") + inside
+        letters += rf"(?:[{signs}]+[^\W_]*)*"
+    return _compile_pattern(f"{letters}|{also}" if also else letters)
+
+
+@lru_cache(maxsize=64)
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@lru_cache(maxsize=1)
+def _unspaced_run() -> re.Pattern[str]:
+    """Characters of one such script in a row. Most pages have none, and the pattern is large."""
+    return re.compile("|".join(f"[{script}]+" for script in (_HAN, *_OTHERS)))
+
+
+@lru_cache(maxsize=1)
+def _mark_chars() -> str:
+    """Marks that are no letters to Python's patterns, though words are full of them."""
+    return "".join(c for c in map(chr, chain(*_MARKED)) if category(c).startswith("M"))
+
+
+def split_into_pairs(text: str, ends: bool = False) -> str:
+    """Overlapping pairs of characters with blanks between, where a script has no blanks.
+
+    Pairs find Chinese nearly as well as words do and need no dictionary (Nie, Gao, Zhang & Zhou
+    2000). We tell scripts apart, so that Japanese particles and foreign names fall off the words
+    beside them, and keep a character's marks with it. With ``ends`` the last character of a run
+    follows its pairs, so that every character begins a word.
+    """
+    return _unspaced_run().sub(_with_ends if ends else _pairs_of_run, text)
+
+
+def _pairs_of_run(run: re.Match[str]) -> str:
+    units = _split_units(run[0])
+    return _with_blanks(run, " ".join(map(add, units, units[1:])) or units[0])
+
+
+def _with_ends(run: re.Match[str]) -> str:
+    units = _split_units(run[0])
+    return _with_blanks(run, " ".join(map(add, units, [*units[1:], ""])))
+
+
+def _with_blanks(run: re.Match[str], said: str) -> str:
+    """With blanks where a word stands right beside it; punctuation makes no word of its own."""
+    text, (start, end) = run.string, run.span()
+    if start and text[start - 1].isalnum():
+        said = f" {said}"
+    return f"{said} " if text[end : end + 1].isalnum() else said
+
+
+def _split_units(run: str) -> Sequence[str]:
+    """The characters, each with its marks."""
+    return _unit_finder()(run) if "\u0e00" <= run[0] < "\u2000" else run
+
+
+@lru_cache(maxsize=1)
+def _unit_finder() -> Callable[[str], list[str]]:
+    return re.compile(f".[{_mark_chars()}]*", re.DOTALL).findall
+
+
+def unspaced_names(text: str) -> list[str]:
+    """Runs whose pairs say nothing, whole: katakana, Thai and the like; perhaps names of things.
+
+    Chinese is left out, because its pairs do say something, and hiragana, which is mostly grammar.
+    """
+    runs = (run[0] for run in _unspaced_run().finditer(text))
+    return [
+        run for run in runs if len(run) in _NAME_LENGTHS and not (_is_han(run) or _is_hiragana(run))
+    ]
+
+
+def _is_han(run: str) -> bool:
+    return run[0] >= "\u3400" or run[0] in "\u3005\u3007"
+
+
+def _is_hiragana(run: str) -> bool:
+    return "\u3041" <= run[0] <= "\u309f"
+
+
+def readable_address(url: str) -> str:
+    """What an address says: the coded letters read, and capitals lowered by no language's rule.
+
+    In addresses I is the capital of i even in Turkish: they are made of ASCII letters.
+    """
+    return (unquote(url) if "%" in url else url).lower()
+
+
+def is_unspaced(word: str) -> bool:
+    """Whether a word is one or two characters out of a script without blanks."""
+    return not word.isascii() and _unspaced_run().match(word) is not None
+
+
+def first_unit(word: str) -> str:
+    """The first character of a word that is :func:`is_unspaced`, with its marks."""
+    return _split_units(word)[0]
+
+
+def is_telling_word(word: str) -> bool:
+    """Whether a word says something on its own: most pairs of characters do not, nor does one
+    character; a pair of Chinese ones mostly does."""
+    return not is_unspaced(word) or (len(word) > 1 and _is_han(word))
+
+
+def is_too_short(word: str, least: int = 3) -> bool:
+    """Too few letters for a word that tells something; a pair of characters has enough."""
+    return len(word) < least and not (len(word) > 1 and is_unspaced(word))
+
+
+def rejoin_words(words: Iterable[str]) -> str:
+    """Words as people write them: pairs that overlap become a run again."""
+    words = tuple(words)
+    if (plain := " ".join(words)).isascii():
+        return plain
+    said, last = "", ""
+    for word in words:
+        overlap = next((n for n in range(1, len(word)) if last.endswith(word[:n])), 0)
+        if overlap and is_unspaced(word) and is_unspaced(last):
+            said += word[overlap:]
+        else:
+            said += f" {word}" if said else word
+        last = word
+    return said
+
+
+# --------------------------------------------------------------------------------------------------
+# One writing for what readers take for the same: case, accents in two parts, forms of letters.
+#
+# It is bounded and takes time in proportion to the text, whatever stands in it.
+# --------------------------------------------------------------------------------------------------
+
+
+LetterPairs = tuple[tuple[str, str], ...]
 """What is written, and what stands for it."""
 
 _ASCII = bytes(range(128))
@@ -35,15 +192,15 @@ _PARTS = (
 _JOINED = _IGNORED.replace(_JOINER, "\u200d")
 """The same where the joiner counts."""
 _CARE = _IGNORED + _PARTS
-_APART = UNSPACED + "\uff66-\uff9d"
+_APART = UNSPACED_CHARS + "\uff66-\uff9d"
 
 
 class Spelling(NamedTuple):
     """What is the same letter in a language."""
 
-    capitals: Pairs = ()
+    capitals: LetterPairs = ()
     """Capitals whose small letters are not those of most languages."""
-    alike: Pairs = ()
+    alike: LetterPairs = ()
     """Small letters beyond ASCII, and what stands for them."""
     marks: bool = True
     """Marks that are no letters, such as vowel signs, stand in its words. Where they do not,
@@ -52,7 +209,7 @@ class Spelling(NamedTuple):
     """The zero-width non-joiner stands inside its words."""
 
 
-def folded(text: str, spelling: Spelling) -> tuple[str, bool]:
+def fold_letters(text: str, spelling: Spelling) -> tuple[str, bool]:
     """The text in one writing, and whether it holds a script without blanks between words."""
     if text.isascii():
         for capital, small in spelling.capitals:
@@ -62,21 +219,21 @@ def folded(text: str, spelling: Spelling) -> tuple[str, bool]:
     # whether anything needs care is seen from the others alone.
     raw = text.encode("utf-8", _BROKEN)
     beyond = raw.translate(None, _ASCII).decode("utf-8", _BROKEN)
-    unspaced = _any_of(_APART).search(beyond) is not None
-    care = _any_of(_CARE).search(beyond) is not None
+    unspaced = _any_char_of(_APART).search(beyond) is not None
+    care = _any_char_of(_CARE).search(beyond) is not None
     if care:
-        text = _composing().sub(lambda part: normalize("NFKC", part[0]), text)
-        text = _any_of(_JOINED if spelling.joiner else _IGNORED).sub("", text)
+        text = _composing_pattern().sub(lambda part: normalize("NFKC", part[0]), text)
+        text = _any_char_of(_JOINED if spelling.joiner else _IGNORED).sub("", text)
     elif not spelling.capitals and beyond.lower() == beyond:
-        return _alike(raw.lower().decode("utf-8", _BROKEN), spelling.alike), unspaced
+        return _unify_letters(raw.lower().decode("utf-8", _BROKEN), spelling.alike), unspaced
     for capital, small in spelling.capitals:
         text = text.replace(capital, small)
-    text = _alike(text.lower(), spelling.alike)
+    text = _unify_letters(text.lower(), spelling.alike)
     if "\u0307" in text:
         # Whoever lowers a Turkish İ without knowing Turkish leaves its dot behind.
         text = text.replace("i\u0307", "i")
     if care and not spelling.marks:
-        text = _any_of(_ACCENTS).sub("", text)
+        text = _any_char_of(_ACCENTS).sub("", text)
     return text, unspaced
 
 
@@ -84,17 +241,17 @@ def folded(text: str, spelling: Spelling) -> tuple[str, bool]:
 
 
 @lru_cache(maxsize=1)
-def _composing() -> re.Pattern[str]:
+def _composing_pattern() -> re.Pattern[str]:
     # In short stretches: to put thousands of marks on one letter in order takes quadratic time.
     return re.compile(f".?[{_PARTS}]{{1,32}}", re.DOTALL)
 
 
 @lru_cache(maxsize=8)
-def _any_of(characters: str) -> re.Pattern[str]:
+def _any_char_of(characters: str) -> re.Pattern[str]:
     return re.compile(f"[{characters}]")
 
 
-def _alike(text: str, pairs: Pairs) -> str:
+def _unify_letters(text: str, pairs: LetterPairs) -> str:
     for one, other in pairs:
         text = text.replace(one, other)
     return text

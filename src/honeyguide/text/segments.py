@@ -15,17 +15,16 @@ from html import unescape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from honeyguide.errors import ModelError
-from honeyguide.text.language import LONGEST as _LONG
-from honeyguide.text.language import language_of
-from honeyguide.text.tokens import stems_of, stop_words
+from honeyguide.text.language import MAX_WORD_CHARS as _LONG
+from honeyguide.text.language import language_of, stems_of, stop_words
 from honeyguide.types import Link, Page
 
 if TYPE_CHECKING:
     from honeyguide.text.turkish import Normaliser
 
-LONGEST = 150
+MAX_SEGMENT_TOKENS = 150
 """Tokens of a segment, as in the paper."""
-SHOWN = 10_000
+MAX_PAGE_CHARS = 10_000
 """Characters of a page's text that are read: enough to judge, and the ring stays fast."""
 _HEAD = 1_000
 _TITLE = 2.0
@@ -44,7 +43,7 @@ _MEMO = 100_000
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 
 
-class Segments(NamedTuple):
+class PageSegments(NamedTuple):
     """What a page says, in pieces that a model takes whole."""
 
     tokens: list[list[str]]
@@ -53,7 +52,7 @@ class Segments(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextTokenizer:
     """How texts become tokens; a model must be asked about texts read as those it learned from."""
 
     language: str = "en"
@@ -65,7 +64,7 @@ class Reading:
     """Keep words that say nothing, such as "and"."""
 
     @classmethod
-    def of(cls, settings: dict[str, Any]) -> Self:
+    def from_settings(cls, settings: dict[str, Any]) -> Self:
         """As a model says that it wants texts read; the model may come from a stranger."""
         known = {f.name: type(f.default) for f in fields(cls)}
         for name, value in settings.items():
@@ -73,21 +72,21 @@ class Reading:
                 raise ModelError(f"a model wants texts read in an unknown way: {name[:40]!a}")
         return cls(**settings)
 
-    def segments(self, page: Page) -> Segments:
+    def page_segments(self, page: Page) -> PageSegments:
         """The page as a model reads it; no segment is empty, and a page may have none."""
-        if self.normalise and page.tongue not in ("", self.language):
+        if self.normalise and page.detected_language not in ("", self.language):
             # What was heard to be in another language must not be repaired as Turkish.
-            return self._unrepaired.segments(page)
+            return self._without_repair.page_segments(page)
         title, description = page.title[:_HEAD], page.description[:_HEAD]
-        head = self._joined(f"{title}\n{description}")
-        body = self._joined(_unescaped(page.text[:SHOWN]))
-        return Segments(head + body, [_TITLE] * len(head) + [1.0] * len(body))
+        head = self._join_sentences(f"{title}\n{description}")
+        body = self._join_sentences(_unescape_entities(page.text[:MAX_PAGE_CHARS]))
+        return PageSegments(head + body, [_TITLE] * len(head) + [1.0] * len(body))
 
-    def around(self, links: Sequence[Link]) -> list[list[str]]:
+    def link_tokens(self, links: Sequence[Link]) -> list[list[str]]:
         """The words of each link and around it: one segment, which may be empty."""
         texts = [f"{link.anchor} {link.before} {link.after}"[:_CONTEXT] for link in links]
         found: list[list[str]] = [[]]
-        for token in self._read(_BETWEEN.join(texts)):
+        for token in self._read_tokens(_BETWEEN.join(texts)):
             if token == _BREAK:
                 found.append([])
             else:
@@ -95,51 +94,51 @@ class Reading:
         if len(found) != len(links) or not _CLICKS.isdisjoint("".join(texts)):
             # Somebody makes breaks, or swallows them: no link speaks for others.
             found = [self.tokens(text) for text in texts]
-        return [tokens[:LONGEST] for tokens in found]
+        return [tokens[:MAX_SEGMENT_TOKENS] for tokens in found]
 
     def tokens(self, text: str) -> list[str]:
-        return [token for token in self._read(text) if token != _BREAK]
+        return [token for token in self._read_tokens(text) if token != _BREAK]
 
-    def _joined(self, text: str) -> list[list[str]]:
+    def _join_sentences(self, text: str) -> list[list[str]]:
         """Sentences put together while they fit; one that is too long by itself is cut."""
         found: list[list[str]] = []
         for mark in _ENDS:
             text = text.replace(mark, _BETWEEN)
-        tokens = self._read(text)
+        tokens = self._read_tokens(text)
         tokens.append(_BREAK)
         start = room = 0
         while start < len(tokens):
             end = tokens.index(_BREAK, start)
-            for first in range(start, end, LONGEST):
-                piece = tokens[first : min(end, first + LONGEST)]
+            for first in range(start, end, MAX_SEGMENT_TOKENS):
+                piece = tokens[first : min(end, first + MAX_SEGMENT_TOKENS)]
                 if len(piece) > room:
                     found.append([])
-                    room = LONGEST
+                    room = MAX_SEGMENT_TOKENS
                 found[-1] += piece
                 room -= len(piece)
             start = end + 1
         return found
 
-    def _read(self, text: str) -> list[str]:
+    def _read_tokens(self, text: str) -> list[str]:
         """Tokens, and breaks where they stand in the text."""
-        return list(filter(None, map(self._kept.__getitem__, self._words(text))))
+        return list(filter(None, map(self._token_memo.__getitem__, self._split_words(text))))
 
     @cached_property
-    def _words(self) -> Callable[[str], list[str]]:
+    def _split_words(self) -> Callable[[str], list[str]]:
         if self.normalise and self.language == "tr":
-            return _normaliser().words
+            return _turkish_normaliser().words
         return language_of(self.language).words
 
     @cached_property
-    def _unrepaired(self) -> Self:
+    def _without_repair(self) -> Self:
         return replace(self, normalise=False)
 
     @cached_property
-    def _kept(self) -> Kept:
-        return Kept(self.language, self.stem, self.stops)
+    def _token_memo(self) -> TokenMemo:
+        return TokenMemo(self.language, self.stem, self.stops)
 
 
-def _unescaped(text: str) -> str:
+def _unescape_entities(text: str) -> str:
     """With letters for HTML's names of them (``&uuml;``), which plain text from databases is full
     of, often twice over (``&amp;uuml;``)."""
     for _ in range(2):
@@ -148,7 +147,7 @@ def _unescaped(text: str) -> str:
     return text
 
 
-class Kept(dict[str, str]):
+class TokenMemo(dict[str, str]):
     """Word → the token that stands for it, or '' for none. Fills itself; forgets when full."""
 
     def __init__(self, language: str, stem: bool, stops: bool) -> None:
@@ -171,7 +170,7 @@ class Kept(dict[str, str]):
 
 
 @lru_cache(maxsize=1)
-def _normaliser() -> Normaliser:
+def _turkish_normaliser() -> Normaliser:
     from honeyguide.text.turkish import Normaliser
 
     return Normaliser()  # stop words and stems are our own business, as for any language

@@ -9,26 +9,27 @@ times as long for a page's links.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import log, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.text.language import LONGEST, language_of
+from honeyguide.text.language import MAX_WORD_CHARS, language_of
 from honeyguide.types import Page, Reason
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.signedinteger[Any]]
 
-SHOWN = 20_000
+MAX_PAGE_CHARS = 20_000
 """Characters of a page that are read: some 3,000 words, enough to judge."""
-BREAK = "\x1f"
+TEXT_BREAK = "\x1f"
 """Stands between texts that are read in one pass."""
-UNKNOWN, BETWEEN = -1, -2
+UNKNOWN_PLACE, BREAK_PLACE = -1, -2
 """Places of a word that the lexicon does not have, and of a break."""
 _MEMO = 50_000
 _REMEMBERED = 256
@@ -39,7 +40,7 @@ _LARGEST = 500_000
 """Terms of a lexicon: the web invents words without end."""
 
 
-class Rows(NamedTuple):
+class SparseRows(NamedTuple):
     """Sparse vectors, one per text: row i is what stands from ``starts[i]`` to ``starts[i+1]``."""
 
     values: Floats
@@ -50,7 +51,7 @@ class Rows(NamedTuple):
         part = slice(self.starts[number], self.starts[number + 1])
         return self.values[part], self.places[part]
 
-    def without_each(self) -> Rows:
+    def without_each(self) -> SparseRows:
         """The first row, of length 1 again, without its first term, its second, and so on."""
         values, places = self.row()
         terms, rest = len(places), max(len(places) - 1, 0)
@@ -59,7 +60,7 @@ class Rows(NamedTuple):
         lengths = np.sqrt((left * left).sum(axis=1, keepdims=True))
         left = left / np.where(lengths > 0, lengths, 1)
         starts = np.arange(terms + 1, dtype=np.int32) * np.int32(rest)
-        return Rows(left.ravel(), np.broadcast_to(places, others.shape)[others], starts)
+        return SparseRows(left.ravel(), np.broadcast_to(places, others.shape)[others], starts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,136 +85,142 @@ class Lexicon:
         return tuple(self.terms.split(" ")) if self.terms else ()
 
     @cached_property
-    def _of_stem(self) -> dict[str, int]:
+    def _place_of_stem(self) -> dict[str, int]:
         return {term: place for place, term in enumerate(self.names)}
 
     @cached_property
-    def _places(self) -> Places:
-        return Places(self._of_stem, self.language)
+    def _places(self) -> StemPlaces:
+        return StemPlaces(self._place_of_stem, self.language)
 
-    def rows(self, texts: Sequence[str]) -> Rows:
+    def to_rows(self, texts: Sequence[str]) -> SparseRows:
         """A vector of length 1 for each text; all zeros where no word is known."""
         if len(texts) == 1 and len(texts[0]) > _LONG:
-            places, counts = _placed(texts[0], self._of_stem, self.language)
+            places, counts = _place_counts(texts[0], self._place_of_stem, self.language)
             numbers = np.zeros(len(places), dtype=np.int64)
         else:
-            numbers, places, counts = count(texts, self._places, self.language)
-        return _weighed(numbers, places, counts, self.rarity, len(texts))
+            numbers, places, counts = count_places(texts, self._places, self.language)
+        return _weighted_rows(numbers, places, counts, self.rarity, len(texts))
 
-    def telling(self, places: Ints, shares: Floats) -> tuple[Reason, ...]:
+    def top_reasons(self, places: Ints, shares: Floats) -> tuple[Reason, ...]:
         """The terms that count most, for or against."""
-        return tuple(Reason(f"“{self.names[p]}”", share) for p, share in largest(places, shares))
+        return tuple(
+            Reason(f"“{self.names[p]}”", share) for p, share in largest_shares(places, shares)
+        )
 
 
-class Places(dict[str, int]):
+class StemPlaces(dict[str, int]):
     """Word → the place of its stem. Fills itself; forgets when it is full."""
 
     def __init__(self, places: dict[str, int], language: str) -> None:
         super().__init__()
         self._of_stem = places
-        self._stems, self._stops = language_of(language).stems, language_of(language).stops
-        self[BREAK] = BETWEEN
+        self._stems, self._stops = language_of(language).stems, language_of(language).stop_words
+        self[TEXT_BREAK] = BREAK_PLACE
 
     def __missing__(self, word: str) -> int:
         if len(self) >= _MEMO:
             self.clear()
-            self[BREAK] = BETWEEN
-        place = UNKNOWN if word in self._stops else self._place(self._stems[word])
-        if len(word) <= LONGEST:
+            self[TEXT_BREAK] = BREAK_PLACE
+        place = UNKNOWN_PLACE if word in self._stops else self._find_place(self._stems[word])
+        if len(word) <= MAX_WORD_CHARS:
             self[word] = place
         return place
 
-    def _place(self, stem: str) -> int:
-        return self._of_stem.get(stem, UNKNOWN)
+    def _find_place(self, stem: str) -> int:
+        return self._of_stem.get(stem, UNKNOWN_PLACE)
 
 
-class Growing(Places):
+class GrowingPlaces(StemPlaces):
     """Gives every new stem the next place, in the dictionary it was made with."""
 
-    def _place(self, stem: str) -> int:
+    def _find_place(self, stem: str) -> int:
         if len(self._of_stem) >= _LARGEST:
-            return super()._place(stem)
+            return super()._find_place(stem)
         return self._of_stem.setdefault(stem, len(self._of_stem))
 
 
-def fit(texts: Sequence[str], language: str = "en") -> tuple[Lexicon, Rows]:
+def fit_lexicon(texts: Sequence[str], language: str = "en") -> tuple[Lexicon, SparseRows]:
     """The lexicon of these texts, and their vectors."""
     stems: dict[str, int] = {}
     found = []
     for text in texts:
-        said, _ = stemmed(text, language)
+        said, _ = stem_counts(text, language)
         for stem in said:
             if stem not in stems and len(stems) < _LARGEST:
                 stems[stem] = len(stems)
-        found.append(_placed(text, stems, language))
+        found.append(_place_counts(text, stems, language))
     numbers = np.repeat(np.arange(len(texts)), [len(places) for places, _ in found])
-    places = _joined([places for places, _ in found])
-    counts = _joined([counts for _, counts in found])
+    places = _join_arrays([places for places, _ in found])
+    counts = _join_arrays([counts for _, counts in found])
     within = np.bincount(places, minlength=len(stems))
     rarity = np.log(len(texts) / np.maximum(within, 1))
-    rows = _weighed(numbers, places, counts, rarity, len(texts))
+    rows = _weighted_rows(numbers, places, counts, rarity, len(texts))
     return Lexicon(" ".join(stems), rarity, language), rows
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def stemmed(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
+def stem_counts(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
     """The stems of one text in the order of their appearance, and how often each occurs.
 
     Remembered: a page is judged when it comes, and read again in every lesson that it is part of.
     """
     tongue = language_of(language)
-    said = tongue.word(BREAK).findall(tongue.ready(text.replace(BREAK, " ")))
-    counts = Counter(map(_stems_of(language).__getitem__, said))
+    said = tongue.word_pattern(TEXT_BREAK).findall(
+        tongue.separate_words(text.replace(TEXT_BREAK, " "))
+    )
+    counts = Counter(map(_stem_lookup(language).__getitem__, said))
     counts.pop("", None)
     return tuple(counts), np.fromiter(counts.values(), np.int64, len(counts))
 
 
-class _Stems(dict[str, str]):
+class _StemLookup(dict[str, str]):
     """Word → its stem, '' for a stop word. Fills itself; forgets when it is full."""
 
     def __init__(self, language: str) -> None:
         super().__init__()
-        self._stems, self._stops = language_of(language).stems, language_of(language).stops
+        self._stems, self._stops = language_of(language).stems, language_of(language).stop_words
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _MEMO:
             self.clear()
         stem = "" if word in self._stops else self._stems[word]
-        if len(word) <= LONGEST:
+        if len(word) <= MAX_WORD_CHARS:
             self[word] = stem
         return stem
 
 
 @lru_cache(maxsize=8)
-def _stems_of(language: str) -> _Stems:
-    return _Stems(language)
+def _stem_lookup(language: str) -> _StemLookup:
+    return _StemLookup(language)
 
 
-def _placed(text: str, places: dict[str, int], language: str) -> tuple[Ints, Ints]:
+def _place_counts(text: str, places: dict[str, int], language: str) -> tuple[Ints, Ints]:
     """Places of a text's terms in rising order, and how often each occurs."""
-    stems, counts = stemmed(text, language)
-    found = np.array([places.get(stem, UNKNOWN) for stem in stems], dtype=np.int64)
+    stems, counts = stem_counts(text, language)
+    found = np.array([places.get(stem, UNKNOWN_PLACE) for stem in stems], dtype=np.int64)
     known = np.flatnonzero(found >= 0)
     order = known[np.argsort(found[known])]
     return found[order], counts[order]
 
 
-def count(texts: Sequence[str], places: Places, language: str) -> tuple[Ints, Ints, Ints]:
+def count_places(
+    texts: Sequence[str], places: StemPlaces, language: str
+) -> tuple[Ints, Ints, Ints]:
     """Each text's terms: its number, the term's place, how often; sorted by number and place."""
-    joined = BREAK.join(texts)
-    if joined.count(BREAK) != len(texts) - 1:
-        joined = BREAK.join(text.replace(BREAK, " ") for text in texts)
+    joined = TEXT_BREAK.join(texts)
+    if joined.count(TEXT_BREAK) != len(texts) - 1:
+        joined = TEXT_BREAK.join(text.replace(TEXT_BREAK, " ") for text in texts)
     tongue = language_of(language)
-    said = tongue.word(BREAK).findall(tongue.ready(joined))
+    said = tongue.word_pattern(TEXT_BREAK).findall(tongue.separate_words(joined))
     found = np.array(list(map(places.__getitem__, said)), dtype=np.int64)
     known = found >= 0
-    numbers = np.cumsum(found == BETWEEN)[known]
+    numbers = np.cumsum(found == BREAK_PLACE)[known]
     size = int(found.max(initial=0)) + 1
     keys, counts = np.unique(numbers * size + found[known], return_counts=True)
     return (*np.divmod(keys, size), counts)
 
 
-def largest(places: Ints, shares: Floats, most: int = 5) -> list[tuple[int, float]]:
+def largest_shares(places: Ints, shares: Floats, most: int = 5) -> list[tuple[int, float]]:
     """The places with the largest shares, for or against."""
     best = np.argsort(-np.abs(shares), kind="stable")[:most]
     pairs = zip(places[best].tolist(), shares[best].tolist(), strict=True)
@@ -222,18 +229,134 @@ def largest(places: Ints, shares: Floats, most: int = 5) -> list[tuple[int, floa
 
 def page_text(page: Page) -> str:
     """What a page says, as far as we read it."""
-    zones = (page.title, page.description, *page.headings[:40], page.text[:SHOWN])
-    return "\n".join(zones)[:SHOWN]
+    zones = (page.title, page.description, *page.headings[:40], page.text[:MAX_PAGE_CHARS])
+    return "\n".join(zones)[:MAX_PAGE_CHARS]
 
 
-def _weighed(numbers: Ints, places: Ints, counts: Ints, rarity: Floats, texts: int) -> Rows:
+def _weighted_rows(
+    numbers: Ints, places: Ints, counts: Ints, rarity: Floats, texts: int
+) -> SparseRows:
     values = (1 + np.log(counts)) * rarity[places]
     lengths = np.sqrt(np.bincount(numbers, values * values, texts))
     lengths[lengths == 0] = 1
     starts = np.zeros(texts + 1, dtype=np.int32)
     np.cumsum(np.bincount(numbers, minlength=texts), out=starts[1:])
-    return Rows(values / lengths[numbers], places.astype(np.int32), starts)
+    return SparseRows(values / lengths[numbers], places.astype(np.int32), starts)
 
 
-def _joined(parts: list[Ints]) -> Ints:
+def _join_arrays(parts: list[Ints]) -> Ints:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+# --------------------------------------------------------------------------------------------------
+# A topic beside a few words, by the cosine of their tf-idf vectors; and the key words of pages.
+#
+# A term weighs (1 + ln tf)·(1 + ln((1 + N)/(1 + df))), where N pages have been read and df of them
+# have the term. Nobody knows the web's pages beforehand, so N and df grow as pages are read.
+# --------------------------------------------------------------------------------------------------
+
+
+_SHOWN = 5_000
+"""Characters of a page's text that are read for its key words."""
+_SHORT = 300
+"""Characters of an anchor, a title, a heading or a description: they may be endless."""
+_HEADINGS = 20
+_TITLE, _HEADED = 4, 2
+"""A word in the title, and one in a heading or the description, counts as so many in the text."""
+_TERMS = 200_000
+"""Terms whose pages are counted: the web invents words without end."""
+
+Rarity = Callable[[str], float]
+
+
+class TermRarities:
+    """Told of pages; says how rare a term is among them."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._read = 0
+        self._with: dict[str, int] = {}
+
+    def rarity_of(self, stem: str) -> float:
+        return 1 + log((1 + self._read) / (1 + self._with.get(stem, 0)))
+
+    def page_keywords(self, page: Page, most: int) -> tuple[str, ...]:
+        """Read a page: the terms that weigh most in it, the heaviest first."""
+        said = Counter(_content_stems(page.text[:_SHOWN], self._language))
+        _add_stems(said, (page.title,), _TITLE, self._language)
+        _add_stems(said, (page.description, *page.headings[:_HEADINGS]), _HEADED, self._language)
+        self._read += 1
+        counts = self._with
+        for stem in said:
+            if stem in counts:
+                counts[stem] += 1
+            elif len(counts) < _TERMS:
+                counts[stem] = 1
+        weights = {stem: (1 + log(n)) * self.rarity_of(stem) for stem, n in said.items()}
+        return tuple(sorted(weights, key=lambda stem: (-weights[stem], stem))[:most])
+
+
+class TopicProfile:
+    """What a topic is about: the terms of its keywords and its description."""
+
+    def __init__(self, keywords: Sequence[str], description: str, language: str) -> None:
+        self._language = language
+        self._counts = Counter(_content_stems(" ".join((*keywords, description)), language))
+
+    def unit_vector(self, rarity: Rarity) -> dict[str, float]:
+        """Its vector, of length 1."""
+        weights = {stem: (1 + log(n)) * rarity(stem) for stem, n in self._counts.items()}
+        length = sqrt(sum(w * w for w in weights.values()))
+        return {stem: w / length for stem, w in weights.items()}
+
+    def similarity_to(self, text: str) -> float:
+        """The cosine with a few words by themselves, when nobody knows how rare words are."""
+        return cosine_similarity(
+            self.unit_vector(_equal_rarity),
+            _content_stems(text[:_SHORT], self._language),
+            _equal_rarity,
+        )
+
+
+@lru_cache(maxsize=16)
+def topic_profile(keywords: tuple[str, ...], description: str, language: str) -> TopicProfile:
+    """The same words give the same object: strategies are plain values and hold no caches."""
+    return TopicProfile(keywords, description, language)
+
+
+def anchor_terms(anchor: str, keywords: Sequence[str], language: str) -> list[str]:
+    """The terms of an anchor, and the key words of the page that it stands on."""
+    return [*_anchor_stems(anchor[:_SHORT], language), *keywords]
+
+
+@lru_cache(maxsize=20_000)
+def _anchor_stems(anchor: str, language: str) -> tuple[str, ...]:
+    """A waiting link is looked at again and again."""
+    return tuple(_content_stems(anchor, language))
+
+
+def cosine_similarity(unit: Mapping[str, float], terms: Sequence[str], rarity: Rarity) -> float:
+    """Between a vector of length 1 and these terms; 0 where they have nothing in common."""
+    if unit.keys().isdisjoint(terms):
+        return 0.0
+    common = length = 0.0
+    for stem, n in Counter(terms).items():
+        weight = (1 + log(n)) * rarity(stem)
+        common += weight * unit.get(stem, 0.0)
+        length += weight * weight
+    return min(1.0, common / sqrt(length))
+
+
+def _content_stems(text: str, language: str) -> list[str]:
+    tongue = language_of(language)
+    stems, stops = tongue.stems, tongue.stop_words
+    return [stems[w] for w in tongue.words(text) if w not in stops and len(w) <= MAX_WORD_CHARS]
+
+
+def _add_stems(said: Counter[str], texts: Iterable[str], times: int, language: str) -> None:
+    for stem in _content_stems("\n".join(text[:_SHORT] for text in texts), language):
+        said[stem] += times
+
+
+def _equal_rarity(_: str) -> float:
+    return 1.0

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 
 from honeyguide.errors import ConfigError, ParseError
 from honeyguide.models import categories
-from honeyguide.models.categories import Categories
-from honeyguide.text.segments import Reading
-from honeyguide.training.documents import page_of
-from honeyguide.training.rows import BYTES
+from honeyguide.models.categories import AnyCategoryModel
+from honeyguide.text.segments import TextTokenizer
+from honeyguide.training.documents import parse_document
+from honeyguide.training.labelled_rows import MAX_TEXT_BYTES
 from honeyguide.types import Page
 
 _BATCH = 256
-_WORDS = 8
-_TEXT = 2_000
-_NOTHING = "no words to judge by"
+_MAX_WORDS = 8
+_TEXT_CHARS = 2_000
+_NO_WORDS = "no words to judge by"
 
 
-class Sorted(NamedTuple):
+class CategoryResult(NamedTuple):
     """What a model says of one page."""
 
     name: str
@@ -35,7 +35,7 @@ class Sorted(NamedTuple):
     why: str = ""
     """Why there is no category."""
 
-    def plain(self, *, text: bool) -> dict[str, Any]:
+    def to_dict(self, *, text: bool) -> dict[str, Any]:
         """For JSON."""
         found = {
             "name": self.name,
@@ -47,67 +47,67 @@ class Sorted(NamedTuple):
         return found | {"text": [" ".join(tokens) for tokens in self.tokens]} if text else found
 
 
-class Sorter:
+class PageClassifier:
     """A model, and how it wants texts read."""
 
-    def __init__(self, model: Categories) -> None:
+    def __init__(self, model: AnyCategoryModel) -> None:
         self.model = model
-        self.reading = Reading.of(model.settings)
+        self.reading = TextTokenizer.from_settings(model.settings)
 
     @classmethod
-    def open(cls, folder: Path, encoder: Path | None = None) -> Sorter:
+    def open(cls, folder: Path, encoder: Path | None = None) -> PageClassifier:
         if folder.name == "model.json":
             folder = folder.parent
-        return cls(categories.load(folder, encoder))
+        return cls(categories.load_category_model(folder, encoder))
 
-    def sort(self, pages: Sequence[tuple[str, Page]]) -> list[Sorted]:
+    def classify_pages(self, pages: Sequence[tuple[str, Page]]) -> list[CategoryResult]:
         """Each page by name; many are judged in one go."""
-        found: list[Sorted] = []
+        found: list[CategoryResult] = []
         for start in range(0, len(pages), _BATCH):
             some = pages[start : start + _BATCH]
-            read = [self.reading.segments(page) for _, page in some]
+            read = [self.reading.page_segments(page) for _, page in some]
             table = self.model.judge_many(read)
             for (name, _), segments, row in zip(some, read, table.tolist(), strict=True):
                 chances = dict(
                     sorted(zip(self.model.categories, row, strict=True), key=lambda one: -one[1])
                 )
                 tokens = tuple(tuple(part) for part in segments.tokens)
-                if known := self.model.strange(segments.tokens):
-                    why = f"{_NOTHING}: {known}" if known.of else _NOTHING
-                    found.append(Sorted(name, "", {}, tokens=tokens, why=why))
+                if known := self.model.low_coverage(segments.tokens):
+                    why = f"{_NO_WORDS}: {known}" if known.total else _NO_WORDS
+                    found.append(CategoryResult(name, "", {}, tokens=tokens, why=why))
                     continue
                 best = next(iter(chances))
-                words = tuple(self.model.evidence(segments.tokens, best, _WORDS))
-                found.append(Sorted(name, best, chances, words, tokens))
+                words = tuple(self.model.top_words(segments.tokens, best, _MAX_WORDS))
+                found.append(CategoryResult(name, best, chances, words, tokens))
         return found
 
 
-def changes(reading: Reading, page: Page) -> list[tuple[str, str, str]]:
+def normaliser_changes(reading: TextTokenizer, page: Page) -> list[tuple[str, str, str]]:
     """What the Turkish normaliser would change, or has changed, on a page: step, before, after."""
     if not reading.normalise or reading.language != "tr":
         return []
-    from honeyguide.text.turkish import explain
+    from honeyguide.text.turkish import explain_changes
 
-    return list(explain(page.text[:_TEXT]))
+    return list(explain_changes(page.text[:_TEXT_CHARS]))
 
 
-def page_in(path: Path) -> Page:
+def read_page(path: Path) -> Page:
     """The page in a user's file."""
     try:
         with path.open("rb") as file:
-            body = file.read(BYTES)
+            body = file.read(MAX_TEXT_BYTES)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error}") from error
-    return _read(body, path.name, str(path))
+    return _parse_body(body, path.name, str(path))
 
 
 def page_from_bytes(body: bytes, where: str) -> Page:
     """The same from what came through a pipe."""
-    return _read(body[:BYTES], "", where)
+    return _parse_body(body[:MAX_TEXT_BYTES], "", where)
 
 
-def _read(body: bytes, name: str, where: str) -> Page:
+def _parse_body(body: bytes, name: str, where: str) -> Page:
     try:
-        return page_of(body, name)
+        return parse_document(body, name)
     except ParseError as error:
         raise ConfigError(f"{where} holds no text that can be read") from error

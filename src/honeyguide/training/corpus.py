@@ -11,42 +11,42 @@ from itertools import chain, islice
 from pathlib import Path
 
 from honeyguide.errors import ConfigError
-from honeyguide.language_codes import named
-from honeyguide.text.segments import Reading, Segments
-from honeyguide.training.documents import Document, documents
-from honeyguide.training.rows import Columns, Tally
+from honeyguide.language_codes import language_name
+from honeyguide.text.segments import PageSegments, TextTokenizer
+from honeyguide.training.documents import LabelledDocument, read_documents
+from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
 from honeyguide.types import Page
 
-MOST = 50_000
+MAX_DOCUMENTS = 50_000
 """Documents that are learned from; of more, so many are drawn, each with the same chance."""
-_HEARD = 200
-_FEWEST, _FEW = 2, 20
-_UNLIKE = 10
+_DETECTED_FIRST = 200
+_MIN_DOCUMENTS, _FEW_DOCUMENTS = 2, 20
+_UNBALANCED = 10
 """Largest to smallest category, from where on it is worth a word."""
-CATEGORIES = 200
+MAX_CATEGORIES = 200
 
 
 @dataclass(frozen=True)
 class Corpus:
-    pages: list[Segments]
+    pages: list[PageSegments]
     labels: list[int]
     categories: tuple[str, ...]
-    reading: Reading
-    told: tuple[str, ...] = ()
+    reading: TextTokenizer
+    notes: tuple[str, ...] = ()
     """What was left out, and what to mind: sentences for people."""
 
-    def sizes(self) -> list[int]:
+    def category_sizes(self) -> list[int]:
         """Documents of each category."""
         counts = Counter(self.labels)
         return [counts[number] for number in range(len(self.categories))]
 
 
-def gather(
+def gather_corpus(
     source: Path,
-    reading: Reading,
-    columns: Columns = Columns(),  # noqa: B008 - a named tuple never changes
+    reading: TextTokenizer,
+    columns: ColumnNames = ColumnNames(),  # noqa: B008 - a named tuple never changes
     *,
-    most: int = MOST,
+    most: int = MAX_DOCUMENTS,
     seed: int = 1,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Corpus:
@@ -54,34 +54,36 @@ def gather(
 
     Raises ConfigError where there is nothing to tell apart.
     """
-    tally = Tally()
-    found = documents(source, columns, tally, reading.language)
-    first = list(islice(found, _HEARD))
-    reading, told = _spoken(reading, first)
-    left = tally.left
-    kept, seen = _drawn(_once(chain(first, found), left), reading, most, seed, left, progress)
+    tally = ReadingTally()
+    found = read_documents(source, columns, tally, reading.language)
+    first = list(islice(found, _DETECTED_FIRST))
+    reading, told = _set_language(reading, first)
+    left = tally.left_out
+    kept, seen = _sample_documents(
+        _skip_repeated(chain(first, found), left), reading, most, seed, left, progress
+    )
     if seen > most:
         told.append(f"Of {seen} documents {most} were drawn; the rest was not learned from.")
-    told += _read(tally)
+    told += _encoding_notes(tally)
     told += [f"{number} left out: {why}." for why, number in sorted(left.items())]
-    return _sorted(kept, reading, told, source)
+    return _build_corpus(kept, reading, told, source)
 
 
-def _drawn(
-    found: Iterable[Document],
-    reading: Reading,
+def _sample_documents(
+    found: Iterable[LabelledDocument],
+    reading: TextTokenizer,
     most: int,
     seed: int,
     left: Counter[str],
     progress: Callable[[int], None],
-) -> tuple[list[tuple[Segments, str]], int]:
+) -> tuple[list[tuple[PageSegments, str]], int]:
     """Reservoir sampling (Vitter 1985, algorithm R): the whole source is read once."""
     dice, seen = random.Random(seed), 0
-    kept: list[tuple[Segments, str]] = []
+    kept: list[tuple[PageSegments, str]] = []
     for page, label in found:
         place = seen if seen < most else dice.randrange(seen + 1)
         if place < most:
-            segments = reading.segments(page)
+            segments = reading.page_segments(page)
             if not segments.tokens:
                 left["no words"] += 1
                 continue
@@ -93,11 +95,13 @@ def _drawn(
     return kept, seen
 
 
-def _once(found: Iterable[Document], left: Counter[str]) -> Iterator[Document]:
+def _skip_repeated(
+    found: Iterable[LabelledDocument], left: Counter[str]
+) -> Iterator[LabelledDocument]:
     """Texts that come again are left out: in a test they would already be known."""
     labels: dict[bytes, str] = {}
     for document in found:
-        mark = _mark(document.page)
+        mark = _text_digest(document.page)
         known = labels.get(mark)
         if known is None:
             labels[mark] = document.label
@@ -108,54 +112,56 @@ def _once(found: Iterable[Document], left: Counter[str]) -> Iterator[Document]:
             left["texts that came before under another label"] += 1
 
 
-def _mark(page: Page) -> bytes:
+def _text_digest(page: Page) -> bytes:
     text = " ".join(f"{page.title}\n{page.text}".lower().split())
     return blake2b(text.encode("utf-8", "replace"), digest_size=12).digest()
 
 
-def _sorted(
-    kept: list[tuple[Segments, str]], reading: Reading, told: list[str], source: Path
+def _build_corpus(
+    kept: list[tuple[PageSegments, str]], reading: TextTokenizer, told: list[str], source: Path
 ) -> Corpus:
     sizes = Counter(label for _, label in kept)
-    rare = sorted(label for label, number in sizes.items() if number < _FEWEST)
+    rare = sorted(label for label, number in sizes.items() if number < _MIN_DOCUMENTS)
     if rare:
         told.append(f"Left out, since they have one document only: {', '.join(rare[:10])}.")
     categories = tuple(sorted(sizes.keys() - set(rare)))
     if len(categories) < 2:
         has = f"only {categories[0]!r}" if categories else "none"
         raise ConfigError(
-            f"{source}: two categories with {_FEWEST} documents each are needed, to tell one from "
+            f"{source}: two categories with {_MIN_DOCUMENTS} documents each are needed, to tell one from "
             f"the other; there is {has}"
         )
-    if len(categories) > CATEGORIES:
+    if len(categories) > MAX_CATEGORIES:
         raise ConfigError(
-            f"{source}: {len(categories)} categories are too many (at most {CATEGORIES}); "
+            f"{source}: {len(categories)} categories are too many (at most {MAX_CATEGORIES}); "
             "is the label column the right one?"
         )
     counts = sorted((sizes[c], c) for c in categories)
     (fewest, small), (largest, large) = counts[0], counts[-1]
-    if largest >= _UNLIKE * fewest:
+    if largest >= _UNBALANCED * fewest:
         told.append(
             f"Unbalanced: {large!r} has {largest} documents and {small!r} has {fewest}. Look at "
             "the figures of each category, not at the accuracy."
         )
-    if fewest < _FEW:
+    if fewest < _FEW_DOCUMENTS:
         told.append(f"{small!r} has {fewest} documents: figures and verdicts will be shaky.")
     number = {label: place for place, label in enumerate(categories)}
     used = [(segments, number[label]) for segments, label in kept if label in number]
     return Corpus([s for s, _ in used], [n for _, n in used], categories, reading, tuple(told))
 
 
-def _spoken(reading: Reading, first: list[Document]) -> tuple[Reading, list[str]]:
+def _set_language(
+    reading: TextTokenizer, first: list[LabelledDocument]
+) -> tuple[TextTokenizer, list[str]]:
     """The reading with its language, and what there is to say of it."""
     told: list[str] = []
-    heard, number = _heard(first)
+    heard, number = _main_language(first)
     if not reading.language:
         reading = replace(reading, language=heard or "en")
         told.append(f"The texts are taken to be written in {reading.language!r}.")
     elif heard not in ("", reading.language) and 2 * number > len(first):
         told.append(
-            f"The texts sound like {named(heard)} ({heard!r}), not like {named(reading.language)}: "
+            f"The texts sound like {language_name(heard)} ({heard!r}), not like {language_name(reading.language)}: "
             f"is --language {reading.language} right?"
         )
     if reading.normalise and reading.language != "tr":
@@ -166,7 +172,7 @@ def _spoken(reading: Reading, first: list[Document]) -> tuple[Reading, list[str]
     return reading, told
 
 
-def _read(tally: Tally) -> list[str]:
+def _encoding_notes(tally: ReadingTally) -> list[str]:
     """What the texts were written in, where that was not UTF-8 throughout."""
     told = [
         f"{'1 file was' if number == 1 else f'{number} files were'} read as {encoding}, not UTF-8."
@@ -178,11 +184,11 @@ def _read(tally: Tally) -> list[str]:
     return told
 
 
-def _heard(first: list[Document]) -> tuple[str, int]:
+def _main_language(first: list[LabelledDocument]) -> tuple[str, int]:
     """The language of most of these, and of how many; '' if nobody can tell."""
-    from honeyguide.text.language_detection import Ear
+    from honeyguide.languages.detection import LanguageDetector
 
-    ear = Ear()
-    heard = Counter(ear.of_text(document.page.text[:1000]).code for document in first)
+    ear = LanguageDetector()
+    heard = Counter(ear.detect_text(document.page.text[:1000]).code for document in first)
     del heard[""]
     return heard.most_common(1)[0] if heard else ("", 0)

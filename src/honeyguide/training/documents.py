@@ -1,4 +1,4 @@
-"""Labelled texts, from a folder of folders, a JSONL or a CSV file, one at a time, each bounded."""
+"""Names that come from strangers' files and folders, made harmless where they are read."""
 
 from __future__ import annotations
 
@@ -6,43 +6,68 @@ import mimetypes
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unicodedata import normalize
 
 from honeyguide.errors import ConfigError, ParseError
-from honeyguide.parse.read import read
-from honeyguide.training.encodings import checked
-from honeyguide.training.rows import BYTES, Columns, Row, Tally, rows
-from honeyguide.training.safe_names import label as label_of
+from honeyguide.parse.read import parse_page
+from honeyguide.training.labelled_rows import (
+    MAX_TEXT_BYTES,
+    ColumnNames,
+    LabelledRow,
+    ReadingTally,
+    check_encoding,
+    read_rows,
+)
 from honeyguide.types import Link, Page, Response, Url
 
-_FILES = (".jsonl", ".ndjson", ".csv", ".tsv")
+_LONGEST = 100
+
+
+def visible_text(text: str) -> str:
+    """One line that only shows: controls, invisible characters and halves of characters go."""
+    return " ".join("".join(c for c in text if c.isprintable() or c.isspace()).split())
+
+
+def category_name(text: str) -> str:
+    """What a category is called; '' if nothing is left. One name, however it was typed."""
+    # Cut first: composing a long run of accents takes its time.
+    return normalize("NFC", visible_text(text.lstrip()[: 4 * _LONGEST]))[:_LONGEST].strip()
+
+
+# --------------------------------------------------------------------------------------------------
+# Labelled texts, from a folder of folders, a JSONL or a CSV file, one at a time, each bounded.
+# --------------------------------------------------------------------------------------------------
+
+
+_ROW_FILES = (".jsonl", ".ndjson", ".csv", ".tsv")
 _ENDINGS = {".txt": "text/plain", ".text": "text/plain", ".md": "text/plain"}
 _HTML = ("text/html", "application/xhtml+xml")
 
 
-class Document(NamedTuple):
+class LabelledDocument(NamedTuple):
     page: Page
     label: str
 
 
-def documents(
-    source: Path, columns: Columns, tally: Tally, language: str = ""
-) -> Iterator[Document]:
+def read_documents(
+    source: Path, columns: ColumnNames, tally: ReadingTally, language: str = ""
+) -> Iterator[LabelledDocument]:
     """Every document that can be read; ``tally`` counts those that cannot. Of which language they
     are helps to find out what the file is written in."""
     if source.is_dir():
-        return _of_folder(source, columns, tally)
+        return _folder_documents(source, columns, tally)
     if not source.is_file():
         raise ConfigError(f"{source} does not exist")
-    if source.name.lower().removesuffix(".gz").endswith(_FILES):
-        found = rows(source, columns, tally, language)
-        return (document for row in found for document in _of_row(row, tally))
+    if source.name.lower().removesuffix(".gz").endswith(_ROW_FILES):
+        found = read_rows(source, columns, tally, language)
+        return (document for row in found for document in _row_documents(row, tally))
     raise ConfigError(
         f"{source}: give a folder with a folder for each category, or a file that ends in "
         ".jsonl, .csv or .tsv (or these with .gz)"
     )
 
 
-def page_of(body: bytes, name: str, *, html: bool | None = None, encoding: str = "") -> Page:
+def parse_document(body: bytes, name: str, *, html: bool | None = None, encoding: str = "") -> Page:
     """A file as a page; ParseError for what is no text. Its ending says what it is."""
     kind = _ENDINGS.get(Path(name).suffix.lower()) or mimetypes.guess_type(name)[0] or ""
     if html is not None:
@@ -52,21 +77,21 @@ def page_of(body: bytes, name: str, *, html: bool | None = None, encoding: str =
     if encoding:
         kind += f"; charset={encoding}"
     elif kind == "text/plain":
-        kind += _charset(body)
+        kind += _utf8_charset(body)
     url = Url("file://localhost/document")
     answer = Response(url, 200, (("Content-Type", kind),), body, body, b"", b"", "", 0.0, 0.0)
-    return read(answer, Link(url))
+    return parse_page(answer, Link(url))
 
 
-def page_from(text: str, *, html: bool) -> Page:
+def page_from_text(text: str, *, html: bool) -> Page:
     """Text from a file of many."""
-    text = text[:BYTES]
+    text = text[:MAX_TEXT_BYTES]
     if not html:
         return Page(Url("file://localhost/document"), text=text.strip())
-    return page_of(text.encode("utf-8", "replace"), "", html=True)
+    return parse_document(text.encode("utf-8", "replace"), "", html=True)
 
 
-def _charset(body: bytes) -> str:
+def _utf8_charset(body: bytes) -> str:
     """Plain text says nothing of itself; where it is UTF-8 it cannot be much else."""
     try:
         body.decode("utf-8")
@@ -75,55 +100,57 @@ def _charset(body: bytes) -> str:
     return "; charset=utf-8"
 
 
-def _of_folder(folder: Path, columns: Columns, tally: Tally) -> Iterator[Document]:
-    encoding = checked(columns.encoding) if columns.encoding else ""
-    found = sorted(path for path in _own(folder.iterdir(), tally) if path.is_dir())
+def _folder_documents(
+    folder: Path, columns: ColumnNames, tally: ReadingTally
+) -> Iterator[LabelledDocument]:
+    encoding = check_encoding(columns.encoding) if columns.encoding else ""
+    found = sorted(path for path in _skip_links(folder.iterdir(), tally) if path.is_dir())
     if not found:
         raise ConfigError(f"{folder} has no folders in it; make one for each category")
     for place in found:
-        label = label_of(place.name)
-        for path in sorted(path for path in _own(place.rglob("*"), tally) if path.is_file()):
+        label = category_name(place.name)
+        for path in sorted(path for path in _skip_links(place.rglob("*"), tally) if path.is_file()):
             if not label:
-                tally.left["no label"] += 1
+                tally.left_out["no label"] += 1
                 continue
             try:
                 with path.open("rb") as file:
-                    page = page_of(file.read(BYTES), path.name, encoding=encoding)
+                    page = parse_document(file.read(MAX_TEXT_BYTES), path.name, encoding=encoding)
             except OSError as error:
                 raise ConfigError(f"{path} cannot be read: {error}") from error
             except ParseError:
-                tally.left["no text"] += 1
+                tally.left_out["no text"] += 1
                 continue
-            tally.read_as(page.charset)
+            tally.count_encoding(page.charset)
             tally.lost += page.title.count("\ufffd") + page.text.count("\ufffd")
-            yield Document(page, label)
+            yield LabelledDocument(page, label)
 
 
-def _own(paths: Iterable[Path], tally: Tally) -> Iterator[Path]:
+def _skip_links(paths: Iterable[Path], tally: ReadingTally) -> Iterator[Path]:
     """What lies in a folder itself. A link in a stranger's folder may lead to the user's own
     files, and a model tells whoever gets it which words were in them."""
     for path in paths:
         if path.name.startswith("."):
             continue
         if path.is_symlink():
-            tally.left["links, which are not followed"] += 1
+            tally.left_out["links, which are not followed"] += 1
         else:
             yield path
 
 
-def _of_row(row: Row, tally: Tally) -> Iterator[Document]:
+def _row_documents(row: LabelledRow, tally: ReadingTally) -> Iterator[LabelledDocument]:
     label, text = row.label, row.text
     if isinstance(label, bool | int | float):
         label = str(label)
-    if not isinstance(label, str) or not (name := label_of(label)):
-        tally.left["no label"] += 1
+    if not isinstance(label, str) or not (name := category_name(label)):
+        tally.left_out["no label"] += 1
         return
     if not isinstance(text, str) or not text.strip():
-        tally.left["no text"] += 1
+        tally.left_out["no text"] += 1
         return
     try:
-        page = page_from(text, html=row.name.lower() == "html")
+        page = page_from_text(text, html=row.name.lower() == "html")
     except ParseError:
-        tally.left["no text"] += 1
+        tally.left_out["no text"] += 1
         return
-    yield Document(page, name)
+    yield LabelledDocument(page, name)

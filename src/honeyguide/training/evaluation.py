@@ -14,7 +14,7 @@ Ints = NDArray[np.signedinteger[Any]]
 _BINS = 10
 
 
-class Each(NamedTuple):
+class CategoryFigures(NamedTuple):
     """How well one category is told from the others."""
 
     category: str
@@ -24,7 +24,7 @@ class Each(NamedTuple):
     documents: int
 
 
-class Bin(NamedTuple):
+class CalibrationBin(NamedTuple):
     """Documents of which the model was about as sure."""
 
     sure: float
@@ -33,7 +33,7 @@ class Bin(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Figures:
+class ModelFigures:
     accuracy: float
     macro_f1: float
     deviation: float
@@ -41,12 +41,12 @@ class Figures:
     calibration_error: float
     """Mean difference between how sure it was and how often right, over ten bins (Naeini, Cooper &
     Hauskrecht 2015: ECE)."""
-    each: tuple[Each, ...]
+    each: tuple[CategoryFigures, ...]
     confusion: tuple[tuple[int, ...], ...]
     """Row: what it is; column: what the model said."""
-    bins: tuple[Bin, ...]
+    bins: tuple[CalibrationBin, ...]
 
-    def plain(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         found = asdict(self)
         found["each"] = [one._asdict() for one in self.each]
@@ -54,16 +54,18 @@ class Figures:
         return found
 
 
-def figures(chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...]) -> Figures:
+def measure_figures(
+    chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...]
+) -> ModelFigures:
     """From the probabilities that each document was given by a model that had not seen it."""
     said, sure = chances.argmax(axis=1), chances.max(axis=1)
     right = said == truth
     size = len(categories)
     confusion = np.bincount(truth * size + said, minlength=size * size).reshape(size, size)
-    each = tuple(_each(name, n, confusion) for n, name in enumerate(categories))
+    each = tuple(_category_figures(name, n, confusion) for n, name in enumerate(categories))
     folds = [float(right[fold == number].mean()) for number in np.unique(fold)]
-    bins = _bins(sure, right)
-    return Figures(
+    bins = _calibration_bins(sure, right)
+    return ModelFigures(
         accuracy=float(right.mean()),
         macro_f1=float(np.mean([one.f1 for one in each])),
         deviation=float(np.std(folds, ddof=1)) if len(folds) > 1 else 0.0,
@@ -74,26 +76,26 @@ def figures(chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...
     )
 
 
-def _each(name: str, number: int, confusion: Ints) -> Each:
+def _category_figures(name: str, number: int, confusion: Ints) -> CategoryFigures:
     hits, is_it = int(confusion[number, number]), int(confusion[number].sum())
     said_so = int(confusion[:, number].sum())
     precision, recall = hits / max(1, said_so), hits / max(1, is_it)
     f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
-    return Each(name, precision, recall, f1, is_it)
+    return CategoryFigures(name, precision, recall, f1, is_it)
 
 
-def _bins(sure: Floats, right: NDArray[np.bool_]) -> tuple[Bin, ...]:
+def _calibration_bins(sure: Floats, right: NDArray[np.bool_]) -> tuple[CalibrationBin, ...]:
     place = np.minimum((sure * _BINS).astype(int), _BINS - 1)
     found = []
     for number in range(_BINS):
         inside = place == number
         if inside.any():
             share = float(right[inside].mean())
-            found.append(Bin(float(sure[inside].mean()), share, int(inside.sum())))
+            found.append(CalibrationBin(float(sure[inside].mean()), share, int(inside.sum())))
     return tuple(found)
 
 
-def folds_of(labels: Ints, count: int, seed: int) -> Ints:
+def assign_folds(labels: Ints, count: int, seed: int) -> Ints:
     """The fold of each document, every category spread evenly over them."""
     fold = np.empty(len(labels), dtype=np.int64)
     dice = np.random.default_rng(seed)

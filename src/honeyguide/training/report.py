@@ -1,4 +1,4 @@
-"""What people read about a model: a report with pictures, and a card that goes with it."""
+"""Pictures of a model's figures, as SVG: they need no library, and any browser shows them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,98 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from honeyguide.training.evaluation import Figures
-from honeyguide.training.plots import confusion, reliability
-from honeyguide.training.safe_names import shown
+from honeyguide.training.documents import visible_text
+from honeyguide.training.evaluation import CalibrationBin, ModelFigures
+
+_CELL, _SIDE, _TOP = 46, 150, 110
+_LABEL = 20
+_FEW = 30
+"""Categories; with more, empty cells are not drawn."""
+_PLOT, _EDGE = 260, 40
+_FONT = 'font-family="system-ui, sans-serif" font-size="12"'
+
+
+def confusion_svg(found: ModelFigures) -> str:
+    """The confusion matrix: rows are what documents are, columns what the model said."""
+    names = [_short_label(one.category) for one in found.each]
+    size = len(names)
+    cell = _CELL if size <= 15 else max(14, 700 // size)
+    width, height = _SIDE + cell * size + 10, _TOP + cell * size + 10
+    out = [_svg_head(width, height, "Confusion matrix: rows are what it is, columns what was said")]
+    for row, counts in enumerate(found.confusion):
+        total = max(1, sum(counts))
+        y = _TOP + row * cell
+        out.append(_svg_text(_SIDE - 6, y + cell / 2 + 4, names[row], "end"))
+        for column, count in enumerate(counts):
+            if not count and size > _FEW:
+                continue
+            x, share = _SIDE + column * cell, count / total
+            colour = "34,120,80" if row == column else "190,60,50"
+            said = f"{found.each[row].category} said to be {found.each[column].category}: {count}"
+            out.append(
+                f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" stroke="#ccc" '
+                f'fill="rgba({colour},{share:.3f})"><title>{escape(said)}</title></rect>'
+            )
+            if count and cell >= 24:
+                ink = "#fff" if share > 0.6 else "#222"
+                out.append(_svg_text(x + cell / 2, y + cell / 2 + 4, str(count), "middle", ink))
+    for column, name in enumerate(names):
+        at = f"{_SIDE + column * cell + cell / 2 + 4} {_TOP - 6}"
+        turned = f'transform="translate({at}) rotate(-55)"'
+        out.append(f"<text {turned} {_FONT}>{escape(name)}</text>")
+    return "\n".join([*out, "</svg>"])
+
+
+def reliability_svg(bins: tuple[CalibrationBin, ...]) -> str:
+    """How often it was right, by how sure it was; a calibrated model is on the diagonal."""
+    side = _PLOT + 2 * _EDGE
+    out = [_svg_head(side, side, "Reliability: how often right, by how sure")]
+    low, high = _EDGE, _EDGE + _PLOT
+    out.append(
+        f'<rect x="{low}" y="{low}" width="{_PLOT}" height="{_PLOT}" fill="none" stroke="#999"/>'
+    )
+    out.append(f'<line x1="{low}" y1="{high}" x2="{high}" y2="{low}" stroke="#bbb"/>')
+    largest = max((one.documents for one in bins), default=1)
+    points = []
+    for one in bins:
+        x, y = low + _PLOT * one.sure, high - _PLOT * one.right
+        radius = 3 + 7 * (one.documents / largest) ** 0.5
+        points.append(f"{x:.1f},{y:.1f}")
+        said = f"{one.documents} documents: {one.sure:.0%} sure, {one.right:.0%} right"
+        out.append(
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="rgba(34,90,160,.6)">'
+            f"<title>{said}</title></circle>"
+        )
+    out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="#225aa0"/>')
+    for share in (0.0, 0.5, 1.0):
+        out.append(_svg_text(low + _PLOT * share, high + 16, f"{share:g}", "middle"))
+        out.append(_svg_text(low - 6, high - _PLOT * share + 4, f"{share:g}", "end"))
+    out.append(_svg_text(low + _PLOT / 2, high + 32, "how sure", "middle"))
+    out.append(_svg_text(low + 4, low - 8, "how often right", "start"))
+    return "\n".join([*out, "</svg>"])
+
+
+def _svg_head(width: float, height: float, title: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'width="{width}" height="{height}" role="img"><title>{escape(title)}</title>'
+        f'<rect width="{width}" height="{height}" fill="#fff"/>'
+    )
+
+
+def _svg_text(x: float, y: float, text: str, anchor: str, ink: str = "#222") -> str:
+    place = f'x="{x:g}" y="{y:g}" text-anchor="{anchor}"'
+    return f'<text {place} {_FONT} fill="{ink}">{escape(text)}</text>'
+
+
+def _short_label(name: str) -> str:
+    return name if len(name) <= _LABEL else name[: _LABEL - 1] + "…"
+
+
+# --------------------------------------------------------------------------------------------------
+# What people read about a model: a report with pictures, and a card that goes with it.
+# --------------------------------------------------------------------------------------------------
+
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em;"
@@ -30,16 +119,16 @@ LIMITS = (
 )
 
 
-def report(card: Mapping[str, Any], figures: Mapping[str, Figures]) -> str:
+def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) -> str:
     """One HTML file that needs nothing else; ``figures`` by kind, the chosen one first."""
     out = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f"<title>{escape(str(card['name']))}: report</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(str(card['name']))}</h1>",
-        f"<p>{escape(_summary(card))}</p>",
+        f"<p>{escape(_card_summary(card))}</p>",
     ]
     if len(figures) > 1:
-        out += ["<h2>Kinds compared</h2>", _compared(figures)]
+        out += ["<h2>Kinds compared</h2>", _kinds_table(figures)]
     for number, (kind, found) in enumerate(figures.items()):
         out.append(
             f"<h2>{escape(kind)}{' (chosen)' if len(figures) > 1 and not number else ''}</h2>"
@@ -49,17 +138,23 @@ def report(card: Mapping[str, Any], figures: Mapping[str, Figures]) -> str:
             f"macro-F1 {found.macro_f1:.4f}, "
             f"calibration error (ECE) {found.calibration_error:.4f}.</p>"
         )
-        out += [confusion(found), _ROWS, _each(found), reliability(found.bins), _BINS]
+        out += [
+            confusion_svg(found),
+            _ROWS,
+            _categories_table(found),
+            reliability_svg(found.bins),
+            _BINS,
+        ]
     if not figures:
         out.append("<p>No cross-validation was made: nobody knows what this model is worth.</p>")
-    out += ["<h2>Data</h2>", _list(card["notes"]), "</body></html>"]
+    out += ["<h2>Data</h2>", _notes_list(card["notes"]), "</body></html>"]
     return "".join(c for c in "\n".join(out) if c.isprintable() or c == "\n") + "\n"
 
 
-def card_text(card: Mapping[str, Any], found: Figures | None) -> str:
+def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
     """The card as Markdown."""
-    out = [f"# {_text(card['name'])}", "", _summary(card), "", "## What it is", ""]
-    out += _rows(
+    out = [f"# {_escape_markdown(card['name'])}", "", _card_summary(card), "", "## What it is", ""]
+    out += _markdown_rows(
         {
             "kind": card["kind"],
             "language": card["reading"]["language"] or "?",
@@ -70,12 +165,12 @@ def card_text(card: Mapping[str, Any], found: Figures | None) -> str:
             "licence": card["licence"] or "not stated: ask whoever made it before you pass it on",
         }
     )
-    out.append(f"| command | {_code(card['command'])} |")
+    out.append(f"| command | {_markdown_code(card['command'])} |")
     out += ["", "## What it learned from", ""]
-    out += _rows({"source": card["source"], "documents": sum(card["categories"].values())})
+    out += _markdown_rows({"source": card["source"], "documents": sum(card["categories"].values())})
     out += ["", "| category | documents |", "|---|--:|"]
-    out += [f"| {_text(name)} | {size} |" for name, size in card["categories"].items()]
-    out += ["", *(f"- {_text(note)}" for note in card["notes"])]
+    out += [f"| {_escape_markdown(name)} | {size} |" for name, size in card["categories"].items()]
+    out += ["", *(f"- {_escape_markdown(note)}" for note in card["notes"])]
     out += ["", "## What it is worth", ""]
     if found is None:
         out.append("Not measured: no cross-validation was made.")
@@ -89,21 +184,21 @@ def card_text(card: Mapping[str, Any], found: Figures | None) -> str:
             "|---|--:|--:|--:|--:|",
         ]
         out += [
-            f"| {_text(name)} | {precision:.3f} | {recall:.3f} | {f1:.3f} | {documents} |"
+            f"| {_escape_markdown(name)} | {precision:.3f} | {recall:.3f} | {f1:.3f} | {documents} |"
             for name, precision, recall, f1, documents in found.each
         ]
     out += ["", "## Limits", "", *(f"- {limit}" for limit in LIMITS)]
     return "\n".join(out) + "\n"
 
 
-def _summary(card: Mapping[str, Any]) -> str:
+def _card_summary(card: Mapping[str, Any]) -> str:
     return (
         f"A model of {len(card['categories'])} categories, kind {card['kind']}, trained from "
         f"{sum(card['categories'].values())} documents."
     )
 
 
-def _compared(figures: Mapping[str, Figures]) -> str:
+def _kinds_table(figures: Mapping[str, ModelFigures]) -> str:
     rows = [
         f"<tr><td>{escape(kind)}</td><td>{f.accuracy:.4f}</td><td>{f.macro_f1:.4f}</td>"
         f"<td>{f.calibration_error:.4f}</td></tr>"
@@ -113,7 +208,7 @@ def _compared(figures: Mapping[str, Figures]) -> str:
     return f"<table>{head}{''.join(rows)}</table>"
 
 
-def _each(found: Figures) -> str:
+def _categories_table(found: ModelFigures) -> str:
     rows = [
         f"<tr><td>{escape(e.category)}</td><td>{e.precision:.3f}</td><td>{e.recall:.3f}</td>"
         f"<td>{e.f1:.3f}</td><td>{e.documents}</td></tr>"
@@ -125,22 +220,26 @@ def _each(found: Figures) -> str:
     return f"<table>{head}{''.join(rows)}</table>"
 
 
-def _list(notes: Sequence[str]) -> str:
+def _notes_list(notes: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
 
 
-def _rows(values: Mapping[str, object]) -> list[str]:
-    return ["| | |", "|---|---|", *(f"| {key} | {_text(value)} |" for key, value in values.items())]
+def _markdown_rows(values: Mapping[str, object]) -> list[str]:
+    return [
+        "| | |",
+        "|---|---|",
+        *(f"| {key} | {_escape_markdown(value)} |" for key, value in values.items()),
+    ]
 
 
-def _text(value: object) -> str:
+def _escape_markdown(value: object) -> str:
     """Markdown that shows these very letters: names come from a stranger's file, and must bring
     no tables, pictures, addresses or tags of their own."""
-    marked = _MARKUP.sub(r"\\\g<0>", escape(shown(str(value)), quote=False))
+    marked = _MARKUP.sub(r"\\\g<0>", escape(visible_text(str(value)), quote=False))
     return _ADDRESS.sub(lambda found: f"&#{ord(found[0])};", marked)
 
 
-def _code(value: object) -> str:
+def _markdown_code(value: object) -> str:
     """To be typed as it stands; what could end the code is text."""
-    said = shown(str(value))
-    return _text(said) if not said or set(said) & set("`\\|") else f"`{said}`"
+    said = visible_text(str(value))
+    return _escape_markdown(said) if not said or set(said) & set("`\\|") else f"`{said}`"

@@ -1,50 +1,167 @@
-"""From a source of labelled texts to a folder with a model, its report and its card."""
+"""The kinds of category models, and how each is trained from the same corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Any, Literal, get_args
+
+import numpy as np
 
 from honeyguide import __version__
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.models import categories
-from honeyguide.models.deep import files
-from honeyguide.text.segments import Reading
-from honeyguide.training.corpus import MOST, Corpus, gather
-from honeyguide.training.evaluation import Figures
-from honeyguide.training.model_types import (
-    Kind,
-    Model,
-    Told,
-    Ways,
-    crossed,
-    kinds_of,
-    size_of,
-    train,
-)
-from honeyguide.training.report import card_text, report
-from honeyguide.training.rows import Columns
-from honeyguide.training.safe_names import shown
+from honeyguide.models.categories import BagOfWordsModel
+from honeyguide.models.deep import category_model
+from honeyguide.models.deep.category_model import CategoryModel
+from honeyguide.models.deep.embedding import Embedding, open_embedding
+from honeyguide.models.deep.torch_engine import TrainingEpoch
+from honeyguide.text.segments import PageSegments, TextTokenizer
+from honeyguide.training.corpus import MAX_DOCUMENTS, Corpus, gather_corpus
+from honeyguide.training.documents import visible_text
+from honeyguide.training.evaluation import ModelFigures, assign_folds, measure_figures
+from honeyguide.training.labelled_rows import ColumnNames
+from honeyguide.training.report import card_text, html_report
 
-_FOLDS = 50
+ModelKind = Literal["linear", "paper", "conv", "one_layer", "sensitivity"]
+MODEL_KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
+AUTO_KINDS: tuple[ModelKind, ...] = ("linear", "paper")
+"""What ``auto`` chooses between: both are trained by a base install, in a minute."""
+
+TrainableModel = BagOfWordsModel | CategoryModel
+TrainingProgress = Callable[[str, float], None]
+"""What goes on, and how much of it is done, 0..1."""
 
 
 @dataclass(frozen=True)
-class Wish:
+class TrainingOptions:
+    """How to train, beyond the kind."""
+
+    epochs: int = 20
+    seed: int = 1
+    engine: Literal["auto", "numpy", "torch"] = "auto"
+    embedding: str = ""
+    """A file of word vectors, or a folder with a BERT-like model; '': learned from scratch."""
+
+    def load_embedding(self) -> Embedding | None:
+        return open_embedding(Path(self.embedding)) if self.embedding else None
+
+
+def parse_kinds(name: str) -> tuple[ModelKind, ...]:
+    """What a user may ask for."""
+    if name == "auto":
+        return AUTO_KINDS
+    for kind in MODEL_KINDS:
+        if kind == name:
+            return (kind,)
+    raise ConfigError(f"there is no kind {name!r}; choose among auto, {', '.join(MODEL_KINDS)}")
+
+
+def train_model(
+    kind: ModelKind,
+    corpus: Corpus,
+    ways: TrainingOptions,
+    embedding: Embedding | None = None,
+    *,
+    only: Sequence[int] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+) -> TrainableModel:
+    """A model from the corpus, or from ``only`` some of its documents."""
+    places = range(len(corpus.labels)) if only is None else only
+    pages, labels = [corpus.pages[n] for n in places], [corpus.labels[n] for n in places]
+    settings = asdict(corpus.reading)
+    if kind == "linear":
+        return categories.train_bag_of_words(pages, labels, corpus.categories, settings)
+    from honeyguide.models.deep.training import train_net as train_net
+
+    def report_epoch(epoch: TrainingEpoch) -> None:
+        progress(epoch.number / epoch.of)
+
+    return train_net(
+        kind,
+        [_flat_tokens(page) for page in pages],
+        labels,
+        corpus.categories,
+        embedding=embedding,
+        engine=ways.engine,
+        epochs=ways.epochs,
+        seed=ways.seed,
+        progress=report_epoch,
+        settings=settings,
+    )
+
+
+def cross_validate(
+    kind: ModelKind,
+    corpus: Corpus,
+    folds: int,
+    ways: TrainingOptions,
+    embedding: Embedding | None = None,
+    told: TrainingProgress = lambda _what, _done: None,
+) -> ModelFigures:
+    """Cross-validation: each document is judged by a model that did not see it."""
+    truth = np.array(corpus.labels)
+    fold = assign_folds(truth, folds, ways.seed)
+    chances = np.zeros((len(truth), len(corpus.categories)))
+    for number in range(folds):
+        inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+        if not len(outside):
+            continue
+        name = f"{kind}, fold {number + 1} of {folds}"
+        told(name, number / folds)
+        model = train_model(
+            kind,
+            corpus,
+            ways,
+            embedding,
+            only=inside.tolist(),
+            progress=partial(_report_fold, told, name, number, folds),
+        )
+        chances[outside] = model.judge_many([corpus.pages[n] for n in outside])
+    told(f"{kind}, {folds} folds", 1.0)
+    return measure_figures(chances, truth, fold, corpus.categories)
+
+
+def _report_fold(told: TrainingProgress, name: str, number: int, folds: int, done: float) -> None:
+    told(name, (number + done) / folds)
+
+
+def _flat_tokens(page: PageSegments) -> list[str]:
+    return [token for segment in page.tokens for token in segment]
+
+
+def model_size(model: TrainableModel) -> dict[str, Any]:
+    """How large a model is, for its card."""
+    if isinstance(model, BagOfWordsModel):
+        return {"words": len(model.rarity), "numbers": int(model.weights.size)}
+    numbers = sum(int(array.size) for array in model.net.arrays.values())
+    return {"words": len(model.vocabulary.words), "numbers": numbers}
+
+
+# --------------------------------------------------------------------------------------------------
+# From a source of labelled texts to a folder with a model, its report and its card.
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_FOLDS = 50
+
+
+@dataclass(frozen=True)
+class ModelRequest:
     """What a user asks for."""
 
     source: Path
     out: Path
     kind: str = "auto"
-    reading: Reading = Reading(language="")  # noqa: RUF009 - frozen
-    columns: Columns = Columns()  # noqa: RUF009 - a named tuple
+    reading: TextTokenizer = TextTokenizer(language="")  # noqa: RUF009 - frozen
+    columns: ColumnNames = ColumnNames()  # noqa: RUF009 - a named tuple
     folds: int = 5
-    ways: Ways = Ways()  # noqa: RUF009 - frozen
-    most: int = MOST
+    options: TrainingOptions = TrainingOptions()
+    most: int = MAX_DOCUMENTS
     licence: str = ""
     command: str = ""
     made: str = ""
@@ -52,91 +169,101 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Made:
+class TrainedModel:
     """What came of it."""
 
-    kind: Kind
+    kind: ModelKind
     corpus: Corpus
-    figures: dict[str, Figures]
+    figures: dict[str, ModelFigures]
     """By kind, the chosen one first; empty without folds."""
     card: dict[str, Any]
 
 
-def make(
-    wish: Wish,
-    told: Told = lambda _what, _done: None,
+def make_model(
+    wish: ModelRequest,
+    told: TrainingProgress = lambda _what, _done: None,
     read: Callable[[int], None] = lambda _: None,
-) -> Made:
+) -> TrainedModel:
     """Train a model and write it; ConfigError or ModelError say what is in the way. Whatever ends
     it early leaves no trace of it."""
-    kinds = kinds_of(wish.kind)
-    if not (wish.folds == 0 or 2 <= wish.folds <= _FOLDS):
-        raise ConfigError(f"--folds must be 0 (none) or 2 to {_FOLDS}, not {wish.folds}")
+    kinds = parse_kinds(wish.kind)
+    if not (wish.folds == 0 or 2 <= wish.folds <= _MAX_FOLDS):
+        raise ConfigError(f"--folds must be 0 (none) or 2 to {_MAX_FOLDS}, not {wish.folds}")
     if wish.folds == 0 and len(kinds) > 1:
         raise ConfigError("--kind auto chooses by cross-validation: give --folds, or a kind")
     if wish.most < 2:
         raise ConfigError(f"--most must be 2 at least, not {wish.most}")
-    if wish.ways.embedding and kinds == ("linear",):
+    if wish.options.embedding and kinds == ("linear",):
         raise ConfigError("--embedding is for networks; kind linear has none")
-    if wish.ways.embedding:
+    if wish.options.embedding:
         kinds = tuple(kind for kind in kinds if kind != "linear")
     if wish.reading.normalise and wish.reading.language not in ("", "tr"):
         raise ConfigError(
             f"--normalise repairs Turkish, and --language is {wish.reading.language}; leave it out"
         )
-    with place(wish.out):
-        return _made(wish, kinds, told, read)
+    with writable_folder(wish.out):
+        return _train_and_write(wish, kinds, told, read)
 
 
-def _made(wish: Wish, kinds: tuple[Kind, ...], told: Told, read: Callable[[int], None]) -> Made:
-    embedding = wish.ways.opened()
-    corpus = gather(
-        wish.source, wish.reading, wish.columns, most=wish.most, seed=wish.ways.seed, progress=read
+def _train_and_write(
+    wish: ModelRequest,
+    kinds: tuple[ModelKind, ...],
+    told: TrainingProgress,
+    read: Callable[[int], None],
+) -> TrainedModel:
+    embedding = wish.options.load_embedding()
+    corpus = gather_corpus(
+        wish.source,
+        wish.reading,
+        wish.columns,
+        most=wish.most,
+        seed=wish.options.seed,
+        progress=read,
     )
-    found: dict[str, Figures] = {}
+    found: dict[str, ModelFigures] = {}
     if wish.folds:
         for kind in kinds:
-            found[kind] = crossed(kind, corpus, wish.folds, wish.ways, embedding, told)
+            found[kind] = cross_validate(kind, corpus, wish.folds, wish.options, embedding, told)
     chosen = max(kinds, key=lambda kind: found[kind].macro_f1 if kind in found else 0.0)
     told(f"{chosen}, from everything", 0.0)
-    model = train(
+    model = train_model(
         chosen,
         corpus,
-        wish.ways,
+        wish.options,
         embedding,
         progress=lambda done: told(f"{chosen}, from everything", done),
     )
     found = {kind: found[kind] for kind in sorted(found, key=lambda kind: kind != chosen)}
-    card = _card(wish, chosen, corpus, model, found)
-    _write(wish.out, model, card, found)
-    return Made(chosen, corpus, found, card)
+    card = _model_card(wish, chosen, corpus, model, found)
+    _write_model(wish.out, model, card, found)
+    return TrainedModel(chosen, corpus, found, card)
 
 
 @contextmanager
-def place(folder: Path) -> Iterator[None]:
+def writable_folder(folder: Path) -> Iterator[None]:
     """A folder that can be written to, known before the long work begins; it goes again if
     no model comes to lie in it. Nothing is overwritten but a model."""
     new: list[Path] = []
     try:
-        vacant(folder)
+        check_vacant(folder)
         new += [one for one in (folder, *folder.parents) if not one.exists()]
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder) as file:
             file.write(b"model")
     except OSError as error:
-        _clear(new)
+        _remove_empty(new)
         raise ConfigError(f"--out {folder} cannot be written to: {error}") from error
     try:
         yield
     finally:
         if not (folder / "model.json").exists():
             for half in folder.glob("arrays-*.npz"):
-                if files.ARRAYS_NAME.fullmatch(half.name):
+                if category_model.ARRAYS_NAME.fullmatch(half.name):
                     half.unlink(missing_ok=True)
-            _clear(new)
+            _remove_empty(new)
 
 
-def vacant(folder: Path) -> None:
+def check_vacant(folder: Path) -> None:
     """Whether there is nothing to be overwritten but a model."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"--out {folder} is a file; name a folder for the model")
@@ -144,38 +271,48 @@ def vacant(folder: Path) -> None:
         raise ConfigError(f"--out {folder} has other things in it; name a new folder")
 
 
-def _clear(folders: list[Path]) -> None:
+def _remove_empty(folders: list[Path]) -> None:
     for one in folders:
         with suppress(OSError):  # it was not made, or somebody put something into it
             one.rmdir()
 
 
-def _card(
-    wish: Wish, kind: Kind, corpus: Corpus, model: Model, found: dict[str, Figures]
+def _model_card(
+    wish: ModelRequest,
+    kind: ModelKind,
+    corpus: Corpus,
+    model: TrainableModel,
+    found: dict[str, ModelFigures],
 ) -> dict[str, Any]:
     return {
-        "name": shown(wish.out.resolve().name),
+        "name": visible_text(wish.out.resolve().name),
         "kind": kind,
-        "source": shown(wish.source.name),
-        "categories": dict(zip(corpus.categories, corpus.sizes(), strict=True)),
+        "source": visible_text(wish.source.name),
+        "categories": dict(zip(corpus.categories, corpus.category_sizes(), strict=True)),
         "reading": asdict(corpus.reading),
-        "size": size_of(model),
+        "size": model_size(model),
         "folds": wish.folds,
-        "seed": wish.ways.seed,
-        "figures": {name: one.plain() for name, one in found.items()},
-        "notes": list(corpus.told),
-        "licence": shown(wish.licence),
-        "command": shown(wish.command),
+        "seed": wish.options.seed,
+        "figures": {name: one.to_dict() for name, one in found.items()},
+        "notes": list(corpus.notes),
+        "licence": visible_text(wish.licence),
+        "command": visible_text(wish.command),
         "made": wish.made,
         "version": __version__,
     }
 
 
-def _write(folder: Path, model: Model, card: dict[str, Any], found: dict[str, Figures]) -> None:
-    categories.save(replace(model, card={**model.card, **card}), folder)
+def _write_model(
+    folder: Path, model: TrainableModel, card: dict[str, Any], found: dict[str, ModelFigures]
+) -> None:
+    categories.save_category_model(replace(model, card={**model.card, **card}), folder)
     first = next(iter(found.values()), None)
     try:
-        files.put(folder / "report.html", report(card, found).encode("utf-8", "replace"))
-        files.put(folder / "card.md", card_text(card, first).encode("utf-8", "replace"))
+        category_model.write_durably(
+            folder / "report.html", html_report(card, found).encode("utf-8", "replace")
+        )
+        category_model.write_durably(
+            folder / "card.md", card_text(card, first).encode("utf-8", "replace")
+        )
     except OSError as error:
         raise ModelError(f"the report cannot be written to {folder}: {error}") from error

@@ -5,8 +5,8 @@ change = compare_bodies(old, new)
 print(change.kinds if change else "nothing changed")
 """
 
-from honeyguide.watch.compare.detect import compare, compare_bodies
-from honeyguide.watch.when.rates import learn, rate
-from honeyguide.watch.when.schedule import Schedule
+from honeyguide.watch.compare.page_change import compare_bodies, compare_snapshots
+from honeyguide.watch.schedule.change_rate import estimate_rate, update_belief
+from honeyguide.watch.schedule.schedule import Schedule
 
-__all__ = ["Schedule", "compare", "compare_bodies", "learn", "rate"]
+__all__ = ["Schedule", "compare_bodies", "compare_snapshots", "estimate_rate", "update_belief"]

@@ -15,72 +15,83 @@ from typing import TextIO, cast
 
 from honeyguide import __version__
 from honeyguide.change import Change, ChangeKind
-from honeyguide.config import NotifySettings, Settings
+from honeyguide.config.settings import NotifySettings, Settings
 from honeyguide.errors import ConfigError
-from honeyguide.fetch.http import CurlFetcher, user_agent
-from honeyguide.fetch.robots import Robots
-from honeyguide.frontier.hosts import Politeness
+from honeyguide.fetch.http import CurlFetcher, make_user_agent
+from honeyguide.frontier.hosts import HostDelayPolicy
+from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Strategy
-from honeyguide.store.effective_labels import Said
+from honeyguide.store.labels import EffectiveLabels
 from honeyguide.store.store import Store
-from honeyguide.types import UNKNOWN, Page, Url
-from honeyguide.watch.compare.step import Known, Relevance, Seen, look
-from honeyguide.watch.discover import Discoveries
-from honeyguide.watch.state import Book
-from honeyguide.watch.telling.channels import Apprise, FeedFile, Lines, Messenger
-from honeyguide.watch.telling.delivery_loop import Teller
-from honeyguide.watch.telling.feed import Feed
-from honeyguide.watch.telling.notify import Rule, wanted
-from honeyguide.watch.visit.concurrency import Fetchers, affordable
-from honeyguide.watch.visit.flow import Flow
-from honeyguide.watch.visit.politeness import Courtesy
+from honeyguide.types import UNKNOWN_SCORE, Page, Url
+from honeyguide.watch.compare.revisit_comparison import (
+    PreviousVersion,
+    RelevanceFunction,
+    RevisitComparison,
+    compare_response,
+)
+from honeyguide.watch.discover import DiscoveryQueue
+from honeyguide.watch.notify.channels import (
+    AppriseMessenger,
+    FeedFile,
+    FeedHeader,
+    Messenger,
+    StreamMessenger,
+)
+from honeyguide.watch.notify.delivery import NotifyLoop
+from honeyguide.watch.notify.rules import NotifyRule, is_wanted
+from honeyguide.watch.record import schedule_page
+from honeyguide.watch.schedule.change_rate import START_BELIEF, RatePriors
+from honeyguide.watch.schedule.prices import DAY, WatchBudget
+from honeyguide.watch.schedule.schedule import Schedule, VisitExplanation
+from honeyguide.watch.state import RevisitState
+from honeyguide.watch.visit.concurrency import FetchConcurrency, affordable_fetches
+from honeyguide.watch.visit.flow import RevisitFlow
+from honeyguide.watch.visit.politeness import RevisitPoliteness
 from honeyguide.watch.visit.revisit import RobotsEntry
-from honeyguide.watch.watcher import Watch
-from honeyguide.watch.when.budget import DAY, Budget
-from honeyguide.watch.when.priors import Priors
-from honeyguide.watch.when.schedule import Schedule
+from honeyguide.watch.watcher import Watcher
 
-_FEED, _LOOKED_AT = 100, 5_000
+_FEED_CHANGES, _FEED_SCAN = 100, 5_000
 """Changes in a feed, and newest changes among which they are looked for."""
-_LEAST = 0.3
+_OFF_TOPIC = 0.3
 """What a change that has nothing to do with the topic still counts, on a page that has."""
 
 
 @asynccontextmanager
-async def opened(
+async def open_watch(
     folder: Path,
     settings: Settings,
     strategy: Strategy,
     generation: int,
-    said: Callable[[Store], Said],
+    said: Callable[[Store], EffectiveLabels],
     fits: Callable[[Url], bool],
     *,
     fetcher: Fetcher | None = None,
     clock: Callable[[], float] = time.time,
     out: TextIO | None = None,
-) -> AsyncIterator[Watch]:
+) -> AsyncIterator[Watcher]:
     """A watch on that collection, ready to run; everything is closed again afterwards.
 
     ``strategy`` judges what is new; ``said`` tells what people said of pages; ``fits`` whether an
     address lies within the collection's fence.
     """
-    agent, name = user_agent(settings.fetch.contact, __version__), folder.name
+    agent, name = make_user_agent(settings.fetch.contact, __version__), folder.name
     async with AsyncExitStack() as closing:
         store = closing.enter_context(Store.open(folder, "crawl", settings.store, clock))
-        store.hold_to(settings.topic.threshold)
+        store.set_threshold(settings.topic.threshold)
         network = fetcher or CurlFetcher(
             settings.fetch, user_agent=agent, archives=settings.store.warc
         )
         if fetcher is None:
             closing.push_async_callback(network.aclose)
         channels = channels_of(settings.notify, folder, store, name, out or sys.stdout)
-        robots, now = Robots(), clock()
-        for entry in store.robots(now):
-            robots.restore(*entry)
-        politeness = Politeness(settings.politeness, settings.crawl.seed)
-        priors, schedule = Priors(), Schedule(budget_of(settings), now)
-        priors.learn_all((row.url, row.rate) for row in store.watched.each() if row.rate)
-        relevance = _relevance(strategy)
+        robots, now = RobotsCache(), clock()
+        for entry in store.fresh_robots(now):
+            robots.restore_entry(*entry)
+        politeness = HostDelayPolicy(settings.politeness, settings.crawl.seed)
+        priors, schedule = RatePriors(), Schedule(budget_of(settings), now)
+        priors.learn_all((row.url, row.rate) for row in store.watched.iter_rows() if row.rate)
+        relevance = _relevance_of_text(strategy)
 
         def heard(entry: RobotsEntry) -> None:
             store.save_robots(*entry)
@@ -88,31 +99,31 @@ async def opened(
 
         rules = [rule for rule, _ in channels]
         threshold = settings.topic.threshold
-        book = Book(store, settings.watch, priors, rules, threshold, clock, relevance)
-        flow: Flow[Known, Seen] = Flow(
+        book = RevisitState(store, settings.watch, priors, rules, threshold, clock, relevance)
+        flow: RevisitFlow[PreviousVersion, RevisitComparison] = RevisitFlow(
             network,
-            Courtesy(robots, politeness, bool(settings.fetch.lab), now),
-            book.known,
-            partial(look, relevance=relevance),
+            RevisitPoliteness(robots, politeness, bool(settings.fetch.lab), now),
+            book.previous_version,
+            partial(compare_response, relevance=relevance),
             per_site=settings.politeness.domain_hosts,
             heard=heard,
-            fetchers=Fetchers(affordable()),
+            fetchers=FetchConcurrency(affordable_fetches()),
             clock=clock,
         )
 
         def known(url: Url) -> bool:
-            return store.watched.find(url) is not None or bool(store.visit(url))
+            return store.watched.find_row(url) is not None or bool(store.attempts_at(url))
 
-        yield Watch(
+        yield Watcher(
             store, settings.watch, flow, schedule, book,
-            Discoveries(strategy, generation, known, fits), fits,
-            Teller(store, channels, clock, name), partial(said, store), clock,
+            DiscoveryQueue(strategy, generation, known, fits), fits,
+            NotifyLoop(store, channels, clock, name), partial(said, store), clock,
         )  # fmt: skip
 
 
-def budget_of(settings: Settings) -> Budget:
+def budget_of(settings: Settings) -> WatchBudget:
     chosen = settings.watch
-    return Budget(
+    return WatchBudget(
         per_hour=chosen.requests_per_hour,
         host_rest_s=0.0,  # the flow knows better how long a host rests
         shortest_s=chosen.shortest_s,
@@ -123,27 +134,27 @@ def budget_of(settings: Settings) -> Budget:
 
 def channels_of(
     chosen_ones: Iterable[NotifySettings], folder: Path, store: Store, name: str, out: TextIO
-) -> list[tuple[Rule, Messenger]]:
+) -> list[tuple[NotifyRule, Messenger]]:
     """Rules and how they are told; a ConfigError for what could not work."""
-    found: list[tuple[Rule, Messenger]] = []
+    found: list[tuple[NotifyRule, Messenger]] = []
     for number, chosen in enumerate(chosen_ones):
         where = f"notify[{number}]"
-        to = _held(chosen.to, f"{where}.to")
-        kind = _kind(to, where)
+        to = _resolve_env(chosen.to, f"{where}.to")
+        kind = _channel_kind(to, where)
         label = chosen.name or kind
         if label in {rule.channel for rule, _ in found}:
             label = f"{label} {number + 1}"
-        same = {f.name for f in fields(Rule)} & {f.name for f in fields(NotifySettings)}
-        rule = Rule(
+        same = {f.name for f in fields(NotifyRule)} & {f.name for f in fields(NotifySettings)}
+        rule = NotifyRule(
             label,
             **{key: getattr(chosen, key) for key in same - {"channel", "kinds", "name"}},
             kinds=cast("tuple[ChangeKind, ...]", chosen.kinds),
         )
-        found.append((rule, _messenger(kind, to, chosen, rule, folder, store, name, out)))
+        found.append((rule, _build_messenger(kind, to, chosen, rule, folder, store, name, out)))
     return found
 
 
-def _kind(to: str, where: str) -> str:
+def _channel_kind(to: str, where: str) -> str:
     if to in ("stdout", "atom", "rss"):
         return to
     scheme = to.partition(":")[0]
@@ -157,34 +168,39 @@ def _kind(to: str, where: str) -> str:
     )
 
 
-def _messenger(
+def _build_messenger(
     kind: str,
     to: str,
     chosen: NotifySettings,
-    rule: Rule,
+    rule: NotifyRule,
     folder: Path,
     store: Store,
     name: str,
     out: TextIO,
 ) -> Messenger:
     if kind == "stdout":
-        return Lines(out)
+        return StreamMessenger(out)
     if kind == "webhook":
-        from honeyguide.watch.telling.webhook import Webhook  # it loads HTTP and TLS
+        from honeyguide.watch.notify.webhook import Webhook  # it loads HTTP and TLS
 
-        return Webhook(to, _held(chosen.secret, "notify.secret") if chosen.secret else "")
+        return Webhook(to, _resolve_env(chosen.secret, "notify.secret") if chosen.secret else "")
     if kind == "apprise":
-        return Apprise(to.partition(":")[2])
+        return AppriseMessenger(to.partition(":")[2])
 
-    def recent() -> list[Change]:
-        found = (row.change for row in store.changes.newest(limit=_LOOKED_AT))
-        return list(islice((change for change in found if wanted(rule, change)), _FEED))
+    def recent_changes() -> list[Change]:
+        found = (row.change for row in store.changes.iter_newest(limit=_FEED_SCAN))
+        return list(islice((change for change in found if is_wanted(rule, change)), _FEED_CHANGES))
 
     path = folder / f"changes.{kind}"
-    return FeedFile(path, Feed(f"{name}: changes", path.resolve().as_uri()), recent, kind)  # type: ignore[arg-type]
+    return FeedFile(
+        path,
+        FeedHeader(f"{name}: changes", path.resolve().as_uri()),
+        recent_changes,
+        kind,  # type: ignore[arg-type]
+    )
 
 
-def _held(text: str, where: str) -> str:
+def _resolve_env(text: str, where: str) -> str:
     """What a setting holds, or the variable of the environment that it names."""
     if not text.startswith("env:"):
         return text
@@ -194,11 +210,45 @@ def _held(text: str, where: str) -> str:
     return held
 
 
-def _relevance(strategy: Strategy) -> Relevance:
+def _relevance_of_text(strategy: Strategy) -> RelevanceFunction:
     """How much a changed text has to do with the topic, as far as the crawl's strategy knows."""
 
-    def of(text: str) -> float:
+    def score_text(text: str) -> float:
         score = strategy.judge(Page(Url("http://localhost/"), text=text)).score
-        return 1.0 if score == UNKNOWN else _LEAST + (1 - _LEAST) * score
+        return 1.0 if score == UNKNOWN_SCORE else _OFF_TOPIC + (1 - _OFF_TOPIC) * score
 
-    return of
+    return score_text
+
+
+# --------------------------------------------------------------------------------------------------
+# When which page will be visited next, told from outside.
+#
+# It is the schedule that a watch would make of the list as it stands; a watch that runs knows
+# besides which hosts rest, and what failed just now.
+# --------------------------------------------------------------------------------------------------
+
+
+_FORECAST_PAGES = 200
+"""Pages of which is known beforehand that they are the next."""
+
+
+class VisitForecast:
+    """At one moment. Making it reads the whole list, some 70 µs a page; then nothing changes."""
+
+    def __init__(self, store: Store, settings: Settings, now: float) -> None:
+        self.at = now
+        self._schedule = Schedule(budget_of(settings), now)
+        for row in store.watched.iter_rows():
+            schedule_page(self._schedule, row, row.rate or START_BELIEF, now)
+        self._first = self._schedule.next_visits(now, _FORECAST_PAGES)
+
+    def __len__(self) -> int:
+        return len(self._schedule)
+
+    def explain_visit(self, url: Url) -> VisitExplanation | None:
+        """None: it is not watched, or paused."""
+        return self._schedule.explain_visit(url, self.at)
+
+    def next_visits(self, count: int) -> list[tuple[Url, float]]:
+        """The next pages, no more than 200, and when each is due."""
+        return self._first[:count]

@@ -10,23 +10,23 @@ from heapq import heapify, heappop, heappush, nsmallest
 from typing import Any
 
 from honeyguide.errors import ParseError
-from honeyguide.parse.read import read
+from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy
 from honeyguide.types import Link, Page, Response, Url, Visit
-from honeyguide.url import canonical
-from honeyguide.watch.visit.due import Outcome
+from honeyguide.url import canonical_url
+from honeyguide.watch.visit.due import RevisitOutcome
 
-_MOST = 2_000
+_MAX_LINKS = 2_000
 """Links that are remembered; the worst are forgotten first."""
 _PER_PAGE = 50
 """New links of one page that are looked at: more are no news but another page."""
-_KEPT = 500
+_KEPT_LINKS = 500
 """Links that outlive a run."""
-_FORGOTTEN = 100_000
+_MAX_OFFERED = 100_000
 """Addresses that are known to have been offered."""
 
 
-class Discoveries:
+class DiscoveryQueue:
     """Links to pages that nobody has seen, the best first."""
 
     def __init__(
@@ -50,13 +50,13 @@ class Discoveries:
         return len(self._heap)
 
     @property
-    def best(self) -> float:
+    def best_score(self) -> float:
         """What the best of them is worth; 0: there is none."""
         return -self._heap[0][0] if self._heap else 0.0
 
-    def offer(self, response: Response, verdict: float, added: Collection[Url]) -> None:
+    def offer_links(self, response: Response, verdict: float, added: Collection[Url]) -> None:
         """A watched page changed, and these links are new on it."""
-        page = _page(response, Link(response.url))
+        page = _read_page(response, Link(response.url))
         if page is None or not page.follow:
             return
         new = {
@@ -69,25 +69,25 @@ class Discoveries:
             self._offered[link.url] = None
             if score > 0:
                 heappush(self._heap, (-score, link.url, link))
-        while len(self._offered) > _FORGOTTEN:
+        while len(self._offered) > _MAX_OFFERED:
             self._offered.pop(next(iter(self._offered)))
-        if len(self._heap) > _MOST:
-            self._heap = nsmallest(_MOST // 2, self._heap)
+        if len(self._heap) > _MAX_LINKS:
+            self._heap = nsmallest(_MAX_LINKS // 2, self._heap)
             heapify(self._heap)
 
-    def take(self) -> Url | None:
-        """The best of them, to be followed; see :meth:`arrived`."""
+    def take_best(self) -> Url | None:
+        """The best of them, to be followed; see :meth:`judge_arrival`."""
         if not self._heap:
             return None
         score, _, link = heappop(self._heap)
         self.under_way[link.url] = link, -score
         return link.url
 
-    def arrived(self, outcome: Outcome[Any]) -> Visit | None:
+    def judge_arrival(self, outcome: RevisitOutcome[Any]) -> Visit | None:
         """What came of a link that was taken, judged; None if no page did."""
         link, score = self.under_way.pop(outcome.page.url)
         response = outcome.response
-        page = _page(response, link) if response and outcome.state == "changed" else None
+        page = _read_page(response, link) if response and outcome.state == "changed" else None
         if page is None or not page.index:
             return None
         verdict = self._strategy.judge(page)
@@ -98,7 +98,7 @@ class Discoveries:
 
     def dump(self) -> list[list[object]]:
         """The best of them, for another run."""
-        best = nsmallest(_KEPT, self._heap)
+        best = nsmallest(_KEPT_LINKS, self._heap)
         return [[-score, *link[:6]] for score, _, link in best]
 
     def load(self, said: object) -> None:
@@ -108,7 +108,7 @@ class Discoveries:
                 case [float(score), str(url), str() | None as source, *words] if (
                     0 < score <= 1 and len(words) == 4 and all(isinstance(w, str) for w in words)
                 ):
-                    address, page = canonical(url), canonical(source) if source else None
+                    address, page = canonical_url(url), canonical_url(source) if source else None
                     if address and self._is_new(address):
                         self._offered[address] = None
                         heappush(self._heap, (-score, address, Link(address, page, *words)))
@@ -117,8 +117,8 @@ class Discoveries:
         return url not in self._offered and self._fits(url) and not self._known(url)
 
 
-def _page(response: Response, link: Link) -> Page | None:
+def _read_page(response: Response, link: Link) -> Page | None:
     try:
-        return read(response, link)
+        return parse_page(response, link)
     except ParseError:
         return None

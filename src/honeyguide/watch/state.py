@@ -13,240 +13,263 @@ from enum import IntEnum
 from logging import getLogger
 
 from honeyguide.change import Change, ChangeKind
-from honeyguide.config import WatchSettings
+from honeyguide.config.settings import WatchSettings
 from honeyguide.errors import FetchError, StoreError
-from honeyguide.fetch.decode import decode
-from honeyguide.store.bodies import digest
-from honeyguide.store.store import Store
-from honeyguide.store.versions import VersionRow
-from honeyguide.store.warc_response import answer
-from honeyguide.store.watched_rows import WatchedRow
+from honeyguide.fetch.decode import decode_body
+from honeyguide.store.store import Store, archived_response
+from honeyguide.store.versions import VersionRow, body_digest
+from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Response, Url, Visit
-from honeyguide.url import host
+from honeyguide.url import host_of
 from honeyguide.watch import record
-from honeyguide.watch.compare.detect import compare
-from honeyguide.watch.compare.health import examine
-from honeyguide.watch.compare.step import Known, Relevance, Seen, read
-from honeyguide.watch.compare.volatile import Memory, common
-from honeyguide.watch.record import Held, Record
-from honeyguide.watch.telling.deliver import queue
-from honeyguide.watch.telling.notify import Rule
-from honeyguide.watch.visit.due import Due, Outcome
-from honeyguide.watch.when.priors import Priors
-from honeyguide.watch.when.rates import Belief
+from honeyguide.watch.compare.page_change import compare_snapshots
+from honeyguide.watch.compare.revisit_comparison import (
+    PreviousVersion,
+    RelevanceFunction,
+    RevisitComparison,
+    cached_snapshot,
+    check_health,
+)
+from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
+from honeyguide.watch.notify.delivery import queue_change
+from honeyguide.watch.notify.rules import NotifyRule
+from honeyguide.watch.record import HeldChange, RevisitRecord
+from honeyguide.watch.schedule.change_rate import Belief, RatePriors
+from honeyguide.watch.visit.due import DuePage, RevisitOutcome
 
 _log = getLogger(__name__)
 
-_GROUP = 200
+_GROUP_SIZE = 200
 _LINGER_S = 0.5
 """What is finished is written together: so many revisits, or all of half a second."""
-_SAMPLES = 20
+_PAGES_PER_HOST = 20
 """Pages of a host whose masks are held against each other."""
-_HOSTS = 5_000
+_MAX_HOSTS = 5_000
 _BYTES, _RATIO = 10_000_000, 200.0
 """Of a body that the crawl kept."""
 _TITLE = 500
 
 
-class Errand(IntEnum):
+class VisitPurpose(IntEnum):
     """What a page is visited for: the key under which it is due."""
 
     REVISIT = 0
-    AGAIN = 1
+    SECOND_LOOK = 1
     """A second look, at once, to see what differs at every visit."""
     DISCOVER = 2
     """Nobody has seen it before."""
 
 
 @dataclass
-class Book:
+class RevisitState:
     """One for a run."""
 
     store: Store
     settings: WatchSettings
-    priors: Priors
-    rules: Sequence[Rule]
+    priors: RatePriors
+    rules: Sequence[NotifyRule]
     threshold: float
     """What makes a page relevant."""
     clock: Callable[[], float]
-    relevance: Relevance | None = None
+    relevance: RelevanceFunction | None = None
     under_way: dict[Url, WatchedRow] = field(default_factory=dict)
-    _batch: dict[Url, Record] = field(default_factory=dict)
+    _batch: dict[Url, RevisitRecord] = field(default_factory=dict)
     _written: float = 0.0
     _masks: OrderedDict[str, dict[Url, frozenset[str]]] = field(default_factory=OrderedDict)
     """Of each host, what is masked on some of its pages."""
 
-    def due(self, url: Url, errand: Errand = Errand.REVISIT) -> Due | None:
+    def due_page(self, url: Url, errand: VisitPurpose = VisitPurpose.REVISIT) -> DuePage | None:
         """A page to be visited now, as it is known; None: it is not watched, or under way."""
         if url in self._batch:
             self.commit()  # what was seen a moment ago is known to the store only then
-        row = self.store.watched.find(url)
+        row = self.store.watched.find_row(url)
         if row is None or row.state != "watched" or url in self.under_way:
             return None
         if not row.digest and row.by == "crawl":
-            row = self._crawled(row)
+            row = self._adopt_crawled_copy(row)
         self.under_way[url] = row
-        if errand is Errand.AGAIN:  # an answer is wanted, not that nothing is new
-            return Due(url, errand, digest=row.digest)
-        return Due(url, errand, row.etag, row.modified, row.digest)
+        if errand is VisitPurpose.SECOND_LOOK:  # an answer is wanted, not that nothing is new
+            return DuePage(url, errand, digest=row.digest)
+        return DuePage(url, errand, row.etag, row.modified, row.digest)
 
-    def _crawled(self, row: WatchedRow) -> WatchedRow:
+    def _adopt_crawled_copy(self, row: WatchedRow) -> WatchedRow:
         """The crawl's own copy of a page is its first version."""
-        visits = [visit for visit in self.store.visit(row.url) if visit.has_page]
+        visits = [visit for visit in self.store.attempts_at(row.url) if visit.has_page]
         try:
-            found = answer(self.store, visits[-1]) if visits else None
+            found = archived_response(self.store, visits[-1]) if visits else None
             if found is None:
                 return row
             coding = found.header("content-encoding")
-            body = decode(row.url, found.payload, coding, limit=_BYTES, ratio=_RATIO)
+            body = decode_body(row.url, found.payload, coding, limit=_BYTES, ratio=_RATIO)
         except (StoreError, FetchError):
             return row  # as if it had not been kept
         kind, at = found.header("content-type"), found.started
         row = row._replace(
-            digest=digest(body),
+            digest=body_digest(body),
             etag=found.header("etag"),
             modified=found.header("last-modified"),
             succeeded=at,
         )
         with self.store.transaction():
-            self.store.versions.add(row.url, body, at, kind, found.status)
-            self.store.watched.save([row])
+            self.store.versions.add_version(row.url, body, at, kind, found.status)
+            self.store.watched.save_rows([row])
         return row
 
-    def known(self, page: Due) -> Known:
+    def previous_version(self, page: DuePage) -> PreviousVersion:
         """What is known of a page that brought another body."""
         row = self.under_way.get(page.url)
         if row is None or not page.digest:
-            return Known()
-        latest = self.store.versions.latest(page.url)
+            return PreviousVersion()
+        latest = self.store.versions.latest_version(page.url)
         try:
-            body = self.store.versions.body(page.url, latest.number) if latest else None
+            body = self.store.versions.read_body(page.url, latest.number) if latest else None
         except StoreError as error:
             _log.warning("%s begins anew: %s", page.url, error)
             body = None
         if latest is None or body is None:
-            return Known()
-        return Known(
+            return PreviousVersion()
+        return PreviousVersion(
             body,
             latest.content_type,
             row.succeeded or latest.last_seen,
-            Memory.from_json(row.masks),
-            self._template(row),
-            second=page.key == Errand.AGAIN,
-            hold=page.key != Errand.AGAIN and self._green(row),
+            VolatileMemory.from_json(row.masks),
+            self._host_template(row),
+            second_look=page.key == VisitPurpose.SECOND_LOOK,
+            compare_later=page.key != VisitPurpose.SECOND_LOOK and self._lacks_masks(row),
         )
 
-    def take(self, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
+    def take_outcome(
+        self, outcome: RevisitOutcome[RevisitComparison]
+    ) -> tuple[RevisitRecord, record.ScheduleUpdate]:
         """A page comes back: what is written down of it, and what the schedule is told."""
-        made, plan = self._recorded(self.under_way.pop(outcome.page.url), outcome)
+        made, plan = self._record_outcome(self.under_way.pop(outcome.page.url), outcome)
         self._batch[made.row.url] = made
         return made, plan
 
-    def _recorded(self, row: WatchedRow, outcome: Outcome[Seen]) -> tuple[Record, record.Plan]:
+    def _record_outcome(
+        self, row: WatchedRow, outcome: RevisitOutcome[RevisitComparison]
+    ) -> tuple[RevisitRecord, record.ScheduleUpdate]:
         seen, response = outcome.found, outcome.response
         finding = seen.finding if seen is not None else None
         if outcome.state == "aside" and response is not None:
-            finding = examine(response)
+            finding = check_health(response)
         if finding is not None:
-            was = self._was(row)
-            made = record.ailing(row, outcome, finding, was, self.settings.gone_after)
-            moved = Url(finding.detail) if made.ill == "moved" else None
-            return made, record.Plan(False, record.patience(made.row, outcome), moved=moved)
+            was = self._known_problem(row)
+            made = record.record_problem(row, outcome, finding, was, self.settings.gone_after)
+            moved = Url(finding.detail) if made.problem == "moved" else None
+            return made, record.ScheduleUpdate(
+                False, record.retry_delay(made.row, outcome), moved=moved
+            )
         if outcome.state == "unchanged" or seen is not None:
-            made = self._looked(row, outcome, seen)
-            return made, record.Plan(True, look_again=made.held is not None)
-        made = record.failed(row, outcome, self._was(row))
+            made = self._record_look(row, outcome, seen)
+            return made, record.ScheduleUpdate(True, look_again=made.held is not None)
+        made = record.record_failed(row, outcome, self._known_problem(row))
         asked = outcome.state != "later"
-        return made, record.Plan(False, record.patience(made.row, outcome), asked)
+        return made, record.ScheduleUpdate(False, record.retry_delay(made.row, outcome), asked)
 
-    def _looked(self, row: WatchedRow, outcome: Outcome[Seen], seen: Seen | None) -> Record:
+    def _record_look(
+        self,
+        row: WatchedRow,
+        outcome: RevisitOutcome[RevisitComparison],
+        seen: RevisitComparison | None,
+    ) -> RevisitRecord:
         """The page was seen; without ``seen``, it is as it was."""
-        prior, was = self.priors.of(row.url), self._was(row)
-        held = None if row.masks else self._held(row)
-        again = outcome.page.key == Errand.AGAIN
+        prior, was = self.priors.prior_for(row.url), self._known_problem(row)
+        held = None if row.masks else self._held_change(row)
+        again = outcome.page.key == VisitPurpose.SECOND_LOOK
         if held is not None and (again or seen is None):
-            made = self._released(row, held, seen.memory if seen else Memory(), prior)
+            made = self._release_held(row, held, seen.memory if seen else VolatileMemory(), prior)
         elif again or seen is None:
-            made = record.unchanged(row, outcome, prior, was)
+            made = record.record_unchanged(row, outcome, prior, was)
         elif not row.digest:
-            made = record.first(row, outcome, prior)
-        elif self._green(row):
-            latest = self.store.versions.latest(row.url)
+            made = record.record_first(row, outcome, prior)
+        elif self._lacks_masks(row):
+            latest = self.store.versions.latest_version(row.url)
             number = latest.number if latest is not None else 0
-            made = record.hold(row, outcome, held or Held(number, row.succeeded))
+            made = record.record_held(row, outcome, held or HeldChange(number, row.succeeded))
         else:
-            made = record.changed(row, outcome, seen, prior, was)
+            made = record.record_changed(row, outcome, seen, prior, was)
         if made.row.masks != row.masks:
-            self.sample(row.url, Memory.from_json(made.row.masks))
+            self.sample_masks(row.url, VolatileMemory.from_json(made.row.masks))
         if made.row.rate:
             self.priors.learn(row.url, made.row.rate, row.rate)
         return made
 
-    def _green(self, row: WatchedRow) -> bool:
+    def _lacks_masks(self, row: WatchedRow) -> bool:
         """Whether nobody knows yet what differs on it at every visit."""
         return not row.masks and self.settings.second_look_s > 0
 
-    def _held(self, row: WatchedRow) -> Held | None:
+    def _held_change(self, row: WatchedRow) -> HeldChange | None:
         match self.store.facts.get("held", row.url):
             case [int(old), int() | float() | None as last]:
-                return Held(old, last)
+                return HeldChange(old, last)
         return None
 
-    def _released(self, row: WatchedRow, held: Held, memory: Memory, prior: Belief) -> Record:
+    def _release_held(
+        self, row: WatchedRow, held: HeldChange, memory: VolatileMemory, prior: Belief
+    ) -> RevisitRecord:
         """The change that waited for a second look, without what differs at every visit."""
-        new = self.store.versions.latest(row.url)
-        old = next((v for v in self.store.versions.history(row.url) if v.number == held.old), None)
+        new = self.store.versions.latest_version(row.url)
+        old = next(
+            (v for v in self.store.versions.list_versions(row.url) if v.number == held.old), None
+        )
         if new is None:
-            return Record(row._replace(masks=memory.to_json()))
+            return RevisitRecord(row._replace(masks=memory.to_json()))
         change = None
         if old is not None and new.number != old.number:
-            change = self._between(row, old, new, memory)
-        return record.release(row, held, new, change, memory, prior)
+            change = self._compare_versions(row, old, new, memory)
+        return record.record_released(row, held, new, change, memory, prior)
 
-    def _between(
-        self, row: WatchedRow, old: VersionRow, new: VersionRow, memory: Memory
+    def _compare_versions(
+        self, row: WatchedRow, old: VersionRow, new: VersionRow, memory: VolatileMemory
     ) -> Change | None:
         try:
             one, other = (
-                read(self.store.versions.body(row.url, v.number), row.url, v.content_type)
+                cached_snapshot(
+                    self.store.versions.read_body(row.url, v.number), row.url, v.content_type
+                )
                 for v in (old, new)
             )
         except StoreError as error:
             _log.warning("%s cannot be compared: %s", row.url, error)
             return None
-        masks = memory.masks(self._template(row))
-        return compare(one, other, masks, self.relevance, at=new.at, since=old.last_seen)
+        masks = memory.active_masks(self._host_template(row))
+        return compare_snapshots(one, other, masks, self.relevance, at=new.at, since=old.last_seen)
 
-    def admit(self, visit: Visit, outcome: Outcome[Seen], room: bool) -> WatchedRow | None:
+    def admit_discovery(
+        self, visit: Visit, outcome: RevisitOutcome[RevisitComparison], room: bool
+    ) -> WatchedRow | None:
         """A page that was discovered goes into the journal and, if it is relevant and there is
         room, on the list; what the list then says of it."""
         store, url, page = self.store, visit.link.url, visit.page
-        visit = visit._replace(copy=store.find_copy(url, page.text if page else ""))
+        visit = visit._replace(duplicate=store.find_duplicate(url, page.text if page else ""))
         score = visit.verdict.score if visit.verdict else 0.0
         with store.transaction():
-            store.append([visit], self.threshold)
-            if score < self.threshold or visit.copy is not None or not room:
+            store.append_visits([visit], self.threshold)
+            if score < self.threshold or visit.duplicate is not None or not room:
                 return None
-            store.watched.add([url], "crawl", outcome.at)
-            row = store.watched.find(url)
+            store.watched.add_pages([url], "crawl", outcome.at)
+            row = store.watched.find_row(url)
             if row is None or visit.response is None:
                 return None
-            made = record.first(row, outcome, self.priors.of(url))
-            version = self._keep(url, visit.response, outcome.at)
-            store.watched.save([made.row])
+            made = record.record_first(row, outcome, self.priors.prior_for(url))
+            version = self._keep_version(url, visit.response, outcome.at)
+            store.watched.save_rows([made.row])
             title = page.title[:_TITLE] if page else ""
             change = Change(url, outcome.at, ("new",), score, detail=title)
-            queue(store.outbox, self.rules, store.changes.append(change, None, version), change)
+            queue_change(
+                store.outbox, self.rules, store.changes.append(change, None, version), change
+            )
         return made.row
 
-    def _keep(self, url: Url, response: Response, at: float) -> int:
+    def _keep_version(self, url: Url, response: Response, at: float) -> int:
         kind = response.header("content-type")
-        return self.store.versions.add(url, response.body, at, kind, response.status)
+        return self.store.versions.add_version(url, response.body, at, kind, response.status)
 
-    def settle(self) -> None:
+    def commit_if_due(self) -> None:
         """Write what is finished, if there is enough of it or it waits for long."""
         lingered = self.clock() - self._written >= _LINGER_S
-        if self._batch and (lingered or len(self._batch) >= _GROUP):
+        if self._batch and (lingered or len(self._batch) >= _GROUP_SIZE):
             self.commit()
 
     def commit(self) -> None:
@@ -258,42 +281,44 @@ class Book:
         with store.transaction():
             for made in batch:
                 url, at = made.row.url, made.row.visited or 0.0
-                before = store.versions.latest(url)
+                before = store.versions.latest_version(url)
                 new = None
                 if made.body is not None:
-                    new = self._keep(url, made.body, at)
-                    store.archive(made.body)
-                elif made.seen is not None:
-                    store.versions.seen(url, at)
-                    store.archive(made.seen, before.at if before is not None else None)
+                    new = self._keep_version(url, made.body, at)
+                    store.archive_response(made.body)
+                elif made.confirmed_by is not None:
+                    store.versions.mark_unchanged(url, at)
+                    store.archive_response(
+                        made.confirmed_by, before.at if before is not None else None
+                    )
                 if made.held is not None:
                     store.facts.set("held", url, list(made.held))
-                elif made.of is not None:
+                elif made.versions is not None:
                     store.facts.set("held", url, None)
                 if made.change is not None:
                     old = before.number if before is not None else None
-                    old, new = made.of or (old, new)
+                    old, new = made.versions or (old, new)
                     number = store.changes.append(made.change, old, new)
-                    queue(store.outbox, self.rules, number, made.change)
-                if made.ill or (made.row.failures == 0 and made.change is not None):
-                    store.facts.set("ill", url, made.ill)
-                if made.ill == "moved":
-                    store.watched.alter(url, note=made.row.note)
-            store.watched.save([made.row for made in batch])
+                    queue_change(store.outbox, self.rules, number, made.change)
+                if made.problem or (made.row.failures == 0 and made.change is not None):
+                    store.facts.set("ill", url, made.problem)
+                if made.problem == "moved":
+                    store.watched.edit_page(url, note=made.row.note)
+            store.watched.save_rows([made.row for made in batch])
 
-    def _template(self, row: WatchedRow) -> frozenset[str]:
-        known = self._masks.get(host(row.url), {})
-        return common([masks for url, masks in known.items() if url != row.url])
+    def _host_template(self, row: WatchedRow) -> frozenset[str]:
+        known = self._masks.get(host_of(row.url), {})
+        return common_masks([masks for url, masks in known.items() if url != row.url])
 
-    def sample(self, url: Url, memory: Memory) -> None:
-        pages = self._masks.setdefault(host(url), {})
+    def sample_masks(self, url: Url, memory: VolatileMemory) -> None:
+        pages = self._masks.setdefault(host_of(url), {})
         pages.pop(url, None)
-        pages[url] = memory.masks()
-        while len(pages) > _SAMPLES:
+        pages[url] = memory.active_masks()
+        while len(pages) > _PAGES_PER_HOST:
             pages.pop(next(iter(pages)))
-        while len(self._masks) > _HOSTS:
+        while len(self._masks) > _MAX_HOSTS:
             self._masks.popitem(last=False)
 
-    def _was(self, row: WatchedRow) -> ChangeKind | None:
+    def _known_problem(self, row: WatchedRow) -> ChangeKind | None:
         found = self.store.facts.get("ill", row.url) if row.failures else None
         return found if found in ("gone", "blocked", "soft_404", "moved") else None

@@ -1,10 +1,12 @@
-"""What differs between two versions of a page: for people to look at, in words or side by side."""
+"""Two texts, word by word: what stayed, what went, what came. For people to look at."""
 
 from __future__ import annotations
 
 import shlex
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
 from honeyguide.change import Block, Change, Snapshot
@@ -13,19 +15,86 @@ from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.types import Url
-from honeyguide.watch.compare.detect import compare, with_title
-from honeyguide.watch.compare.mask_names import data_key
-from honeyguide.watch.compare.masks import covered_pair, narrowest
-from honeyguide.watch.compare.match import Matching, Pair, match
-from honeyguide.watch.compare.volatile import Memory
+from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
+from honeyguide.watch.compare.mask_names import data_mask
+from honeyguide.watch.compare.page_change import (
+    compare_snapshots,
+    is_pair_masked,
+    narrowest_mask,
+    with_title,
+)
+from honeyguide.watch.compare.volatile import VolatileMemory
 
-_NEAR = 1
+DiffPiece = tuple[Literal["same", "removed", "added"], str]
+
+_MAX_MATCHES = 10_000
+"""Pairs of equal words up to which a matcher may be asked: it looks at each again and again."""
+_MAX_LETTERS = 100_000
+"""Letters that anybody would look at."""
+
+
+def diff_words(old: str, new: str) -> list[DiffPiece]:
+    """Pieces that, without the added ones, read as the old text, and without the removed ones as
+    the new, white space aside."""
+    before, after = old[:_MAX_LETTERS].split(), new[:_MAX_LETTERS].split()
+    start = _common_prefix(before, after)
+    end = _common_prefix(before[start:][::-1], after[start:][::-1])
+    pieces: list[DiffPiece] = []
+    _add_piece(pieces, "same", before[:start])
+    gone, come = before[start : len(before) - end], after[start : len(after) - end]
+    if gone and come and _count_matches(gone, come) <= _MAX_MATCHES:
+        _add_matched(pieces, gone, come)
+    else:
+        _add_piece(pieces, "removed", gone)
+        _add_piece(pieces, "added", come)
+    _add_piece(pieces, "same", before[len(before) - end :])
+    return pieces
+
+
+def _add_matched(pieces: list[DiffPiece], gone: list[str], come: list[str]) -> None:
+    for _, low, high, start, stop in SequenceMatcher(None, gone, come, False).get_opcodes():
+        if gone[low:high] == come[start:stop]:
+            _add_piece(pieces, "same", gone[low:high])
+        else:
+            _add_piece(pieces, "removed", gone[low:high])
+            _add_piece(pieces, "added", come[start:stop])
+
+
+def _count_matches(gone: list[str], come: list[str]) -> int:
+    counts = Counter(come)
+    return sum(count * counts[word] for word, count in Counter(gone).items())
+
+
+def _add_piece(
+    pieces: list[DiffPiece], what: Literal["same", "removed", "added"], words: list[str]
+) -> None:
+    if not words:
+        return
+    text = " ".join(words)
+    if pieces and pieces[-1][0] == what:
+        pieces[-1] = (what, f"{pieces[-1][1]} {text}")
+    else:
+        pieces.append((what, text))
+
+
+def _common_prefix(one: list[str], other: list[str]) -> int:
+    """How many words both begin with."""
+    most = min(len(one), len(other))
+    return next((at for at in range(most) if one[at] != other[at]), most)
+
+
+# --------------------------------------------------------------------------------------------------
+# What differs between two versions of a page: for people to look at, in words or side by side.
+# --------------------------------------------------------------------------------------------------
+
+
+_CONTEXT_BLOCKS = 1
 """Blocks shown before and after one that differs."""
-_LOOKED_AT = 20
+_RECENT_CHANGES = 20
 """Newest changes of a page among which the last one with both versions is looked for."""
 
 
-class Between(NamedTuple):
+class VersionDiff(NamedTuple):
     old: VersionRow
     new: VersionRow
     change: Change | None
@@ -35,7 +104,7 @@ class Between(NamedTuple):
     masks: frozenset[str]
 
 
-class Shown(NamedTuple):
+class BlockDiff(NamedTuple):
     """A block of one version beside that of the other."""
 
     what: Literal["same", "added", "removed", "changed", "moved", "data", "left"]
@@ -48,66 +117,72 @@ class Shown(NamedTuple):
     """What to mask if this is to be told no more."""
 
 
-def between(
+def diff_versions(
     store: Store, url: Url, old: int = 0, new: int = 0, *, everything: bool = False
-) -> Between:
+) -> VersionDiff:
     """Two versions by their numbers; without them, those of the last change.
 
     ``everything``: also what differs at every visit and is masked.
     """
-    versions = {row.number: row for row in store.versions.history(url)}
+    versions = {row.number: row for row in store.versions.list_versions(url)}
     numbers = sorted(versions)
     if len(numbers) < 2 and not (old and new):
-        raise ConfigError(f"there is only one version of {url}" if numbers else none(store, url))
+        raise ConfigError(
+            f"there is only one version of {url}" if numbers else no_versions_hint(store, url)
+        )
     if not old and not new:
-        for last in store.changes.newest(url=url, limit=_LOOKED_AT):
+        for last in store.changes.iter_newest(url=url, limit=_RECENT_CHANGES):
             if last.old in versions and last.new in versions:
                 old, new = last.old or 0, last.new or 0
                 break
     new = new or numbers[-1]
     old = old or max((n for n in numbers if n < new), default=numbers[0])
     for number in (old, new):
-        check(number, numbers)
+        check_version(number, numbers)
     one, other = (
-        read_snapshot(store.versions.body(url, n), url, versions[n].content_type)
+        read_snapshot(store.versions.read_body(url, n), url, versions[n].content_type)
         for n in (old, new)
     )
-    row = store.watched.find(url)
-    masks = Memory.from_json(row.masks).masks() if row and not everything else frozenset()
+    row = store.watched.find_row(url)
+    masks = (
+        VolatileMemory.from_json(row.masks).active_masks()
+        if row and not everything
+        else frozenset()
+    )
     at, since = versions[new].at, versions[old].last_seen
-    found = compare(one, other, masks, at=at, since=since)
-    return Between(versions[old], versions[new], found, one, other, masks)
+    found = compare_snapshots(one, other, masks, at=at, since=since)
+    return VersionDiff(versions[old], versions[new], found, one, other, masks)
 
 
-def none(store: Store, url: Url) -> str:
+def no_versions_hint(store: Store, url: Url) -> str:
     """That there is no version of a page, and how to have some."""
     place = shlex.quote(str(store.folder))
     return f"no version of {url} is kept; a watch keeps them: honeyguide watch {place}"
 
 
-def check(number: int, kept: list[int]) -> None:
+def check_version(number: int, kept: list[int]) -> None:
     if number not in kept:
         some = ", ".join(map(str, kept[:20])) + (" …" if len(kept) > 20 else "")
         raise ConfigError(f"there is no version {number}; kept are {some}")
 
 
-def side_by_side(found: Between) -> Iterator[Shown]:
+def diff_side_by_side(found: VersionDiff) -> Iterator[BlockDiff]:
     """All blocks that differ in the order of the new version, with their neighbours, and the
     fields of the page's data at the end."""
     old, new = with_title(found.before), with_title(found.after)
-    matching = match(old, new)
-    yield from _near(_aligned(old, new, matching, found.masks))
+    matching = match_blocks(old, new)
+    yield from _with_neighbours(_align_blocks(old, new, matching, found.masks))
     for edit in found.change.edits if found.change else ():
         if edit.what == "data":
-            yield Shown("data", edit.path, edit.old, edit.new, mask=data_key(edit.path))
+            yield BlockDiff("data", edit.path, edit.old, edit.new, mask=data_mask(edit.path))
 
 
-def _aligned(
-    old: tuple[Block, ...], new: tuple[Block, ...], matching: Matching, masks: frozenset[str]
-) -> Iterator[Shown]:
+def _align_blocks(
+    old: tuple[Block, ...], new: tuple[Block, ...], matching: BlockMatching, masks: frozenset[str]
+) -> Iterator[BlockDiff]:
     pairs = {pair.new: pair for pair in matching.pairs if pair.new >= 0}
     moved = {pair.new for pair in matching.moved}
-    gone: dict[int, list[Pair]] = {}
+    gone: dict[int, list[BlockPair]] = {}
     for pair in matching.pairs:
         if pair.new < 0:
             # It stands behind as many blocks that stayed as it did before.
@@ -117,52 +192,52 @@ def _aligned(
     for at in range(len(new) + 1):
         for pair in gone.get(at, ()):
             block = old[pair.old]
-            masked = _masked(pair, old, new, matching, masks)
-            mask = narrowest(pair, old, new, matching)
-            yield Shown("removed", block.path, block.text, "", masked, mask)
+            masked = _is_pair_hidden(pair, old, new, matching, masks)
+            mask = narrowest_mask(pair, old, new, matching)
+            yield BlockDiff("removed", block.path, block.text, "", masked, mask)
         if at == len(new):
             return
         block = new[at]
         if (found := pairs.get(at)) is None:
-            yield Shown("moved" if at in moved else "same", block.path, block.text, block.text)
+            yield BlockDiff("moved" if at in moved else "same", block.path, block.text, block.text)
             continue
         before = old[found.old].text if found.old >= 0 else ""
-        masked = _masked(found, old, new, matching, masks)
+        masked = _is_pair_hidden(found, old, new, matching, masks)
         what: Literal["added", "moved", "changed"] = (
             "added" if found.old < 0 else "moved" if before == block.text else "changed"
         )
-        mask = narrowest(found, old, new, matching)
-        yield Shown(what, block.path, before, block.text, masked, mask)
+        mask = narrowest_mask(found, old, new, matching)
+        yield BlockDiff(what, block.path, before, block.text, masked, mask)
 
 
-def _masked(
-    pair: Pair,
+def _is_pair_hidden(
+    pair: BlockPair,
     old: tuple[Block, ...],
     new: tuple[Block, ...],
-    matching: Matching,
+    matching: BlockMatching,
     masks: frozenset[str],
 ) -> bool:
-    return bool(masks) and covered_pair(pair, old, new, matching, masks)
+    return bool(masks) and is_pair_masked(pair, old, new, matching, masks)
 
 
-def _near(blocks: Iterator[Shown]) -> Iterator[Shown]:
+def _with_neighbours(blocks: Iterator[BlockDiff]) -> Iterator[BlockDiff]:
     """Leave out what is the same, but for the neighbours of what is not."""
-    same: list[Shown] = []
+    same: list[BlockDiff] = []
     begun = False
     for block in blocks:
         if block.what == "same":
             same.append(block)
             continue
-        yield from _some(same, _NEAR if begun else 0, _NEAR)
+        yield from _shorten_run(same, _CONTEXT_BLOCKS if begun else 0, _CONTEXT_BLOCKS)
         yield block
         same, begun = [], True
-    yield from _some(same, _NEAR if begun else 0, 0)
+    yield from _shorten_run(same, _CONTEXT_BLOCKS if begun else 0, 0)
 
 
-def _some(same: list[Shown], first: int, last: int) -> Iterator[Shown]:
+def _shorten_run(same: list[BlockDiff], first: int, last: int) -> Iterator[BlockDiff]:
     if len(same) <= first + last:
         yield from same
         return
     yield from same[:first]
-    yield Shown("left", "", new=str(len(same) - first - last))
+    yield BlockDiff("left", "", new=str(len(same) - first - last))
     yield from same[len(same) - last :]

@@ -7,8 +7,19 @@ as it was at the last save (:mod:`.rebuild`). :mod:`.keeper` is what a shard use
 says what a storage must be able to do.
 """
 
-from honeyguide.cluster.vault.object_store import Vault, vault
-from honeyguide.cluster.vault.rebuild import Restored, rebuild
-from honeyguide.cluster.vault.replicator import Keeper, Saved
+from honeyguide.cluster.vault.object_store import ObjectStore, open_object_store
+from honeyguide.cluster.vault.replicator import (
+    RestoreReport,
+    SaveReport,
+    ShardReplicator,
+    rebuild_database,
+)
 
-__all__ = ["Keeper", "Restored", "Saved", "Vault", "rebuild", "vault"]
+__all__ = [
+    "ObjectStore",
+    "RestoreReport",
+    "SaveReport",
+    "ShardReplicator",
+    "open_object_store",
+    "rebuild_database",
+]

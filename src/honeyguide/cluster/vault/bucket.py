@@ -15,8 +15,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, ParamSpec, TypeVar
 
-from honeyguide.cluster.vault.object_store import LARGEST, checked
-from honeyguide.errors import ClusterError, ConfigError, Unreached
+from honeyguide.cluster.vault.object_store import MAX_OBJECT_BYTES, checked_object_name
+from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
 try:
     import obstore
@@ -36,7 +36,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _told(work: Callable[P, R]) -> Callable[P, R]:
+def _translate_errors(work: Callable[P, R]) -> Callable[P, R]:
     """What the storage says, in our words."""
 
     @wraps(work)
@@ -51,12 +51,14 @@ def _told(work: Callable[P, R]) -> Callable[P, R]:
         except said.NotSupportedError as error:
             raise ClusterError(f"this storage cannot hold a vault: {error}") from error
         except said.BaseError as error:
-            raise Unreached(f"the bucket of the vault did not answer: {_short(error)}") from error
+            raise StorageUnreachable(
+                f"the bucket of the vault did not answer: {_short_message(error)}"
+            ) from error
 
     return wrapped
 
 
-class Bucket:
+class BucketStore:
     """Objects are objects. Creation is exclusive by the storage's own word."""
 
     def __init__(self, url: str) -> None:
@@ -68,13 +70,15 @@ class Bucket:
                 copy_if_not_exists="multipart",
             )
         except (said.BaseError, ValueError) as error:
-            raise ConfigError(f"{url} cannot be used as a vault: {_short(error)}") from error
-        _told(self._look)()
+            raise ConfigError(
+                f"{url} cannot be used as a vault: {_short_message(error)}"
+            ) from error
+        _translate_errors(self._check_bucket)()
 
     def __repr__(self) -> str:
         return f"Bucket({self.url!r})"
 
-    def _look(self) -> None:
+    def _check_bucket(self) -> None:
         try:
             for _ in obstore.list(self._store, chunk_size=1):
                 return
@@ -83,46 +87,48 @@ class Bucket:
                 raise ConfigError(f"there is no bucket for {self.url}; make it first") from error
             raise
 
-    @_told
+    @_translate_errors
     def create(self, name: str, data: bytes) -> bool:
-        return self._put(checked(name), data)
+        return self._put_exclusive(checked_object_name(name), data)
 
-    def _put(self, name: str, data: bytes) -> bool:
+    def _put_exclusive(self, name: str, data: bytes) -> bool:
         try:
             obstore.put(self._store, name, data, mode="create", use_multipart=False)
         except (said.AlreadyExistsError, said.PreconditionError):
             return False
         return True
 
-    @_told
+    @_translate_errors
     def read(self, name: str) -> bytes | None:
-        found = self._found(checked(name))
+        found = self._get_object(checked_object_name(name))
         if found is None:
             return None
-        if found.meta["size"] > LARGEST:
+        if found.meta["size"] > MAX_OBJECT_BYTES:
             raise ClusterError(f"{name} in the vault is larger than anything we put there")
         return bytes(found.bytes())
 
-    @_told
-    def names(self, prefix: str) -> list[str]:
-        listed = obstore.list(self._store, checked(prefix, folder=True), chunk_size=1000)
+    @_translate_errors
+    def list_names(self, prefix: str) -> list[str]:
+        listed = obstore.list(
+            self._store, checked_object_name(prefix, folder=True), chunk_size=1000
+        )
         names = [each["path"] for some in listed for each in some]
         return sorted(name for name in names if "/." not in name)
 
-    @_told
+    @_translate_errors
     def delete(self, name: str) -> None:
         try:
-            obstore.delete(self._store, checked(name))
+            obstore.delete(self._store, checked_object_name(name))
         except _ABSENT:
             return
 
-    @_told
+    @_translate_errors
     def upload(self, name: str, path: Path) -> bool:
         """A large file is sent in pieces to a name of its own first: only a copy within the
         storage can be both large and exclusive."""
         if path.stat().st_size <= _AT_ONCE:
-            return self._put(checked(name), path.read_bytes())
-        folder, _, last = checked(name).rpartition("/")
+            return self._put_exclusive(checked_object_name(name), path.read_bytes())
+        folder, _, last = checked_object_name(name).rpartition("/")
         temporary = f"{folder}/.{last}-{token_hex(8)}"
         try:
             obstore.put(self._store, temporary, path)
@@ -133,17 +139,17 @@ class Bucket:
             obstore.delete(self._store, temporary)
         return True
 
-    def chunks(self, name: str) -> Iterator[bytes] | None:
-        found = self._found(checked(name))
+    def read_chunks(self, name: str) -> Iterator[bytes] | None:
+        found = self._get_object(checked_object_name(name))
         return None if found is None else (bytes(piece) for piece in found.stream())
 
-    @_told
-    def _found(self, name: str) -> Any:
+    @_translate_errors
+    def _get_object(self, name: str) -> Any:
         try:
             return obstore.get(self._store, name)
         except _ABSENT:
             return None
 
 
-def _short(error: Exception) -> str:
+def _short_message(error: Exception) -> str:
     return " ".join(str(error).split())[:200]

@@ -1,29 +1,263 @@
-"""What a shard holds of its vault: the claim to itself, and the saving of its database.
-
-    keeper = Keeper.claim(vault("/mnt/shared/birds"), shard=3, by="worker-7")
-    keeper.restore(folder)
-    …                                     # open the database; wait until keeper.may_act()
-    keeper.save(database)                 # now and then, between transactions
-    keeper.farewell(database)             # at the end, so that the next need not wait
-
-Everything here raises Fenced once another process has claimed the shard: stop at once then.
-"""
+"""Deleting entries that no restore needs any more, a few at a time. Claims stay for ever."""
 
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import dataclass
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
+from secrets import token_hex
 from typing import Self
 
-from honeyguide.cluster.vault.commands import perform
-from honeyguide.cluster.vault.compaction import Tidy
-from honeyguide.cluster.vault.log import Clock, Owner, steady
-from honeyguide.cluster.vault.object_store import Vault
-from honeyguide.cluster.vault.pages import PART, Pages, Stamp, Taken
-from honeyguide.cluster.vault.rebuild import Restored, rebuild
-from honeyguide.errors import ClusterError, ConfigError
-from honeyguide.store.database import Database
+from honeyguide.cluster.vault.database_changes import (
+    PART,
+    DatabaseChanges,
+    DatabaseSnapshot,
+    FileStamp,
+    stamp_file,
+    unpack_pages,
+)
+from honeyguide.cluster.vault.object_store import ObjectStore
+from honeyguide.cluster.vault.shard_log import (
+    Clock,
+    ShardOwner,
+    VaultEntry,
+    VaultEntryHead,
+    boot_seconds,
+    damaged_entry,
+    entry_name,
+    entry_number,
+    log_prefix,
+    run_steps,
+    unpack_entry,
+)
+from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
+from honeyguide.store.database import Database, SqliteErrorGuard
+
+_DELETED_AT_ONCE = 100
+"""Entries deleted after one save: on a slow storage more of them could outlast the lease."""
+
+
+class LogCompactor:
+    """For the owner whose claim has that number."""
+
+    def __init__(self, vault: ObjectStore, shard: int, claim: int) -> None:
+        self._vault = vault
+        self._shard = shard
+        self._claim = claim
+        self._claims: dict[int, bool] = {claim: True}
+        self._rubbish: deque[int] = deque()
+
+    def record_claims(self, seen: dict[int, bool]) -> None:
+        """Which entries are claims, as far as they were read anyway."""
+        self._claims |= seen
+
+    def plan_deletions(self, base: int) -> None:
+        """A whole copy of the database begins at ``base``, and it is complete."""
+        with suppress(StorageUnreachable):  # then after the next one
+            numbers = map(entry_number, self._vault.list_names(log_prefix(self._shard)))
+            self._rubbish = deque(n for n in numbers if n < base and not self._claims.get(n))
+
+    def delete_some(self) -> None:
+        with suppress(StorageUnreachable):  # the rest next time
+            for _ in range(min(_DELETED_AT_ONCE, len(self._rubbish))):
+                number = self._rubbish[0]
+                if not self._is_claim(number):
+                    self._vault.delete(entry_name(self._shard, number))
+                self._rubbish.popleft()
+
+    def _is_claim(self, number: int) -> bool:
+        if number not in self._claims:
+            self._claims[number] = number < self._claim and self._reads_as_claim(number)
+        return self._claims[number]
+
+    def _reads_as_claim(self, number: int) -> bool:
+        """Somebody else's entry, which we had no other reason to read."""
+        where = entry_name(self._shard, number)
+        if (data := self._vault.read(where)) is None:
+            return False
+        try:
+            return unpack_entry(data, where, self._shard, number).head.kind == "claim"
+        except ClusterError:
+            return True  # who knows what it was: it may stay
+
+
+# --------------------------------------------------------------------------------------------------
+# A database from a shard's log: the newest copy of the whole, and the pages that came later.
+# --------------------------------------------------------------------------------------------------
+
+
+_REBUILD_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreReport:
+    """What came of it; without entries there was nothing, and nothing was made."""
+
+    entries: int = 0
+    bytes: int = 0
+    """Read from the vault."""
+    when: float = 0.0
+    """When the last of it was saved, by its owner's clock."""
+    known: FileStamp | None = None
+    """The file as it was made, to tell whether it was written to since."""
+    sizes: tuple[int, int] = (0, 0)
+    """Bytes of the whole copy in the vault, and of what came after it."""
+    seen: dict[int, bool] = field(default_factory=dict)
+    """Numbers of the entries that were read, and whether each is a claim."""
+
+
+class _EntryGone(Exception):
+    """An entry was deleted while we read, or is missing."""
+
+
+def rebuild_database(
+    vault: ObjectStore, shard: int, folder: Path, *, check: bool = False
+) -> RestoreReport:
+    """Make ``folder/collection.db`` what the log says. Needs no claim: who only wants to look
+    may call it while the shard's owner goes on."""
+    base = -1
+    for _ in range(_REBUILD_ROUNDS):
+        numbers = [entry_number(found) for found in vault.list_names(log_prefix(shard))]
+        if not numbers:
+            return RestoreReport()
+        last = _read_entry(vault, shard, max(numbers))
+        if last is None:
+            continue
+        if last.head.base == 0:
+            return RestoreReport()
+        try:
+            return _build_database(vault, shard, folder, last.head, check)
+        except (_EntryGone, ClusterError) as error:
+            # While we read, its owner may have saved the whole anew and deleted what was before.
+            if last.head.base == base:
+                raise error if isinstance(error, ClusterError) else _missing_entry(error) from error
+            base = last.head.base
+    raise ClusterError(f"the log of shard {shard} is compacted faster than it can be read")
+
+
+def _build_database(
+    vault: ObjectStore, shard: int, folder: Path, end: VaultEntryHead, check: bool
+) -> RestoreReport:
+    path = folder / "collection.db"
+    half = folder / f".restoring-{token_hex(8)}"
+    with SqliteErrorGuard(path), ExitStack() as undo:
+        folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(half, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+        undo.callback(_remove_database, half)
+        undo.callback(os.close, fd)
+        entries = size = whole = 0
+        when = 0.0
+        seen: dict[int, bool] = {}
+        for head, applied in _apply_segments(vault, shard, end, fd):
+            seen[head.number] = head.kind == "claim"
+            if head.kind != "segment":
+                continue
+            entries, size, when = entries + 1, size + applied, head.at
+            if head.last and not whole:
+                whole = size
+        os.fsync(fd)
+        if check:
+            _check_database(half)
+        # An old log beside the new file would be taken for its own.
+        _remove_database(path)
+        half.rename(path)
+        known = stamp_file(path)
+        _sync_folder(folder)
+    return RestoreReport(entries, size, when, known, (whole, size - whole), seen)
+
+
+def _apply_segments(
+    vault: ObjectStore, shard: int, end: VaultEntryHead, fd: int
+) -> Iterator[tuple[VaultEntryHead, int]]:
+    """Write complete segments to the file, in order; says what was read, and its bytes."""
+    before = ""
+    group: list[int] = []
+    for number in range(end.base, end.number + 1):
+        entry = _read_entry(vault, shard, number)
+        if entry is None:
+            raise _EntryGone(entry_name(shard, number))
+        head = entry.head
+        if before and head.before != before:
+            raise damaged_entry(entry_name(shard, number), "it does not follow the one before it")
+        before = entry.digest
+        if head.kind != "segment" or head.part == 0:
+            group = []  # what was begun before was never finished
+        if head.kind != "segment":
+            yield head, 0
+            continue
+        if head.part != len(group) or (number == end.base and not head.whole):
+            raise damaged_entry(entry_name(shard, number), "a part before it is missing")
+        group.append(number)
+        if group[0] == end.base:
+            _write_pages(fd, entry)  # the base is complete, or it would not be called so
+        elif head.last:
+            for early in group[:-1]:
+                if (part := _read_entry(vault, shard, early)) is None:
+                    raise _EntryGone(entry_name(shard, early))
+                _write_pages(fd, part)
+            _write_pages(fd, entry)
+        if head.last:
+            os.ftruncate(fd, head.pages * head.page_size)
+        yield head, entry.size
+
+
+def _write_pages(fd: int, entry: VaultEntry) -> None:
+    head = entry.head
+    try:
+        for number, page in unpack_pages(entry.body, head.page_size, head.pages):
+            os.pwrite(fd, page, (number - 1) * head.page_size)
+    except ValueError as error:
+        raise damaged_entry(entry_name(head.shard, head.number), str(error)) from error
+
+
+def _read_entry(vault: ObjectStore, shard: int, number: int) -> VaultEntry | None:
+    data = vault.read(entry_name(shard, number))
+    return None if data is None else unpack_entry(data, entry_name(shard, number), shard, number)
+
+
+def _check_database(path: Path) -> None:
+    database = Database(path, "read")
+    try:
+        database.check_integrity()
+    finally:
+        database.close()
+
+
+def _remove_database(path: Path) -> None:
+    for end in ("-wal", "-shm", "-journal", ""):
+        path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _missing_entry(error: _EntryGone) -> ClusterError:
+    return ClusterError(
+        f"{error} is missing in the vault. Put it back from a copy of the vault; without it the "
+        "shard cannot be restored further than to the entry before"
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# What a shard holds of its vault: the claim to itself, and the saving of its database.
+#
+#     keeper = Keeper.claim(vault("/mnt/shared/birds"), shard=3, by="worker-7")
+#     keeper.restore(folder)
+#     …                                     # open the database; wait until keeper.may_act()
+#     keeper.save(database)                 # now and then, between transactions
+#     keeper.farewell(database)             # at the end, so that the next need not wait
+#
+# Everything here raises Fenced once another process has claimed the shard: stop at once then.
+# --------------------------------------------------------------------------------------------------
+
 
 _GROWTH = 3.0
 """The log is written anew when what came after the whole copy is so many times larger than it."""
@@ -34,7 +268,7 @@ _MOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SaveReport:
     """What went to the vault: nothing, if nothing had changed."""
 
     pages: int = 0
@@ -43,32 +277,38 @@ class Saved:
     whole: bool = False
 
 
-class Keeper:
+class ShardReplicator:
     """One claim to one shard. For one thread at a time, but for :meth:`may_act` and its like,
-    and for :meth:`take` and :meth:`send`, of which each may have a thread of its own."""
+    and for :meth:`take_snapshot` and :meth:`send_snapshot`, of which each may have a thread of its
+    own."""
 
-    def __init__(self, vault: Vault, owner: Owner) -> None:
+    def __init__(self, vault: ObjectStore, owner: ShardOwner) -> None:
         self._vault = vault
         self._owner = owner
-        self._pages: Pages | None = None
-        self._taken: Taken | None = None
-        self._known: Stamp | None = None
+        self._pages: DatabaseChanges | None = None
+        self._taken: DatabaseSnapshot | None = None
+        self._known: FileStamp | None = None
         self._behind = owner.base != 0
         """Whether the log holds a database that is not restored yet."""
-        self._tidy = Tidy(vault, owner.shard, owner.number)
+        self._tidy = LogCompactor(vault, owner.shard, owner.number)
         self._base_bytes = 0
         self._later_bytes = 0
         self._base_entries = 0
 
     @classmethod
     def claim(
-        cls, vault: Vault, shard: int, by: str, lease_s: float = 30.0, clock: Clock = steady
+        cls,
+        vault: ObjectStore,
+        shard: int,
+        by: str,
+        lease_s: float = 30.0,
+        clock: Clock = boot_seconds,
     ) -> Self:
         """Become the shard's owner; whoever was it is fenced from now on."""
         if not 0 < lease_s < float("inf"):
             raise ConfigError(f"a lease is a number of seconds above 0, not {lease_s}")
-        owner = Owner(shard, by, lease_s, clock)
-        perform(vault, owner.claiming())
+        owner = ShardOwner(shard, by, lease_s, clock)
+        run_steps(vault, owner.claim_steps())
         return cls(vault, owner)
 
     @property
@@ -80,91 +320,91 @@ class Keeper:
         """Whether pages may be fetched at this instant. Asks the clock, not the vault."""
         return self._owner.may_act()
 
-    def left(self) -> float:
-        """For how many seconds more, without another :meth:`renew` or :meth:`save`."""
-        return self._owner.left()
+    def seconds_left(self) -> float:
+        """For how many seconds more, without another :meth:`renew_lease` or :meth:`save`."""
+        return self._owner.seconds_left()
 
-    def wait(self) -> float:
+    def seconds_to_wait(self) -> float:
         """Seconds until the owners before us have stopped for certain."""
-        return self._owner.wait()
+        return self._owner.seconds_to_wait()
 
-    def renew(self) -> None:
+    def renew_lease(self) -> None:
         """Look whether the shard is still ours: one small read. Saving does it as well."""
-        perform(self._vault, self._owner.renewing())
+        run_steps(self._vault, self._owner.renew_steps())
 
-    def restore(self, folder: Path, *, check: bool = False) -> Restored:
+    def restore(self, folder: Path, *, check: bool = False) -> RestoreReport:
         """Make ``folder/collection.db`` what was saved last; what is there is replaced. Nothing
         is made if nothing was ever saved."""
-        restored = rebuild(self._vault, self._owner.shard, folder, check=check)
+        restored = rebuild_database(self._vault, self._owner.shard, folder, check=check)
         self._pages, self._behind, self._known = None, False, restored.known
         self._base_bytes, self._later_bytes = restored.sizes
-        self._tidy.know(restored.seen)
+        self._tidy.record_claims(restored.seen)
         return restored
 
-    def begin_anew(self) -> None:
+    def discard_saved(self) -> None:
         """Whatever was saved before is not wanted: what is saved next stands for itself."""
         self._pages, self._behind, self._known = None, False, None
 
-    def save(self, database: Database) -> Saved:
+    def save(self, database: Database) -> SaveReport:
         """Send what was committed since the last time."""
-        return self.send(self.take(database))
+        return self.send_snapshot(self.take_snapshot(database))
 
-    def take(self, database: Database) -> Taken:
+    def take_snapshot(self, database: Database) -> DatabaseSnapshot:
         """The first half of :meth:`save`: copies what changed, quickly, and asks nobody. The
-        database may be used again while :meth:`send` runs in another thread."""
-        self._taken = self._watched(database).take(whole=self._swollen())
+        database may be used again while :meth:`send_snapshot` runs in another thread."""
+        self._taken = self._changes_of(database).take_snapshot(whole=self._needs_full_copy())
         return self._taken
 
-    def send(self, taken: Taken) -> Saved:
-        """The second half. If it fails, the next :meth:`take` takes all of it again."""
+    def send_snapshot(self, taken: DatabaseSnapshot) -> SaveReport:
+        """The second half. If it fails, the next :meth:`take_snapshot` takes all of it again."""
         with closing(taken):
             if taken is not self._taken or self._pages is None:
                 raise ClusterError("only what was taken last can be sent, and only once")
             self._taken = None
             if not taken.numbers:
-                self.renew()
-                return Saved()
-            done = self._send(taken)
-        self._pages.saved(taken)
+                self.renew_lease()
+                return SaveReport()
+            done = self._append_segments(taken)
+        self._pages.mark_saved(taken)
         return done
 
-    def farewell(self, database: Database | None = None) -> None:
+    def release_shard(self, database: Database | None = None) -> None:
         """Save a last time, never act again, and let the next owner act at once. Before: end
         every fetch."""
         if database is not None:
             self.save(database)
-        perform(self._vault, self._owner.leaving())
+        run_steps(self._vault, self._owner.release_steps())
 
     def upload_warc(self, path: Path) -> bool:
         """Copy a closed WARC file into the vault; False: it is there already."""
         name = f"shard-{self._owner.shard:04}/warc/{path.name}"
-        self.renew()  # who is fenced writes nothing any more
+        self.renew_lease()  # who is fenced writes nothing any more
         if self._vault.upload(name, path):
             return True
-        if not _equal(self._vault, name, path):
+        if not _has_same_content(self._vault, name, path):
             raise ClusterError(f"{name} in the vault differs from {path}; both were left alone")
         return False
 
-    def _watched(self, database: Database) -> Pages:
+    def _changes_of(self, database: Database) -> DatabaseChanges:
         if self._pages is None or self._pages.database is not database:
             if self._behind:
                 raise ClusterError(
                     f"shard {self._owner.shard} has a saved database: restore it before saving"
                 )
-            self._pages, self._known = Pages(database, self._known), None
+            self._pages, self._known = DatabaseChanges(database, self._known), None
         return self._pages
 
-    def _swollen(self) -> bool:
+    def _needs_full_copy(self) -> bool:
         large = self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
         return large or self._owner.number - self._owner.base > _MOST + self._base_entries
 
-    def _send(self, taken: Taken) -> Saved:
+    def _append_segments(self, taken: DatabaseSnapshot) -> SaveReport:
         owner = self._owner
-        perform(self._vault, owner.settling())
+        run_steps(self._vault, owner.settle_steps())
         first = owner.number + 1
         size = entries = 0
-        for part, (body, last) in enumerate(taken.parts(PART)):
-            steps = owner.appending(
+        for part, (body, last) in enumerate(taken.packed_parts(PART)):
+            steps = owner.append_steps(
                 "segment",
                 body,
                 part=part,
@@ -174,20 +414,20 @@ class Keeper:
                 pages=taken.pages,
                 base=first if taken.whole and last else owner.base,
             )
-            perform(self._vault, steps)
+            run_steps(self._vault, steps)
             size, entries = size + len(body), entries + 1
         if taken.whole:
             self._base_bytes, self._later_bytes, self._base_entries = size, 0, entries
-            self._tidy.before(first)
+            self._tidy.plan_deletions(first)
         else:
             self._later_bytes += size
-        self._tidy.some()
-        return Saved(len(taken.numbers), size, entries, taken.whole)
+        self._tidy.delete_some()
+        return SaveReport(len(taken.numbers), size, entries, taken.whole)
 
 
-def _equal(vault: Vault, name: str, path: Path) -> bool:
+def _has_same_content(vault: ObjectStore, name: str, path: Path) -> bool:
     with path.open("rb") as file:
-        for piece in vault.chunks(name) or ():
+        for piece in vault.read_chunks(name) or ():
             if file.read(len(piece)) != piece:
                 return False
         return not file.read(1)

@@ -6,21 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from honeyguide.lab.papers.study import Outcome
-from honeyguide.lab.statistics import Estimate
+from honeyguide.lab.metrics import BootstrapEstimate
+from honeyguide.lab.papers.study import JobOutcome
 
 _DRAWS = 10_000
 
 
-def by_topic(outcomes: Sequence[Outcome]) -> list[list[Outcome]]:
+def by_topic(outcomes: Sequence[JobOutcome]) -> list[list[JobOutcome]]:
     """The draws of each topic, topics in the order in which they come."""
-    groups: dict[str, list[Outcome]] = {}
+    groups: dict[str, list[JobOutcome]] = {}
     for outcome in outcomes:
         groups.setdefault(outcome["topic"], []).append(outcome)
     return list(groups.values())
 
 
-def gain(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
+def relative_gain(ours: Sequence[float], theirs: Sequence[float]) -> BootstrapEstimate:
     """How much more, as a share: the ratio of the means less one, and its 95 % interval.
 
     Draws are paired, and drawn with replacement for the interval. Infinite, where they have none.
@@ -32,4 +32,4 @@ def gain(ours: Sequence[float], theirs: Sequence[float]) -> Estimate:
         mean = a.mean() / b.mean() - 1
     # Nothing is interpolated, because infinite ratios have no middle.
     low, high = np.quantile(ratios, (0.025, 0.975), method="nearest")
-    return Estimate(float(mean), float(low), float(high))
+    return BootstrapEstimate(float(mean), float(low), float(high))

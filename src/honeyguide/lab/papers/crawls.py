@@ -10,19 +10,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from honeyguide.config import Settings, parse
+from honeyguide.config.settings import Settings, parse_settings
 from honeyguide.errors import ConfigError
-from honeyguide.lab.papers.neighbours import Neighbourhood, links_of, read_page, relevant
-from honeyguide.lab.simulate import crawl
-from honeyguide.lab.trials import WebSpec, opened
+from honeyguide.lab.papers.neighbours import PageNeighbourhood, links_of, read_page, relevant_keys
+from honeyguide.lab.simulate import simulate_crawl
+from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
-from honeyguide.types import UNASKED, Example, Link, Url
+from honeyguide.types import UNREQUESTED, Example, Link, Url
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class StudyDraw:
     """How a topic is drawn: so many seeds and so many labelled pages of either kind."""
 
     web: WebSpec
@@ -34,7 +34,7 @@ class Draw:
     bad: int
 
 
-class Given(NamedTuple):
+class StudyTopic(NamedTuple):
     """A topic as one draw states it."""
 
     relevant: frozenset[str]
@@ -43,14 +43,14 @@ class Given(NamedTuple):
     examples: tuple[Example, ...]
 
     @property
-    def known(self) -> frozenset[str]:
+    def known_keys(self) -> frozenset[str]:
         """Addresses that were given away, without scheme."""
         return frozenset(map(without_scheme, (*self.seeds, *(e.link.url for e in self.examples))))
 
 
-def given(draw: Draw) -> Given:
+def draw_study_topic(draw: StudyDraw) -> StudyTopic:
     """Good pages by chance; bad ones that pages of the topic link to."""
-    everything = relevant(draw.web, draw.topic)
+    everything = relevant_keys(draw.web, draw.topic)
     if len(everything) < draw.seeds + draw.good + 1:
         topic = " and ".join(draw.topic)
         raise ConfigError(f"the topic {topic} has only {len(everything)} pages in {draw.web.name}")
@@ -66,18 +66,18 @@ def given(draw: Draw) -> Given:
         page = read_page(draw.web, link) if len(good) < draw.good else None
         if page is not None:
             good.append(Example(link, page, 1.0, "seed"))
-    near = Neighbourhood(draw.web, draw.topic, order, dice)
+    near = PageNeighbourhood(draw.web, draw.topic, order, dice)
     bad = [
         Example(Link(seen.link.url, channel="example"), seen.page, 0.0, "seed")
-        for seen in near.some(False, draw.bad)
+        for seen in near.sample_pages(False, draw.bad)
     ]
     # Learners that go through their examples in order should not meet one kind first.
     examples = [*good, *bad]
     dice.shuffle(examples)
-    return Given(everything, tuple(f"http://{key}" for key in seeds), tuple(examples))
+    return StudyTopic(everything, tuple(f"http://{key}" for key in seeds), tuple(examples))
 
 
-def settings(
+def study_settings(
     strategy: str,
     seeds: Sequence[str],
     budget: int,
@@ -89,7 +89,7 @@ def settings(
     order: str = "strategy",
 ) -> Settings:
     """``every``: pages between two lessons; 0: what was learned before the crawl is all."""
-    return parse(
+    return parse_settings(
         {
             "topic": {"seeds": list(seeds), **(topic or {})},
             "crawl": {
@@ -110,7 +110,7 @@ def settings(
     )
 
 
-class Fetched(NamedTuple):
+class StudyVisit(NamedTuple):
     """A visit, as a study needs it."""
 
     key: str
@@ -121,26 +121,28 @@ class Fetched(NamedTuple):
     text: str
 
 
-def crawled(
+def run_study_crawl(
     web: WebSpec,
     chosen: Settings,
     *,
     strategy: Strategy | None = None,
     examples: Sequence[Example] = (),
     texts: bool = False,
-) -> list[Fetched]:
+) -> list[StudyVisit]:
     """The journal of one crawl; ``texts``: with the texts of the pages called relevant."""
     with tempfile.TemporaryDirectory(prefix="honeyguide-lab-") as folder:
         path = Path(folder)
-        crawl(path, chosen, opened(web).desk.anew(), strategy=strategy, examples=examples)
+        simulate_crawl(
+            path, chosen, open_web(web).responder.fresh_copy(), strategy=strategy, examples=examples
+        )
         with Store.open(path, "read") as store:
             return [
-                Fetched(
+                StudyVisit(
                     without_scheme(row.url),
                     bool(row.has_page),
                     bool(row.relevant),
-                    f"{row.title}\n{store.text(row.id)[1]}" if texts and row.relevant else "",
+                    f"{row.title}\n{store.page_text(row.id)[1]}" if texts and row.relevant else "",
                 )
                 for row in store.visits()
-                if row.status is not None or row.failure not in UNASKED
+                if row.status is not None or row.failure not in UNREQUESTED
             ]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from honeyguide.errors import ConfigError
+from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
 from honeyguide.lab.papers.arithmetic import by_topic
-from honeyguide.lab.papers.neighbours import Neighbourhood, Seen, read_page, relevant
-from honeyguide.lab.papers.study import Outcome, Table, web
-from honeyguide.lab.statistics import Estimate, bootstrap
+from honeyguide.lab.papers.neighbours import LinkedPage, PageNeighbourhood, read_page, relevant_keys
+from honeyguide.lab.papers.study import JobOutcome, StudyTable, study_web
 from honeyguide.lab.trials import WebSpec
 from honeyguide.lab.web import without_scheme
 from honeyguide.strategies.hybrid_svm import HybridSvm
@@ -68,32 +68,32 @@ _LEAST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class IliouJob:
     web: WebSpec
     topic: str
     draw: int
     kernels: tuple[str, ...] = ("rbf", "linear")
 
 
-def jobs(folder: Path | None, draws: int) -> list[Job]:
-    where, topics = web(folder), SCHOOLS if folder else DEMO
-    return [Job(where, topic, draw) for draw in range(draws) for topic in topics]
+def list_jobs(folder: Path | None, draws: int) -> list[IliouJob]:
+    where, topics = study_web(folder), SCHOOLS if folder else DEMO
+    return [IliouJob(where, topic, draw) for draw in range(draws) for topic in topics]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class StagedPages:
     """The pages of one draw."""
 
-    stages: tuple[list[Seen], ...]
-    test: list[Seen]
+    stages: tuple[list[LinkedPage], ...]
+    test: list[LinkedPage]
     sources: Mapping[Url, Page]
     """Pages that the links of test pages stand on."""
 
 
-def perform(job: Job) -> Outcome:
-    drawn = draw(job)
+def run_job(job: IliouJob) -> JobOutcome:
+    drawn = draw_pages(job)
     asked = {
-        f"{mode} {kernel}": _staged(drawn, kernel, mode == "automatic")
+        f"{mode} {kernel}": _train_stages(drawn, kernel, mode == "automatic")
         for kernel in job.kernels
         for mode in _PAPER
     }
@@ -101,22 +101,24 @@ def perform(job: Job) -> Outcome:
     return {"topic": job.topic, "draw": job.draw, "sizes": sizes, "stages": asked}
 
 
-def draw(job: Job) -> Drawn:
+def draw_pages(job: IliouJob) -> StagedPages:
     dice = random.Random(f"{job.web.name} {job.topic} {job.draw}")
-    good = sorted(relevant(job.web, (job.topic,)))
+    good = sorted(relevant_keys(job.web, (job.topic,)))
     dice.shuffle(good)
     cut = len(good) * _TRAIN_SEEDS // _SEEDS
-    near = Neighbourhood(job.web, (job.topic,), good[cut:], dice)
-    test = [near.some(kind, most) for kind, most in zip(_KINDS, _TEST, strict=True)]
+    near = PageNeighbourhood(job.web, (job.topic,), good[cut:], dice)
+    test = [near.sample_pages(kind, most) for kind, most in zip(_KINDS, _TEST, strict=True)]
     taken = {without_scheme(seen.link.url) for some in test for seen in some}
-    near = Neighbourhood(job.web, (job.topic,), good[:cut], dice)
+    near = PageNeighbourhood(job.web, (job.topic,), good[:cut], dice)
     needed = [sum(stage) for stage in zip(*_STAGES, strict=True)]
-    train = [near.some(kind, most, taken) for kind, most in zip(_KINDS, needed, strict=True)]
+    train = [
+        near.sample_pages(kind, most, taken) for kind, most in zip(_KINDS, needed, strict=True)
+    ]
     have = [len(some) for some in (*test, *train)]
     share = min(n / m for n, m in zip(have, (*_TEST, *needed), strict=True))
     if share < _LEAST:
         raise ConfigError(f"too few pages about {job.topic} in {job.web.name} for this study")
-    parts: list[list[Seen]] = []
+    parts: list[list[LinkedPage]] = []
     for stage in _STAGES:
         sizes = [max(1, int(size * share)) for size in stage]
         parts.append([seen for some, n in zip(train, sizes, strict=True) for seen in some[:n]])
@@ -126,57 +128,61 @@ def draw(job: Job) -> Drawn:
         for some, size in zip(test, _TEST, strict=True)
         for seen in some[: max(1, int(size * share))]
     ]
-    return Drawn(tuple(parts), asked, _sources(job.web, asked))
+    return StagedPages(tuple(parts), asked, _source_pages(job.web, asked))
 
 
-def _sources(spec: WebSpec, test: Sequence[Seen]) -> dict[Url, Page]:
+def _source_pages(spec: WebSpec, test: Sequence[LinkedPage]) -> dict[Url, Page]:
     urls = {seen.link.source for seen in test if seen.link.source is not None}
     pages = {url: read_page(spec, Link(url)) for url in urls}
     return {url: page for url, page in pages.items() if page is not None}
 
 
-def _staged(drawn: Drawn, kernel: str, alone: bool) -> list[Outcome]:
+def _train_stages(drawn: StagedPages, kernel: str, alone: bool) -> list[JobOutcome]:
     """What the machine knows after each stage, alone or told by people."""
     machine = HybridSvm(kernel="linear" if kernel == "linear" else "rbf", alone=True)
     examples: list[Example] = []
     stages = []
     for number, stage in enumerate(drawn.stages):
-        added = [_told(seen) for seen in stage]
+        added = [_true_example(seen) for seen in stage]
         if alone and number:
-            added = [one for seen in stage if (one := _believed(machine, seen)) is not None]
-        right = sum(one.target == seen.good for one in added for seen in stage if _same(one, seen))
+            added = [one for seen in stage if (one := _believed_example(machine, seen)) is not None]
+        right = sum(
+            one.target == seen.good for one in added for seen in stage if _is_same_url(one, seen)
+        )
         examples += added
         machine = machine.learn(examples)
         stages.append(
             {
                 "added": [sum(one.target >= _HALF for one in added), len(added), right],
-                "page": _counted(drawn.test, [_verdict(machine, seen) for seen in drawn.test]),
-                "link": _counted(drawn.test, _ranked(machine, drawn)),
+                "page": _count_right(
+                    drawn.test, [_judges_relevant(machine, seen) for seen in drawn.test]
+                ),
+                "link": _count_right(drawn.test, _followed_links(machine, drawn)),
             }
         )
     return stages
 
 
-def _told(seen: Seen) -> Example:
+def _true_example(seen: LinkedPage) -> Example:
     return Example(seen.link, seen.page, float(seen.good), "user")
 
 
-def _believed(machine: HybridSvm, seen: Seen) -> Example | None:
+def _believed_example(machine: HybridSvm, seen: LinkedPage) -> Example | None:
     score = machine.judge(seen.page).score
     if _LOW < score < _HIGH:
         return None
     return Example(seen.link, seen.page, float(score >= _HIGH), "judge")
 
 
-def _same(example: Example, seen: Seen) -> bool:
+def _is_same_url(example: Example, seen: LinkedPage) -> bool:
     return example.link.url == seen.link.url
 
 
-def _verdict(machine: HybridSvm, seen: Seen) -> bool:
+def _judges_relevant(machine: HybridSvm, seen: LinkedPage) -> bool:
     return machine.judge(seen.page).score >= _HALF
 
 
-def _ranked(machine: HybridSvm, drawn: Drawn) -> list[bool]:
+def _followed_links(machine: HybridSvm, drawn: StagedPages) -> list[bool]:
     """Which links of test pages would be followed."""
     parents = {url: machine.judge(page).score for url, page in drawn.sources.items()}
     links = [
@@ -186,70 +192,70 @@ def _ranked(machine: HybridSvm, drawn: Drawn) -> list[bool]:
     return [score > machine.threshold for score in machine.rank(links)]
 
 
-def _counted(test: Sequence[Seen], kept: Sequence[bool]) -> list[int]:
+def _count_right(test: Sequence[LinkedPage], kept: Sequence[bool]) -> list[int]:
     """Right ones among those kept, those kept, and all that should be."""
     right = sum(seen.good and keep for seen, keep in zip(test, kept, strict=True))
     return [right, sum(kept), sum(seen.good for seen in test)]
 
 
-def measures(counts: Sequence[int]) -> tuple[float, float, float]:
-    """Precision, recall, F of what :func:`_counted` counted."""
+def precision_recall_f(counts: Sequence[int]) -> tuple[float, float, float]:
+    """Precision, recall, F of what :func:`_count_right` counted."""
     right, kept, good = counts
     precision, recall = right / kept if kept else 0.0, right / good if good else 0.0
     return precision, recall, 2 * right / (kept + good) if kept + good else 0.0
 
 
-def tables(outcomes: Sequence[Outcome]) -> list[Table]:
-    made = [_table(outcomes, what) for what in ("page", "link")]
-    return [*made, _beliefs(outcomes), _topics(outcomes)]
+def result_tables(outcomes: Sequence[JobOutcome]) -> list[StudyTable]:
+    made = [_stage_table(outcomes, what) for what in ("page", "link")]
+    return [*made, _belief_table(outcomes), _topic_table(outcomes)]
 
 
-def _table(outcomes: Sequence[Outcome], what: str) -> Table:
+def _stage_table(outcomes: Sequence[JobOutcome], what: str) -> StudyTable:
     rows: list[tuple[str, ...]] = []
     for mode, figures in _PAPER.items():
         told = (f"{p:.2f} / {r:.2f} / {f:.2f}" for p, r, f in figures)
         rows.append((f"paper, {mode}", *told, ""))
         for kernel in ("rbf", "linear"):
-            each = [_estimates(outcomes, f"{mode} {kernel}", n, what) for n in range(3)]
-            gain = _gain(outcomes, f"{mode} {kernel}", what)
-            rows.append((f"ours, {mode}, {kernel}", *map(_spelled, each), str(gain)))
+            each = [_stage_estimates(outcomes, f"{mode} {kernel}", n, what) for n in range(3)]
+            gain = _f_gain(outcomes, f"{mode} {kernel}", what)
+            rows.append((f"ours, {mode}, {kernel}", *map(_format_estimates, each), str(gain)))
     test = [o["sizes"][-1] for o in outcomes]
     share = sum(good for good, _ in test) / sum(size for _, size in test)
     everything = f"{share:.2f} / 1.00 / {2 * share / (1 + share):.2f}"
     rows.append(("to accept every page", *(everything,) * 3, ""))
     stages = tuple(f"{percent} %: P / R / F" for percent in _PERCENT)
     titles = {"page": "The page classifier on test pages", "link": "Equation 1 on links to them"}
-    return Table(titles[what], ("", *stages, "F gained, 80 to 100 %"), tuple(rows), _NOTE)
+    return StudyTable(titles[what], ("", *stages, "F gained, 80 to 100 %"), tuple(rows), _NOTE)
 
 
 _NOTE = "Mean over topics of the mean over draws; after F its 95 % interval."
 
 
-def _estimates(
-    outcomes: Sequence[Outcome], name: str, stage: int, what: str
-) -> tuple[Estimate, ...]:
+def _stage_estimates(
+    outcomes: Sequence[JobOutcome], name: str, stage: int, what: str
+) -> tuple[BootstrapEstimate, ...]:
     def values(part: int) -> list[list[float]]:
         return [
-            [measures(outcome["stages"][name][stage][what])[part] for outcome in group]
+            [precision_recall_f(outcome["stages"][name][stage][what])[part] for outcome in group]
             for group in by_topic(outcomes)
         ]
 
-    return tuple(bootstrap(values(part)) for part in range(3))
+    return tuple(bootstrap_mean(values(part)) for part in range(3))
 
 
-def _gain(outcomes: Sequence[Outcome], name: str, what: str) -> Estimate:
-    def f(outcome: Outcome, stage: int) -> float:
-        return measures(outcome["stages"][name][stage][what])[2]
+def _f_gain(outcomes: Sequence[JobOutcome], name: str, what: str) -> BootstrapEstimate:
+    def f(outcome: JobOutcome, stage: int) -> float:
+        return precision_recall_f(outcome["stages"][name][stage][what])[2]
 
-    return bootstrap([[f(o, 2) - f(o, 0) for o in group] for group in by_topic(outcomes)])
+    return bootstrap_mean([[f(o, 2) - f(o, 0) for o in group] for group in by_topic(outcomes)])
 
 
-def _spelled(each: Sequence[Estimate]) -> str:
+def _format_estimates(each: Sequence[BootstrapEstimate]) -> str:
     precision, recall, f = each
     return f"{precision.mean:.2f} / {recall.mean:.2f} / {f.mean:.2f} [{f.low:.2f}, {f.high:.2f}]"
 
 
-def _beliefs(outcomes: Sequence[Outcome]) -> Table:
+def _belief_table(outcomes: Sequence[JobOutcome]) -> StudyTable:
     """How many of the new pages the machine believed itself about, and how often rightly."""
     rows: list[tuple[str, ...]] = [("paper", *(f"{taken} of 14" for taken in _TAKEN), "")]
     for kernel in ("rbf", "linear"):
@@ -264,20 +270,22 @@ def _beliefs(outcomes: Sequence[Outcome]) -> Table:
         right = sum(a[2] for a in told) / max(1, sum(a[1] for a in told))
         rows.append((f"ours, {kernel}", *cells, f"{right:.3f}"))
     head = ("", "second stage", "third stage", "rightly")
-    return Table("New pages that the automatic mode believed itself about", head, tuple(rows))
+    return StudyTable("New pages that the automatic mode believed itself about", head, tuple(rows))
 
 
-def _topics(outcomes: Sequence[Outcome]) -> Table:
+def _topic_table(outcomes: Sequence[JobOutcome]) -> StudyTable:
     rows = []
     for group in by_topic(outcomes):
         train = [sum(size for _, size in o["sizes"][:-1]) for o in group]
         cells = [
             " → ".join(
-                f"{sum(measures(o['stages'][name][n]['page'])[2] for o in group) / len(group):.2f}"
+                f"{sum(precision_recall_f(o['stages'][name][n]['page'])[2] for o in group) / len(group):.2f}"
                 for n in range(3)
             )
             for name in ("interactive rbf", "automatic rbf")
         ]
         rows.append((group[0]["topic"], f"{sum(train) / len(train):.0f}", *cells))
     head = ("topic", "training pages", "interactive: F", "automatic: F")
-    return Table("Each topic: F of the page classifier (rbf) after each stage", head, tuple(rows))
+    return StudyTable(
+        "Each topic: F of the page classifier (rbf) after each stage", head, tuple(rows)
+    )

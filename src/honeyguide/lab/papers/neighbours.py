@@ -12,16 +12,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from honeyguide.errors import ParseError
-from honeyguide.lab.trials import WebSpec, opened
+from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import without_scheme
-from honeyguide.parse.read import read
+from honeyguide.parse.read import parse_page
 from honeyguide.types import Link, Page, Response, Url
 
-_SHORT = 500
+_MIN_TEXT = 500
 """Characters of text that a page must have to be judged by its text."""
 
 
-class Seen(NamedTuple):
+class LinkedPage(NamedTuple):
     """A page, and a link that leads to it."""
 
     link: Link
@@ -30,9 +30,9 @@ class Seen(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def relevant(spec: WebSpec, topic: tuple[str, ...]) -> frozenset[str]:
+def relevant_keys(spec: WebSpec, topic: tuple[str, ...]) -> frozenset[str]:
     """Addresses (without scheme) of pages with one of these labels, or one below it."""
-    pages = opened(spec).graph.desk.web
+    pages = open_web(spec).graph.desk.web
     return frozenset(
         without_scheme(record.url)
         for record in pages
@@ -42,33 +42,35 @@ def relevant(spec: WebSpec, topic: tuple[str, ...]) -> frozenset[str]:
 
 def read_page(spec: WebSpec, link: Link) -> Page | None:
     """The page as a crawl would read it; None: there is none, or next to nothing on it."""
-    answer = opened(spec).graph.desk.answer(without_scheme(link.url))
+    answer = open_web(spec).graph.desk.respond(without_scheme(link.url))
     if answer.status != 200:
         return None
     body, headers = answer.body, (("Content-Type", "text/html"),)
     try:
-        page = read(Response(link.url, 200, headers, body, body, b"", b"", "", 0.0, 0.0), link)
+        page = parse_page(
+            Response(link.url, 200, headers, body, body, b"", b"", "", 0.0, 0.0), link
+        )
     except ParseError:
         return None
-    return page if len(page.text) >= _SHORT else None
+    return page if len(page.text) >= _MIN_TEXT else None
 
 
 @lru_cache(maxsize=4_000)
 def links_of(spec: WebSpec, key: str) -> tuple[Link, ...]:
     """The links of a page that a crawl may follow."""
     page = read_page(spec, Link(Url(f"http://{key}")))
-    allowed = set(opened(spec).graph.links(key))
+    allowed = set(open_web(spec).graph.page_links(key))
     return tuple(k for k in page.links if without_scheme(k.url) in allowed) if page else ()
 
 
-class Neighbourhood:
+class PageNeighbourhood:
     """Links from some pages, one for each page they lead to, in an order of chance."""
 
     def __init__(
         self, spec: WebSpec, topic: tuple[str, ...], sources: Iterable[str], dice: random.Random
     ) -> None:
         self._spec = spec
-        self._good = relevant(spec, topic)
+        self._good = relevant_keys(spec, topic)
         first: dict[str, Link] = {}
         for source in sources:
             for link in links_of(spec, source):
@@ -77,15 +79,17 @@ class Neighbourhood:
         dice.shuffle(self._keys)
         self._first = first
 
-    def some(self, good: bool, most: int, without: Collection[str] = ()) -> list[Seen]:
+    def sample_pages(
+        self, good: bool, most: int, without: Collection[str] = ()
+    ) -> list[LinkedPage]:
         """At most so many pages of one kind, some addresses aside."""
-        found: list[Seen] = []
-        for key, link in self._of(good):
+        found: list[LinkedPage] = []
+        for key, link in self._links_to(good):
             if len(found) >= most:
                 break
             if key not in without and (page := read_page(self._spec, link)) is not None:
-                found.append(Seen(link, page, good))
+                found.append(LinkedPage(link, page, good))
         return found
 
-    def _of(self, good: bool) -> Iterator[tuple[str, Link]]:
+    def _links_to(self, good: bool) -> Iterator[tuple[str, Link]]:
         return ((key, self._first[key]) for key in self._keys if (key in self._good) == good)

@@ -10,30 +10,30 @@ from typing import Any, NamedTuple, Protocol
 
 from honeyguide import __version__
 from honeyguide.errors import ConfigError
-from honeyguide.lab.demo_web import demo_files
+from honeyguide.lab.compare import run_in_processes
 from honeyguide.lab.trials import WebSpec
-from honeyguide.lab.workers import spread
+from honeyguide.lab.web import demo_files
 
-Outcome = dict[str, Any]
+JobOutcome = dict[str, Any]
 """What came of a job, as JSON holds it."""
 _ENCYCLOPEDIA = "wikipedia-schools-2007.jsonl.gz"
 _ROBOTS = "User-agent: *\nDisallow: /wp/index/\n"
 
 
-class Table(NamedTuple):
+class StudyTable(NamedTuple):
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
 
-    def markdown(self) -> str:
+    def to_markdown(self) -> str:
         lines = [f"### {self.title}", ""]
         lines += [f"| {' | '.join(row)} |" for row in (self.head, ("---",) * len(self.head))]
         lines += [f"| {' | '.join(row)} |" for row in self.rows]
         return "\n".join([*lines, "", *([self.note, ""] if self.note else [])])
 
 
-class Study(Protocol):
+class PaperStudy(Protocol):
     """A paper's experiment; each module of this package that is named after a paper is one."""
 
     @property
@@ -44,16 +44,16 @@ class Study(Protocol):
     def ABOUT(self) -> str:  # noqa: N802 - likewise
         """What is done, and where it differs from what the paper did."""
 
-    def jobs(self, folder: Path | None, draws: int) -> list[Any]:
+    def list_jobs(self, folder: Path | None, draws: int) -> list[Any]:
         """What there is to do: frozen dataclasses. Without a folder, on the embedded web."""
 
-    def perform(self, job: Any) -> Outcome: ...
+    def run_job(self, job: Any) -> JobOutcome: ...
 
-    def tables(self, outcomes: Sequence[Outcome]) -> list[Table]:
+    def result_tables(self, outcomes: Sequence[JobOutcome]) -> list[StudyTable]:
         """Our figures beside the paper's."""
 
 
-def study(paper: str) -> Study:
+def find_study(paper: str) -> PaperStudy:
     """The study of a founding paper, by its number; its libraries are imported now."""
     match paper:
         case "000":
@@ -71,12 +71,12 @@ def study(paper: str) -> Study:
     raise ConfigError(f"there is no study of a paper {paper!r}; choose one of 000, 001, 004")
 
 
-def markdown(chosen: Study, tables: Sequence[Table]) -> str:
+def study_markdown(chosen: PaperStudy, tables: Sequence[StudyTable]) -> str:
     """A study as a part of a page."""
-    return "\n".join((f"## {chosen.TITLE}", "", chosen.ABOUT, *(t.markdown() for t in tables)))
+    return "\n".join((f"## {chosen.TITLE}", "", chosen.ABOUT, *(t.to_markdown() for t in tables)))
 
 
-def web(folder: Path | None) -> WebSpec:
+def study_web(folder: Path | None) -> WebSpec:
     """The encyclopedia of that folder, its index closed and no subject printed; or the demo."""
     if folder is None:
         return WebSpec("demo", demo_files())
@@ -86,15 +86,15 @@ def web(folder: Path | None) -> WebSpec:
     return WebSpec("schools", (str(path),), robots=_ROBOTS, strip=("h3#siteSub",))
 
 
-def carry_out(
+def run_jobs(
     paper: str,
     jobs: Sequence[Any],
     folder: Path,
     *,
-    perform: Callable[[Any], Outcome] | None = None,
+    perform: Callable[[Any], JobOutcome] | None = None,
     workers: int = 0,
     done: Callable[[int, int], None] = lambda _n, _of: None,
-) -> list[Outcome]:
+) -> list[JobOutcome]:
     """Do every job that has no outcome yet; all outcomes, in the order of the jobs. ``perform``:
     what is done, where it is no paper's own study.
 
@@ -102,27 +102,29 @@ def carry_out(
     """
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{paper}.jsonl"
-    known = dict(_read(path))
-    missing = [job for job in jobs if _key(job) not in known]
+    known = dict(_read_outcomes(path))
+    missing = [job for job in jobs if _job_key(job) not in known]
     before = len(jobs) - len(missing)
     done(before, len(jobs))
     with path.open("a", encoding="utf-8") as file:
-        made = spread(perform or study(paper).perform, missing, workers or os.cpu_count() or 1)
+        made = run_in_processes(
+            perform or find_study(paper).run_job, missing, workers or os.cpu_count() or 1
+        )
         for number, outcome in enumerate(made):
-            key = _key(missing[number])
+            key = _job_key(missing[number])
             file.write(json.dumps([key, outcome], separators=(",", ":")) + "\n")
             file.flush()
             known[key] = outcome
             done(before + number + 1, len(jobs))
-    return [known[_key(job)] for job in jobs]
+    return [known[_job_key(job)] for job in jobs]
 
 
-def _key(job: Any) -> str:
+def _job_key(job: Any) -> str:
     """Everything that an outcome depends on, but for our own code: its version is in it."""
     return f"{__version__} {job!r}"
 
 
-def _read(path: Path) -> Iterator[tuple[str, Outcome]]:
+def _read_outcomes(path: Path) -> Iterator[tuple[str, JobOutcome]]:
     if path.exists():
         for line in path.read_text("utf-8").splitlines():
             try:

@@ -12,13 +12,20 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from honeyguide.lab.overlap import Document, Shared, document, shared
-from honeyguide.lab.papers.arithmetic import by_topic, gain
-from honeyguide.lab.papers.crawls import Draw, Fetched, Given, crawled, given, settings
-from honeyguide.lab.papers.neighbours import relevant
-from honeyguide.lab.papers.study import Outcome, Table, web
-from honeyguide.lab.statistics import Estimate, bootstrap
-from honeyguide.lab.trials import WebSpec, opened
+from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
+from honeyguide.lab.overlap import ComparedDocument, SharedCounts, compare_documents, to_document
+from honeyguide.lab.papers.arithmetic import by_topic, relative_gain
+from honeyguide.lab.papers.crawls import (
+    StudyDraw,
+    StudyTopic,
+    StudyVisit,
+    draw_study_topic,
+    run_study_crawl,
+    study_settings,
+)
+from honeyguide.lab.papers.neighbours import relevant_keys
+from honeyguide.lab.papers.study import JobOutcome, StudyTable, study_web
+from honeyguide.lab.trials import WebSpec, open_web
 
 TITLE = "Xu, Yoon & Tourassi 2014: two-tier utility learner"
 ABOUT = """\
@@ -67,7 +74,7 @@ _PAPER_OVERLAP = {"sites": "27–34 %", "documents": "66–70 %", "words": "60�
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class XuJob:
     web: WebSpec
     topic: str
     draw: int
@@ -79,25 +86,27 @@ class Job:
     halved: bool
 
 
-def jobs(folder: Path | None, draws: int) -> list[Job]:
-    where, topics = web(folder), SCHOOLS if folder else DEMO
+def list_jobs(folder: Path | None, draws: int) -> list[XuJob]:
+    where, topics = study_web(folder), SCHOOLS if folder else DEMO
     sizes = (600, 30, 10, 40, 260) if folder else (200, 20, 5, 20, 120)
     return [
-        Job(where, topic, draw, *sizes, halved)
+        XuJob(where, topic, draw, *sizes, halved)
         for draw in range(draws)
         for topic in topics
         for halved in (False, True)
     ]
 
 
-def perform(job: Job) -> Outcome:
-    good = min(job.good, len(relevant(job.web, (job.topic,))) // 3)
-    known = given(Draw(job.web, (job.topic,), job.draw, job.seeds, good, job.bad))
+def run_job(job: XuJob) -> JobOutcome:
+    good = min(job.good, len(relevant_keys(job.web, (job.topic,))) // 3)
+    known = draw_study_topic(StudyDraw(job.web, (job.topic,), job.draw, job.seeds, good, job.bad))
     if job.halved:
-        known = known._replace(examples=_halved(known))
-    visits = {name: _crawled(job, known, name) for name in CRAWLERS}
-    texts = {name: _documents(known, some) for name, some in visits.items()}
-    reach = (known.relevant & opened(job.web).graph.reachable(known.seeds)) - known.known
+        known = known._replace(examples=_halve_examples(known))
+    visits = {name: _crawl_with(job, known, name) for name in CRAWLERS}
+    texts = {name: _called_documents(known, some) for name, some in visits.items()}
+    reach = (
+        known.relevant & open_web(job.web).graph.reachable_from(known.seeds)
+    ) - known.known_keys
     rated = sum(e.target >= 0.5 for e in known.examples)
     return {
         "topic": job.topic,
@@ -105,26 +114,28 @@ def perform(job: Job) -> Outcome:
         "halved": job.halved,
         "examples": [rated, len(known.examples) - rated],
         "reach": len(reach),
-        "parts": {name: _parts(job, known, some) for name, some in visits.items()},
+        "parts": {name: _volume_parts(job, known, some) for name, some in visits.items()},
         "overlap": {
-            name: asdict(shared(texts[_OURS], texts[name])) for name in CRAWLERS if name != _OURS
+            name: asdict(compare_documents(texts[_OURS], texts[name]))
+            for name in CRAWLERS
+            if name != _OURS
         },
     }
 
 
-def _halved(known: Given) -> tuple[Any, ...]:
+def _halve_examples(known: StudyTopic) -> tuple[Any, ...]:
     """Every other example of each kind."""
     kinds = [[e for e in known.examples if (e.target >= 0.5) == kind] for kind in (True, False)]
     kept = {example.link.url for some in kinds for example in some[::2]}
     return tuple(example for example in known.examples if example.link.url in kept)
 
 
-def _crawled(job: Job, known: Given, name: str) -> list[Fetched]:
+def _crawl_with(job: XuJob, known: StudyTopic, name: str) -> list[StudyVisit]:
     strategy, parameters = CRAWLERS[name]
     if name == _OURS:
         parameters = {"warmup": job.warmup}
     word = job.topic.rpartition(".")[2].replace("_", " ").replace("-", " ").lower()
-    chosen = settings(
+    chosen = study_settings(
         strategy,
         known.seeds,
         job.budget,
@@ -133,14 +144,14 @@ def _crawled(job: Job, known: Given, name: str) -> list[Fetched]:
         parameters=parameters,
         every=_EVERY,
     )
-    return crawled(job.web, chosen, examples=known.examples, texts=True)
+    return run_study_crawl(job.web, chosen, examples=known.examples, texts=True)
 
 
-def _parts(job: Job, known: Given, visits: Sequence[Fetched]) -> list[list[int]]:
+def _volume_parts(job: XuJob, known: StudyTopic, visits: Sequence[StudyVisit]) -> list[list[int]]:
     """Raw, gross and net volume of each fifth of the budget, and relevant pages fetched."""
     counts = [[0, 0, 0, 0] for _ in range(PARTS)]
     for place, visit in enumerate(visits):
-        if visit.page and visit.key not in known.known:
+        if visit.page and visit.key not in known.known_keys:
             good = visit.key in known.relevant
             part = counts[min(PARTS - 1, place * PARTS // job.budget)]
             for n, one in enumerate((True, visit.called, visit.called and good, good)):
@@ -148,40 +159,46 @@ def _parts(job: Job, known: Given, visits: Sequence[Fetched]) -> list[list[int]]
     return counts
 
 
-def _documents(known: Given, visits: Iterable[Fetched]) -> list[Document]:
+def _called_documents(known: StudyTopic, visits: Iterable[StudyVisit]) -> list[ComparedDocument]:
     return [
-        document(f"http://{visit.key}", visit.text)
+        to_document(f"http://{visit.key}", visit.text)
         for visit in visits
-        if visit.called and visit.page and visit.key not in known.known
+        if visit.called and visit.page and visit.key not in known.known_keys
     ]
 
 
-def tables(outcomes: Sequence[Outcome]) -> list[Table]:
+def result_tables(outcomes: Sequence[JobOutcome]) -> list[StudyTable]:
     made = []
     for halved in (False, True):
         some = [o for o in outcomes if o["halved"] == halved]
         if some:
             good, bad = (max(o["examples"][kind] for o in some) for kind in (0, 1))
             name = f"{'few' if halved else 'many'} examples (up to {good} good, {bad} bad)"
-            made += [_volumes(name, some), _precision(name, some), _overlap(name, some)]
-    return [*made, _topics(outcomes), _printed()]
+            made += [
+                _volume_table(name, some),
+                _precision_table(name, some),
+                _overlap_table(name, some),
+            ]
+    return [*made, _topic_table(outcomes), _paper_table()]
 
 
-def _total(outcome: Outcome, name: str) -> list[int]:
+def _total_counts(outcome: JobOutcome, name: str) -> list[int]:
     return [sum(part[n] for part in outcome["parts"][name]) for n in range(4)]
 
 
-def _volumes(name: str, outcomes: Sequence[Outcome]) -> Table:
+def _volume_table(name: str, outcomes: Sequence[JobOutcome]) -> StudyTable:
     groups, rows = by_topic(outcomes), []
 
-    def over(crawler: str, what: int, of: int | None = None) -> Estimate:
-        each = [[_share(_total(o, crawler), what, of) for o in group] for group in groups]
-        return bootstrap([[share for share in some if share is not None] for some in each])
+    def over(crawler: str, what: int, of: int | None = None) -> BootstrapEstimate:
+        each = [
+            [_count_share(_total_counts(o, crawler), what, of) for o in group] for group in groups
+        ]
+        return bootstrap_mean([[share for share in some if share is not None] for some in each])
 
     for crawler in CRAWLERS:
         raw, gross, net = (f"{over(crawler, n).mean:.0f}" for n in range(3))
         precision, rate = str(over(crawler, 2, 1)), str(over(crawler, 3, 0))
-        ratios = (_ratio(outcomes, crawler, measure) for measure in ((2, 1), (3, 0)))
+        ratios = (_precision_ratio(outcomes, crawler, measure) for measure in ((2, 1), (3, 0)))
         rows.append((crawler, raw, gross, net, precision, rate, *ratios))
     head = (
         "crawler", "raw", "gross", "net", "precision: net ÷ gross",
@@ -192,33 +209,33 @@ def _volumes(name: str, outcomes: Sequence[Outcome]) -> Table:
         f"Mean over {len(groups)} topics of the mean over draws ({len(outcomes)} crawls by each); "
         f"{reach:.0f} relevant pages in reach. A crawl without output has no precision."
     )
-    return Table(f"Volumes, {name}", head, tuple(rows), note)
+    return StudyTable(f"Volumes, {name}", head, tuple(rows), note)
 
 
-def _share(counts: Sequence[int], what: int, of: int | None) -> float | None:
+def _count_share(counts: Sequence[int], what: int, of: int | None) -> float | None:
     """None: a share of nothing."""
     if of is None:
         return float(counts[what])
     return counts[what] / counts[of] if counts[of] else None
 
 
-def _ratio(outcomes: Sequence[Outcome], crawler: str, measure: tuple[int, int]) -> str:
+def _precision_ratio(outcomes: Sequence[JobOutcome], crawler: str, measure: tuple[int, int]) -> str:
     """How many times more exact our output is than the other's output, or than all it fetched."""
     if crawler == _OURS and measure == (2, 1):
         return "–"
     both = [
         (ours, theirs)
         for o in outcomes
-        if (ours := _share(_total(o, _OURS), 2, 1)) is not None
-        and (theirs := _share(_total(o, crawler), *measure)) is not None
+        if (ours := _count_share(_total_counts(o, _OURS), 2, 1)) is not None
+        and (theirs := _count_share(_total_counts(o, crawler), *measure)) is not None
     ]
     if not both:
         return "–"
-    found = gain(*zip(*both, strict=True))
+    found = relative_gain(*zip(*both, strict=True))
     return f"{1 + found.mean:.2f} [{1 + found.low:.2f}, {1 + found.high:.2f}]"
 
 
-def _precision(name: str, outcomes: Sequence[Outcome]) -> Table:
+def _precision_table(name: str, outcomes: Sequence[JobOutcome]) -> StudyTable:
     """Pooled over topics and draws, part by part."""
     rows = []
     for crawler in CRAWLERS:
@@ -227,33 +244,36 @@ def _precision(name: str, outcomes: Sequence[Outcome]) -> Table:
             for part in range(PARTS)
         ]
         so_far = list(accumulate(sums, lambda a, b: [a[0] + b[0], a[1] + b[1]]))
-        cells = [f"{_of(now)}, {_of(then)}" for now, then in zip(sums, so_far, strict=True)]
+        cells = [
+            f"{_format_precision(now)}, {_format_precision(then)}"
+            for now, then in zip(sums, so_far, strict=True)
+        ]
         rows.append((crawler, *cells))
     head = ("crawler", *(f"{100 * (part + 1) // PARTS} % of the visits" for part in range(PARTS)))
     note = "In that part of the crawl alone (temporal), and since its beginning (cumulative)."
-    return Table(f"Precision of the output as time goes by, {name}", head, tuple(rows), note)
+    return StudyTable(f"Precision of the output as time goes by, {name}", head, tuple(rows), note)
 
 
-def _of(counts: Sequence[int]) -> str:
+def _format_precision(counts: Sequence[int]) -> str:
     gross, net = counts
     return f"{net / gross:.2f}" if gross else "–"
 
 
-def _overlap(name: str, outcomes: Sequence[Outcome]) -> Table:
+def _overlap_table(name: str, outcomes: Sequence[JobOutcome]) -> StudyTable:
     rows = []
     for what, told in _PAPER_OVERLAP.items():
         cells = []
         for crawler in (c for c in CRAWLERS if c != _OURS):
-            both = [Shared(**o["overlap"][crawler][what]).shares for o in outcomes]
+            both = [SharedCounts(**o["overlap"][crawler][what]).shares for o in outcomes]
             ours, theirs = (sum(s[n] for s in both) / len(both) for n in (0, 1))
             cells.append(f"{ours:.0%} of its, {theirs:.0%} of the other's")
         rows.append(("key words" if what == "words" else what, told, *cells))
     head = ("shared", "paper", *(f"with {c}" for c in CRAWLERS if c != _OURS))
     note = f"Of what {_OURS} called relevant, and of what the other did; examples left out."
-    return Table(f"Overlap of the results, {name}", head, tuple(rows), note)
+    return StudyTable(f"Overlap of the results, {name}", head, tuple(rows), note)
 
 
-def _topics(outcomes: Sequence[Outcome]) -> Table:
+def _topic_table(outcomes: Sequence[JobOutcome]) -> StudyTable:
     rows = []
     for group in by_topic(outcomes):
         for halved in (False, True):
@@ -261,14 +281,14 @@ def _topics(outcomes: Sequence[Outcome]) -> Table:
             if some:
                 cells = []
                 for crawler in CRAWLERS:
-                    totals = [_total(o, crawler) for o in some]
+                    totals = [_total_counts(o, crawler) for o in some]
                     gross, net = (sum(t[n] for t in totals) for n in (1, 2))
-                    cells.append(f"{_of((gross, net))} ({net / len(some):.0f})")
+                    cells.append(f"{_format_precision((gross, net))} ({net / len(some):.0f})")
                 rows.append((some[0]["topic"], "few" if halved else "many", *cells))
     head = ("topic", "examples", *CRAWLERS)
-    return Table("Each topic: cumulative precision (and net volume)", head, tuple(rows))
+    return StudyTable("Each topic: cumulative precision (and net volume)", head, tuple(rows))
 
 
-def _printed() -> Table:
+def _paper_table() -> StudyTable:
     head = ("cumulative precision, hour 5 to the end", "theirs", "Barbosa & Freire, redone by them")
-    return Table("What the paper reports", head, _PAPER)
+    return StudyTable("What the paper reports", head, _PAPER)

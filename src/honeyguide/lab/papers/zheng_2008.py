@@ -11,18 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from honeyguide.crawl.from_settings import strategy_of
-from honeyguide.lab.metrics import harvest
-from honeyguide.lab.oracles import TrueParent
-from honeyguide.lab.papers.arithmetic import gain
-from honeyguide.lab.papers.crawls import Draw, Given, crawled, given, settings
-from honeyguide.lab.papers.neighbours import relevant
-from honeyguide.lab.papers.study import Outcome, Table, web
-from honeyguide.lab.statistics import Estimate, bootstrap
-from honeyguide.lab.trials import WebSpec, opened
+from honeyguide.crawl.from_settings import build_strategy
+from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean, measure_harvest
+from honeyguide.lab.oracles import TrueParentStrategy
+from honeyguide.lab.papers.arithmetic import relative_gain
+from honeyguide.lab.papers.crawls import (
+    StudyDraw,
+    StudyTopic,
+    draw_study_topic,
+    run_study_crawl,
+    study_settings,
+)
+from honeyguide.lab.papers.neighbours import relevant_keys
+from honeyguide.lab.papers.study import JobOutcome, StudyTable, study_web
+from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.protocols import Strategy
 from honeyguide.strategies.ontology_weights import OntologyWeights
-from honeyguide.types import Concept, Habits
+from honeyguide.types import Concept, StrategyTraits
 
 TITLE = "Zheng, Kang & Kim 2008: ontology and neural network"
 ABOUT = """\
@@ -46,7 +51,7 @@ a second count.
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class OntologyTopic:
     name: str
     labels: tuple[str, ...]
     ontology: str
@@ -62,10 +67,10 @@ class Topic:
 _MAMMAL_GAINS = {"ontology_weights": 19.2, "keyword spotting": 45.6, "breadth": 152.6}
 _CELL_GAINS = {"ontology_weights": 41.6, "keyword spotting": 87.1, "breadth": 514.1}
 SCHOOLS = (
-    Topic(
+    OntologyTopic(
         "mammal", ("Science.Biology.Mammals",), "mammal", "mammal", 4, 980, 73, 47, _MAMMAL_GAINS
     ),
-    Topic(
+    OntologyTopic(
         "cell",
         (
             "Science.Biology.General_Biology",
@@ -82,7 +87,11 @@ SCHOOLS = (
     ),
 )
 DEMO_ONTOLOGY = Path(__file__).parent / "backup.csv"
-DEMO = (Topic("backup", ("backup-and-replication",), str(DEMO_ONTOLOGY), "backup", 3, 300, 73, 47),)
+DEMO = (
+    OntologyTopic(
+        "backup", ("backup-and-replication",), str(DEMO_ONTOLOGY), "backup", 3, 300, 73, 47
+    ),
+)
 _ANN = "ontology_ann"
 _HALF = 500
 """Visits after which harvest is told besides: later there is little left to find."""
@@ -90,40 +99,44 @@ _EVERY = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ZhengJob:
     web: WebSpec
     topic: str
     draw: int
 
 
-def jobs(folder: Path | None, draws: int) -> list[Job]:
-    where, topics = web(folder), SCHOOLS if folder else DEMO
-    return [Job(where, topic.name, draw) for draw in range(draws) for topic in topics]
+def list_jobs(folder: Path | None, draws: int) -> list[ZhengJob]:
+    where, topics = study_web(folder), SCHOOLS if folder else DEMO
+    return [ZhengJob(where, topic.name, draw) for draw in range(draws) for topic in topics]
 
 
-def perform(job: Job) -> Outcome:
+def run_job(job: ZhengJob) -> JobOutcome:
     topic = next(t for t in (*SCHOOLS, *DEMO) if t.name == job.topic)
-    return crawls(job.web, topic, job.draw, tuple(CRAWLERS))
+    return run_crawls(job.web, topic, job.draw, tuple(CRAWLERS))
 
 
-def crawls(web: WebSpec, topic: Topic, draw: int, crawlers: Sequence[str]) -> Outcome:
+def run_crawls(
+    web: WebSpec, topic: OntologyTopic, draw: int, crawlers: Sequence[str]
+) -> JobOutcome:
     """What each of these crawlers finds, told the same pages and begun at the same seed."""
-    good = min(topic.good, len(relevant(web, topic.labels)) // 2)
+    good = min(topic.good, len(relevant_keys(web, topic.labels)) // 2)
     bad = round(good * topic.bad / topic.good)
-    known = given(Draw(web, topic.labels, draw, 1, good, bad))
-    goal = known.relevant & opened(web).graph.reachable(known.seeds)
-    found = {name: _found(web, topic, draw, known, name) for name in crawlers}
+    known = draw_study_topic(StudyDraw(web, topic.labels, draw, 1, good, bad))
+    goal = known.relevant & open_web(web).graph.reachable_from(known.seeds)
+    found = {name: _found_counts(web, topic, draw, known, name) for name in crawlers}
     taught = sum(e.target >= 0.5 for e in known.examples)
     return {
         "topic": topic.name,
         "draw": draw,
         "taught": [taught, len(known.examples) - taught],
-        "reach": [len(goal), len(goal - known.known)],
+        "reach": [len(goal), len(goal - known.known_keys)],
         "found": found,
     }
 
 
-def _found(web: WebSpec, topic: Topic, draw: int, known: Given, name: str) -> list[list[int]]:
+def _found_counts(
+    web: WebSpec, topic: OntologyTopic, draw: int, known: StudyTopic, name: str
+) -> list[list[int]]:
     """Relevant pages found at every 50 visits: all of them, and those not trained on."""
     stated: dict[str, Any] = {
         "keywords": [topic.concept],
@@ -133,7 +146,7 @@ def _found(web: WebSpec, topic: Topic, draw: int, known: Given, name: str) -> li
     }
     base, parameters = CRAWLERS[name]
     # A yardstick has no name in the registry; breadth lends its own.
-    chosen = settings(
+    chosen = study_settings(
         base or "breadth",
         known.seeds,
         topic.budget,
@@ -142,19 +155,21 @@ def _found(web: WebSpec, topic: Topic, draw: int, known: Given, name: str) -> li
         parameters=parameters,
         order="strategy" if base else "best",
     )
-    made = strategy_of(chosen) if base else _YARDSTICKS[name](topic, known)
-    visits = crawled(web, chosen, strategy=made.learn(known.examples) if base else made)
+    made = build_strategy(chosen) if base else _YARDSTICKS[name](topic, known)
+    visits = run_study_crawl(web, chosen, strategy=made.learn(known.examples) if base else made)
     counts = []
-    for wanted in (known.relevant, known.relevant - known.known):
-        curve = harvest((visit.page and visit.key in wanted for visit in visits), len(wanted))
+    for wanted in (known.relevant, known.relevant - known.known_keys):
+        curve = measure_harvest(
+            (visit.page and visit.key in wanted for visit in visits), len(wanted)
+        )
         counts.append([curve.found[n - 1] for n in range(_EVERY, len(visits) + 1, _EVERY)])
     return counts
 
 
-class _Spotting(OntologyWeights):
+class _KeywordSpotting(OntologyWeights):
     """With the order of links that our network has: all the pages count that a link stands on."""
 
-    habits = Habits(parents="all")
+    traits = StrategyTraits(parent_score="all")
 
 
 CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
@@ -169,43 +184,45 @@ CRAWLERS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "true parent": ("", {}),
 }
 """Name → strategy of the registry and its parameters; no strategy: a yardstick."""
-_YARDSTICKS: Mapping[str, Callable[[Topic, Given], Strategy]] = {
+_YARDSTICKS: Mapping[str, Callable[[OntologyTopic, StudyTopic], Strategy]] = {
     # A page is worth n/(n + 1) with n occurrences of the topic's name, so one is enough.
     "keyword spotting": lambda topic, _: OntologyWeights((Concept(topic.concept, 0),), theta=1.0),
-    "keyword spotting, all pages": lambda topic, _: _Spotting(
+    "keyword spotting, all pages": lambda topic, _: _KeywordSpotting(
         (Concept(topic.concept, 0),), theta=1.0
     ),
-    "true parent": lambda _, known: TrueParent(tuple(sorted(known.relevant))),
+    "true parent": lambda _, known: TrueParentStrategy(tuple(sorted(known.relevant))),
 }
 
 
-def average(found: Sequence[int], visits: int) -> float:
+def average_harvest(found: Sequence[int], visits: int) -> float:
     """The mean of the cumulative harvest rate at every 50 visits, up to so many."""
     rates = [n / ((place + 1) * _EVERY) for place, n in enumerate(found[: visits // _EVERY])]
     return sum(rates) / len(rates) if rates else 0.0
 
 
-def tables(outcomes: Sequence[Outcome]) -> list[Table]:
+def result_tables(outcomes: Sequence[JobOutcome]) -> list[StudyTable]:
     made = []
     for topic in (*SCHOOLS, *DEMO):
         some = [o for o in outcomes if o["topic"] == topic.name]
         if some:
-            made += [_table(topic, some, new) for new in (False, True)]
+            made += [_harvest_table(topic, some, new) for new in (False, True)]
     return made
 
 
-def _table(topic: Topic, outcomes: Sequence[Outcome], new: bool) -> Table:
+def _harvest_table(topic: OntologyTopic, outcomes: Sequence[JobOutcome], new: bool) -> StudyTable:
     budgets = sorted({min(_HALF, topic.budget), topic.budget})
 
     def values(name: str, visits: int) -> list[float]:
-        return [average(o["found"][name][new], visits) for o in outcomes]
+        return [average_harvest(o["found"][name][new], visits) for o in outcomes]
 
     rows = []
     for name in CRAWLERS:
-        last = [_rate(o["found"][name][new]) for o in outcomes]
-        cells = [str(bootstrap([values(name, n)])) for n in budgets]
+        last = [_final_rate(o["found"][name][new]) for o in outcomes]
+        cells = [str(bootstrap_mean([values(name, n)])) for n in budgets]
         gains = [
-            "–" if name == _ANN else _percent(gain(values(_ANN, n), values(name, n)))
+            "–"
+            if name == _ANN
+            else _format_percent(relative_gain(values(_ANN, n), values(name, n)))
             for n in budgets
         ]
         told = (topic.gains or {}).get(name)
@@ -225,12 +242,12 @@ def _table(topic: Topic, outcomes: Sequence[Outcome], new: bool) -> Table:
         f"Mean over {len(outcomes)} draws and its 95 % interval; trained with {good} good and "
         f"{bad} bad pages; {reach:.0f} pages to be found in reach."
     )
-    return Table(f"{topic.name}: {counted}", head, tuple(rows), note)
+    return StudyTable(f"{topic.name}: {counted}", head, tuple(rows), note)
 
 
-def _rate(found: Sequence[int]) -> float:
+def _final_rate(found: Sequence[int]) -> float:
     return found[-1] / (len(found) * _EVERY) if found else 0.0
 
 
-def _percent(share: Estimate) -> str:
+def _format_percent(share: BootstrapEstimate) -> str:
     return f"{share.mean:+.0%} [{share.low:+.0%}, {share.high:+.0%}]"

@@ -11,31 +11,41 @@ may be the first layer), files (saving and loading).
 
 from __future__ import annotations
 
-from honeyguide.models.deep.embedding import Embedding, Encoder, Read, Table, embedding_of
-from honeyguide.models.deep.files import checksum, load, save
-from honeyguide.models.deep.model import CategoryModel
-from honeyguide.models.deep.net import KINDS, Kind, Net
-from honeyguide.models.deep.training import Engine, train
-from honeyguide.models.deep.training_loop import Epoch, Progress
-from honeyguide.models.deep.vocabulary import LENGTH, Vocabulary
+from honeyguide.models.deep.category_model import (
+    CategoryModel,
+    load_net_model,
+    model_checksum,
+    save_net_model,
+)
+from honeyguide.models.deep.embedding import (
+    Embedding,
+    EncodedTexts,
+    TextEncoder,
+    WordTable,
+    open_embedding,
+)
+from honeyguide.models.deep.net import NET_KINDS, NetKind, TextNet
+from honeyguide.models.deep.torch_engine import EpochProgress, TrainingEpoch
+from honeyguide.models.deep.training import TrainingEngine, train_net
+from honeyguide.models.deep.vocabulary import SEGMENT_WORDS, WordVocabulary
 
 __all__ = [
-    "KINDS",
-    "LENGTH",
+    "NET_KINDS",
+    "SEGMENT_WORDS",
     "CategoryModel",
     "Embedding",
-    "Encoder",
-    "Engine",
-    "Epoch",
-    "Kind",
-    "Net",
-    "Progress",
-    "Read",
-    "Table",
-    "Vocabulary",
-    "checksum",
-    "embedding_of",
-    "load",
-    "save",
-    "train",
+    "EncodedTexts",
+    "EpochProgress",
+    "NetKind",
+    "TextEncoder",
+    "TextNet",
+    "TrainingEngine",
+    "TrainingEpoch",
+    "WordTable",
+    "WordVocabulary",
+    "load_net_model",
+    "model_checksum",
+    "open_embedding",
+    "save_net_model",
+    "train_net",
 ]

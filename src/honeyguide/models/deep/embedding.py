@@ -10,20 +10,30 @@ ever downloaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gzip
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import IO, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
+from honeyguide.models.deep import torch_engine
+from honeyguide.models.deep.vocabulary import SEGMENT_WORDS
+from honeyguide.models.untrusted import open_plain_file, read_plain_file
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.signedinteger[Any]]
 
 
-class Read(NamedTuple):
+class EncodedTexts(NamedTuple):
     vectors: Floats
     """[texts, at most 150 pieces, width], float32."""
     lengths: Ints
@@ -31,7 +41,7 @@ class Read(NamedTuple):
 
 
 @runtime_checkable
-class Table(Protocol):
+class WordTable(Protocol):
     """Vectors of single words."""
 
     @property
@@ -42,7 +52,7 @@ class Table(Protocol):
 
 
 @runtime_checkable
-class Encoder(Protocol):
+class TextEncoder(Protocol):
     """Vectors of words in their context."""
 
     @property
@@ -52,28 +62,396 @@ class Encoder(Protocol):
         """What finds it again when a model is loaded: engine, folder, checksum."""
         ...
 
-    def read(self, segments: Sequence[Sequence[str]]) -> Read: ...
+    def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts: ...
 
 
-Embedding = Table | Encoder
+Embedding = WordTable | TextEncoder
 
 
-def embedding_of(path: Path, engine: str = "auto", expected: str | None = None) -> Embedding:
+def open_embedding(path: Path, engine: str = "auto", expected: str | None = None) -> Embedding:
     """The word vectors in a file, or the encoder in a folder: with ``model.onnx`` through ONNX
     Runtime, else through transformers; ``engine`` is one of auto, onnx, transformers. An encoder
     is a program: only for a path that the user named, and with the expected checksum, if any."""
     if engine not in ("auto", "onnx", "transformers"):
         raise ModelError(f"an encoder's engine is auto, onnx or transformers, not {engine[:40]!a}")
     if path.is_file():
-        from honeyguide.models.deep.word_vectors import WordVectors
-
         return WordVectors(path)
     if not path.is_dir():
         raise ModelError(f"{path} is neither a file of word vectors nor a folder with an encoder")
     if engine == "onnx" or (engine == "auto" and (path / "model.onnx").exists()):
-        from honeyguide.models.deep.encoder_onnx import OnnxEncoder
-
         return OnnxEncoder.open(path, expected)
-    from honeyguide.models.deep.encoder_transformers import TransformersEncoder
 
     return TransformersEncoder.open(path, expected)
+
+
+# --------------------------------------------------------------------------------------------------
+# Word vectors from a file: word2vec's text (.vec, .txt) and binary (.bin) forms and GloVe's text,
+# each also gzipped. Only vectors of asked-for words are kept, so a file of any size can be read.
+# --------------------------------------------------------------------------------------------------
+
+
+MAX_VECTOR_WIDTH = 2_000
+"""Numbers of a word."""
+_MOST = 20_000_000
+"""Words of a file: no language has more, but a small gzip file may."""
+_WORD = 1_000
+"""Bytes of a word."""
+_LINE = _WORD + 40 * MAX_VECTOR_WIDTH
+_LARGE = 1e4
+_FASTTEXT = (793_712_314).to_bytes(4, "little")
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """A :class:`~honeyguide.models.deep.embedding.WordTable`."""
+
+    path: Path
+
+    def __post_init__(self) -> None:
+        _ = self.width  # A file that is none is told before anything is trained.
+
+    @property
+    def is_binary(self) -> bool:
+        return ".bin" in self.path.suffixes[-2:]
+
+    @cached_property
+    def width(self) -> int:
+        with _VectorFile(self.path) as file:
+            return self._read_header(file)[0]
+
+    def vectors(self, words: Sequence[str]) -> dict[str, Floats]:
+        """Of those words that the file has; the first where it has two."""
+        wanted = {word.encode("utf-8", "replace"): word for word in words}
+        found: dict[str, Floats] = {}
+        with _VectorFile(self.path) as file:
+            width, headed = self._read_header(file)
+            read = _read_binary if self.is_binary else _read_text
+            if not headed:
+                file.seek(0)
+            for where, name, vector in read(file, wanted, width, self.path, 1 + headed):
+                if not (np.abs(vector) < _LARGE).all():
+                    raise ModelError(f"{self.path}, {where}: a number is not finite, or too large")
+                found.setdefault(wanted[name], vector)
+                if len(found) == len(wanted):
+                    break
+        return found
+
+    def _read_header(self, file: IO[bytes]) -> tuple[int, bool]:
+        """How wide the vectors are, and whether a first line says so: GloVe has none."""
+        line = file.readline(_LINE)
+        if line.startswith(_FASTTEXT):
+            raise ModelError(
+                f"{self.path} is a fastText model; its word vectors are in the .vec file"
+            )
+        fields = line.split()
+        headed = len(fields) == 2 and all(field.isdigit() for field in fields)
+        if not headed and self.is_binary:
+            raise ModelError(f"{self.path}, line 1: not the number and width of word vectors")
+        width = int(fields[1][:9]) if headed else len(fields) - 1
+        if not 2 <= width <= MAX_VECTOR_WIDTH:
+            raise ModelError(
+                f"{self.path}, line 1: word vectors have 2 to {MAX_VECTOR_WIDTH} numbers"
+            )
+        return width, headed
+
+
+class _VectorFile:
+    """The file, unzipped; what goes wrong in reading it becomes a ModelError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> IO[bytes]:
+        try:
+            self._file: Any = self._path.open("rb")
+            if self._file.read(2) == b"\x1f\x8b":
+                self._file.close()
+                self._file = gzip.open(self._path, "rb")
+            self._file.seek(0)
+        except OSError as error:
+            raise ModelError(f"{self._path} cannot be read: {error}") from error
+        opened: IO[bytes] = self._file
+        return opened
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        self._file.close()
+        if isinstance(error, OSError | EOFError | zlib.error):
+            raise ModelError(f"{self._path} cannot be read: {error}") from error
+
+
+FoundVectors = Iterator[tuple[str, bytes, Floats]]
+"""Where it stands, the word, its vector."""
+
+
+def _read_text(
+    file: IO[bytes], wanted: dict[bytes, str], width: int, path: Path, first: int
+) -> FoundVectors:
+    firsts = {word.split(b" ", 1)[0] for word in wanted}
+    for number in range(first, _MOST + first):
+        line = file.readline(_LINE)
+        if not line:
+            return
+        if not line.endswith(b"\n") and len(line) >= _LINE:
+            raise ModelError(f"{path}, line {number}: longer than word vectors are")
+        if line.partition(b" ")[0] not in firsts:
+            continue
+        fields = line.rstrip().split(b" ")
+        if len(fields) <= width:
+            raise ModelError(f"{path}, line {number}: not {width} numbers")
+        word = b" ".join(fields[:-width])
+        if word not in wanted:  # a name of several words
+            continue
+        try:
+            yield f"line {number}", word, np.array(fields[-width:], np.float32)
+        except ValueError as error:
+            raise ModelError(f"{path}, line {number}: {error}") from error
+    raise ModelError(f"{path} has more than {_MOST} words")
+
+
+def _read_binary(
+    file: IO[bytes], wanted: dict[bytes, str], width: int, path: Path, first: int
+) -> FoundVectors:
+    size = 4 * width
+    left = b""
+    for number in range(first, _MOST + first):
+        while b" " not in left[: _WORD + 1]:
+            more = file.read(1 << 16) if len(left) <= _WORD else b""
+            if not more:
+                if left.strip():
+                    raise ModelError(f"{path}, word {number - 1}: it ends too soon, or is no word")
+                return
+            left += more
+        word, _, rest = left.partition(b" ")
+        while len(rest) < size:
+            more = file.read(1 << 16)
+            if not more:
+                raise ModelError(f"{path}, word {number - 1}: it ends in the middle of a vector")
+            rest += more
+        left = rest[size:]
+        word = word.lstrip(b"\n")
+        if word in wanted:
+            yield f"word {number - 1}", word, np.frombuffer(rest[:size], "<f4").astype(np.float32)
+    raise ModelError(f"{path} has more than {_MOST} words")
+
+
+# --------------------------------------------------------------------------------------------------
+# A BERT-like encoder through ONNX Runtime, from a folder with model.onnx and tokenizer.json.
+#
+# The only file that knows onnxruntime and tokenizers. Nothing is downloaded, and no other file is
+# read. Both files are programs, which may loop or ask for all memory: open only whom you trust.
+# --------------------------------------------------------------------------------------------------
+
+
+_MODEL, _TOKENIZER = 2_000_000_000, 100_000_000
+"""Most bytes of each file."""
+MAX_ENCODER_WIDTH = 8_192
+_GROWTH = 1_000
+"""How many times longer a tokenizer's normaliser may make a text."""
+_OUTSIDE = "session.model_external_initializers_file_folder_path"
+_KNOWN = ("input_ids", "attention_mask", "token_type_ids")
+
+
+@dataclass(frozen=True, eq=False)
+class OnnxEncoder:
+    """An :class:`~honeyguide.models.deep.embedding.TextEncoder`: the last layer's vectors of the
+    pieces that its tokenizer makes of the words, special ones included, 150 at most."""
+
+    folder: Path
+    checksum: str
+    width: int
+    session: Any
+    tokenizer: Any
+
+    @classmethod
+    def open(cls, folder: Path, expected: str | None = None) -> OnnxEncoder:
+        """The encoder in a folder, if its checksum is the expected one, should there be one."""
+        try:
+            import onnxruntime
+            import tokenizers
+        except ImportError as error:
+            raise ModelError("this encoder needs pip install honeyguide[onnx]") from error
+        model, tokenizer = folder / "model.onnx", folder / "tokenizer.json"
+        try:
+            graph, rules = read_plain_file(model, _MODEL), read_plain_file(tokenizer, _TOKENIZER)
+        except OSError as error:
+            raise ModelError(f"{folder} has no encoder: {error}") from error
+        digest = hashlib.sha256(graph + rules).hexdigest()
+        check_encoder(folder, digest, expected)
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        # A graph may name files with its weights. Below a file, there are none.
+        options.add_session_config_entry(_OUTSIDE, str(model))
+        ready = set(onnxruntime.get_available_providers())
+        order = [p for p in ("CUDAExecutionProvider", "CPUExecutionProvider") if p in ready]
+        try:
+            session = onnxruntime.InferenceSession(graph, options, providers=order)
+            pieces = tokenizers.Tokenizer.from_buffer(rules)
+            pieces.enable_truncation(SEGMENT_WORDS)
+            pieces.no_padding()
+            if pieces.normalizer is not None:
+                _check_growth(json.loads(pieces.normalizer.__getstate__()))
+        except Exception as error:  # both libraries raise bare Exceptions for damaged files
+            raise ModelError(f"{folder} has no encoder that can be read: {error}") from error
+        unknown = [i.name for i in session.get_inputs() if i.name not in _KNOWN]
+        if unknown or not session.get_outputs():
+            raise ModelError(f"{model} wants {', '.join(unknown)[:200]}, which no text has")
+        width = cls(folder, digest, 0, session, pieces).encode([["a"]]).vectors.shape[2]
+        return cls(folder, digest, width, session, pieces)
+
+    @property
+    def origin(self) -> dict[str, str]:
+        return {"engine": "onnx", "folder": str(self.folder.resolve()), "checksum": self.checksum}
+
+    def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
+        words = [list(segment[:SEGMENT_WORDS]) or [""] for segment in segments]
+        try:
+            pieces = [one.ids for one in self.tokenizer.encode_batch(words, is_pretokenized=True)]
+            lengths = np.array([len(ids) for ids in pieces], np.int64)
+            wide = max(int(lengths.max(initial=0)), 1)
+            if wide > SEGMENT_WORDS:
+                raise ValueError("its tokenizer makes more pieces than it was told to")
+            ids = np.zeros((len(pieces), wide), np.int64)
+            for row, one in zip(ids, pieces, strict=True):
+                row[: len(one)] = one
+            given = {
+                "input_ids": ids,
+                "attention_mask": (np.arange(wide) < lengths[:, None]).astype(np.int64),
+                "token_type_ids": np.zeros_like(ids),
+            }
+            named = {one.name: given[one.name] for one in self.session.get_inputs()}
+            first = self.session.get_outputs()[0].name
+            vectors = np.asarray(self.session.run([first], named)[0])
+        except Exception as error:  # whatever the model's graph and the tokenizer's rules may do
+            raise ModelError(f"the encoder in {self.folder} failed: {error}") from error
+        return check_encoded(EncodedTexts(vectors, lengths), self.folder)
+
+
+def _check_growth(normalizer: Any) -> None:
+    """Whether texts stay texts: rules that put long words for short ones, one after the other,
+    would fill all memory, and their library ends the process then."""
+    growth, parts = 1.0, [normalizer]
+    while parts:
+        match parts.pop():
+            case list(several):
+                parts += several
+            case dict(rule):
+                parts += [part for part in rule.values() if isinstance(part, list | dict)]
+                old, new = rule.get("pattern"), rule.get("content", rule.get("prepend"))
+                short = len(str(old.get("String", ""))) if isinstance(old, dict) else 0
+                growth *= max(1.0, len(str(new or "")) / (short or 1))
+    if growth > _GROWTH:
+        raise ValueError("its tokenizer makes texts too long")
+
+
+def encoder_checksum(*files: tuple[Path, int]) -> str:
+    """Stands for the files; a ModelError where one is missing or larger than its limit."""
+    digest = hashlib.sha256()
+    for path, most in files:
+        try:
+            with open_plain_file(path, most) as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise ModelError(f"{path.parent} has no encoder: {error}") from error
+    return digest.hexdigest()
+
+
+def check_encoder(folder: Path, digest: str, expected: str | None) -> None:
+    """Looked at before anything in the folder is believed."""
+    if expected is not None and digest != expected:
+        raise ModelError(f"{folder} is not the encoder that the model was trained with")
+
+
+def check_encoded(read: EncodedTexts, folder: Path) -> EncodedTexts:
+    """Whether it is what an encoder gives: finite vectors, one a piece."""
+    vectors, lengths = read
+    if (
+        vectors.ndim != 3
+        or vectors.dtype.kind != "f"
+        or not 2 <= vectors.shape[2] <= MAX_ENCODER_WIDTH
+    ):
+        raise ModelError(f"the encoder in {folder} gives no vectors of words")
+    if len(vectors) != len(lengths) or vectors.shape[1] < int(lengths.max(initial=0)):
+        raise ModelError(f"the encoder in {folder} gives fewer vectors than there are words")
+    if not np.isfinite(vectors).all():
+        raise ModelError(f"the encoder in {folder} gives numbers that are not finite")
+    return EncodedTexts(vectors.astype(np.float32), lengths)
+
+
+# --------------------------------------------------------------------------------------------------
+# A BERT-like encoder through transformers, from a folder with config.json, a tokenizer and
+# model.safetensors. The only file that knows transformers. Nothing is downloaded, no code of the
+# folder is run, and weights that are pickled are refused.
+# --------------------------------------------------------------------------------------------------
+
+
+_CONFIG, _TOKENIZER_FILE, _WEIGHTS = 1_000_000, 100_000_000, 8_000_000_000
+"""Most bytes of each file."""
+_ENDS = (".json", ".txt", ".model", ".jinja")
+
+
+@dataclass(frozen=True, eq=False)
+class TransformersEncoder:
+    """An :class:`~honeyguide.models.deep.embedding.TextEncoder`: the last hidden layer of any model
+    that AutoModel knows (BERT, XLNet, …), on the GPU where there is one."""
+
+    folder: Path
+    checksum: str
+    width: int
+    model: Any
+    tokenizer: Any
+
+    @classmethod
+    def open(cls, folder: Path, expected: str | None = None) -> TransformersEncoder:
+        """The encoder in a folder, if its checksum is the expected one, should there be one."""
+        # Read when huggingface_hub is imported: with it not even a question leaves the machine.
+        os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        try:
+            from transformers import AutoModel, AutoTokenizer
+        except ImportError as error:
+            raise ModelError("this encoder needs pip install honeyguide[bert]") from error
+        files = [(folder / "config.json", _CONFIG), (folder / "model.safetensors", _WEIGHTS)]
+        files += [(path, _TOKENIZER_FILE) for path in _tokenizer_files(folder)]
+        digest = encoder_checksum(*files)
+        check_encoder(folder, digest, expected)
+        here = {"local_files_only": True, "trust_remote_code": False}
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), use_fast=True, **here)
+            model = AutoModel.from_pretrained(str(folder), use_safetensors=True, **here)
+            model = model.eval().requires_grad_(False).to(torch_engine.torch_device())
+        except Exception as error:  # it raises nearly everything for a damaged folder
+            raise ModelError(f"{folder} has no encoder that can be read: {error}") from error
+        width = cls(folder, digest, 0, model, tokenizer).encode([["a"]]).vectors.shape[2]
+        return cls(folder, digest, width, model, tokenizer)
+
+    @property
+    def origin(self) -> dict[str, str]:
+        folder = str(self.folder.resolve())
+        return {"engine": "transformers", "folder": folder, "checksum": self.checksum}
+
+    def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
+        words = [list(segment[:SEGMENT_WORDS]) or [""] for segment in segments]
+        try:
+            given = self.tokenizer(
+                words,
+                is_split_into_words=True,
+                truncation=True,
+                max_length=SEGMENT_WORDS,
+                padding=True,
+                padding_side="right",
+                return_tensors="pt",
+            ).to(self.model.device)
+            vectors = self.model(**given).last_hidden_state.float().cpu().numpy()
+            lengths = given["attention_mask"].sum(dim=1).cpu().numpy().astype(np.int64)
+        except Exception as error:  # whatever the folder's model may do
+            raise ModelError(f"the encoder in {self.folder} failed: {error}") from error
+        return check_encoded(EncodedTexts(vectors, lengths), self.folder)
+
+
+def _tokenizer_files(folder: Path) -> list[Path]:
+    """What tokenizers may be made of, by many names; a pipe among them must not be opened."""
+    try:
+        found = sorted(path for path in folder.iterdir() if path.suffix in _ENDS)
+    except OSError as error:
+        raise ModelError(f"{folder} has no encoder: {error}") from error
+    return [path for path in found if path.name != "config.json"]

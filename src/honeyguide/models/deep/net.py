@@ -1,19 +1,12 @@
-"""Networks that tell categories of text apart: what they are made of, and reading with them.
+"""The largest value of each column over the words of a text, after convolutions if there are any.
 
-Four kinds, all from 150 word numbers to one probability a category; numpy alone reads with them.
-
-    paper        Alqaraleh & Sırın: embedding 300, max pool, dense 2C (ReLU), dense C (softmax). It
-                 has no convolution, although the authors call it a CNN.
-    conv         the same with convolutions 3, 4 and 5 words wide, 128 each, before the pool: ours.
-    one_layer    Kim 2014: convolutions 3, 4 and 5 wide, 100 each, max pool, dense C.
-    sensitivity  Zhang & Wallace 2015: convolutions 2, 3 and 4 wide, two each, max pool, dense C.
-
-Padding never wins a pool. A text shorter than a convolution is read as if blanks (zeros) followed.
+A convolution k words wide is k products, one a word of its window, added with a shift. A word's
+products are always the same: they are made once for each distinct word of a batch and gathered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, cast, get_args
@@ -22,23 +15,135 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep.pooling import Filters, Pool, filters, pool_vectors, pool_words
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.signedinteger[Any]]
 
-Kind = Literal["paper", "conv", "one_layer", "sensitivity"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-WIDTH = 300
+
+class ConvFilters(NamedTuple):
+    """A convolution."""
+
+    width: int
+    """Words that it sees at once."""
+    kernel: Floats
+    """numbers of a word × (width · filters), so that one product serves the whole window."""
+    bias: Floats
+
+
+class PooledValues(NamedTuple):
+    values: Floats
+    places: Ints
+    """Where in its row each value was won; of a convolution, where its window begins."""
+
+
+def make_filters(width: int, kernel: Floats, bias: Floats) -> ConvFilters:
+    """From a kernel of (width · numbers) × filters, as it is learned and saved."""
+    parts = kernel.reshape(width, -1, len(bias)).transpose(1, 0, 2)
+    return ConvFilters(width, np.ascontiguousarray(parts).reshape(parts.shape[0], -1), bias)
+
+
+def pool_words(
+    table: Floats, ids: Ints, convolutions: Sequence[ConvFilters], placed: bool
+) -> PooledValues:
+    """Of rows of word numbers, with padding (0) at their end."""
+    lengths = (ids > 0).sum(axis=1)
+    if not convolutions:
+        return _max_pool(_plain_rows(table, ids, lengths), len(ids), table.shape[1], placed)
+    distinct, numbers = np.unique(np.r_[0, ids.ravel()], return_inverse=True)
+    vectors = table[distinct]
+    vectors[0] = 0
+    return _pool_convolved(vectors, numbers[1:].reshape(ids.shape), lengths, convolutions, placed)
+
+
+def pool_vectors(
+    vectors: Floats, lengths: Ints, convolutions: Sequence[ConvFilters], placed: bool = False
+) -> PooledValues:
+    """Of vectors of words [texts, words, numbers]; words beyond a text's length are padding."""
+    count, words, width = vectors.shape
+    flat = np.concatenate([np.zeros((1, width), np.float32), vectors.reshape(-1, width)])
+    numbers = 1 + np.arange(count * words).reshape(count, words)
+    numbers[np.arange(words) >= lengths[:, None]] = 0
+    if not convolutions:
+        return _max_pool(_plain_rows(flat, numbers, lengths), count, width, placed)
+    return _pool_convolved(flat, numbers, lengths, convolutions, placed)
+
+
+def _pool_convolved(
+    vectors: Floats, numbers: Ints, lengths: Ints, convolutions: Sequence[ConvFilters], placed: bool
+) -> PooledValues:
+    """``vectors[0]`` is a blank."""
+    widest = max(one.width for one in convolutions)
+    numbers = np.pad(numbers, ((0, 0), (0, widest)))
+    parts = []
+    for one in convolutions:
+        products = vectors @ one.kernel
+        pool = _max_pool(
+            _window_sums(products, numbers, lengths, one), len(numbers), len(one.bias), placed
+        )
+        parts.append(PooledValues(np.maximum(pool.values + one.bias, 0), pool.places))
+    values, places = zip(*parts, strict=True)
+    return PooledValues(np.concatenate(values, axis=1), np.concatenate(places, axis=1))
+
+
+def _plain_rows(table: Floats, numbers: Ints, lengths: Ints) -> Iterator[Floats]:
+    for row, length in zip(numbers, lengths.tolist(), strict=True):
+        yield table[row[:length]]
+
+
+def _window_sums(
+    products: Floats, numbers: Ints, lengths: Ints, one: ConvFilters
+) -> Iterator[Floats]:
+    """What each window of each text gives; a text shorter than it is one window."""
+    steps = np.split(products, one.width, axis=1)
+    for row, length in zip(numbers, lengths.tolist(), strict=True):
+        count = max(length - one.width + 1, 1)
+        found = steps[0][row[:count]]
+        for shift, step in enumerate(steps[1:], 1):
+            found += step[row[shift : shift + count]]
+        yield found
+
+
+def _max_pool(texts: Iterator[Floats], count: int, width: int, placed: bool) -> PooledValues:
+    """A text without words has zeros. Places are as dear as all else, so only if wanted."""
+    values = np.zeros((count, width), np.float32)
+    places = np.zeros((count, width) if placed else (count, 0), np.int64)
+    for n, text in enumerate(texts):
+        if not len(text):
+            continue
+        if placed:
+            places[n] = text.argmax(axis=0)
+        np.max(text, axis=0, out=values[n])
+    return PooledValues(values, places)
+
+
+# --------------------------------------------------------------------------------------------------
+# Networks that tell categories of text apart: what they are made of, and reading with them.
+#
+# Four kinds, all from 150 word numbers to one probability a category; numpy alone reads with them.
+#
+# paper        Alqaraleh & Sırın: embedding 300, max pool, dense 2C (ReLU), dense C (softmax). It
+#                  has no convolution, although the authors call it a CNN.
+# conv         the same with convolutions 3, 4 and 5 words wide, 128 each, before the pool: ours.
+#     one_layer    Kim 2014: convolutions 3, 4 and 5 wide, 100 each, max pool, dense C.
+#     sensitivity  Zhang & Wallace 2015: convolutions 2, 3 and 4 wide, two each, max pool, dense C.
+#
+# Padding never wins a pool. A text shorter than a convolution is read as if blanks (zeros)
+# followed.
+# --------------------------------------------------------------------------------------------------
+
+
+NetKind = Literal["paper", "conv", "one_layer", "sensitivity"]
+NET_KINDS: tuple[NetKind, ...] = get_args(NetKind)
+WORD_WIDTH = 300
 """Numbers that stand for a word."""
-INITIAL = 0.05
+INITIAL_RANGE = 0.05
 """Embeddings begin in U(-.05, .05): with N(0, 1) a max-pooled network learns nothing."""
 _CHUNK = 64
 _LARGE = 1e6
 """Weights beyond this come from no lesson; products of a few of them would not be finite."""
 
 
-class Shape(NamedTuple):
+class NetShape(NamedTuple):
     """How a kind is built."""
 
     widths: tuple[int, ...] = ()
@@ -50,39 +155,39 @@ class Shape(NamedTuple):
     """Share of the pooled and of the hidden values left out in training."""
 
 
-SHAPES: Mapping[str, Shape] = {
-    "paper": Shape(),
-    "conv": Shape((3, 4, 5), 128),
-    "one_layer": Shape((3, 4, 5), 100, hidden=False, dropout=0.5),
-    "sensitivity": Shape((2, 3, 4), 2, hidden=False, dropout=0.5),
+NET_SHAPES: Mapping[str, NetShape] = {
+    "paper": NetShape(),
+    "conv": NetShape((3, 4, 5), 128),
+    "one_layer": NetShape((3, 4, 5), 100, hidden=False, dropout=0.5),
+    "sensitivity": NetShape((2, 3, 4), 2, hidden=False, dropout=0.5),
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Net:
+class TextNet:
     kind: str
     arrays: dict[str, NDArray[Any]]
     """embedding (words × width; missing where an encoder gives the vectors), for each convolution
     kernelK (K·width × filters) and biasK, then hidden, hidden_bias, out, out_bias."""
 
     def __post_init__(self) -> None:
-        if self.kind not in SHAPES:
-            raise ModelError(f"a network is one of {', '.join(KINDS)}, not {self.kind[:40]!a}")
+        if self.kind not in NET_SHAPES:
+            raise ModelError(f"a network is one of {', '.join(NET_KINDS)}, not {self.kind[:40]!a}")
         for name, array in self.arrays.items():
             if array.dtype != np.float32:
                 raise ModelError(f"a network is damaged: {name[:40]} has no numbers")
             if array.size and not np.abs(array).max() < _LARGE:
                 raise ModelError(f"a network is damaged: {name[:40]} has numbers beyond measure")
-        self._check()
+        self._check_shapes()
 
-    def _check(self) -> None:
+    def _check_shapes(self) -> None:
         out = self.arrays.get("out")
         if out is None or out.ndim != 2 or not out.shape[1] >= 2:
             raise ModelError("a network is damaged: it has no last layer for two categories")
         table = self.arrays.get("embedding")
         if table is not None and (table.ndim != 2 or not len(table)):
             raise ModelError("a network is damaged: its embedding is no table")
-        expected = shapes_of(cast(Kind, self.kind), self.width, out.shape[1])
+        expected = layer_shapes(cast(NetKind, self.kind), self.width, out.shape[1])
         if table is not None:
             expected["embedding"] = table.shape
         found = {name: array.shape for name, array in self.arrays.items()}
@@ -91,8 +196,8 @@ class Net:
             raise ModelError(f"a network is damaged: {', '.join(dict.fromkeys(wrong))} do not fit")
 
     @property
-    def shape(self) -> Shape:
-        return SHAPES[self.kind]
+    def shape(self) -> NetShape:
+        return NET_SHAPES[self.kind]
 
     @property
     def categories(self) -> int:
@@ -110,17 +215,17 @@ class Net:
 
     def probabilities(self, ids: Ints) -> Floats:
         """Of each category, a row for each row of word numbers."""
-        return softmax(self.logits(self._pooled(ids).values))
+        return softmax(self.logits(self._pooled_words(ids).values))
 
-    def probabilities_of(self, vectors: Floats, lengths: Ints) -> Floats:
+    def probabilities_of_vectors(self, vectors: Floats, lengths: Ints) -> Floats:
         """The same from vectors of words [N, words, width], where an encoder made them."""
         if vectors.ndim != 3 or vectors.shape[2] != self.width:
             raise ModelError(f"this network reads vectors of {self.width} numbers a word")
-        return softmax(self.logits(self.pooled_of(vectors, lengths)))
+        return softmax(self.logits(self.pooled_vectors(vectors, lengths)))
 
-    def pooled_of(self, vectors: Floats, lengths: Ints) -> Floats:
+    def pooled_vectors(self, vectors: Floats, lengths: Ints) -> Floats:
         """The best of each vector's number, or convolution, over the words of each text."""
-        return pool_vectors(vectors, lengths, self._filters).values
+        return pool_vectors(vectors, lengths, self._conv_filters).values
 
     def logits(self, pooled: Floats) -> Floats:
         arrays = self.arrays
@@ -129,11 +234,11 @@ class Net:
         answer: Floats = pooled @ arrays["out"] + arrays["out_bias"]
         return answer
 
-    def evidence(self, ids: Ints, category: int) -> Floats:
+    def word_evidence(self, ids: Ints, category: int) -> Floats:
         """How much each place of each row speaks for a category: what it won in the pool, times
         the slope of the category's log-odds there. Cheap, and true to the first order."""
-        pool = self._pooled(ids, placed=True)
-        slopes = self._slopes(pool.values, category) * pool.values
+        pool = self._pooled_words(ids, placed=True)
+        slopes = self._logit_slopes(pool.values, category) * pool.values
         marks = np.zeros(ids.shape, np.float32)
         rows = np.arange(len(ids))[:, None]
         start = 0
@@ -145,7 +250,7 @@ class Net:
             start = end
         return np.where(ids > 0, marks, 0)
 
-    def _slopes(self, pooled: Floats, category: int) -> Floats:
+    def _logit_slopes(self, pooled: Floats, category: int) -> Floats:
         """∂(logit of the category - mean of the others) ÷ ∂ pooled."""
         arrays, count = self.arrays, self.categories
         toward = np.full(count, -1 / (count - 1), np.float32)
@@ -157,7 +262,7 @@ class Net:
         slopes: Floats = (alive * back) @ arrays["hidden"].T
         return slopes
 
-    def _pooled(self, ids: Ints, placed: bool = False) -> Pool:
+    def _pooled_words(self, ids: Ints, placed: bool = False) -> PooledValues:
         table = self.arrays.get("embedding")
         if table is None:
             raise ModelError("this network reads vectors of an encoder, not word numbers")
@@ -165,22 +270,22 @@ class Net:
             # numpy would count negative ones from the end.
             raise ModelError("a network and its vocabulary do not fit together")
         parts = [
-            pool_words(table, ids[start : start + _CHUNK], self._filters, placed)
+            pool_words(table, ids[start : start + _CHUNK], self._conv_filters, placed)
             for start in range(0, max(len(ids), 1), _CHUNK)
         ]
-        return Pool(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        return PooledValues(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
     @cached_property
-    def _filters(self) -> list[Filters]:
+    def _conv_filters(self) -> list[ConvFilters]:
         return [
-            filters(width, self.arrays[f"kernel{width}"], self.arrays[f"bias{width}"])
+            make_filters(width, self.arrays[f"kernel{width}"], self.arrays[f"bias{width}"])
             for width in self.shape.widths
         ]
 
 
-def shapes_of(kind: Kind, width: int, categories: int) -> dict[str, tuple[int, ...]]:
+def layer_shapes(kind: NetKind, width: int, categories: int) -> dict[str, tuple[int, ...]]:
     """The shapes of everything behind the embedding, in the order in which it is drawn."""
-    shape = SHAPES[kind]
+    shape = NET_SHAPES[kind]
     found: dict[str, tuple[int, ...]] = {}
     for wide in shape.widths:
         found[f"kernel{wide}"] = (wide * width, shape.filters)
@@ -195,10 +300,12 @@ def shapes_of(kind: Kind, width: int, categories: int) -> dict[str, tuple[int, .
     return found
 
 
-def drawn(kind: Kind, width: int, categories: int, dice: np.random.Generator) -> dict[str, Floats]:
+def draw_weights(
+    kind: NetKind, width: int, categories: int, dice: np.random.Generator
+) -> dict[str, Floats]:
     """First weights behind the embedding: Glorot & Bengio 2010, uniform; biases 0."""
     arrays: dict[str, Floats] = {}
-    for name, shape in shapes_of(kind, width, categories).items():
+    for name, shape in layer_shapes(kind, width, categories).items():
         if len(shape) == 1:
             arrays[name] = np.zeros(shape, np.float32)
             continue

@@ -8,17 +8,21 @@ at once, so that a million edges are one small array.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from difflib import get_close_matches
+from itertools import islice
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ConfigError
+from honeyguide.text.language import fold_text, split_words, stems_of, stop_words
+from honeyguide.types import Concept
 
-Kind = Literal["is-a", "inst", "prop"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+RelationKind = Literal["is-a", "inst", "prop"]
+RELATION_KINDS: tuple[RelationKind, ...] = get_args(RelationKind)
 
 _CONCEPTS, _EDGES = 5_000_000, 30_000_000
 """More than the largest ontology that people publish; what goes beyond is no ontology."""
@@ -34,14 +38,14 @@ class Ontology:
     names: tuple[str, ...]
     """By the concept's number; '' for one that is only pointed at."""
     synonyms: dict[int, tuple[str, ...]]
-    edges: dict[Kind, NDArray[np.int32]]
+    edges: dict[RelationKind, NDArray[np.int32]]
     """Rows (child, parent), (instance, class) and (domain, range), by number."""
 
     def __len__(self) -> int:
         return sum(1 for name in self.names if name)
 
 
-class Draft:
+class OntologyDraft:
     """An ontology while it is read. An edge may come before the names of its ends."""
 
     def __init__(self, source: str) -> None:
@@ -49,46 +53,46 @@ class Draft:
         self._numbers: dict[str, int] = {}
         self._names: list[str] = []
         self._synonyms: dict[int, list[str]] = {}
-        self._edges: dict[Kind, array[int]] = {kind: array("i") for kind in KINDS}
+        self._edges: dict[RelationKind, array[int]] = {kind: array("i") for kind in RELATION_KINDS}
 
     def __contains__(self, concept: str) -> bool:
         return concept in self._numbers
 
-    def name(self, concept: str, name: str) -> None:
+    def add_name(self, concept: str, name: str) -> None:
         """The concept's name; a second one is a synonym."""
-        number, name = self._number(concept), _tidy(name)
+        number, name = self._number_of(concept), _tidy_name(name)
         if not self._names[number]:
             self._names[number] = name
         elif name != self._names[number]:
-            self.synonym(concept, name)
+            self.add_synonym(concept, name)
 
-    def prefer(self, concept: str, name: str, *, keep: bool = True) -> None:
+    def prefer_name(self, concept: str, name: str, *, keep: bool = True) -> None:
         """The name that goes before any other; the one before it stays as a synonym."""
-        number = self._number(concept)
-        before, self._names[number] = self._names[number], _tidy(name)
+        number = self._number_of(concept)
+        before, self._names[number] = self._names[number], _tidy_name(name)
         if before and keep:
-            self.synonym(concept, before)
+            self.add_synonym(concept, before)
 
-    def nameless(self) -> list[str]:
+    def nameless_concepts(self) -> list[str]:
         """What is only pointed at so far."""
         return [c for c, name in zip(self._numbers, self._names, strict=True) if not name]
 
-    def synonym(self, concept: str, name: str) -> None:
-        known = self._synonyms.setdefault(self._number(concept), [])
-        name = _tidy(name)
+    def add_synonym(self, concept: str, name: str) -> None:
+        known = self._synonyms.setdefault(self._number_of(concept), [])
+        name = _tidy_name(name)
         if name and name not in known and len(known) < _SYNONYMS:
             known.append(name)
 
-    def edge(self, kind: Kind, one: str, other: str) -> None:
+    def add_edge(self, kind: RelationKind, one: str, other: str) -> None:
         if one == other:
             return
         edges = self._edges[kind]
-        edges.append(self._number(one))
-        edges.append(self._number(other))
+        edges.append(self._number_of(one))
+        edges.append(self._number_of(other))
         if len(edges) > 2 * _EDGES:
             raise ConfigError(f"{self.source} has more than {_EDGES:,} edges: give a part of it")
 
-    def done(self, without: Collection[str] = ()) -> Ontology:
+    def build(self, without: Collection[str] = ()) -> Ontology:
         """The finished value; concepts that are obsolete or no concepts lose their names."""
         for concept in without:
             number = self._numbers.get(concept)
@@ -105,10 +109,10 @@ class Draft:
                 number: tuple(s for s in said if s != self._names[number])
                 for number, said in self._synonyms.items()
             },
-            {kind: _pairs(edges) for kind, edges in self._edges.items()},
+            {kind: _edge_pairs(edges) for kind, edges in self._edges.items()},
         )
 
-    def _number(self, concept: str) -> int:
+    def _number_of(self, concept: str) -> int:
         number = self._numbers.get(concept)
         if number is None:
             number = self._numbers[concept] = len(self._names)
@@ -120,10 +124,130 @@ class Draft:
         return number
 
 
-def _pairs(edges: array[int]) -> NDArray[np.int32]:
+def _edge_pairs(edges: array[int]) -> NDArray[np.int32]:
     flat: Any = np.frombuffer(edges, dtype=np.int32) if edges else np.empty(0, np.int32)
     return np.reshape(flat, (-1, 2))
 
 
-def _tidy(name: str) -> str:
+def _tidy_name(name: str) -> str:
     return " ".join(name[: 2 * _LONGEST].split())[:_LONGEST]
+
+
+# --------------------------------------------------------------------------------------------------
+# Which concepts lie near a topic: d(t, c), the number of edges between them.
+#
+# Zheng, Kang & Kim 2008, section 3.2: keep {c : d(t, c) ≤ k}. The paper leaves open which edges
+# count and in which direction; we walk is-a, inst and prop both ways, each of which can be left
+# out, and stop at ``most`` concepts, the nearest first and then by the alphabet, because their
+# number grows exponentially with k.
+# --------------------------------------------------------------------------------------------------
+
+
+MAX_CONCEPTS = 200
+_COMPARED = 3_000
+"""Names that a misspelt topic is compared with: comparing is slow."""
+
+
+class ReachedConcept(NamedTuple):
+    """A concept that was reached, and the one over which it was."""
+
+    number: int
+    distance: int
+    via: int
+    """-1 for the topic itself."""
+    concept: Concept
+
+
+def nearest_concepts(
+    ontology: Ontology,
+    topic: str,
+    distance: int = 3,
+    relations: Sequence[RelationKind] = RELATION_KINDS,
+    most: int = MAX_CONCEPTS,
+) -> tuple[ReachedConcept, ...]:
+    """What lies within that distance of the topic, nearest first, then by the alphabet."""
+    level = _find_named(ontology, topic)
+    if not level:
+        raise ConfigError(_missing_message(ontology, topic))
+    via = dict.fromkeys(level, -1)
+    seen = np.zeros(len(ontology.ids), np.bool_)
+    found: list[ReachedConcept] = []
+    for steps in range(distance + 1):
+        seen[level] = True
+        level.sort(key=lambda n: (fold_text(ontology.names[n]), n))
+        # A concept without a name leads on to others, but there is nothing to look for.
+        found += [_reached_concept(ontology, n, steps, via[n]) for n in level if ontology.names[n]]
+        if len(found) >= most or steps == distance:
+            break
+        beyond = _next_level(ontology, level, seen, relations)
+        if not beyond:
+            break
+        via.update(beyond)
+        level = list(beyond)
+    return tuple(found[:most])
+
+
+def name_stems(name: str, language: str = "en") -> tuple[str, ...]:
+    """A composite name as the stems of its words: "Gene or Genome" → gene, genom.
+
+    Stop words go; a name that consists of nothing else keeps its longer words.
+    """
+    stems, stops = stems_of(language), stop_words(language)
+    said = [w for w in split_words(name, language) if len(w) > 1 and not w.isnumeric()]
+    kept = [w for w in said if w not in stops] or [w for w in said if len(w) > 3]
+    return tuple(dict.fromkeys(stems[word] for word in kept))
+
+
+def _next_level(
+    ontology: Ontology, level: list[int], seen: NDArray[np.bool_], relations: Sequence[RelationKind]
+) -> dict[int, int]:
+    """What is one edge away and new, each with the first of ``level`` that leads there."""
+    here = np.full(len(seen), -1, np.int32)
+    here[level] = np.arange(len(level), dtype=np.int32)
+    first: dict[int, int] = {}
+    for kind in relations:
+        for edges in (ontology.edges[kind], ontology.edges[kind][:, ::-1]):
+            one, other = edges[:, 0], edges[:, 1]
+            new = (here[one] >= 0) & ~seen[other]
+            for place, target in zip(here[one[new]].tolist(), other[new].tolist(), strict=True):
+                first[target] = min(place, first.get(target, place))
+    return {target: level[place] for target, place in first.items()}
+
+
+def _reached_concept(ontology: Ontology, number: int, steps: int, via: int) -> ReachedConcept:
+    said = ontology.synonyms.get(number, ())
+    return ReachedConcept(number, steps, via, Concept(ontology.names[number], steps, said))
+
+
+def _find_named(ontology: Ontology, topic: str) -> list[int]:
+    """The concepts of that name or identifier; if there are none, those with such a synonym."""
+    wanted = fold_text(" ".join(topic.split()))
+    named = [
+        number
+        for number, (key, name) in enumerate(zip(ontology.ids, ontology.names, strict=True))
+        if name and (fold_text(name) == wanted or key == topic)
+    ]
+    return named or [
+        number
+        for number, said in ontology.synonyms.items()
+        if ontology.names[number] and any(fold_text(s) == wanted for s in said)
+    ]
+
+
+def _missing_message(ontology: Ontology, topic: str) -> str:
+    wanted = fold_text(topic)
+    parts = {w for w in split_words(topic) if len(w) > 2}
+    alike = {
+        fold_text(name): name
+        for name in ontology.names
+        if name and (fold_text(name[:1]) == wanted[:1] or not parts.isdisjoint(split_words(name)))
+    }
+    pool = dict(islice(alike.items(), _COMPARED))
+    near = [pool[key] for key in get_close_matches(wanted, pool, 4, 0.5)]
+    if not near:
+        near = [name for name in ontology.names if name][:4]
+    said = ", ".join(repr(name) for name in near)
+    return (
+        f"topic.concept: {ontology.source} has no concept {topic!r}; "
+        f"it has {said} and others, {len(ontology):,} in all"
+    )

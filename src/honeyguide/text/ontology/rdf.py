@@ -1,22 +1,93 @@
-"""OWL, RDF Schema and SKOS as triples, in RDF/XML, Turtle, N-Triples or JSON-LD.
+"""Entities of an XML file: small texts that stand for longer ones, and may fill any memory.
 
-subClassOf and broader are is-a; a type outside the vocabularies is inst; domain with range,
-related, and "some" restrictions of a class are prop. Other axioms of OWL say nothing about
-nearness and are passed over.
+Honest ontologies use them for the addresses of their vocabularies. The parser takes declarations
+wherever they stand and fills them in at once, so the whole file is looked through beforehand.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from honeyguide.errors import ConfigError
-from honeyguide.text.ontology.entities import refuse_bombs
-from honeyguide.text.ontology.lines import damaged, opened
-from honeyguide.text.ontology.ontology import Draft, Ontology
+from honeyguide.text.ontology.ontology import Ontology, OntologyDraft
+from honeyguide.text.ontology.readers import damaged_line_error, open_ontology_file
+
+_DECLARED = b"<!ENTITY"
+_DECLARATION = re.compile(
+    rb"<!ENTITY[ \t\r\n]*(?:%[ \t\r\n]*)?([A-Za-z_:][A-Za-z0-9_.:-]{0,99})[ \t\r\n]+"
+    rb"(?:\"([^\"]*)\"|'([^']*)')"
+)
+_USED = re.compile(rb"&([A-Za-z_:][A-Za-z0-9_.:-]{0,99});").findall
+_HEAD = 1 << 20
+"""Bytes within which all declarations stand."""
+_LONG = 1_000
+"""Bytes of one entity."""
+_CHUNK = 1 << 20
+_REACH = 128
+"""Bytes that a use, or the beginning of a declaration, can be long."""
+MAX_ENTITY_BYTES = 50_000_000
+"""Bytes that entities may add; in a larger file, as many as it has."""
+
+
+def refuse_entity_bombs(path: Path) -> None:
+    """Raises ConfigError if an entity holds another, or much text, or if all its uses add up."""
+    with open_ontology_file(path) as file:
+        head = file.read(_HEAD)
+        lengths = _entity_lengths(path, head)
+        size, uses, rest = 0, Counter[bytes](), b""
+        chunk = head
+        while chunk:
+            size += len(chunk)
+            piece = rest + chunk
+            if size > _HEAD and _DECLARED in piece:
+                raise _refused_error(path, "its XML entities stand too far from its beginning")
+            # What may go on in the next piece is left for it.
+            cut = max(0, len(piece) - len(_DECLARED) + 1)
+            begun = piece.find(b"&", max(0, len(piece) - _REACH), cut)
+            cut = begun if begun >= 0 else cut
+            if lengths:
+                uses.update(name for name in _USED(piece, 0, cut) if name in lengths)
+            rest = piece[cut:]
+            chunk = file.read(_CHUNK)
+    uses.update(name for name in _USED(rest) if name in lengths)
+    added = sum(count * lengths[name] for name, count in uses.items())
+    if added > max(MAX_ENTITY_BYTES, size):
+        raise _refused_error(path, f"its XML entities make {added:,} bytes of it")
+
+
+def _entity_lengths(path: Path, head: bytes) -> dict[bytes, int]:
+    """The lengths of the entities, by their names."""
+    lengths: dict[bytes, int] = {}
+    place = head.find(_DECLARED)
+    while place >= 0:
+        found = _DECLARATION.match(head, place)
+        if found is None:
+            raise _refused_error(path, "its XML entities lie elsewhere, or have no end")
+        value = found[2] if found[2] is not None else found[3]
+        if b"&" in value or b"%" in value or len(value) > _LONG:
+            raise _refused_error(path, "its XML entities are too much")
+        lengths[found[1]] = max(len(value), lengths.get(found[1], 0))
+        place = head.find(_DECLARED, place + 1)
+    return lengths
+
+
+def _refused_error(path: Path, why: str) -> ConfigError:
+    return ConfigError(f"the ontology {path} cannot be read: {why}")
+
+
+# --------------------------------------------------------------------------------------------------
+# OWL, RDF Schema and SKOS as triples, in RDF/XML, Turtle, N-Triples or JSON-LD.
+#
+# subClassOf and broader are is-a; a type outside the vocabularies is inst; domain with range,
+# related, and "some" restrictions of a class are prop. Other axioms of OWL say nothing about
+# nearness and are passed over.
+# --------------------------------------------------------------------------------------------------
+
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -40,7 +111,7 @@ _TOLD = _LABELS | _SYNONYMS | {
 }  # fmt: skip
 _ENDS = 300
 _XML = frozenset({".owl", ".rdf", ".xml"})
-_MOST = 200_000_000
+_MAX_TRIPLES = 200_000_000
 """Triples: twice what the largest published ontologies have."""
 _IRI = 1_000
 """Characters of an identifier: a long prefix is written once and filled in at every use."""
@@ -50,18 +121,18 @@ _FORMATS = {
     ".owl": "RDF_XML", ".rdf": "RDF_XML", ".xml": "RDF_XML", ".ttl": "TURTLE", ".n3": "N3",
     ".nt": "N_TRIPLES", ".skos": "TURTLE", ".jsonld": "JSON_LD",
 }  # fmt: skip
-SUFFIXES = frozenset(_FORMATS)
+RDF_SUFFIXES = frozenset(_FORMATS)
 
 
-def read(path: Path, suffix: str, language: str) -> Ontology:
-    return _Reading(path, language).of(_triples(path, suffix))
+def read_rdf(path: Path, suffix: str, language: str) -> Ontology:
+    return _TripleReader(path, language).read_triples(_parse_triples(path, suffix))
 
 
-class _Reading:
+class _TripleReader:
     """What must be remembered between one triple and another."""
 
     def __init__(self, path: Path, language: str) -> None:
-        self._draft = Draft(str(path))
+        self._draft = OntologyDraft(str(path))
         self._language = language
         self._worth: dict[str, int] = {}
         """How good the name is that a concept has: by its language."""
@@ -71,36 +142,36 @@ class _Reading:
         self._restricted: list[tuple[str, str]] = []
         self._fillers: dict[str, str] = {}
 
-    def of(self, triples: Iterator[tuple[str, str, str, str | None]]) -> Ontology:
+    def read_triples(self, triples: Iterator[tuple[str, str, str, str | None]]) -> Ontology:
         for triple in triples:
-            self._take(*triple)
+            self._add_triple(*triple)
         draft = self._draft
         for concept, blank in self._restricted:
             if blank in self._fillers:
-                draft.edge("prop", concept, self._fillers[blank])
+                draft.add_edge("prop", concept, self._fillers[blank])
         for prop, domains in self._domains.items():
             # A property with hundreds of domains and ranges says nothing of any of them.
             for domain in islice(domains, _ENDS):
                 for target in islice(self._ranges.get(prop, ()), _ENDS):
-                    draft.edge("prop", domain, target)
-        for concept in draft.nameless():
+                    draft.add_edge("prop", domain, target)
+        for concept in draft.nameless_concepts():
             if local := _LOCAL(concept):
-                draft.name(concept, _HUMP(" ", local[1]))
-        return draft.done(without=self._no_concepts)
+                draft.add_name(concept, _HUMP(" ", local[1]))
+        return draft.build(without=self._no_concepts)
 
-    def _take(self, subject: str, predicate: str, target: str, language: str | None) -> None:
+    def _add_triple(self, subject: str, predicate: str, target: str, language: str | None) -> None:
         """One triple; ``language`` is None for a resource, '' for text without one."""
         draft, named = self._draft, subject[0] != "_"
         if language is not None:
             if named and predicate in _LABELS:
-                self._label(subject, target, language)
-            elif named and predicate in _SYNONYMS and self._worth_of(language):
-                draft.synonym(subject, target)
+                self._add_label(subject, target, language)
+            elif named and predicate in _SYNONYMS and self._language_rank(language):
+                draft.add_synonym(subject, target)
         elif predicate == _TYPE:
             if target in _PROPERTIES:
                 self._no_concepts.add(subject)
             elif named and target[0] != "_" and not target.startswith(_VOCABULARIES):
-                draft.edge("inst", subject, target)
+                draft.add_edge("inst", subject, target)
         elif predicate == _SOME:
             if target[0] != "_":
                 self._fillers[subject] = target
@@ -110,32 +181,32 @@ class _Reading:
             if target[0] == "_":
                 self._restricted.append((subject, target))
             elif not target.startswith(_VOCABULARIES):
-                draft.edge("is-a", subject, target)
+                draft.add_edge("is-a", subject, target)
         elif predicate == _BROADER:
-            draft.edge("is-a", subject, target)
+            draft.add_edge("is-a", subject, target)
         elif predicate == _NARROWER:
-            draft.edge("is-a", target, subject)
+            draft.add_edge("is-a", target, subject)
         elif predicate == _RELATED:
-            draft.edge("prop", subject, target)
+            draft.add_edge("prop", subject, target)
         elif predicate in (_DOMAIN, _RANGE) and target[0] != "_":
             side = self._domains if predicate == _DOMAIN else self._ranges
             side.setdefault(subject, {})[target] = None
 
-    def _label(self, concept: str, said: str, language: str) -> None:
-        worth = self._worth_of(language)
+    def _add_label(self, concept: str, said: str, language: str) -> None:
+        worth = self._language_rank(language)
         if worth > self._worth.get(concept, -1):
             # A label in a stranger's language is better than none, and no synonym later.
-            self._draft.prefer(concept, said, keep=self._worth.get(concept, 0) > 0)
+            self._draft.prefer_name(concept, said, keep=self._worth.get(concept, 0) > 0)
             self._worth[concept] = worth
         elif worth:
-            self._draft.name(concept, said)
+            self._draft.add_name(concept, said)
 
-    def _worth_of(self, language: str) -> int:
+    def _language_rank(self, language: str) -> int:
         tag = language.partition("-")[0].lower()
         return 3 if tag == self._language else {"": 2, "en": 1}.get(tag, 0)
 
 
-def _triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str | None]]:
+def _parse_triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str | None]]:
     """Subject, predicate, object and the object's language; blank nodes begin with ``_``."""
     try:
         import pyoxigraph as ox
@@ -147,12 +218,14 @@ def _triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str | Non
     literal, named = ox.Literal, ox.NamedNode
     base = path.absolute().as_uri()
     if suffix in _XML:
-        refuse_bombs(path)
-    with opened(path) as file:
+        refuse_entity_bombs(path)
+    with open_ontology_file(path) as file:
         try:
             for number, quad in enumerate(ox.parse(file, form, base_iri=base, lenient=True)):
-                if number >= _MOST:
-                    raise ConfigError(f"{path} has more than {_MOST:,} triples: give a part of it")
+                if number >= _MAX_TRIPLES:
+                    raise ConfigError(
+                        f"{path} has more than {_MAX_TRIPLES:,} triples: give a part of it"
+                    )
                 predicate = quad.predicate.value
                 if predicate not in _TOLD and len(predicate) <= _IRI:
                     continue
@@ -171,6 +244,6 @@ def _triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str | Non
                     f"the ontology {path} cannot be read: its @context lies elsewhere, and nothing "
                     "is fetched for it. Put the context itself in its place"
                 ) from error
-            raise damaged(path, error.lineno or 0, error.msg or str(error)) from error
+            raise damaged_line_error(path, error.lineno or 0, error.msg or str(error)) from error
         except ValueError as error:
             raise ConfigError(f"the ontology {path} cannot be read: {error}") from error

@@ -1,31 +1,270 @@
-"""Turkish as people write it, made into words that can be counted.
+"""Where Turkish sentences end.
 
-Alqaraleh & Sırın, section on preprocessing: case, sentences, numbers, spelling (slang, repeated
-letters, emo style, missing marks), stop words, stems, lemmas; each step a switch here. They name
-the steps and show examples; the methods are ours. Dropping words that are too frequent is left to
-who counts them.
-
-Call it for Turkish text only: nothing here asks what a text is written in. The ring's language gate
-does.
+A full stop ends none after an abbreviation (``Dr.``), an initial, an ordinal (``3.``, ``IV.``), or
+before a lower-case letter that begins no address; decimals and addresses have no blank after
+theirs. A line break always ends one: on a page it closes a block. Time is linear in the text,
+whatever the text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 from unicodedata import normalize
 
-from honeyguide.text.tokens import fold, stems_of, stop_words
-from honeyguide.text.turkish import pieces
-from honeyguide.text.turkish.numbers import spoken
-from honeyguide.text.turkish.sentences import sentences
-from honeyguide.text.turkish.tables import tables
-from honeyguide.text.turkish.vocabulary import letters, vocabulary
-from honeyguide.text.turkish.word_repair import Marks, Repair, marks
+from honeyguide.text.language import fold_text, stems_of, stop_words
+from honeyguide.text.turkish.vocabulary import (
+    NormaliserTables,
+    TurkishVocabulary,
+    load_letter_restorer,
+    load_tables,
+    load_vocabulary,
+)
+from honeyguide.text.turkish.word_repair import DiacriticUse, WordRepair, diacritic_use
 
-Change = tuple[str, str, str]
+# One look per run of stops: a lookbehind keeps a run of a million dots from being tried from each.
+_STOP = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’»)\]]*+(?=[^\S\n])")
+_BEFORE = re.compile(r"[^\W_]+(?:\.[^\W_]+)*$")
+_ORDINAL_NUMBER = re.compile(r"\d{1,2}|[IVX]{1,5}", re.ASCII).fullmatch
+_OPENING = "\"'“‘«([-–—•* \t\r\xa0"
+_ADDRESS = ("www.", "http:", "https:")
+_BACK = 24
+"""Characters around a full stop that are looked at: no abbreviation is longer."""
+
+
+def split_sentences(text: str, abbreviations: Mapping[str, bool]) -> list[str]:
+    """The sentences of a text, blanks stripped, none empty.
+
+    ``abbreviations``: lower-case, without the last stop → may it end a sentence, as ``vb.`` may?
+    """
+    found = []
+    for line in text.splitlines():
+        start = 0
+        for stop in _STOP.finditer(line):
+            if _ends_sentence(line, stop, abbreviations):
+                found.append(line[start : stop.end()])
+                start = stop.end()
+        found.append(line[start:])
+    return [stripped for sentence in found if (stripped := sentence.strip())]
+
+
+def _ends_sentence(line: str, stop: re.Match[str], abbreviations: Mapping[str, bool]) -> bool:
+    after = line[stop.end() : stop.end() + _BACK].lstrip(_OPENING)
+    if after[:1].islower() and not after.startswith(_ADDRESS):
+        return False
+    if stop[0] != ".":
+        return True
+    before = _BEFORE.search(line[max(0, stop.start() - _BACK) : stop.start()])
+    if before is None:
+        return True
+    word = before[0]
+    if _ORDINAL_NUMBER(word) or (len(word) == 1 and word.isupper()):
+        return False
+    return abbreviations.get(word.replace("İ", "i").lower(), True)
+
+
+# --------------------------------------------------------------------------------------------------
+# Numbers in Turkish words: ``105`` → ``yüz beş``, ``%3,5`` → ``yüzde üç virgül beş``.
+#
+# Alqaraleh & Sırın write numbers out so that ``5`` and ``beş`` count as the same word. We do it for
+# what stands alone as a number; telephone numbers, dates, times and versions stay as they are.
+# --------------------------------------------------------------------------------------------------
+
+
+LARGEST_NUMBER = 10**15 - 1
+"""999 trillion and what follows: more digits than that are an identifier."""
+
+_ONES = ("", "bir", "iki", "üç", "dört", "beş", "altı", "yedi", "sekiz", "dokuz")
+_TENS = ("", "on", "yirmi", "otuz", "kırk", "elli", "altmış", "yetmiş", "seksen", "doksan")
+_SCALES = ("", "bin", "milyon", "milyar", "trilyon")
+_ORDINAL_WORDS = {
+    "sıfır": "sıfırıncı", "bir": "birinci", "iki": "ikinci", "üç": "üçüncü", "dört": "dördüncü",
+    "beş": "beşinci", "altı": "altıncı", "yedi": "yedinci", "sekiz": "sekizinci",
+    "dokuz": "dokuzuncu", "on": "onuncu", "yirmi": "yirminci", "otuz": "otuzuncu",
+    "kırk": "kırkıncı", "elli": "ellinci", "altmış": "altmışıncı", "yetmiş": "yetmişinci",
+    "seksen": "sekseninci", "doksan": "doksanıncı", "yüz": "yüzüncü",
+}  # fmt: skip
+
+_NUMBER = re.compile(
+    r"(?P<sign>[-−–+])?(?P<percent>%)?"
+    r"(?P<whole>0|[1-9]\d{0,2}(?:\.\d{3}){1,4}|[1-9]\d{0,14})"
+    r"(?:,(?P<part>\d{1,6}))?(?P<after>%)?"
+    r"(?:['’](?P<ending>[a-zçğıöşü]{1,7}))?",
+    re.ASCII,
+).fullmatch
+_PLACE = re.compile(r"([1-9]\d?)\.", re.ASCII).fullmatch
+_WRAPPING = '"“”„«»()[]…;:!?'
+
+
+def in_words(number: int) -> list[str]:
+    """A number as it is read out; ValueError beyond :data:`LARGEST_NUMBER`."""
+    if abs(number) > LARGEST_NUMBER:
+        raise ValueError(f"no words for a number of {len(str(abs(number)))} digits")
+    if number < 0:
+        return ["eksi", *in_words(-number)]
+    if number == 0:
+        return ["sıfır"]
+    found: list[str] = []
+    for scale in range(len(_SCALES) - 1, -1, -1):
+        group = number // 1000**scale % 1000
+        if not group:
+            continue
+        # One thousand is bin, never bir bin.
+        if not (scale == 1 and group == 1):
+            found += _hundred_words(group)
+        if scale:
+            found.append(_SCALES[scale])
+    return found
+
+
+def spoken_number(piece: str) -> str:
+    """What stands between two blanks, if that is a number: its words. '' for anything else."""
+    bare = piece.strip(_WRAPPING)
+    if place := _PLACE(bare):
+        *before, last = in_words(int(place[1]))
+        return " ".join((*before, _ORDINAL_WORDS[last]))
+    found = _NUMBER(bare.rstrip(".,"))
+    if found is None or (found["percent"] and found["after"]):
+        return ""
+    words = in_words(int(found["whole"].replace(".", "")))
+    if part := found["part"]:
+        zeros = len(part) - len(part.lstrip("0"))
+        words += ["virgül", *["sıfır"] * zeros]
+        words += in_words(int(part)) if zeros < len(part) else []
+    if found["percent"] or found["after"]:
+        words.insert(0, "yüzde")
+    if found["sign"] in ("-", "−", "–"):
+        words.insert(0, "eksi")
+    if ending := found["ending"]:
+        words[-1] = _add_ending(words[-1], ending)
+    return " ".join(words)
+
+
+def _add_ending(word: str, ending: str) -> str:
+    """``4'üncü`` is dördüncü: the one number whose last letter softens."""
+    if word == "dört" and ending[0] in "aeıioöuü":
+        word = "dörd"
+    return word + ending
+
+
+def _hundred_words(group: int) -> list[str]:
+    hundreds, tens, ones = group // 100, group // 10 % 10, group % 10
+    found = [_ONES[hundreds]] if hundreds > 1 else []
+    if hundreds:
+        found.append("yüz")
+    return found + [word for word in (_TENS[tens], _ONES[ones]) if word]
+
+
+# --------------------------------------------------------------------------------------------------
+# What stands between two blanks: an address, a number, a word in disguise, or words.
+#
+# Addresses, e-mail, file names and code are nobody's Turkish: they are cut into words and left
+# alone.
+# --------------------------------------------------------------------------------------------------
+
+
+MAX_PIECE_CHARS = 64
+"""Characters of a piece that is looked at closely: longer ones hold no word of any language."""
+
+_RUNS = re.compile(r"[^\W_]+").findall
+_WORDS = re.compile(r"([^\W_]+)(?:['’]([^\W_]+))?").finditer
+_REPEATED = re.compile(r"(.)\1{3,}")
+_ENDING = re.compile("[a-zçğıöşü]{1,7}").fullmatch
+_FOREIGN = re.compile(
+    r"://|^www\.|@\w|\w_\w|\\|::|->|=>|==|[<>{}|~^`]|\w=\w|\(\)|\w/\w+/|"
+    r"\w\.(?:com|org|net|edu|gov|info|io|dev|tr|html?|php|aspx?|js|css|py|c|h|cpp|java|xml|json|"
+    r"txt|pdf|docx?|xlsx?|pptx?|od[tsp]|jpe?g|png|gif|svg|mp[34]|zip|exe)(?:\W|$)",
+    re.ASCII,
+).search
+_NUMBERED = re.compile(r"[^\W\d_]+\d+|\d{2,}[^\W\d_]+|\d[^\W\d_]{1,3}").fullmatch
+_EDGES = "!\"'“”‘’„«»()[]….,;:?*#-–—"
+_READINGS = 64
+"""Ways to read a word in disguise that are tried."""
+
+
+def is_foreign(piece: str) -> bool:
+    """An address, a file name or code: not to be touched."""
+    return _FOREIGN(piece) is not None
+
+
+def shorten_runs(piece: str) -> str:
+    """Without the letters that repeat, if it is too long to be looked at otherwise."""
+    return _REPEATED.sub(r"\1\1\1", piece) if len(piece) > MAX_PIECE_CHARS else piece
+
+
+def foreign_words(piece: str) -> list[str]:
+    """Its words as they are, but for case, and that not by Turkish rules."""
+    return [run[:MAX_PIECE_CHARS] for run in _RUNS(piece.lower())]
+
+
+def split_piece(piece: str, cut: bool) -> Iterator[str]:
+    """Its words in their own case. ``cut``: a name loses its ending, Ankara'da → Ankara."""
+    for found in _WORDS(piece):
+        head, tail = found[1], found[2]
+        yield head[:MAX_PIECE_CHARS]
+        if tail and not (cut and not head[0].islower() and _ENDING(tail)):
+            yield tail[:MAX_PIECE_CHARS]
+
+
+def read_disguised(piece: str, tables: NormaliserTables, vocabulary: TurkishVocabulary) -> str:
+    """``$ark14U`` → ``şarkı senin için``; '' if there is no common word behind it.
+
+    Alqaraleh & Sırın call this emo style and show that one example. Numbers with units and numbered
+    words (``100tl``, ``kanal1``, ``mp3``) are left alone.
+    """
+    bare = fold_text(piece, "tr").strip(_EDGES)
+    if len(bare) > MAX_PIECE_CHARS // 2 or not any(letter.isalpha() for letter in bare):
+        return ""
+    for phrase, meaning in tables.phrases.items():
+        if bare.endswith(phrase):
+            head = bare[: -len(phrase)]
+            word = _commonest_reading(head, tables, vocabulary) if head else ""
+            if word or not head:
+                return f"{word} {meaning}".strip()
+    return _commonest_reading(bare, tables, vocabulary) if _is_disguised(bare, tables) else ""
+
+
+def _is_disguised(bare: str, tables: NormaliserTables) -> bool:
+    signs = sum(sign in tables.signs for sign in bare)
+    digits = sum(letter.isdigit() for letter in bare)
+    # Digits alone need a longer word to be believed: h1z may be a code, $u is none.
+    return (
+        0 < signs <= len(bare) // 2
+        and (signs > digits or (len(bare) > 3 and digits < 3))
+        and (not _NUMBERED(bare))
+    )
+
+
+def _commonest_reading(bare: str, tables: NormaliserTables, vocabulary: TurkishVocabulary) -> str:
+    """The most common word among the readings of the signs."""
+    options = [tables.signs.get(letter, (letter,)) for letter in bare]
+    readings = 1
+    for option in options:
+        readings *= len(option)
+    if readings > _READINGS:
+        return ""
+    found = ("".join(letters) for letters in product(*options))
+    common = [word for word in found if vocabulary.is_common(word)]
+    return min(common, key=vocabulary.frequency_rank, default="")
+
+
+# --------------------------------------------------------------------------------------------------
+# Turkish as people write it, made into words that can be counted.
+#
+# Alqaraleh & Sırın, section on preprocessing: case, sentences, numbers, spelling (slang, repeated
+# letters, emo style, missing marks), stop words, stems, lemmas; each step a switch here. They name
+# the steps and show examples; the methods are ours. Dropping words that are too frequent is left to
+# who counts them.
+#
+# Call it for Turkish text only: nothing here asks what a text is written in. The ring's language
+# gate does.
+# --------------------------------------------------------------------------------------------------
+
+
+NormaliserChange = tuple[str, str, str]
 """A step, and what it made of what."""
 _MEMO = 100_000
 """Distinct pieces of text whose words are remembered, for each kind of text: some 20 MB."""
@@ -61,94 +300,96 @@ class Normaliser:
     stems: bool = False
     """Snowball stems."""
     tables: str = ""
-    """A folder of own tables, added to ours: see ``tables.py``."""
+    """A folder of own tables, added to ours: see ``load_tables.py``."""
 
     def words(self, text: str) -> list[str]:
         """The words of a text, in order."""
-        return _words(self, text, marks(text))
+        return _normalised_words(self, text, diacritic_use(text))
 
     def sentences(self, text: str) -> list[str]:
         """The sentences of a text, as they stand there."""
         if not self.segment:
             return [text] if text.strip() else []
-        return sentences(text, tables(self.tables).abbreviations)
+        return split_sentences(text, load_tables(self.tables).abbreviations)
 
     def sentence_words(self, text: str) -> list[list[str]]:
         """The words of each sentence; the whole text tells how it treats marked letters."""
-        text_marks = marks(text)
-        found = (_words(self, sentence, text_marks) for sentence in self.sentences(text))
+        text_marks = diacritic_use(text)
+        found = (_normalised_words(self, sentence, text_marks) for sentence in self.sentences(text))
         return [words for words in found if words]
 
-    def explain(self, text: str) -> list[Change]:
+    def explain(self, text: str) -> list[NormaliserChange]:
         """What was changed by which step, each change once, in the order of the text."""
-        reader = _pieces(self, marks(text))
-        found: dict[Change, None] = {}
+        reader = _piece_memo(self, diacritic_use(text))
+        found: dict[NormaliserChange, None] = {}
         for piece in text.split():
-            reader.read(piece, found)
+            reader.read_piece(piece, found)
             if len(found) >= _SHOWN:
                 break
         return list(found)[:_SHOWN]
 
 
-def explain(text: str) -> list[Change]:
+def explain_changes(text: str) -> list[NormaliserChange]:
     """What the normaliser, as it is by default, changes in a text."""
     return Normaliser().explain(text)
 
 
-def _words(how: Normaliser, text: str, text_marks: Marks) -> list[str]:
-    return list(chain.from_iterable(map(_pieces(how, text_marks).__getitem__, text.split())))
+def _normalised_words(how: Normaliser, text: str, text_marks: DiacriticUse) -> list[str]:
+    return list(chain.from_iterable(map(_piece_memo(how, text_marks).__getitem__, text.split())))
 
 
-class _Pieces(dict[str, tuple[str, ...]]):
+class _PieceMemo(dict[str, tuple[str, ...]]):
     """Text between two blanks → its words. Fills itself; forgets when it is full."""
 
-    def __init__(self, how: Normaliser, text_marks: Marks) -> None:
+    def __init__(self, how: Normaliser, text_marks: DiacriticUse) -> None:
         super().__init__()
         self._how = how
-        self._tables, self._vocabulary = tables(how.tables), vocabulary()
-        repair = Repair(self._tables, self._vocabulary, letters(), text_marks, how.deasciify)
-        steps = (
-            ("repeated letters", repair.repeated, how.repeats),
-            ("slang", repair.slang, how.slang),
-            ("letters", repair.restored, how.deasciify),
-            ("repeated letters", repair.undoubled, how.repeats),
+        self._tables, self._vocabulary = load_tables(how.tables), load_vocabulary()
+        repair = WordRepair(
+            self._tables, self._vocabulary, load_letter_restorer(), text_marks, how.deasciify
         )
-        self._fold, self._stays = repair.fold, repair.stays
+        steps = (
+            ("repeated letters", repair.shorten_repeats, how.repeats),
+            ("slang", repair.expand_slang, how.slang),
+            ("letters", repair.restore_letters, how.deasciify),
+            ("repeated letters", repair.undouble_letters, how.repeats),
+        )
+        self._fold, self._stays = repair.fold_case, repair.needs_no_repair
         self._spelling = [(name, step) for name, step, wanted in steps if wanted]
-        self._forms = list(_forms(how))
+        self._forms = list(_form_steps(how))
 
     def __missing__(self, piece: str) -> tuple[str, ...]:
         word = piece.strip(_PUNCTUATION)
         # Remembered without its punctuation: three words in ten have some.
         if word != piece and word.isalpha():
             return self[word]
-        words = self.read(piece, {})
-        if len(piece) <= pieces.LONGEST:
+        words = self.read_piece(piece, {})
+        if len(piece) <= MAX_PIECE_CHARS:
             if len(self) >= _MEMO:
                 self.clear()
             self[piece] = words
         return words
 
-    def read(self, piece: str, notes: dict[Change, None]) -> tuple[str, ...]:
+    def read_piece(self, piece: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
         """The words of a piece; what happened goes into the notes."""
         word = piece.strip(_PUNCTUATION)
-        if word.isalpha() and len(word) <= pieces.LONGEST:
-            return self._formed(self._spelled(word, notes), notes)
-        if pieces.foreign(piece[: pieces.LONGEST]):
-            return tuple(pieces.untouched(piece))
-        piece = composed(pieces.shortened(piece))
-        if len(piece) > pieces.LONGEST:
-            return tuple(pieces.untouched(fold(piece, "tr")))
-        if self._how.numbers and (said := spoken(piece)):
+        if word.isalpha() and len(word) <= MAX_PIECE_CHARS:
+            return self._final_forms(self._repair_spelling(word, notes), notes)
+        if is_foreign(piece[:MAX_PIECE_CHARS]):
+            return tuple(foreign_words(piece))
+        piece = compose_letters(shorten_runs(piece))
+        if len(piece) > MAX_PIECE_CHARS:
+            return tuple(foreign_words(fold_text(piece, "tr")))
+        if self._how.numbers and (said := spoken_number(piece)):
             notes[("numbers", piece, said)] = None
-            return self._formed(said, notes)
-        if self._how.emo and (said := pieces.undisguised(piece, self._tables, self._vocabulary)):
+            return self._final_forms(said, notes)
+        if self._how.emo and (said := read_disguised(piece, self._tables, self._vocabulary)):
             notes[("emo", piece, said)] = None
-            return self._formed(said, notes)
-        found = [self._spelled(raw, notes) for raw in pieces.words(piece, self._how.endings)]
-        return self._formed(" ".join(found), notes)
+            return self._final_forms(said, notes)
+        found = [self._repair_spelling(raw, notes) for raw in split_piece(piece, self._how.endings)]
+        return self._final_forms(" ".join(found), notes)
 
-    def _spelled(self, raw: str, notes: dict[Change, None]) -> str:
+    def _repair_spelling(self, raw: str, notes: dict[NormaliserChange, None]) -> str:
         word = folded = self._fold(raw, raw)
         if self._how.fold and folded != raw:
             notes[("case", raw, folded)] = None
@@ -161,7 +402,7 @@ class _Pieces(dict[str, tuple[str, ...]]):
                         break
         return word if self._how.fold or word != folded else raw
 
-    def _formed(self, said: str, notes: dict[Change, None]) -> tuple[str, ...]:
+    def _final_forms(self, said: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
         if not self._forms:
             return tuple(said.split())
         found = []
@@ -176,31 +417,31 @@ class _Pieces(dict[str, tuple[str, ...]]):
         return tuple(found)
 
 
-def _forms(how: Normaliser) -> list[tuple[str, Callable[[str], str]]]:
+def _form_steps(how: Normaliser) -> list[tuple[str, Callable[[str], str]]]:
     """The steps that follow spelling."""
     found: list[tuple[str, Callable[[str], str]]] = []
     if how.stops:
         stops = stop_words("tr")
         found.append(("stop words", lambda word: "" if word in stops else word))
     if how.lemmas:
-        from honeyguide.text.lemmas import lemmatiser  # an extra, and slow to load
+        from honeyguide.text.language import make_lemmatiser  # an extra, and slow to load
 
-        found.append(("lemmas", lemmatiser("tr")))
+        found.append(("lemmas", make_lemmatiser("tr")))
     if how.stems:
         found.append(("stems", stems_of("tr").__getitem__))
     return found
 
 
-def composed(piece: str) -> str:
+def compose_letters(piece: str) -> str:
     """Letters in one character each: s with a cedilla is ş; soft hyphens and stray dots go."""
     if piece.isascii():
         return piece
     piece = piece.replace("I\u0307", "İ").replace("\u0307", "").replace("\xad", "")
     # Sorting marks takes quadratic time: long pieces go without.
-    return normalize("NFC", piece) if len(piece) <= pieces.LONGEST else piece
+    return normalize("NFC", piece) if len(piece) <= MAX_PIECE_CHARS else piece
 
 
 @lru_cache(maxsize=16)
-def _pieces(how: Normaliser, text_marks: Marks) -> _Pieces:
+def _piece_memo(how: Normaliser, text_marks: DiacriticUse) -> _PieceMemo:
     """The same switches give the same memory: a normaliser is a plain value and holds no caches."""
-    return _Pieces(how, text_marks)
+    return _PieceMemo(how, text_marks)

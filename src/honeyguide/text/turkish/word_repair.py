@@ -10,9 +10,12 @@ import re
 from enum import Enum
 from itertools import combinations
 
-from honeyguide.text.turkish.deasciify import Letters, flipped
-from honeyguide.text.turkish.tables import Tables
-from honeyguide.text.turkish.vocabulary import Vocabulary
+from honeyguide.text.turkish.vocabulary import (
+    LetterRestorer,
+    NormaliserTables,
+    TurkishVocabulary,
+    flip_letter,
+)
 
 _RUN = re.compile(r"([^\W\d_])\1{2,}")
 _DOUBLE = re.compile(r"([^\W\d_])\1")
@@ -33,7 +36,7 @@ _DOUBTS = 4
 """Letters, the least sure first, that are tried the other way."""
 
 
-class Marks(Enum):
+class DiacriticUse(Enum):
     """How a text treats the six marked letters."""
 
     GIVEN = "given"
@@ -44,37 +47,37 @@ class Marks(Enum):
     """It has none, and must have lost them: also known words are looked up."""
 
 
-ENOUGH = 120
+ENOUGH_CHARS = 120
 """Characters without a marked letter that tell: in Turkish, one letter in seven has a mark."""
 
 
-def marks(text: str) -> Marks:
+def diacritic_use(text: str) -> DiacriticUse:
     if not text.isascii() and any(letter in text for letter in "ışğüçöİŞĞÜÇÖ"):
-        return Marks.GIVEN
-    return Marks.UNCLEAR if len(text) < ENOUGH else Marks.MISSING
+        return DiacriticUse.GIVEN
+    return DiacriticUse.UNCLEAR if len(text) < ENOUGH_CHARS else DiacriticUse.MISSING
 
 
-class Repair:
+class WordRepair:
     """Spelling steps. Each takes a word and how it stood on the page, and returns a word."""
 
     def __init__(
         self,
-        tables: Tables,
-        vocabulary: Vocabulary,
-        letters: Letters,
-        text: Marks,
+        tables: NormaliserTables,
+        vocabulary: TurkishVocabulary,
+        letters: LetterRestorer,
+        text: DiacriticUse,
         deasciify: bool = True,
     ) -> None:
         self._slang, self._deasciify = tables.slang, deasciify
         self._vocabulary, self._letters, self._text = vocabulary, letters, text
 
-    def stays(self, word: str) -> bool:
+    def needs_no_repair(self, word: str) -> bool:
         """Nothing to repair: a common word, most of a text. Quick, and no step would change it."""
-        if self._text is Marks.MISSING:
+        if self._text is DiacriticUse.MISSING:
             return False
-        return self._vocabulary.common(word) and word not in self._slang
+        return self._vocabulary.is_common(word) and word not in self._slang
 
-    def fold(self, word: str, raw: str) -> str:  # noqa: ARG002 - a step like the others
+    def fold_case(self, word: str, raw: str) -> str:  # noqa: ARG002 - a step like the others
         """Turkish lower case; words that cannot be Turkish, and Roman numbers, go the plain way."""
         if "I" not in word:
             return word.replace("İ", "i").lower()
@@ -82,80 +85,84 @@ class Repair:
             return word.lower()
         lower = word.replace("İ", "i").replace("I", "ı").lower()
         # Istanbul, Iverson, IBM: written without a dot, or not ours.
-        if word.isascii() and not self._vocabulary.known(lower):
+        if word.isascii() and not self._vocabulary.is_word(lower):
             plain = word.lower()
             short = len(word) <= _ACRONYM
-            if short or word[1:].islower() or self._vocabulary.known(plain):
+            if short or word[1:].islower() or self._vocabulary.is_word(plain):
                 return plain
         return lower
 
-    def repeated(self, word: str, raw: str) -> str:
+    def shorten_repeats(self, word: str, raw: str) -> str:
         """``çooooook`` → ``çok``; ``dikkkat`` → ``dikkat``, since no word is ``dikat``."""
         if not _RUN.search(word) or _ROMAN(raw):
             return word
         single, double = _RUN.sub(r"\1", word), _RUN.sub(r"\1\1", word)
-        if single in self._slang or self._vocabulary.known(single) or self._right(single):
+        if (
+            single in self._slang
+            or self._vocabulary.is_word(single)
+            or self._right_spelling(single)
+        ):
             return single
-        return double if self._vocabulary.known(double) else single
+        return double if self._vocabulary.is_word(double) else single
 
-    def slang(self, word: str, raw: str) -> str:
+    def expand_slang(self, word: str, raw: str) -> str:
         """``slm`` → ``selam``. In capitals, in careful text, it is somebody's abbreviation."""
-        if self._text is Marks.GIVEN and raw.isupper() and len(raw) <= _ACRONYM:
+        if self._text is DiacriticUse.GIVEN and raw.isupper() and len(raw) <= _ACRONYM:
             return word
         return self._slang.get(word, word)
 
-    def restored(self, word: str, raw: str) -> str:
+    def restore_letters(self, word: str, raw: str) -> str:
         """``kizmis`` → ``kızmış``."""
-        if not raw.isascii() or not word.isalpha() or self._name(raw):
+        if not raw.isascii() or not word.isalpha() or self._is_name(raw):
             return word
         # Two letters are as well English: is.
-        if self._text is Marks.GIVEN and (len(word) < 3 or self._vocabulary.known(word)):
+        if self._text is DiacriticUse.GIVEN and (len(word) < 3 or self._vocabulary.is_word(word)):
             return word
-        if self._text is Marks.UNCLEAR and self._vocabulary.common(word):
+        if self._text is DiacriticUse.UNCLEAR and self._vocabulary.is_common(word):
             return word
-        return self._marked(word) or word
+        return self._marked_spelling(word) or word
 
-    def undoubled(self, word: str, raw: str) -> str:
+    def undouble_letters(self, word: str, raw: str) -> str:
         """``hoşlanmmadım`` → ``hoşlanmadım``: only what is no word, to what is one."""
-        doubles = _CONSONANTS if self._text is Marks.GIVEN else _DOUBLE
+        doubles = _CONSONANTS if self._text is DiacriticUse.GIVEN else _DOUBLE
         places = [found.start() for found in doubles.finditer(word)][:_DOUBLES]
-        if not places or len(word) < _SHORTEST_DOUBLED or not self._whole(word):
+        if not places or len(word) < _SHORTEST_DOUBLED or not self._is_plain_word(word):
             return word
-        if self._name(raw) or self._vocabulary.known(word):
+        if self._is_name(raw) or self._vocabulary.is_word(word):
             return word
         for many in range(1, len(places) + 1):
             for chosen in combinations(places, many):
                 single = "".join(c for place, c in enumerate(word) if place not in chosen)
-                if right := self._right(single):
+                if right := self._right_spelling(single):
                     return right
         return word
 
-    def _name(self, raw: str) -> bool:
+    def _is_name(self, raw: str) -> bool:
         """A capitalised word in a text that has its marks."""
-        return self._text is Marks.GIVEN and raw[0].isupper() and not raw.isupper()
+        return self._text is DiacriticUse.GIVEN and raw[0].isupper() and not raw.isupper()
 
-    def _whole(self, word: str) -> bool:
+    def _is_plain_word(self, word: str) -> bool:
         return 1 < len(word) <= _LONGEST_WORD and word.isalpha() and _OTHER.isdisjoint(word)
 
-    def _right(self, word: str) -> str:
+    def _right_spelling(self, word: str) -> str:
         """The word itself if it is good, its marked spelling if that is; '' otherwise."""
-        if self._good(word):
+        if self._is_good_word(word):
             return word
-        return self._marked(word) if self._deasciify and word.isascii() else ""
+        return self._marked_spelling(word) if self._deasciify and word.isascii() else ""
 
-    def _good(self, word: str) -> bool:
+    def _is_good_word(self, word: str) -> bool:
         """Good enough to put in another's place: short words of careful texts must be common."""
-        if self._text is Marks.GIVEN and len(word) < _TELLING:
-            return self._vocabulary.common(word)
-        return self._vocabulary.known(word)
+        if self._text is DiacriticUse.GIVEN and len(word) < _TELLING:
+            return self._vocabulary.is_common(word)
+        return self._vocabulary.is_word(word)
 
-    def _marked(self, word: str) -> str:
+    def _marked_spelling(self, word: str) -> str:
         """A good word that looks like this without its marks; '' if there is none."""
         plain = word.replace("ı", "i")
-        if not self._whole(plain):
+        if not self._is_plain_word(plain):
             return ""
-        if common := self._vocabulary.likeliest(plain):
+        if common := self._vocabulary.likeliest_word(plain):
             return common
-        guess, doubts = self._letters.restore(plain)
-        others = (flipped(guess, place) for _, place in doubts[:_DOUBTS])
-        return next((word for word in (guess, *others) if self._good(word)), "")
+        guess, doubts = self._letters.restore_marks(plain)
+        others = (flip_letter(guess, place) for _, place in doubts[:_DOUBTS])
+        return next((word for word in (guess, *others) if self._is_good_word(word)), "")

@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-SHAPE = "shape:"
-TITLE = "title"
+SHAPE_MASK = "shape:"
+TITLE_PATH = "title"
 """Path of the page's title, which is compared like a block."""
 _DIGEST = 10
 _LINK = 300
@@ -60,7 +60,7 @@ _NAME = re.compile(rf"=[0-9a-f]{{{_DIGEST}}}$").search
 _VALUE = re.compile(r"=(?:[^&]*\d[^&]*|[^&]{12,})").sub
 
 
-class Anchor(NamedTuple):
+class BlockAnchor(NamedTuple):
     """A block that stays, by which others that do not are found."""
 
     text: str
@@ -69,7 +69,7 @@ class Anchor(NamedTuple):
 
 
 @lru_cache(maxsize=1_024)
-def skeleton(text: str, prices: bool = False) -> str:
+def word_skeleton(text: str, prices: bool = False) -> str:
     """The words of a block without what a program may have put between them.
 
     ``prices``: also without those, which are news as long as nobody says otherwise.
@@ -84,7 +84,7 @@ def skeleton(text: str, prices: bool = False) -> str:
             not bare
             or lower in _DAYS
             or (lower in _TIMES and (behind or any(map(_NUMBER, words[at + 1 : at + 2]))))
-            or (_RANDOM(bare) and (prices or not _price(words, at)))
+            or (_RANDOM(bare) and (prices or not _is_price(words, at)))
         ):
             if not behind:
                 kept.append("#")
@@ -94,31 +94,31 @@ def skeleton(text: str, prices: bool = False) -> str:
     return " ".join(kept)
 
 
-def _price(words: list[str], at: int) -> bool:
+def _is_price(words: list[str], at: int) -> bool:
     beside = words[max(0, at - 1) : at + 2]
     return any(_MONEY(word.lower()) for word in beside)
 
 
-def _digest(text: str) -> str:
+def _text_digest(text: str) -> str:
     return xxh3_64_hexdigest(text.encode("utf-8", "replace"))[:_DIGEST]
 
 
-def soft(path: str, text: str) -> str:
+def soft_mask(path: str, text: str) -> str:
     """Blocks of the same words at this path, whatever a program put between them."""
-    return f"{path}~{_digest(skeleton(text))}"
+    return f"{path}~{_text_digest(word_skeleton(text))}"
 
 
-def named(path: str, text: str) -> str:
+def line_mask(path: str, text: str) -> str:
     """This very line at this path, whatever its numbers, and whether or not it is there."""
-    return f"{path}={_digest(skeleton(text, prices=True))}"
+    return f"{path}={_text_digest(word_skeleton(text, prices=True))}"
 
 
-def anchored(key: str, anchor: Anchor) -> str:
+def anchored_mask(key: str, anchor: BlockAnchor) -> str:
     """The same, but only so far behind this other block."""
-    return f"{key}^{_digest(skeleton(anchor.text))}+{anchor.behind}"
+    return f"{key}^{_text_digest(word_skeleton(anchor.text))}+{anchor.behind}"
 
 
-def link_key(url: str) -> str:
+def link_mask(url: str) -> str:
     """Links that differ only in tokens have the same."""
     path, mark, query = url.partition("?")
     start = path.find("/", path.find("//") + 2)
@@ -126,21 +126,21 @@ def link_key(url: str) -> str:
     return f"link:{said}"[:_LINK]
 
 
-def folder_key(url: str) -> str:
+def folder_mask(url: str) -> str:
     """All links into the folder of this one."""
     path = url.partition("?")[0]
     return f"link:{path[: path.rfind('/') + 1]}"[: _LINK - 1] + "*"
 
 
-def data_key(name: str) -> str:
+def data_mask(name: str) -> str:
     return f"data:{name}"
 
 
-def order_key(path: str) -> str:
+def order_mask(path: str) -> str:
     return f"order:{path}"
 
 
-def path_of(mask: str) -> str:
+def mask_path(mask: str) -> str:
     """Where a mask applies, for people to read."""
     path, tilde, _ = mask.partition("~")
     if tilde or mask.startswith(("link:", "data:", "order:")):

@@ -1,27 +1,144 @@
-"""Learning what differs at every visit: clocks, tokens, counters, advertisements.
-
-For every place that ever differed, the last eight visits are remembered as bits. A place is
-masked when it differed at three of the last four visits and no value it took was still there at
-the next; it is unmasked after four quiet visits. Two fetches seconds apart tell at once. People
-have the last word: what they opened stays open, what they masked stays masked.
-
-Olston and Pandey (2008) tell ephemeral from persistent fragments by the same observation; we
-decide per place instead of modelling rates of both. Beyond the rule: what differs in the main
-content after more than an hour, or its words after more than two minutes, is news, however often
-it does, and is never masked by itself; nor is a price, nor links that come without others going.
-"""
+"""What differs between two fetches, as the narrowest masks that would cover it."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
-from honeyguide.change import Snapshot
-from honeyguide.watch.compare.edit_counts import ASKED_FOR
-from honeyguide.watch.compare.volatile_diff import Differing, differing
+from honeyguide.change import Block, Snapshot
+from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
+from honeyguide.watch.compare.mask_names import (
+    SHAPE_MASK,
+    anchored_mask,
+    data_mask,
+    folder_mask,
+    link_mask,
+    order_mask,
+    soft_mask,
+    word_skeleton,
+)
+from honeyguide.watch.compare.page_change import KEY_FIELDS, links_changed, with_title
+
+_MOSTLY = 0.6
+"""Share of the blocks at a path from which the whole path is meant, not some of its blocks."""
+_SOME = 3
+"""Quiet blocks at a path by which it is saved from that."""
+_BESIDE = 5_000
+"""Quiet blocks beside those that differ."""
+_PAIRS = 1_000
+"""Blocks looked at: where more differ, it is another page, not a restless one."""
+
+
+@dataclass(slots=True)
+class VolatileDiff:
+    """Masks that would cover the differences, by what is behind them; filled once, then read."""
+
+    soft: dict[str, float] = field(default_factory=dict)
+    """What programs put into blocks; with the weight of the blocks."""
+    hard: dict[str, float] = field(default_factory=dict)
+    """Words; with the weight of the blocks."""
+    other: set[str] = field(default_factory=set)
+    """Links for which others stand now, fields, order, shape."""
+    lone_links: set[str] = field(default_factory=set)
+    """Links that only came or went."""
+    successors: dict[str, str] = field(default_factory=dict)
+    """Soft masks of blocks whose words were edited, and what they would be now."""
+    edited_blocks: int = 0
+    """Blocks of which the words differ."""
+
+
+def diff_as_masks(old: Snapshot, new: Snapshot) -> VolatileDiff:
+    before, after = with_title(old), with_title(new)
+    matching = match_blocks(before, after)
+    found = VolatileDiff()
+    quiet: set[str] | None = None
+    kept = Counter(after[at].path for at in matching.kept_new)
+    changed = Counter(after[pair.new].path for pair in matching.pairs if pair.new >= 0)
+    for pair in matching.pairs[:_PAIRS]:
+        sides = [
+            (blocks[at], above(blocks, at))
+            for blocks, at, above in (
+                (before, pair.old, matching.above_old),
+                (after, pair.new, matching.above_new),
+            )
+            if at >= 0
+        ]
+        block, anchor = sides[-1]
+        if _only_generated(pair, before, after):
+            key = soft_mask(block.path, block.text)
+            if quiet is None:
+                quiet = _quiet_masks(after, matching, changed.keys())
+            key = anchored_mask(key, anchor) if key in quiet else key
+            found.soft[key] = max(block.weight, found.soft.get(key, 0.0))
+            continue
+        if len(sides) == 2:
+            one, over = sides[0]
+            if one.text == block.text:
+                found.other.add(order_mask(block.path))
+                continue
+            was, now = soft_mask(one.path, one.text), soft_mask(block.path, block.text)
+            found.successors[was] = now
+            found.successors[anchored_mask(was, over)] = anchored_mask(now, anchor)
+        found.edited_blocks += 1
+        for side, over in sides:
+            path = side.path
+            mostly = changed[path] >= _MOSTLY * (changed[path] + kept[path]) and kept[path] < _SOME
+            key = path if path and mostly else anchored_mask(path, over)
+            found.hard[key] = max(side.weight, found.hard.get(key, 0.0))
+    found.other |= {order_mask(after[pair.new].path) for pair in matching.moved}
+    alike, found.lone_links = _link_masks(old, new)
+    found.other |= alike
+    found.other |= {data_mask(name) for name, _ in Counter(old.data) - Counter(new.data)}
+    found.other |= {data_mask(name) for name, _ in Counter(new.data) - Counter(old.data)}
+    if old.shape != new.shape:
+        found.other.add(SHAPE_MASK)
+    return found
+
+
+def _only_generated(pair: BlockPair, old: Sequence[Block], new: Sequence[Block]) -> bool:
+    if pair.old < 0 or pair.new < 0 or old[pair.old].path != new[pair.new].path:
+        return False
+    one, other = old[pair.old].text, new[pair.new].text
+    return one != other and word_skeleton(one) == word_skeleton(other)
+
+
+def _quiet_masks(new: Sequence[Block], matching: BlockMatching, paths: Collection[str]) -> set[str]:
+    """Soft masks of blocks that did not differ: others have the same words at the same path."""
+    beside = (new[at] for at in matching.kept_new if new[at].path in paths)
+    return {soft_mask(other.path, other.text) for other in islice(beside, _BESIDE)}
+
+
+def _link_masks(old: Snapshot, new: Snapshot) -> tuple[set[str], set[str]]:
+    """Masks of links that were replaced by others of their kind, and of all others."""
+    added, removed = links_changed(old, new)
+    come, gone = _by_link_mask(added), _by_link_mask(removed)
+    alike = come.keys() & gone.keys()
+    alone = [url for key, url in (come | gone).items() if key not in alike]
+    return alike, {folder_mask(url) for url in alone}
+
+
+def _by_link_mask(urls: Iterable[str]) -> dict[str, str]:
+    return {link_mask(url): url for url in urls}
+
+
+# --------------------------------------------------------------------------------------------------
+# Learning what differs at every visit: clocks, tokens, counters, advertisements.
+#
+# For every place that ever differed, the last eight visits are remembered as bits. A place is
+# masked when it differed at three of the last four visits and no value it took was still there at
+# the next; it is unmasked after four quiet visits. Two fetches seconds apart tell at once. People
+# have the last word: what they opened stays open, what they masked stays masked.
+#
+# Olston and Pandey (2008) tell ephemeral from persistent fragments by the same observation; we
+# decide per place instead of modelling rates of both. Beyond the rule: what differs in the main
+# content after more than an hour, or its words after more than two minutes, is news, however often
+# it does, and is never masked by itself; nor is a price, nor links that come without others going.
+# --------------------------------------------------------------------------------------------------
+
 
 _MEMORY = 0xFF
 _RECENT = 0xF
@@ -29,18 +146,18 @@ _RESTLESS = (0b0111, 0b1111)
 """The last four visits, the latest on the right: no value was there twice since it began."""
 _HOUR, _MOMENT = 3_600.0, 120.0
 _MAIN = 0.5
-_KEYS = 300
+_MAX_PLACES = 300
 """Places remembered of one page."""
-_LENGTH = 400
-_KEPT = 100_000
+_MAX_KEY = 400
+_MAX_KEPT = 100_000
 """Characters of a memory that are kept."""
-_SAID = 200_000
+_MAX_JSON = 200_000
 """Characters of a memory as JSON that are believed."""
 _OTHER_PAGE = 0.5
 """Two fetches with more of their words different than this are not one restless page."""
 
 
-class Habit(NamedTuple):
+class PlaceHabit(NamedTuple):
     """What one place did at the last visits."""
 
     bits: int
@@ -48,34 +165,34 @@ class Habit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class VolatileMemory:
     """What is known of a page's restlessness. A value: learning makes a new one."""
 
-    habits: Mapping[str, Habit] = field(default_factory=dict)
+    habits: Mapping[str, PlaceHabit] = field(default_factory=dict)
     added: frozenset[str] = frozenset()
     """Masked by people."""
     opened: frozenset[str] = frozenset()
     """Kept open by people, whatever is learned."""
 
-    def masks(self, template: Collection[str] = ()) -> frozenset[str]:
+    def active_masks(self, template: Collection[str] = ()) -> frozenset[str]:
         """All that is masked; ``template``: what is masked on other pages of the host."""
         learned = {key for key, habit in self.habits.items() if habit.masked}
         return frozenset((learned | set(template)) - self.opened) | self.added
 
-    def mask(self, key: str) -> Memory:
-        return replace(self, added=self.added | {key[:_LENGTH]}, opened=self.opened - {key})
+    def add_mask(self, key: str) -> VolatileMemory:
+        return replace(self, added=self.added | {key[:_MAX_KEY]}, opened=self.opened - {key})
 
-    def open(self, key: str) -> Memory:
-        return replace(self, added=self.added - {key}, opened=self.opened | {key[:_LENGTH]})
+    def keep_open(self, key: str) -> VolatileMemory:
+        return replace(self, added=self.added - {key}, opened=self.opened | {key[:_MAX_KEY]})
 
-    def forget(self, key: str) -> Memory:
+    def forget_edit(self, key: str) -> VolatileMemory:
         """What people said of it; what was learned stays."""
         return replace(self, added=self.added - {key}, opened=self.opened - {key})
 
     def to_json(self) -> str:
         # What people said goes first: a page can have any number of restless places.
         said: dict[str, object] = {"added": sorted(self.added), "opened": sorted(self.opened)}
-        room = _KEPT - sum(map(len, (*self.added, *self.opened)))
+        room = _MAX_KEPT - sum(map(len, (*self.added, *self.opened)))
         habits: dict[str, list[int]] = {}
         for key, habit in sorted(self.habits.items(), key=lambda item: not item[1].masked):
             room -= len(key) + 20
@@ -86,52 +203,58 @@ class Memory:
         return json.dumps(parts, ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Memory:
+    def from_json(cls, text: str) -> VolatileMemory:
         """What another collection, or another version of us, wrote: as far as it makes sense."""
         try:
-            said = json.loads(text[:_SAID]) if text else {}
+            said = json.loads(text[:_MAX_JSON]) if text else {}
         except (ValueError, RecursionError):
             return cls()
         if not isinstance(said, dict):
             return cls()
         return cls(
-            _habits(said.get("habits")), _strings(said.get("added")), _strings(said.get("opened"))
+            _parse_habits(said.get("habits")),
+            _parse_strings(said.get("added")),
+            _parse_strings(said.get("opened")),
         )
 
 
-def started(masks: Iterable[str]) -> Memory:
-    """A memory that begins with what :func:`early` found."""
-    return Memory({key: Habit(0b1, masked=True) for key in sorted(masks)[:_KEYS]})
+def initial_memory(masks: Iterable[str]) -> VolatileMemory:
+    """A memory that begins with what :func:`find_volatile` found."""
+    return VolatileMemory(
+        {key: PlaceHabit(0b1, masked=True) for key in sorted(masks)[:_MAX_PLACES]}
+    )
 
 
-def early(old: Snapshot, new: Snapshot) -> frozenset[str]:
+def find_volatile(old: Snapshot, new: Snapshot) -> frozenset[str]:
     """Masks for whatever differs between two fetches seconds apart."""
-    found = differing(old, new)
-    if found.worded > max(3, _OTHER_PAGE * len(new.blocks)):
+    found = diff_as_masks(old, new)
+    if found.edited_blocks > max(3, _OTHER_PAGE * len(new.blocks)):
         return frozenset()
     # A server can tell a second look from a visit, and would have its words masked for good.
     hard = {key for key, weight in found.hard.items() if weight < _MAIN}
-    other = {key for key in found.other if not _asked_for(key)}
-    return frozenset(_short({*found.soft, *hard, *other, *found.lone}))
+    other = {key for key in found.other if not _is_key_field(key)}
+    return frozenset(_drop_long_keys({*found.soft, *hard, *other, *found.lone_links}))
 
 
-def observe(memory: Memory, old: Snapshot, new: Snapshot, gap: float) -> Memory:
+def observe_changed(
+    memory: VolatileMemory, old: Snapshot, new: Snapshot, gap: float
+) -> VolatileMemory:
     """The memory after a visit that brought another body, ``gap`` seconds after the one before."""
-    found = differing(old, new)
+    found = diff_as_masks(old, new)
     habits = dict(memory.habits)
-    for key, heir in found.heirs.items():
+    for key, heir in found.successors.items():
         # The words around a clock were edited: it is still a clock.
         if heir not in habits and key in habits and habits[key].masked:
             habits[heir] = habits[key]
-    return _remembered(memory, habits, _short(_evidence(found, habits, gap)))
+    return _update_habits(memory, habits, _drop_long_keys(_select_evidence(found, habits, gap)))
 
 
-def quiet(memory: Memory) -> Memory:
+def observe_unchanged(memory: VolatileMemory) -> VolatileMemory:
     """The memory after a visit that brought the same body, or none (304)."""
-    return _remembered(memory, memory.habits, frozenset()) if memory.habits else memory
+    return _update_habits(memory, memory.habits, frozenset()) if memory.habits else memory
 
 
-def common(
+def common_masks(
     samples: Collection[Collection[str]], share: float = 0.6, least: int = 5
 ) -> frozenset[str]:
     """Masks of a host's template: those that so many of its sampled pages have in common.
@@ -141,62 +264,66 @@ def common(
     """
     if len(samples) < least:
         return frozenset()
-    counts = Counter(key for masks in samples for key in set(masks) if _narrow(key))
+    counts = Counter(key for masks in samples for key in set(masks) if _is_narrow(key))
     return frozenset(key for key, count in counts.items() if count >= share * len(samples))
 
 
-def _narrow(key: str) -> bool:
+def _is_narrow(key: str) -> bool:
     """Whether a mask leaves all words, and all pages that are linked to, in sight."""
     return "~" in key or (key.startswith("link:") and not key.endswith("*"))
 
 
-def _evidence(found: Differing, habits: Mapping[str, Habit], gap: float) -> set[str]:
+def _select_evidence(found: VolatileDiff, habits: Mapping[str, PlaceHabit], gap: float) -> set[str]:
     """What differed, without what may well be news. What is masked already stays evidence."""
     masked = {key for key, habit in habits.items() if habit.masked}
-    differed = {*found.soft, *found.hard, *found.other, *found.lone} & masked
+    differed = {*found.soft, *found.hard, *found.other, *found.lone_links} & masked
     for part, most in ((found.soft, _HOUR), (found.hard, _MOMENT)):
         differed |= {key for key, weight in part.items() if weight < _MAIN or gap <= most}
     if gap <= _HOUR:
-        differed |= {key for key in found.other if not _asked_for(key)}
+        differed |= {key for key in found.other if not _is_key_field(key)}
     return differed
 
 
-def _asked_for(key: str) -> bool:
+def _is_key_field(key: str) -> bool:
     kind, _, name = key.partition(":")
-    return kind == "data" and name.rpartition(".")[2].lower() in ASKED_FOR
+    return kind == "data" and name.rpartition(".")[2].lower() in KEY_FIELDS
 
 
-def _remembered(memory: Memory, habits: Mapping[str, Habit], differed: Collection[str]) -> Memory:
-    after: dict[str, Habit] = {}
-    for key in {**habits, **dict.fromkeys(sorted(differed), Habit(0))}:
-        bits, masked = habits.get(key, Habit(0))
+def _update_habits(
+    memory: VolatileMemory, habits: Mapping[str, PlaceHabit], differed: Collection[str]
+) -> VolatileMemory:
+    after: dict[str, PlaceHabit] = {}
+    for key in {**habits, **dict.fromkeys(sorted(differed), PlaceHabit(0))}:
+        bits, masked = habits.get(key, PlaceHabit(0))
         bits = (bits << 1 | (key in differed)) & _MEMORY
         recent = bits & _RECENT
         masked = recent != 0 if masked else recent in _RESTLESS
         if bits:
-            after[key] = Habit(bits, masked)
-    if len(after) > _KEYS:
+            after[key] = PlaceHabit(bits, masked)
+    if len(after) > _MAX_PLACES:
         best = sorted(after, key=lambda key: (after[key].masked, after[key].bits.bit_count()))
-        after = {key: after[key] for key in best[-_KEYS:]}
+        after = {key: after[key] for key in best[-_MAX_PLACES:]}
     return replace(memory, habits=after)
 
 
-def _short(keys: Iterable[str]) -> frozenset[str]:
-    return frozenset(key for key in keys if len(key) <= _LENGTH)
+def _drop_long_keys(keys: Iterable[str]) -> frozenset[str]:
+    return frozenset(key for key in keys if len(key) <= _MAX_KEY)
 
 
-def _habits(said: object) -> dict[str, Habit]:
+def _parse_habits(said: object) -> dict[str, PlaceHabit]:
     if not isinstance(said, dict):
         return {}
-    found: dict[str, Habit] = {}
-    for key, value in list(said.items())[:_KEYS]:
+    found: dict[str, PlaceHabit] = {}
+    for key, value in list(said.items())[:_MAX_PLACES]:
         match value:
-            case [int(bits), masked] if 0 < bits <= _MEMORY and len(key) <= _LENGTH:
-                found[key] = Habit(bits, bool(masked))
+            case [int(bits), masked] if 0 < bits <= _MEMORY and len(key) <= _MAX_KEY:
+                found[key] = PlaceHabit(bits, bool(masked))
     return found
 
 
-def _strings(said: object) -> frozenset[str]:
+def _parse_strings(said: object) -> frozenset[str]:
     if not isinstance(said, list):
         return frozenset()
-    return frozenset(key for key in said[:_KEYS] if isinstance(key, str) and len(key) <= _LENGTH)
+    return frozenset(
+        key for key in said[:_MAX_PLACES] if isinstance(key, str) and len(key) <= _MAX_KEY
+    )

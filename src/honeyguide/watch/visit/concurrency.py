@@ -11,25 +11,25 @@ from collections import OrderedDict, deque
 from math import ceil, sqrt
 from typing import NamedTuple
 
-_HOSTS = 4_096
+_MAX_HOSTS = 4_096
 """Hosts whose usual response time is remembered."""
-_SPARE = 384
+_SPARE_FILES = 384
 """Open files that are not fetches: idle connections, databases, logs."""
-_LONG = 0.05
+_LATENCY_GAIN = 0.05
 """How fast a host's usual response time follows."""
 _AGE_S = 600.0
 """In so long a host's best response time is allowed to double."""
-_SMOOTH = 0.2
+_LIMIT_GAIN = 0.2
 """How fast the limit follows."""
 
 
-def affordable(most: int = 1_024) -> int:
+def affordable_fetches(most: int = 1_024) -> int:
     """So many fetches at once, as far as the system lets us open sockets for them."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return most if soft == resource.RLIM_INFINITY else max(16, min(most, soft - _SPARE))
+    return most if soft == resource.RLIM_INFINITY else max(16, min(most, soft - _SPARE_FILES))
 
 
-class _Host(NamedTuple):
+class _HostLatency(NamedTuple):
     usual: float
     """Its response time on average …"""
     least: float
@@ -38,7 +38,7 @@ class _Host(NamedTuple):
     """When it last answered."""
 
 
-class Fetchers:
+class FetchConcurrency:
     """N, by the gradient of response times (the form of Netflix's Gradient2).
 
     L ← clip(tolerance · usual ÷ present, ½, 1) · L + √L, smoothed. The usual time is each host's
@@ -67,7 +67,7 @@ class Fetchers:
         self._start = self._exact
         self._grows = 0.0
         self._tolerance = tolerance
-        self._hosts: OrderedDict[str, _Host] = OrderedDict()
+        self._hosts: OrderedDict[str, _HostLatency] = OrderedDict()
         self._latency = 0.0
         """Best response times of the hosts that answer now."""
         self._rate = 0.0
@@ -86,32 +86,32 @@ class Fetchers:
         if self._hosts or self._exact >= self._most:
             return None
         if self._grows and now >= self._grows:
-            self._set(self._exact + self._start)
+            self._set_limit(self._exact + self._start)
         if not self._grows or now >= self._grows:
             self._grows = now + self.PACE_S
         return self._grows
 
-    def answered(self, host: str, elapsed: float, under_way: int, now: float) -> None:
+    def record_answer(self, host: str, elapsed: float, under_way: int, now: float) -> None:
         """An answer came after so many seconds, while so many were asked for, it included."""
         self._since += 1
         elapsed = min(max(elapsed, 1e-6), 3600.0) if elapsed == elapsed else 3600.0
-        known = self._hosts.pop(host, None) or _Host(elapsed, elapsed, now)
-        self._hosts[host] = _known(known, elapsed, now)
-        if len(self._hosts) > _HOSTS:
+        known = self._hosts.pop(host, None) or _HostLatency(elapsed, elapsed, now)
+        self._hosts[host] = _update_latency(known, elapsed, now)
+        if len(self._hosts) > _MAX_HOSTS:
             self._hosts.popitem(last=False)
         best = self._hosts[host].least
-        self._latency += _LONG * (best - self._latency) if self._latency else best
+        self._latency += _LATENCY_GAIN * (best - self._latency) if self._latency else best
         if 2 * under_way < self._exact:
             self._answers = 0
             return
-        self._count(now)
+        self._count_answer(now)
         gradient = min(1.0, max(0.5, self._tolerance * known.usual / elapsed))
         wanted = gradient * self._exact + sqrt(self._exact)
-        limit = self._exact + _SMOOTH * (wanted - self._exact)
+        limit = self._exact + _LIMIT_GAIN * (wanted - self._exact)
         most = self.GAIN * self._rate * self._latency if self._rate else self._exact
-        self._set(min(limit, most))
+        self._set_limit(min(limit, most))
 
-    def _count(self, now: float) -> None:
+    def _count_answer(self, now: float) -> None:
         """How many answers come in a second."""
         if not self._answers:
             self._window = now
@@ -120,7 +120,7 @@ class Fetchers:
             self._answers, self._window = 0, now
         self._answers += 1
 
-    def lost(self, host: str) -> None:
+    def record_loss(self, host: str) -> None:
         """No answer came in time. It says something of us only if the host used to answer.
 
         What is under way now may be lost for the same reason: it is halved once for all of it.
@@ -132,22 +132,22 @@ class Fetchers:
     def halve(self) -> None:
         """No more sockets or memory to be had."""
         self._since = 0
-        self._set(self._exact / 2)
+        self._set_limit(self._exact / 2)
 
-    def _set(self, limit: float) -> None:
+    def _set_limit(self, limit: float) -> None:
         self._exact = min(float(self._most), max(float(self._least), limit))
 
 
-def _known(host: _Host, elapsed: float, now: float) -> _Host:
-    usual = host.usual + _LONG * (elapsed - host.usual)
+def _update_latency(host: _HostLatency, elapsed: float, now: float) -> _HostLatency:
+    usual = host.usual + _LATENCY_GAIN * (elapsed - host.usual)
     if elapsed < usual / 2:
         usual *= 0.95  # a host that recovered is not held to its bad days
     # Its best is believed for minutes: all that it shows while we are busy is our own queue.
     aged = host.least * (1 + min(max(0.0, now - host.at), _AGE_S) / _AGE_S)
-    return _Host(usual, min(elapsed, aged), now)
+    return _HostLatency(usual, min(elapsed, aged), now)
 
 
-class Comparers:
+class CompareConcurrency:
     """M, so that changed bodies wait less than a quarter of a second.
 
     Enough for the load, ⌈arrivals a second · seconds each ÷ 0.7⌉; one more whenever the oldest
@@ -169,22 +169,22 @@ class Comparers:
         self._late: float | None = None
         self._quiet: float | None = None
 
-    def arrived(self, now: float) -> None:
+    def record_arrival(self, now: float) -> None:
         """A body came in."""
         self._arrivals.append(now)
-        self._adapt(now)
+        self._adapt_count(now)
 
-    def began(self, age: float, now: float) -> None:
+    def record_start(self, age: float, now: float) -> None:
         """One is being compared that had waited so long."""
         self._ages.append((now, age))
-        self._adapt(now)
+        self._adapt_count(now)
 
-    def compared(self, seconds: float) -> None:
+    def record_comparison(self, seconds: float) -> None:
         """A comparison took so long."""
         known = self._service or seconds
-        self._service = known + _SMOOTH * (seconds - known)
+        self._service = known + _LIMIT_GAIN * (seconds - known)
 
-    def wanted(self, now: float) -> int:
+    def wanted_count(self, now: float) -> int:
         """What the load asks for."""
         while self._arrivals and now - self._arrivals[0] > self.PATIENCE_S:
             self._arrivals.popleft()
@@ -194,9 +194,9 @@ class Comparers:
         load = (len(self._arrivals) - 1) / span * self._service
         return min(self._most, max(1, ceil(load / self.BUSY)))
 
-    def _adapt(self, now: float) -> None:
-        wanted = self.wanted(now)
-        late = self._age(now) > self.LATE_S
+    def _adapt_count(self, now: float) -> None:
+        wanted = self.wanted_count(now)
+        late = self._waiting_age(now) > self.LATE_S
         self._late = (now if self._late is None else self._late) if late else None
         if self._late is not None and now - self._late >= self.PATIENCE_S:
             wanted = max(wanted, min(self._most, self.count + 1))
@@ -209,7 +209,7 @@ class Comparers:
         if now - self._quiet >= self.QUIET_S:
             self.count, self._quiet = wanted, None
 
-    def _age(self, now: float) -> float:
+    def _waiting_age(self, now: float) -> float:
         """The age that nineteen of twenty stayed under, lately."""
         while self._ages and now - self._ages[0][0] > self.LATELY_S:
             self._ages.popleft()
@@ -219,7 +219,7 @@ class Comparers:
         return ages[min(len(ages) - 1, int(0.95 * len(ages)))]
 
 
-class InPlace:
+class InPlaceLimit:
     """Up to what size a body is compared at once, in the event loop, rather than elsewhere.
 
     Handing a body over costs more than comparing a small one. But who compares keeps everybody
@@ -232,7 +232,7 @@ class InPlace:
     def __init__(self, most: int = 65_536) -> None:
         self.limit = self._most = most
 
-    def compared(self, size: int, seconds: float) -> None:
+    def record_comparison(self, size: int, seconds: float) -> None:
         if seconds > self.LONG_S:
             self.limit = min(self.limit, max(self.LEAST, size // 2))
         elif seconds < self.LONG_S / 10 and self.limit < self._most:

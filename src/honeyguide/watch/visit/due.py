@@ -10,12 +10,12 @@ from honeyguide.types import Failure, Response, Url
 
 Found = TypeVar("Found")
 
-State = Literal["unchanged", "changed", "aside", "failed", "later"]
+OutcomeState = Literal["unchanged", "changed", "aside", "failed", "later"]
 """``aside``: an answer that is no page (gone, moved, refused, trouble); ``later``: not asked, since
-its host must not be asked before :attr:`Outcome.again`."""
+its host must not be asked before :attr:`RevisitOutcome.retry_at`."""
 
 
-class Due(NamedTuple):
+class DuePage(NamedTuple):
     """A page to revisit, with what is known of its last version."""
 
     url: Url
@@ -25,15 +25,15 @@ class Due(NamedTuple):
     modified: str = ""
     """Validators, as its server sent them."""
     digest: bytes = b""
-    """Of its last body, by :func:`digest`; empty: there is none."""
+    """Of its last body, by :func:`body_digest`; empty: there is none."""
     size: int = 0
     """Bytes of its last body."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Found]):
-    page: Due
-    state: State
+class RevisitOutcome(Generic[Found]):
+    page: DuePage
+    state: OutcomeState
     at: float
     """When the request went out; for one that was not asked, now."""
     status: int = 0
@@ -47,8 +47,8 @@ class Outcome(Generic[Found]):
     found: Found | None = None
     """What the comparison said of a changed body."""
     failure: Failure | None = None
-    again: float = 0.0
-    lied: bool = False
+    retry_at: float = 0.0
+    validator_lied: bool = False
     """The body changed under an unchanged validator: do not send this page's any more."""
 
     @property
@@ -60,6 +60,6 @@ class Outcome(Generic[Found]):
         return len(body) + (0 if payload is body else len(payload))
 
 
-def digest(body: bytes) -> bytes:
+def body_digest(body: bytes) -> bytes:
     """Sixteen bytes by which two bodies are told apart."""
     return blake2b(body, digest_size=16).digest()

@@ -1,13 +1,4 @@
-"""Revisits on one event loop: pages in, outcomes out, as fast as hosts and machine allow.
-
-    due pages → lanes (a host's turn) → ask → 304, or the same digest → outcome
-                                            → changed: compare here, or elsewhere if large → outcome
-
-The design of Meegahapola et al. (:mod:`honeyguide.watch.visit.mtccdw`) without a thread for each
-fetch: nine of ten bodies have not changed, which their digest tells at once, so that only the rest
-waits to be compared; its queue is bounded by bytes, not by their number, and the reservation
-rule holds for bytes. N and M adapt (:mod:`honeyguide.watch.visit.concurrency`).
-"""
+"""The third step: changed bodies are compared, small ones at once, large ones elsewhere."""
 
 from __future__ import annotations
 
@@ -15,34 +6,161 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor
+from dataclasses import replace
+from functools import partial
+from logging import getLogger
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from honeyguide.errors import HoneyguideError
 from honeyguide.protocols import Fetcher
 from honeyguide.types import Failure, Response
-from honeyguide.url import domain, host
-from honeyguide.watch.visit.comparing import Comparing
-from honeyguide.watch.visit.concurrency import Comparers, Fetchers, InPlace
-from honeyguide.watch.visit.due import Due, Outcome
-from honeyguide.watch.visit.host_queues import Lanes
-from honeyguide.watch.visit.politeness import Courtesy
-from honeyguide.watch.visit.revisit import AUDIT, Revisit, RobotsEntry
+from honeyguide.url import domain_of, host_of
+from honeyguide.watch.visit.concurrency import CompareConcurrency, FetchConcurrency, InPlaceLimit
+from honeyguide.watch.visit.due import DuePage, RevisitOutcome
+from honeyguide.watch.visit.host_queues import HostPageQueues
+from honeyguide.watch.visit.politeness import RevisitPoliteness
+from honeyguide.watch.visit.revisit import AUDIT_SHARE, Revisit, RobotsEntry
 
-__all__ = ["Due", "Flow", "Outcome", "Pulse"]
+_log = getLogger(__name__)
 
-_AHEAD = 20_000
+_MAX_BUGS = 10
+"""So many pages in a row that our own code fails on end the run."""
+
+ComparedOld = TypeVar("ComparedOld")
+ComparedFound = TypeVar("ComparedFound")
+
+
+class ComparisonStage(Generic[ComparedOld, ComparedFound]):
+    """Takes outcomes that changed, and hands them to ``done`` with what was found."""
+
+    def __init__(
+        self,
+        old: Callable[[DuePage], ComparedOld],
+        compare: Callable[[ComparedOld, DuePage, Response], ComparedFound],
+        done: Callable[[RevisitOutcome[ComparedFound]], None],
+        *,
+        comparers: CompareConcurrency,
+        in_place: InPlaceLimit,
+        pool: Executor | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.comparers = comparers
+        self.trouble: BaseException | None = None
+        """What ends the run: not the page's fault, or too many pages'."""
+        self.under_way: set[asyncio.Future[ComparedFound]] = set()
+        self.waiting: deque[tuple[RevisitOutcome[Any], Response, float]] = deque()
+        self._old = old
+        self._compare = compare
+        self._done = done
+        self._in_place = in_place
+        self._pool = pool
+        self._clock = clock
+        self._bugs = 0
+
+    def take_changed(self, outcome: RevisitOutcome[Any], response: Response) -> None:
+        size = len(response.body)
+        if self._pool is not None and size > self._in_place.limit:
+            now = self._clock()
+            self.waiting.append((outcome, response, now))
+            self.comparers.record_arrival(now)
+            self._hand_over(self._pool)
+            return
+        began = time.perf_counter()
+        try:
+            found = self._compare(self._old(outcome.page), outcome.page, response)
+        except Exception as error:  # noqa: BLE001 - our own bug, met on one page
+            self._finish_comparison(outcome, error)
+            return
+        self._in_place.record_comparison(size, time.perf_counter() - began)
+        self._finish_comparison(outcome, None, found)
+
+    async def abandon(self) -> None:
+        """Nobody wants to know any more."""
+        self.waiting.clear()
+        for future in self.under_way:
+            future.cancel()
+        await asyncio.gather(*self.under_way, return_exceptions=True)
+
+    def _hand_over(self, pool: Executor) -> None:
+        """Have large bodies compared elsewhere, M at a time."""
+        loop = asyncio.get_running_loop()
+        while self.waiting and len(self.under_way) < self.comparers.count:
+            outcome, response, came = self.waiting.popleft()
+            began = self._clock()
+            self.comparers.record_start(began - came, began)
+            page = outcome.page
+            try:
+                old = self._old(page)
+                future = loop.run_in_executor(pool, self._compare, old, page, response)
+            except Exception as error:  # noqa: BLE001 - our own bug, or the pool is gone
+                self._finish_comparison(outcome, error)
+                continue
+            self.under_way.add(future)
+            future.add_done_callback(partial(self._handed_back, pool, outcome, began))
+
+    def _handed_back(
+        self,
+        pool: Executor,
+        outcome: RevisitOutcome[Any],
+        began: float,
+        future: asyncio.Future[ComparedFound],
+    ) -> None:
+        self.under_way.discard(future)
+        if future.cancelled():
+            return
+        self.comparers.record_comparison(self._clock() - began)
+        error = future.exception()
+        self._finish_comparison(outcome, error, None if error is not None else future.result())
+        self._hand_over(pool)
+
+    def _finish_comparison(
+        self,
+        outcome: RevisitOutcome[Any],
+        error: BaseException | None,
+        found: ComparedFound | None = None,
+    ) -> None:
+        """A page on which our code fails does not end the run; page after page does."""
+        if error is None:
+            self._bugs = 0
+            self._done(replace(outcome, found=found))
+            return
+        self._bugs += 1
+        if self._bugs >= _MAX_BUGS or isinstance(error, HoneyguideError | BrokenExecutor):
+            self.trouble = self.trouble or error
+        _log.error("%s could not be compared", outcome.page.url, exc_info=error)
+        failure = Failure("bug", f"our own fault: {type(error).__name__}: {error}")
+        self._done(replace(outcome, state="failed", failure=failure))
+
+
+# --------------------------------------------------------------------------------------------------
+# Revisits on one event loop: pages in, outcomes out, as fast as hosts and machine allow.
+#
+#     due pages → lanes (a host's turn) → ask → 304, or the same digest → outcome
+# → changed: compare here, or elsewhere if large → outcome
+#
+# The design of Meegahapola et al. (:mod:`honeyguide.watch.visit.mtccdw`) without a thread for each
+# fetch: nine of ten bodies have not changed, which their digest tells at once, so that only the
+# rest waits to be compared; its queue is bounded by bytes, not by their number, and the reservation
+# rule holds for bytes. N and M adapt (:mod:`honeyguide.watch.visit.concurrency`).
+# --------------------------------------------------------------------------------------------------
+
+
+__all__ = ["DuePage", "FlowStatus", "RevisitFlow", "RevisitOutcome"]
+
+_MAX_AHEAD = 20_000
 """Pages taken in at once: enough that many hosts stand beside each other."""
-_READY = 1_000
+_MAX_READY = 1_000
 """Outcomes that may wait to be taken."""
-_EXPECTED = 32_768
+_EXPECTED_BYTES = 32_768
 """Bytes reserved for a body of which nobody knows the size."""
 
 Old = TypeVar("Old")
 Found = TypeVar("Found")
 
 
-class Pulse(NamedTuple):
+class FlowStatus(NamedTuple):
     """How it goes, for those who look on."""
 
     fetching: int
@@ -59,7 +177,7 @@ class Pulse(NamedTuple):
     """Bytes of bodies that came and were not taken yet, and expected of those under way."""
 
 
-class Flow(Generic[Old, Found]):
+class RevisitFlow(Generic[Old, Found]):
     """One shard's revisits; ``old`` and ``compare`` are the paper's second and third step.
 
     ``old(page)`` is called in the event loop. ``compare(old, page, response)`` must depend on
@@ -70,41 +188,41 @@ class Flow(Generic[Old, Found]):
     def __init__(
         self,
         fetcher: Fetcher,
-        courtesy: Courtesy,
-        old: Callable[[Due], Old],
-        compare: Callable[[Old, Due, Response], Found],
+        courtesy: RevisitPoliteness,
+        old: Callable[[DuePage], Old],
+        compare: Callable[[Old, DuePage, Response], Found],
         *,
-        fetchers: Fetchers | None = None,
-        comparers: Comparers | None = None,
-        in_place: InPlace | None = None,
+        fetchers: FetchConcurrency | None = None,
+        comparers: CompareConcurrency | None = None,
+        in_place: InPlaceLimit | None = None,
         pool: Executor | None = None,
         per_host: int = 1,
         per_site: int = 4,
         held_mb: float = 64.0,
         patience_s: float = 60.0,
         deadline_s: float = 120.0,
-        audit: float = AUDIT,
+        audit: float = AUDIT_SHARE,
         heard: Callable[[RobotsEntry], None] | None = None,
         clock: Callable[[], float] = time.time,
         random: Random | None = None,
     ) -> None:
         """``heard`` is told what a robots.txt said, to be kept. The pages of a host that must not
         be asked for longer than ``patience_s`` come out as ``later``."""
-        self._fetchers = fetchers or Fetchers()
+        self._fetchers = fetchers or FetchConcurrency()
         self._most_held = max(1, int(held_mb * 1_000_000))
         self._patience = patience_s
         self._clock = clock
-        self._lanes = Lanes(domain, per_host=per_host, per_site=per_site)
-        self._comparing = Comparing(
-            old, compare, self._finished, comparers=comparers or Comparers(1),
-            in_place=in_place or InPlace(), pool=pool, clock=clock,
+        self._lanes = HostPageQueues(domain_of, per_host=per_host, per_site=per_site)
+        self._comparing = ComparisonStage(
+            old, compare, self._add_ready, comparers=comparers or CompareConcurrency(1),
+            in_place=in_place or InPlaceLimit(), pool=pool, clock=clock,
         )  # fmt: skip
         self._revisit = Revisit(
             fetcher, courtesy, self._lanes, clock, random or Random(), heard, audit, patience_s,
-            deadline_s, self._lost,
+            deadline_s, self._record_loss,
         )  # fmt: skip
         self._tasks: set[asyncio.Task[None]] = set()
-        self._ready: deque[Outcome[Found]] = deque()
+        self._ready: deque[RevisitOutcome[Found]] = deque()
         self._woken = asyncio.Event()
         self._drained = asyncio.Event()
         self._held = 0
@@ -120,16 +238,16 @@ class Flow(Generic[Old, Found]):
         self._drained.set()
         self._woken.set()
 
-    def pulse(self) -> Pulse:
+    def current_status(self) -> FlowStatus:
         compared = self._comparing
-        return Pulse(
+        return FlowStatus(
             len(self._tasks), self._fetchers.limit, len(compared.under_way),
             compared.comparers.count, len(self._lanes), len(compared.waiting), self._held,
         )  # fmt: skip
 
     async def run(
-        self, pages: Iterable[Due] | AsyncIterable[Due]
-    ) -> AsyncGenerator[Outcome[Found], None]:
+        self, pages: Iterable[DuePage] | AsyncIterable[DuePage]
+    ) -> AsyncGenerator[RevisitOutcome[Found], None]:
         """Every page comes out once, as it is done. Close the iterator to give the rest up.
 
         One run at a time; hosts go on resting from one to the next.
@@ -137,44 +255,44 @@ class Flow(Generic[Old, Found]):
         self._open, self._stopped = True, False
         self._trouble = self._comparing.trouble = None
         feed = iter(pages) if isinstance(pages, Iterable) else iter(())
-        pump = None if isinstance(pages, Iterable) else asyncio.create_task(self._pump(pages))
+        pump = None if isinstance(pages, Iterable) else asyncio.create_task(self._pump_pages(pages))
         try:
             while True:
                 self._woken.clear()
                 if pump is None:
-                    self._fill(feed)
-                self._start()
+                    self._fill_queues(feed)
+                self._start_visits()
                 while self._ready:
                     outcome = self._ready.popleft()
                     self._held -= outcome.size
                     yield outcome
-                    self._start()
-                self._check()
-                if not self._open and not self._busy():
+                    self._start_visits()
+                self._raise_trouble()
+                if not self._open and not self._is_busy():
                     return
-                await self._sleep()
+                await self._sleep_until_woken()
         finally:
-            await self._abandon(pump)
+            await self._abandon_visits(pump)
 
     # -- pages in ----------------------------------------------------------------------------
 
-    def _fill(self, feed: Iterator[Due]) -> None:
-        while self._open and len(self._lanes) < _AHEAD:
+    def _fill_queues(self, feed: Iterator[DuePage]) -> None:
+        while self._open and len(self._lanes) < _MAX_AHEAD:
             page = next(feed, None)
             if page is None:
                 self._open = False
             else:
-                self._lanes.add(host(page.url), page)
+                self._lanes.add(host_of(page.url), page)
 
-    async def _pump(self, pages: AsyncIterable[Due]) -> None:
+    async def _pump_pages(self, pages: AsyncIterable[DuePage]) -> None:
         """Take pages in as they come; their source waits while too many are here."""
         try:
             async for page in pages:
                 if self._stopped:
                     return
-                self._lanes.add(host(page.url), page)
+                self._lanes.add(host_of(page.url), page)
                 self._woken.set()
-                if len(self._lanes) >= _AHEAD:
+                if len(self._lanes) >= _MAX_AHEAD:
                     self._drained.clear()
                     await self._drained.wait()
         except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
@@ -185,61 +303,63 @@ class Flow(Generic[Old, Found]):
 
     # -- fetch -------------------------------------------------------------------------------
 
-    def _start(self) -> None:
+    def _start_visits(self) -> None:
         now = self._clock()
-        while self._room() and (taken := self._lanes.next(now)) is not None:
-            self._held += taken[1].size or _EXPECTED
-            task = asyncio.create_task(self._visit(*taken))
+        while self._has_room() and (taken := self._lanes.next_page(now)) is not None:
+            self._held += taken[1].size or _EXPECTED_BYTES
+            task = asyncio.create_task(self._visit_page(*taken))
             self._tasks.add(task)
-            task.add_done_callback(self._ended)
-        if len(self._lanes) < _AHEAD:
+            task.add_done_callback(self._finish_task)
+        if len(self._lanes) < _MAX_AHEAD:
             self._drained.set()
-        self._lanes.forget(now)
+        self._lanes.forget_idle(now)
 
-    def _room(self) -> bool:
+    def _has_room(self) -> bool:
         """For one more fetch, and for what those under way will bring."""
-        if len(self._tasks) >= self._fetchers.limit or len(self._ready) >= _READY:
+        if len(self._tasks) >= self._fetchers.limit or len(self._ready) >= _MAX_READY:
             return False
         return self._held < self._most_held
 
-    async def _visit(self, name: str, page: Due) -> None:
+    async def _visit_page(self, name: str, page: DuePage) -> None:
         rest = 0.0
         try:
-            outcome, rest = await self._revisit.visit(name, page)
+            outcome, rest = await self._revisit.visit_page(name, page)
         finally:
             now = self._clock()
-            self._held -= page.size or _EXPECTED
-            self._lanes.done(name, now, rest)
+            self._held -= page.size or _EXPECTED_BYTES
+            self._lanes.release_host(name, now, rest)
         if outcome is not None:
-            self._take(name, outcome)
+            self._take_outcome(name, outcome)
         elif not self._stopped:
             self._lanes.add(name, page, front=True)
         if rest > self._patience:
             why = Failure("status", "its host must not be asked for long", final=False)
-            for other in self._lanes.empty(name):
-                self._ready.append(Outcome(other, "later", now, failure=why, again=now + rest))
+            for other in self._lanes.empty_host(name):
+                self._ready.append(
+                    RevisitOutcome(other, "later", now, failure=why, retry_at=now + rest)
+                )
 
-    def _take(self, name: str, outcome: Outcome[Any]) -> None:
+    def _take_outcome(self, name: str, outcome: RevisitOutcome[Any]) -> None:
         """Most are done with here; what changed is compared first."""
         if outcome.status:
-            self._fetchers.answered(name, outcome.elapsed, len(self._tasks), self._clock())
+            self._fetchers.record_answer(name, outcome.elapsed, len(self._tasks), self._clock())
         self._held += outcome.size
         if outcome.state == "changed" and outcome.response is not None:
-            self._comparing.take(outcome, outcome.response)
+            self._comparing.take_changed(outcome, outcome.response)
         else:
             self._ready.append(outcome)
 
-    def _finished(self, outcome: Outcome[Found]) -> None:
+    def _add_ready(self, outcome: RevisitOutcome[Found]) -> None:
         self._ready.append(outcome)
         self._woken.set()
 
-    def _lost(self, name: str, kind: str) -> None:
+    def _record_loss(self, name: str, kind: str) -> None:
         if kind == "timeout":
-            self._fetchers.lost(name)
+            self._fetchers.record_loss(name)
         elif kind == "fetch":  # no socket to be had
             self._fetchers.halve()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _finish_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._trouble = self._trouble or error
@@ -247,22 +367,22 @@ class Flow(Generic[Old, Found]):
 
     # -- waiting and ending ------------------------------------------------------------------
 
-    def _busy(self) -> bool:
+    def _is_busy(self) -> bool:
         compared = self._comparing
         return bool(
             self._tasks or compared.under_way or compared.waiting or self._ready or self._lanes
         )
 
-    def _check(self) -> None:
+    def _raise_trouble(self) -> None:
         if trouble := self._trouble or self._comparing.trouble:
             raise trouble
 
-    async def _sleep(self) -> None:
+    async def _sleep_until_woken(self) -> None:
         """Until something is done, or a host is rested."""
         now, wake = self._clock(), None
         if len(self._tasks) >= self._fetchers.limit:
             wake = self._fetchers.grows_at(now)
-        if self._room():
+        if self._has_room():
             wake = self._lanes.wake_at()
         pause = None if wake is None else max(0.001, wake - now)
         try:
@@ -271,7 +391,7 @@ class Flow(Generic[Old, Found]):
         except TimeoutError:
             pass
 
-    async def _abandon(self, pump: asyncio.Task[None] | None) -> None:
+    async def _abandon_visits(self, pump: asyncio.Task[None] | None) -> None:
         """Nobody takes any more; whatever is under way is given up."""
         self.stop()
         under_way = [*self._tasks, pump] if pump is not None else [*self._tasks]

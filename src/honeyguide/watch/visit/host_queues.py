@@ -8,24 +8,24 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
 
-from honeyguide.watch.visit.due import Due
+from honeyguide.watch.visit.due import DuePage
 
-_LANES = 10_000
+_MAX_QUEUES = 10_000
 """With so many, those that are empty and rested are forgotten."""
 
 
 @dataclass(slots=True)
-class _Lane:
+class _HostPages:
     site: str
-    pages: deque[Due] = field(default_factory=deque)
+    pages: deque[DuePage] = field(default_factory=deque)
     busy: int = 0
-    ready: float = 0.0
+    ready_at: float = 0.0
     """Not before this time."""
     queued: bool = False
     """Stands in the heap, or waits for its site."""
 
 
-class Lanes:
+class HostPageQueues:
     """Who may go now. Synchronous; told the time.
 
     ``per_host`` pages of a host at once, and ``per_site`` hosts of a site (registrable domain).
@@ -35,7 +35,7 @@ class Lanes:
         self._site = site
         self._per_host = per_host
         self._per_site = per_site
-        self._lanes: dict[str, _Lane] = {}
+        self._lanes: dict[str, _HostPages] = {}
         self._heap: list[tuple[float, int, str]] = []
         self._turns = count()
         self._busy: Counter[str] = Counter()
@@ -47,47 +47,47 @@ class Lanes:
     def __len__(self) -> int:
         return self._waiting
 
-    def add(self, host: str, page: Due, *, front: bool = False) -> None:
-        lane = self._lane(host)
+    def add(self, host: str, page: DuePage, *, front: bool = False) -> None:
+        lane = self._pages_of(host)
         (lane.pages.appendleft if front else lane.pages.append)(page)
         self._waiting += 1
-        self._queue(host, lane)
+        self._push_host(host, lane)
 
-    def next(self, now: float) -> tuple[str, Due] | None:
-        """A page whose host is free and rested; the host is busy until :meth:`done`."""
+    def next_page(self, now: float) -> tuple[str, DuePage] | None:
+        """A page whose host is free and rested; the host is busy until :meth:`release_host`."""
         while self._heap and self._heap[0][0] <= now:
             host = heappop(self._heap)[2]
             lane = self._lanes[host]
             lane.queued = False
             if not lane.pages or lane.busy >= self._per_host:
                 continue
-            if lane.ready > now:  # it was told to rest while it stood in the heap
-                self._queue(host, lane)
+            if lane.ready_at > now:  # it was told to rest while it stood in the heap
+                self._push_host(host, lane)
                 continue
             if not lane.busy and self._busy[lane.site] >= self._per_site:
                 lane.queued = True
                 self._held.setdefault(lane.site, deque()).append(host)
                 continue
-            self._take(lane)
+            self._mark_busy(lane)
             self._waiting -= 1
             page = lane.pages.popleft()
-            self._queue(host, lane)
+            self._push_host(host, lane)
             return host, page
         return None
 
-    def claim(self, host: str, now: float) -> float:
+    def claim_host(self, host: str, now: float) -> float:
         """Claim a host without a page: 0 when claimed, else when to ask again."""
-        lane = self._lane(host)
-        if lane.busy or lane.ready > now:
-            return max(lane.ready, now + 1.0)
-        self._take(lane)
+        lane = self._pages_of(host)
+        if lane.busy or lane.ready_at > now:
+            return max(lane.ready_at, now + 1.0)
+        self._mark_busy(lane)
         return 0.0
 
-    def done(self, host: str, now: float, rest: float) -> None:
+    def release_host(self, host: str, now: float, rest: float) -> None:
         """A page of this host, or the claim, is finished with; the host rests."""
         lane = self._lanes[host]
         lane.busy -= 1
-        lane.ready = max(lane.ready, now + rest)
+        lane.ready_at = max(lane.ready_at, now + rest)
         if not lane.busy:
             self._busy[lane.site] -= 1
             if not self._busy[lane.site]:
@@ -97,17 +97,17 @@ class Lanes:
                 if not held:
                     del self._held[lane.site]
                 self._lanes[other].queued = False
-                self._queue(other, self._lanes[other])
-        self._queue(host, lane)
+                self._push_host(other, self._lanes[other])
+        self._push_host(host, lane)
 
     def park(self, host: str, until: float) -> None:
         """No request to this host before that time."""
-        lane = self._lane(host)
-        lane.ready = max(lane.ready, until)
+        lane = self._pages_of(host)
+        lane.ready_at = max(lane.ready_at, until)
 
-    def empty(self, host: str) -> list[Due]:
+    def empty_host(self, host: str) -> list[DuePage]:
         """Take out what waits for this host, which may not be asked for long."""
-        lane = self._lane(host)
+        lane = self._pages_of(host)
         pages = list(lane.pages)
         lane.pages.clear()
         self._waiting -= len(pages)
@@ -123,27 +123,27 @@ class Lanes:
         """When next may have something; None: not before something is done or added."""
         return self._heap[0][0] if self._heap else None
 
-    def _take(self, lane: _Lane) -> None:
+    def _mark_busy(self, lane: _HostPages) -> None:
         if not lane.busy:
             self._busy[lane.site] += 1
         lane.busy += 1
 
-    def _queue(self, host: str, lane: _Lane) -> None:
+    def _push_host(self, host: str, lane: _HostPages) -> None:
         if lane.pages and not lane.queued and lane.busy < self._per_host:
             lane.queued = True
-            heappush(self._heap, (lane.ready, next(self._turns), host))
+            heappush(self._heap, (lane.ready_at, next(self._turns), host))
 
-    def _lane(self, host: str) -> _Lane:
+    def _pages_of(self, host: str) -> _HostPages:
         lane = self._lanes.get(host)
         if lane is None:
-            lane = self._lanes[host] = _Lane(self._site(host))
+            lane = self._lanes[host] = _HostPages(self._site(host))
         return lane
 
-    def forget(self, now: float) -> None:
+    def forget_idle(self, now: float) -> None:
         """Let go of lanes that nobody needs, once there are many."""
-        if len(self._lanes) > _LANES:
+        if len(self._lanes) > _MAX_QUEUES:
             self._lanes = {
                 host: lane
                 for host, lane in self._lanes.items()
-                if lane.pages or lane.busy or lane.queued or lane.ready > now
+                if lane.pages or lane.busy or lane.queued or lane.ready_at > now
             }

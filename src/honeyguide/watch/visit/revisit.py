@@ -11,22 +11,22 @@ from typing import Any, NamedTuple, cast
 from honeyguide.errors import FetchError, FetchTimeout
 from honeyguide.protocols import Fetcher
 from honeyguide.types import Failure, FailureKind, Request, Response
-from honeyguide.url import host, origin
-from honeyguide.watch.visit.due import Due, Outcome, digest
-from honeyguide.watch.visit.host_queues import Lanes
-from honeyguide.watch.visit.politeness import Courtesy, Permit
+from honeyguide.url import host_of, site_origin
+from honeyguide.watch.visit.due import DuePage, RevisitOutcome, body_digest
+from honeyguide.watch.visit.host_queues import HostPageQueues
+from honeyguide.watch.visit.politeness import RevisitPermit, RevisitPoliteness
 
-AUDIT = 1 / 50
+AUDIT_SHARE = 1 / 50
 """Of the requests with validators, so many go out without, to see whether they tell the truth."""
 _ROBOTS_BYTES = 512 * 1024
 
 RobotsEntry = tuple[str, float, int, str]
 
 
-class Step(NamedTuple):
+class RevisitStep(NamedTuple):
     """What a turn came to."""
 
-    outcome: Outcome[Any] | None = None
+    outcome: RevisitOutcome[Any] | None = None
     """None: the page goes back, its turn went to robots.txt. What changed is not compared yet."""
     rest: float = 0.0
     """Seconds its host rests."""
@@ -35,29 +35,29 @@ class Step(NamedTuple):
 @dataclass
 class Revisit:
     fetcher: Fetcher
-    courtesy: Courtesy
-    lanes: Lanes
+    politeness: RevisitPoliteness
+    host_queues: HostPageQueues
     """Asked for another host when robots.txt moved there."""
     clock: Callable[[], float]
     random: Random
-    heard: Callable[[RobotsEntry], None] | None = None
+    on_robots: Callable[[RobotsEntry], None] | None = None
     """Told what a robots.txt said, to be kept."""
-    audit: float = AUDIT
+    audit: float = AUDIT_SHARE
     patience_s: float = 60.0
     """A host that may not be asked for so long is waited for."""
     deadline_s: float = 120.0
     """Longest time for one request; the fetcher's own limits are shorter."""
-    lost: Callable[[str, str], None] = field(default=lambda _host, _kind: None)
+    on_lost: Callable[[str, str], None] = field(default=lambda _host, _kind: None)
     """Told of a host that gave no answer, and how."""
     _asking: dict[str, asyncio.Event] = field(default_factory=dict)
     """Origins whose robots.txt is on its way."""
 
-    async def visit(self, name: str, page: Due) -> Step:
-        permit = self.courtesy.permit(page.url, self.clock())
+    async def visit_page(self, name: str, page: DuePage) -> RevisitStep:
+        permit = self.politeness.check_permit(page.url, self.clock())
         if permit.answer == "ask":
-            return await self._ask(name, page)
+            return await self._ask_robots(name, page)
         if permit.answer != "go":
-            return self._hold(page, permit)
+            return self._held_step(page, permit)
         conditional = bool(page.digest and (page.etag or page.modified))
         audited = conditional and self.random.random() < self.audit
         if conditional and not audited:
@@ -65,13 +65,15 @@ class Revisit:
         else:
             request = Request(page.url)
         try:
-            response = await self._fetch(request)
+            response = await self._fetch_in_time(request)
         except FetchError as error:
-            return self._failed(name, page, error)
-        rest = self.courtesy.answered(name, response, self.clock())
-        return Step(judged(page, response, audited, conditional and not audited), rest)
+            return self._failed_step(name, page, error)
+        rest = self.politeness.delay_after_answer(name, response, self.clock())
+        return RevisitStep(
+            classify_response(page, response, audited, conditional and not audited), rest
+        )
 
-    async def _fetch(self, request: Request) -> Response:
+    async def _fetch_in_time(self, request: Request) -> Response:
         """Whatever the fetcher does, a page that never comes must not hold its host up."""
         try:
             async with asyncio.timeout(self.deadline_s):
@@ -80,65 +82,71 @@ class Revisit:
             detail = f"nothing came of it in {self.deadline_s:g} s"
             raise FetchTimeout(request.url, detail) from None
 
-    def _failed(self, name: str, page: Due, error: FetchError) -> Step:
+    def _failed_step(self, name: str, page: DuePage, error: FetchError) -> RevisitStep:
         now = self.clock()
-        self.lost(name, error.kind)
+        self.on_lost(name, error.kind)
         failure = Failure(cast("FailureKind", error.kind), error.detail, final=False)
-        rest = self.courtesy.failed(name, page.url, error.kind, now)
-        return Step(Outcome(page, "failed", now, failure=failure), rest)
+        rest = self.politeness.delay_after_failure(name, page.url, error.kind, now)
+        return RevisitStep(RevisitOutcome(page, "failed", now, failure=failure), rest)
 
-    def _hold(self, page: Due, permit: Permit) -> Step:
+    def _held_step(self, page: DuePage, permit: RevisitPermit) -> RevisitStep:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
         now = self.clock()
         if permit.answer == "forbidden":
-            return Step(Outcome(page, "failed", now, failure=Failure("robots", permit.why)))
+            return RevisitStep(
+                RevisitOutcome(page, "failed", now, failure=Failure("robots", permit.why))
+            )
         if permit.until - now <= self.patience_s:
-            return Step(rest=max(0.0, permit.until - now))
+            return RevisitStep(rest=max(0.0, permit.until - now))
         failure = Failure("robots", permit.why, final=False)
-        return Step(Outcome(page, "later", now, failure=failure, again=permit.until))
+        return RevisitStep(
+            RevisitOutcome(page, "later", now, failure=failure, retry_at=permit.until)
+        )
 
-    async def _ask(self, name: str, page: Due) -> Step:
+    async def _ask_robots(self, name: str, page: DuePage) -> RevisitStep:
         """This turn of the host goes to its robots.txt; the page waits for the next."""
-        place = origin(page.url)
+        place = site_origin(page.url)
         if asking := self._asking.get(place):
             await asking.wait()
-            return Step()
+            return RevisitStep()
         self._asking[place] = asyncio.Event()
         try:
-            return await self._robots(name, page)
+            return await self._fetch_robots(name, page)
         finally:
             self._asking.pop(place).set()
 
-    async def _robots(self, name: str, page: Due) -> Step:
-        place, robots = origin(page.url), self.courtesy.robots
+    async def _fetch_robots(self, name: str, page: DuePage) -> RevisitStep:
+        place, robots = site_origin(page.url), self.politeness.robots
         target = robots.request_url(place, self.clock())
-        other = host(target)
-        if other != name and (at := self.lanes.claim(other, self.clock())):
+        other = host_of(target)
+        if other != name and (at := self.host_queues.claim_host(other, self.clock())):
             # robots.txt moved to another host, which is busy or rests: wait for that one.
-            return Step(rest=at - self.clock())
+            return RevisitStep(rest=at - self.clock())
         elapsed = 0.0
         try:
             request = Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
-            answer = await self._fetch(request)
+            answer = await self._fetch_in_time(request)
             elapsed = answer.elapsed
         except FetchError as error:
             # Who cannot be asked for robots.txt cannot be visited: the page failed.
-            return self._failed(name, page, error)
+            return self._failed_step(name, page, error)
         finally:
             if other != name:
                 now = self.clock()
-                self.lanes.done(other, now, self.courtesy.rest(target, other, elapsed, now))
+                self.host_queues.release_host(
+                    other, now, self.politeness.host_delay(target, other, elapsed, now)
+                )
         now = self.clock()
-        known = robots.learn(place, answer, now) is not None
-        if known and self.heard is not None and (entry := robots.dump(place)) is not None:
-            self.heard(entry)
-        rest = self.courtesy.rest(page.url, name, elapsed, now) if other == name else 0.0
-        return Step(rest=rest)
+        known = robots.learn_outcome(place, answer, now) is not None
+        if known and self.on_robots is not None and (entry := robots.dump_entry(place)) is not None:
+            self.on_robots(entry)
+        rest = self.politeness.host_delay(page.url, name, elapsed, now) if other == name else 0.0
+        return RevisitStep(rest=rest)
 
 
-def judged(
-    page: Due, response: Response, audited: bool = False, conditional: bool = True
-) -> Outcome[Any]:
+def classify_response(
+    page: DuePage, response: Response, audited: bool = False, conditional: bool = True
+) -> RevisitOutcome[Any]:
     """The first rungs of the ladder: not modified, the same bytes, or something to compare."""
     etag, modified = response.header("etag"), response.header("last-modified")
     status, at, elapsed = response.status, response.started, response.elapsed
@@ -146,14 +154,16 @@ def judged(
         # A 304 need not repeat its validators; those that brought it still hold.
         etag, modified = etag or page.etag, modified or page.modified
         known = page.digest
-        return Outcome(page, "unchanged", at, status, elapsed, etag, modified, known, response)
+        return RevisitOutcome(
+            page, "unchanged", at, status, elapsed, etag, modified, known, response
+        )
     if not 200 <= status < 300:
-        return Outcome(page, "aside", at, status, elapsed, response=response)
-    key = digest(response.body)
+        return RevisitOutcome(page, "aside", at, status, elapsed, response=response)
+    key = body_digest(response.body)
     if key == page.digest:
-        return Outcome(page, "unchanged", at, status, elapsed, etag, modified, key, response)
+        return RevisitOutcome(page, "unchanged", at, status, elapsed, etag, modified, key, response)
     same = etag == page.etag if etag or page.etag else modified == page.modified
-    return Outcome(
+    return RevisitOutcome(
         page, "changed", at, status, elapsed, etag, modified, key, response,
-        lied=audited and same,
+        validator_lied=audited and same,
     )  # fmt: skip

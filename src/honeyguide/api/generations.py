@@ -1,0 +1,256 @@
+"""A collection's generations from outside: list them, compare two, go back to one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple
+
+from honeyguide import registry
+from honeyguide.config.settings import Settings
+from honeyguide.errors import ConfigError
+from honeyguide.learning.gate import (
+    ERROR_TOLERANCE,
+    HELD_BACK_NOTE,
+    MIN_LABELS,
+    GateTrial,
+    squared_errors,
+)
+from honeyguide.protocols import Strategy
+from honeyguide.store.generations import GenerationRow
+from honeyguide.store.store import Store
+from honeyguide.types import Example
+
+_COMPARED_PAGES = 500
+_MAX_CHANGES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSummary:
+    generation: GenerationRow
+    live: bool
+    visits: int
+    """Pages it decided about."""
+    relevant: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """A page that two generations judge differently."""
+
+    url: str
+    one: float
+    other: float
+    label: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationComparison:
+    """Two generations on the same pages: the labelled ones, and the newest visits."""
+
+    one: int
+    other: int
+    labels: int
+    errors: tuple[float, float] | None
+    """Mean squared errors on labelled pages; None without labels."""
+    pages: int
+    changed: int
+    """Pages that one calls relevant and the other does not."""
+    moved: tuple[VerdictChange, ...]
+    """Where they differ most."""
+
+
+def list_generations(store: Store) -> list[GenerationSummary]:
+    live, decided = store.live_generation(), store.judged_by_generation()
+    return [
+        GenerationSummary(g, g.number == live, *decided.get(g.number, (0, 0)))
+        for g in store.generations()
+    ]
+
+
+def generation_trial(generation: GenerationRow) -> GateTrial | None:
+    """How it did on labels that were held back; None: it was not tried."""
+    return GateTrial.from_note(generation.note)
+
+
+def was_held_back(generation: GenerationRow) -> bool:
+    """Whether the gate did not let it decide."""
+    return generation.note.startswith(HELD_BACK_NOTE)
+
+
+def compare_generations(
+    store: Store, one: int, other: int, threshold: float
+) -> GenerationComparison:
+    """Judge the same pages by two generations, here and now."""
+    first, second = (_load_generation(store, number) for number in (one, other))
+    labels = {label.url: label.value for _, label in store.labels()}
+    labelled: list[Example] = []
+    moved: list[VerdictChange] = []
+    changed = pages = 0
+    newest = store.counts().visits
+    rows = [row for url in labels for row in store.attempts_at(url)[-1:] if row.has_page]
+    rows += [
+        row
+        for row in store.visits(page=True, since=max(0, newest - _COMPARED_PAGES))
+        if row.url not in labels
+    ]
+    for row in rows:
+        page = store.latest_page(row.url)
+        label = labels.get(row.url)
+        foreign = row.ungated is not None and label is None  # neither of the two decided
+        if page is None or row.verdict is None or foreign:
+            continue
+        if label is not None:
+            labelled.append(Example(row.link, page, label, "user"))
+        a, b = first.judge(page).score, second.judge(page).score
+        pages += 1
+        changed += (a >= threshold) != (b >= threshold)
+        moved.append(VerdictChange(row.url, a, b, label))
+    moved.sort(key=lambda m: -abs(m.one - m.other))
+    told = (
+        (fmean(squared_errors(first, labelled)), fmean(squared_errors(second, labelled)))
+        if labelled
+        else None
+    )
+    return GenerationComparison(
+        one, other, len(labelled), told, pages, changed, tuple(m for m in moved[:_MAX_CHANGES])
+    )
+
+
+def use_generation(store: Store, number: int, strategy: str) -> None:
+    """Go back, or forward, to this generation; a crawl that runs takes it up at once."""
+    _load_generation(store, number)
+    chosen = next(g for g in store.generations() if g.number == number)
+    if chosen.name != strategy:
+        raise ConfigError(
+            f"generation {number} is one of the strategy {chosen.name!r}, but this topic uses "
+            f"{strategy!r}; set crawl.strategy in topic.toml to go back to it"
+        )
+    with store.transaction():
+        store.use_generation(number)
+        if was_held_back(chosen):  # who insists on it means what the labels say now
+            store.set_meta("taught", str(max((n for n, _ in store.labels()), default=0)))
+
+
+def _load_generation(store: Store, number: int) -> Strategy:
+    known = [generation.number for generation in store.generations()]
+    if number not in known:
+        raise ConfigError(
+            f"there is no generation {number}; known: {known[0]} to {known[-1]}"
+            if known
+            else "there are no generations yet; crawl first"
+        )
+    strategy: Strategy = store.load_generation(number, registry.find_strategy)
+    return strategy
+
+
+# --------------------------------------------------------------------------------------------------
+# What would further labels buy? What the generations' own trials say, and no more than that.
+#
+# Each new generation is tried on labels that were held back (:mod:`honeyguide.learning.gate`).
+# Their errors, over the labels that were given until then, are a learning curve; where there is
+# none yet, the share of pages that the strategy is unsure of says how much is left to ask, and
+# nothing of what the answers would change.
+# --------------------------------------------------------------------------------------------------
+
+
+_TREND_TRIALS = 6
+"""Trials that the trend is read from."""
+_RECENT_VISITS = 1_000
+_UNSURE_DISTANCE = 0.15
+"""Verdicts so near to the threshold are unsure."""
+
+
+class TrialPoint(NamedTuple):
+    """A generation that stood trial."""
+
+    generation: int
+    labels: int
+    """Labels in force that were given before it."""
+    error: float
+    """Mean squared error of its verdicts on held-back labels."""
+    before: float
+    """That of the generation before it, on the same labels."""
+    pages: int
+
+
+class LabelLearningCurve(NamedTuple):
+    tried: tuple[TrialPoint, ...]
+    """Oldest first."""
+    per_ten: float | None
+    """What ten labels changed in the error lately, less being better; None: not known."""
+    unsure: float | None
+    """Share of the newest pages whose verdict is near the threshold; None: there are none."""
+    pages: int
+    """How many these are."""
+    needed: int
+    """Labels still missing until generations can be tried; 0: none."""
+    said: str
+    """All of this in words."""
+
+
+def label_learning_curve(store: Store, settings: Settings) -> LabelLearningCurve:
+    given = sorted(label.at for _, label in store.labels())
+    tried = []
+    for generation in store.generations():
+        trial = generation_trial(generation)
+        if trial is not None:
+            labels = bisect_right(given, generation.at)
+            number = generation.number
+            tried.append(TrialPoint(number, labels, trial.after, trial.before, trial.pages))
+    pages, unsure = _unsure_share(store, settings.topic.threshold)
+    per_ten = _error_trend(tried[-_TREND_TRIALS:])
+    needed = max(0, MIN_LABELS - len(given)) if not tried else 0
+    said = _describe_curve(tried[-_TREND_TRIALS:], per_ten, unsure, pages, needed)
+    return LabelLearningCurve(tuple(tried), per_ten, unsure, pages, needed, said)
+
+
+def _error_trend(tried: list[TrialPoint]) -> float | None:
+    """The slope of error over labels, least squares, for ten labels."""
+    if len(tried) < 2 or tried[-1].labels <= tried[0].labels:
+        return None
+    count = len(tried)
+    mean = sum(one.labels for one in tried) / count
+    level = sum(one.error for one in tried) / count
+    spread = sum((one.labels - mean) ** 2 for one in tried)
+    return 10 * sum((one.labels - mean) * (one.error - level) for one in tried) / spread
+
+
+def _unsure_share(store: Store, threshold: float) -> tuple[int, float | None]:
+    newest = store.counts().visits
+    rows = store.visits(page=True, since=max(0, newest - _RECENT_VISITS))
+    verdicts = [row.verdict for row in rows if row.verdict is not None and row.ungated is None]
+    if not verdicts:
+        return 0, None
+    near = sum(abs(verdict - threshold) < _UNSURE_DISTANCE for verdict in verdicts)
+    return len(verdicts), near / len(verdicts)
+
+
+def _describe_curve(
+    tried: list[TrialPoint], per_ten: float | None, unsure: float | None, pages: int, needed: int
+) -> str:
+    left = (
+        ""
+        if unsure is None
+        else f"The strategy is unsure of {unsure:.0%} of the newest {pages} pages."
+    )
+    if per_ten is None:
+        missing = (
+            f"{needed} more labels are needed before generations can be tried on labels that were "
+            "held back."
+            if needed
+            else "Too few generations were tried on held-back labels to tell a trend."
+        )
+        return f"What further labels would buy is not known yet. {missing} {left}".strip()
+    first, last = tried[0], tried[-1]
+    change = (
+        f"From {first.labels} to {last.labels} labels the error on held-back ones went from "
+        f"{first.error:.3f} to {last.error:.3f}."
+    )
+    if per_ten > -ERROR_TOLERANCE / 10:
+        verdict = "Further labels seem to buy little."
+    else:
+        verdict = f"Ten further ones may buy about {-per_ten:.3f}, if it goes on like this."
+    few = f" These are trials on {last.pages} labels: less than {ERROR_TOLERANCE:g} is chance."
+    return f"{change} {verdict}{few} {left}".strip()

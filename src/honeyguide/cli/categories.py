@@ -1,0 +1,358 @@
+"""``honeyguide train``"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
+from honeyguide.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from honeyguide.errors import HoneyguideError
+    from honeyguide.training.classify import CategoryResult, PageClassifier
+    from honeyguide.training.train import TrainedModel
+    from honeyguide.types import Page, Url
+
+
+def train(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A folder with a folder for each category, or a .jsonl, .csv or .tsv file.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to put it.")],
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="linear, paper, conv, one_layer, sensitivity; auto: the better of the first two.",
+        ),
+    ] = "auto",
+    language: Annotated[
+        str,
+        typer.Option("--language", metavar="CODE", help="Of the texts, such as tr; else heard."),
+    ] = "",
+    normalise: Annotated[
+        bool,
+        typer.Option("--normalise/--no-normalise", help="Repair Turkish as people type it."),
+    ] = False,
+    folds: Annotated[
+        int, typer.Option("--folds", metavar="N", help="Of the cross-validation; 0: none.")
+    ] = 5,
+    epochs: Annotated[
+        int, typer.Option("--epochs", metavar="N", help="Most rounds of a network's training.")
+    ] = 20,
+    embedding: Annotated[
+        str,
+        typer.Option(
+            "--embedding", metavar="PATH", help="A file of word vectors, or a BERT-like model."
+        ),
+    ] = "",
+    text: Annotated[
+        str, typer.Option("--text", metavar="NAME", help="Column or key of the texts.")
+    ] = "",
+    label: Annotated[
+        str, typer.Option("--label", metavar="NAME", help="Column or key of the categories.")
+    ] = "",
+    encoding: Annotated[
+        str,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="Of the source, such as windows-1254; else found out.",
+        ),
+    ] = "",
+    most: Annotated[
+        int, typer.Option("--most", metavar="N", help="Most documents; of more, some are drawn.")
+    ] = 50_000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where chance starts from.")] = 1,
+    licence: Annotated[
+        str, typer.Option("--licence", metavar="TEXT", help="Of the model, for its card.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Train a model that sorts pages into categories, and say what it is worth.
+
+    Writes a folder with the model, a report with pictures (`report.html`) and a card (`card.md`).
+    The strategy `topic_cnn` crawls with it; `honeyguide classify` asks it about pages.
+
+    Examples:
+
+    `honeyguide train labelled/ --out news-model --language tr`
+
+    `honeyguide train articles.csv --text body --label section --out sections`
+    """
+    from datetime import UTC, datetime
+
+    from honeyguide.errors import ConfigError
+    from honeyguide.language_codes import check_language_code
+    from honeyguide.text.segments import TextTokenizer
+    from honeyguide.training.labelled_rows import ColumnNames
+    from honeyguide.training.train import ModelRequest, TrainingOptions
+
+    if language:
+        check_language_code(language, "--language")
+    if not 1 <= epochs <= 1000:
+        raise ConfigError(f"--epochs must be 1 to 1000, not {epochs}")
+    wish = ModelRequest(
+        source=source,
+        out=out,
+        kind=kind,
+        # Vectors are of words as they stand in texts, and encoders read whole sentences.
+        reading=TextTokenizer(
+            language,
+            normalise,
+            stem=not embedding,
+            stops=bool(embedding) and Path(embedding).is_dir(),
+        ),
+        columns=ColumnNames(text, label, encoding),
+        folds=folds,
+        options=TrainingOptions(epochs=epochs, seed=seed, embedding=embedding),
+        most=most,
+        licence=licence,
+        command=shlex.join(["honeyguide", *sys.argv[1:]]),
+        made=datetime.now(UTC).date().isoformat(),
+    )
+    before = _model_time(out)
+    try:
+        made = _train_with_progress(wish, quiet=as_json)
+    except KeyboardInterrupt:
+        saved = "the model was saved, its report may be missing"
+        say(f"honeyguide: stopped; {'nothing was saved' if _model_time(out) == before else saved}")
+        raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps(made.card | {"model": str(out)}))
+        return
+    _show_model(made, out)
+
+
+def _model_time(out: Path) -> int:
+    """When the model in a folder was written; 0 if there is none."""
+    try:
+        return (out / "model.json").stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _train_with_progress(wish: Any, *, quiet: bool) -> TrainedModel:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from honeyguide.training.train import make_model
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, console=make_console(stderr=True), transient=True, disable=quiet
+    ) as bar:
+        reading, task = bar.add_task("reading", total=None), bar.add_task("training", total=1.0)
+        made = make_model(
+            wish,
+            lambda what, done: bar.update(task, description=safe_text(what), completed=done),
+            lambda done: bar.update(reading, description=f"read {done} documents"),
+        )
+    for note in made.corpus.notes:
+        say(safe_text(note))
+    return made
+
+
+def _show_model(made: TrainedModel, out: Path) -> None:
+    for kind, found in made.figures.items():
+        mark = " (chosen)" if kind == made.kind and len(made.figures) > 1 else ""
+        typer.echo(
+            f"{kind}{mark}: accuracy {found.accuracy:.4f} ± {found.deviation:.4f}, macro-F1 "
+            f"{found.macro_f1:.4f}, calibration error {found.calibration_error:.4f}"
+        )
+    if made.kind in made.figures:
+        for each in made.figures[made.kind].each:
+            typer.echo(
+                f"  {safe_text(each.category):<24} precision {each.precision:.3f}  "
+                f"recall {each.recall:.3f}  F1 {each.f1:.3f}  of {each.documents}"
+            )
+    documents = count_noun(len(made.corpus.labels), "document")
+    typer.echo(f"{out}: a model of {len(made.corpus.categories)} categories from {documents}.")
+    say(f"Pictures: {out / 'report.html'}")
+    say(f"Next: honeyguide classify PAGE --model {shell_quote(out)}")
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide classify``
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_BYTES = 10_000_000
+_MAX_SHOWN = 3
+
+
+def classify(
+    what: Annotated[
+        list[str],
+        typer.Argument(metavar="PAGE…", help="Files, addresses, or - for standard input."),
+    ],
+    model: Annotated[
+        Path,
+        typer.Option("--model", "-m", metavar="FOLDER", help="A model from `honeyguide train`."),
+    ],
+    contact: Annotated[
+        str,
+        typer.Option(
+            "--contact", "-c", metavar="WHO", help="For addresses: who asks; sites see it."
+        ),
+    ] = "",
+    lab: Annotated[
+        str,
+        typer.Option("--lab", metavar="URL", help="Ask a running `honeyguide lab serve`."),
+    ] = "",
+    encoder: Annotated[
+        Path | None,
+        typer.Option(
+            "--encoder",
+            metavar="FOLDER",
+            help="What the model was trained with, if you trust it: it is a program.",
+        ),
+    ] = None,
+    show_text: Annotated[
+        bool, typer.Option("--show-text", help="Show what the model reads, word by word.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which category pages belong to, by a model of your own.
+
+    Examples:
+
+    `honeyguide classify page.html letter.txt --model news-model`
+
+    `honeyguide classify https://example.org/news --model news-model -c you@example.org`
+    """
+    from honeyguide.errors import HoneyguideError
+    from honeyguide.training.classify import PageClassifier
+
+    sorter = PageClassifier.open(model, encoder)
+    pages: list[tuple[str, Page]] = []
+    failures: list[tuple[str, HoneyguideError]] = []
+    for name, got in _collect_pages(what, contact, lab):
+        if isinstance(got, HoneyguideError):
+            failures.append((name, got))
+        else:
+            pages.append((name, got))
+    found = sorter.classify_pages(pages)
+    if as_json:
+        for one in found:
+            typer.echo(json.dumps(one.to_dict(text=show_text)))
+        for name, error in failures:
+            typer.echo(json.dumps({"name": name, "error": str(error)}))
+    else:
+        for one, (_, page) in zip(found, pages, strict=True):
+            _show_category(one, sorter, page, text=show_text)
+    for name, error in failures:
+        why = str(error)
+        say(safe_text(why if name in why else f"{name}: {why}"))
+    if failures:
+        raise typer.Exit(max(error.exit_code for _, error in failures))
+
+
+def _collect_pages(
+    names: list[str], contact: str, lab: str
+) -> list[tuple[str, Page | HoneyguideError]]:
+    """The page of each name, or why there is none, in the order given."""
+    from honeyguide.errors import ConfigError
+    from honeyguide.training.classify import page_from_bytes, read_page
+
+    addresses = [name for name in names if _is_address(name)]
+    fetched = asyncio.run(_fetch_pages(addresses, contact, lab)) if addresses else {}
+    found: list[tuple[str, Page | HoneyguideError]] = []
+    for name in names:
+        if name in fetched:
+            found.append((name, fetched[name]))
+            continue
+        try:
+            if name == "-":
+                page = page_from_bytes(sys.stdin.buffer.read(_MAX_BYTES), "standard input")
+            else:
+                page = read_page(Path(name))
+        except ConfigError as error:
+            found.append((name, error))
+        else:
+            found.append((name, page))
+    return found
+
+
+def _is_address(name: str) -> bool:
+    return "://" in name and not Path(name).exists()
+
+
+async def _fetch_pages(
+    names: list[str], contact: str, lab: str
+) -> dict[str, Page | HoneyguideError]:
+    from honeyguide import __version__
+    from honeyguide.api.create import lab_address
+    from honeyguide.api.user_urls import possible_urls
+    from honeyguide.config.settings import FetchSettings
+    from honeyguide.crawl.polite_fetch import PoliteFetcher
+    from honeyguide.errors import ConfigError, FetchError
+    from honeyguide.fetch.http import CurlFetcher, make_user_agent
+    from honeyguide.url import authority_of
+
+    if not contact:
+        raise ConfigError(
+            "a contact is missing: sites must be able to reach whoever asks them. "
+            "Add --contact you@example.org"
+        )
+    agent = make_user_agent(contact, __version__)
+    usual = FetchSettings(contact=contact, lab=lab_address(lab) if lab else "")
+    private = FetchSettings(contact=contact, private_addresses=True)
+    outside = CurlFetcher(usual, user_agent=agent, archives=False)
+    inside = CurlFetcher(private, user_agent=agent, archives=False)
+    visitor = PoliteFetcher(outside, delay_s=0.0) if lab else PoliteFetcher(outside)
+    guests: dict[str, PoliteFetcher] = {}
+    found: dict[str, Page | HoneyguideError] = {}
+    try:
+        for name in dict.fromkeys(names):
+            try:
+                url = possible_urls(name)[0]
+                guest = visitor
+                if not lab and _is_private(url):
+                    guest = guests.setdefault(authority_of(url), visitor.for_origin(url, inside))
+                found[name] = await guest.fetch_page(url)
+            except (ConfigError, FetchError) as error:
+                found[name] = error
+    finally:
+        await outside.aclose()
+        await inside.aclose()
+    return found
+
+
+def _is_private(url: Url) -> bool:
+    """Whether a user names a private address, and means it; no page may lead us to one."""
+    from honeyguide.fetch.ip_policy import forbidden_reason, is_loopback_host
+    from honeyguide.url import host_of, is_ip
+
+    name = host_of(url)
+    return is_loopback_host(name) or (is_ip(name) and bool(forbidden_reason(name)))
+
+
+def _show_category(one: CategoryResult, sorter: PageClassifier, page: Page, *, text: bool) -> None:
+    if not one.category:
+        typer.echo(f"{safe_text(one.name)}: {one.why}")
+    else:
+        likely = list(one.chances.items())[:_MAX_SHOWN]
+        shares = ", ".join(f"{safe_text(name)} {chance:.0%}" for name, chance in likely)
+        typer.echo(f"{safe_text(one.name)}: {shares}")
+    if one.words:
+        say("  by: " + ", ".join(safe_text(word) for word, _ in one.words))
+    if text:
+        from honeyguide.training.classify import normaliser_changes
+
+        for tokens in one.tokens:
+            typer.echo("  | " + safe_text(" ".join(tokens)))
+        for step, before, after in normaliser_changes(sorter.reading, page):
+            typer.echo(f"  {step}: {safe_text(before)} → {safe_text(after)}")

@@ -1,0 +1,163 @@
+"""``honeyguide version``"""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from honeyguide.cli.formatting import say
+from honeyguide.cli.options import JsonOption
+
+
+def version(as_json: JsonOption = False) -> None:
+    """Say which version this is.
+
+    Example: `honeyguide version --json`
+    """
+    from honeyguide import __version__
+
+    if as_json:
+        facts = {"honeyguide": __version__, "python": platform.python_version()}
+        typer.echo(json.dumps(facts))
+    else:
+        typer.echo(f"Honeyguide {__version__} on Python {platform.python_version()}")
+
+
+def show_version(wanted: bool) -> None:
+    """``honeyguide --version``, as other programs have it."""
+    if wanted:
+        version()
+        raise typer.Exit
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide settings``
+# --------------------------------------------------------------------------------------------------
+
+
+def table_names() -> list[str]:
+    from honeyguide.config.topic_file import settings_tables
+
+    return list(settings_tables())
+
+
+def settings(
+    table: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE",
+            help="Only this table: topic, crawl, scope, …",
+            autocompletion=table_names,
+            show_default=False,
+        ),
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Print every key that a topic.toml may have, with its default and meaning.
+
+    Examples:
+
+    `honeyguide settings`
+
+    `honeyguide settings scope`
+    """
+    from difflib import get_close_matches
+
+    from rich.table import Table as Grid
+
+    from honeyguide.cli.formatting import make_console
+    from honeyguide.config.topic_file import settings_tables, to_toml
+    from honeyguide.errors import ConfigError
+
+    known = settings_tables()
+    wanted = table.strip("[]")
+    if wanted and wanted not in known:
+        near = get_close_matches(wanted, known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+        raise ConfigError(f"there is no table {table!r} in a topic.toml; {hint}")
+    shown = [known[wanted]] if wanted else list(known.values())
+    if as_json:
+        facts = {
+            each.name: {
+                key.name: {
+                    "type": key.kind or list(key.choices),
+                    "default": key.default,
+                    "meaning": key.meaning,
+                }
+                for key in each.keys
+            }
+            for each in shown
+        }
+        typer.echo(json.dumps(facts))
+        return
+    out = make_console()
+    for each in shown:
+        out.print(f"[{each.name}]", style="bold")
+        if each.meaning:
+            out.print(each.meaning, style="dim")
+        grid = Grid.grid(padding=(0, 2))
+        for key in each.keys:
+            meaning = key.meaning.replace("``", "")
+            allowed = f"({', '.join(key.choices)})" if key.choices else "" if meaning else key.kind
+            grid.add_row(f"{key.name} = {to_toml(key.default)}", f"{meaning} {allowed}".strip())
+        out.print(grid)
+        out.print()
+    if not wanted:
+        out.print("[strategy]", style="bold")
+        out.print("Parameters of the chosen strategy by name, such as anchor_weight = 0.8")
+
+
+# --------------------------------------------------------------------------------------------------
+# ``honeyguide strategies``
+# --------------------------------------------------------------------------------------------------
+
+
+def strategies(
+    name: Annotated[
+        Path | None, typer.Argument(metavar="[NAME]", help="A collection.", show_default=False)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """How a crawl can decide, and which ways a topic has enough for.
+
+    Examples:
+
+    `honeyguide strategies`
+
+    `honeyguide strategies birds`
+    """
+    from honeyguide.api.collection import Collection
+    from honeyguide.crawl.from_settings import strategy_choices
+
+    collection = Collection(name) if name is not None else None
+    topic = asdict(collection.settings.topic) if collection is not None else {}
+    found = strategy_choices(topic)
+    if as_json:
+        rows = [
+            {"name": c.name, "about": c.about, "learns": c.traits.learns, "needs": c.traits.needs}
+            | ({"missing": c.missing} if collection is not None else {})
+            for c in found
+        ]
+        typer.echo(json.dumps(rows))
+        return
+    chosen = collection.settings.crawl.strategy if collection is not None else ""
+    starts = {c.name: _start_hint(c.traits.needs, c.missing, collection is not None) for c in found}
+    width = max(map(len, starts.values()))
+    for choice in found:
+        mark = "*" if choice.name == chosen else " "
+        learns = "learns" if choice.traits.learns else ""
+        start = starts[choice.name]
+        typer.echo(f"{mark} {choice.name:17} {learns:7} {start:{width}}  {choice.about}")
+    if collection is not None:
+        say("* is used now; change crawl.strategy in topic.toml to use another.")
+
+
+def _start_hint(needs: tuple[str, ...], missing: tuple[str, ...], asked: bool) -> str:
+    if asked and missing:
+        return f"add {' or '.join(missing)}"
+    return f"from {' or '.join(needs)}" if needs else ""

@@ -1,0 +1,261 @@
+"""A crawl with shards, from its beginning to its report."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from honeyguide import __version__
+from honeyguide.cluster.coordinator import Coordinator
+from honeyguide.cluster.remote_state import (
+    ClusterLocation,
+    bring_home,
+    is_away,
+    known_cluster,
+    refuse_if_away,
+    send_away,
+    vault_place,
+)
+from honeyguide.cluster.resharding import prepare_shards
+from honeyguide.cluster.runner import ProcessRunner, ShardRunner
+from honeyguide.cluster.shard import ShardPlan
+from honeyguide.config.settings import Settings
+from honeyguide.crawl import status
+from honeyguide.crawl.build import build_stop_conditions, build_training_feed
+from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
+from honeyguide.crawl.live_generation import choose_generation
+from honeyguide.crawl.live_status import LIVE_INTERVAL_S, LiveStatusWriter
+from honeyguide.crawl.rescore import overrule_verdicts
+from honeyguide.crawl.run import stop_on_signals
+from honeyguide.crawl.status import ProgressObserver, Report, missing_page_notes
+from honeyguide.crawl.stopping import restore_coverage
+from honeyguide.errors import ConfigError
+from honeyguide.fetch.http import make_user_agent
+from honeyguide.languages.gate import build_language_gate
+from honeyguide.learning import topics
+from honeyguide.store.generations import pack_strategy
+from honeyguide.store.shards import SPLIT_KEY, shard_folder
+from honeyguide.store.store import Store
+from honeyguide.url import suffix_list_digest
+
+_OBSERVE_S = 0.25
+
+Announce = Callable[[str], None]
+
+
+def crawl_in_processes(
+    folder: Path,
+    settings: Settings,
+    shards: int | None = None,
+    observer: ProgressObserver | None = None,
+    told: Announce = lambda _: None,
+    *,
+    without_lost: bool = False,
+) -> Report:
+    """Crawl with so many shards, in processes of this machine; Ctrl-C stops cleanly.
+
+    None: as many as the collection has. ``told`` hears of what takes long before it begins.
+    ``without_lost``: shards whose folders are gone begin anew.
+    """
+    wish = ShardingRequest(shards, told, without_lost)
+    return asyncio.run(crawl_with_runner(folder, settings, wish, ProcessRunner(), observer))
+
+
+def crawl_on_cluster(
+    folder: Path,
+    settings: Settings,
+    cluster: ClusterLocation,
+    shards: int | None = None,
+    observer: ProgressObserver | None = None,
+    told: Announce = lambda _: None,
+) -> Report:
+    """Crawl with so many shards on the machines of a cluster; Ctrl-C stops cleanly, and brings
+    everything home.
+
+    None: as many as the collection has, or two for each machine.
+    """
+    from honeyguide.cluster.ray_backend import RayRunner, connect_ray, count_machines
+
+    with Store.open(folder, "crawl", settings.store) as store:
+        cluster = ClusterLocation(cluster.address, cluster.vault or known_cluster(store).vault)
+        if not cluster.vault:
+            raise ConfigError("a crawl on a cluster needs storage that its machines share: --vault")
+        ray = connect_ray(cluster.address)
+        try:
+            if shards is None and store.shard_count == 1:
+                shards = max(2, 2 * count_machines(ray))
+            if not is_away(store):
+                _check_shard_count(store.shard_count if shards is None else shards)
+                prepare_shards(store, store.shard_count if shards is None else shards, told)
+            mark = store.get_meta(SPLIT_KEY) or ""
+            place = vault_place(store, cluster.vault)
+        except BaseException:  # whatever it is, the connection to Ray must not stay open
+            ray.shutdown()
+            raise
+    try:
+        runner = RayRunner(ray, place, mark, told)
+        wish = ShardingRequest(shards, told, cluster=cluster)
+        return asyncio.run(crawl_with_runner(folder, settings, wish, runner, observer))
+    finally:
+        ray.shutdown()
+
+
+def unite_shards(
+    folder: Path,
+    settings: Settings,
+    told: Announce = lambda _: None,
+    *,
+    without_lost: bool = False,
+) -> None:
+    """Put a collection's shards together, so that it is crawled in one process again."""
+    with Store.open(folder, "crawl", settings.store) as store:
+        refuse_if_away(store)
+        prepare_shards(store, 1, told, without_lost=without_lost)
+
+
+class ShardingRequest(NamedTuple):
+    """How many shards there shall be, and where."""
+
+    shards: int | None
+    """None: as many as there are."""
+    announce: Announce
+    without_lost: bool = False
+    cluster: ClusterLocation | None = None
+    """None: on this machine."""
+
+
+async def crawl_with_runner(
+    folder: Path,
+    settings: Settings,
+    wish: ShardingRequest,
+    runner: ShardRunner,
+    observer: ProgressObserver | None,
+) -> Report:
+    """Crawl with shards wherever that runner starts them."""
+    began = time.time()
+    async with open_coordinator(folder, settings, wish, runner) as (coordinator, plans):
+        store = coordinator.store
+        status.mark_run_start(store, store.counts().visits, began)
+        with stop_on_signals(coordinator.stop):
+            teller, ended = LiveStatusWriter(folder, pages=settings.crawl.pages), "it broke off"
+            watching = asyncio.create_task(_observe_progress(coordinator, observer, teller))
+            try:
+                await runner.start(plans, coordinator.receive)
+                report = await coordinator.run()
+                ended = report.reason
+            finally:
+                watching.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await watching
+                await runner.aclose()
+                teller.write_status(coordinator, ended)
+        if wish.cluster is not None:
+            # All of them took leave, or we would not be here.
+            told = tuple(bring_home(store, wish.announce))
+            report = replace(report, warnings=report.warnings + told)
+        if report.failed:
+            return report
+        overrule_verdicts(store, settings)
+        missing = tuple(missing_page_notes(store, settings, began))
+        return replace(report, warnings=report.warnings + missing)
+
+
+@asynccontextmanager
+async def open_coordinator(
+    folder: Path, settings: Settings, wish: ShardingRequest, runner: ShardRunner
+) -> AsyncIterator[tuple[Coordinator, Sequence[ShardPlan]]]:
+    """A coordinator over that collection, and what its shards are to do.
+
+    Mistakes in the settings are found before anything is opened or fetched.
+    """
+    make_user_agent(settings.fetch.contact, __version__)
+    if settings.search.engine:
+        raise ConfigError(
+            "a crawl that asks a search engine has one shard: say --shards 1, or take [search] "
+            "out of topic.toml"
+        )
+    build_scope_filter(settings)
+    made = build_strategy(settings)
+    async with AsyncExitStack() as closing:
+        store = closing.enter_context(Store.open(folder, "crawl", settings.store))
+        store.set_threshold(settings.topic.threshold)
+        store.set_topics(topics.topic_names(settings))
+        shards = store.shard_count if wish.shards is None else wish.shards
+        if wish.cluster is None:
+            refuse_if_away(store)
+        elif is_away(store) and shards != store.shard_count:
+            raise ConfigError(
+                f"{folder} has {store.shard_count} shards on a cluster: that many they stay until they "
+                "are home (Ctrl-C, or honeyguide cluster recall)"
+            )
+        else:
+            _check_shard_count(shards)
+        if not is_away(store):
+            prepare_shards(store, shards, wish.announce, without_lost=wish.without_lost)
+        if wish.cluster is not None:
+            store.warc_archive.warnings.clear()  # files may still be in the vault: looked for at the end
+            send_away(store, wish.cluster, wish.announce)
+        strategy, generation, _, warning = choose_generation(store, settings, made, time.time())
+        given = topics.load_all_example_files(folder, settings)
+        lessons = build_training_feed(store, settings, strategy, given=given, warning=warning)
+        closing.push_async_callback(lessons.aclose)
+        coverage = restore_coverage(store)
+        coordinator: Coordinator
+        enough = build_stop_conditions(
+            settings, store, coverage, lambda: coordinator.progress().waiting, time.time
+        )
+        coordinator = Coordinator(
+            store=store,
+            settings=settings,
+            strategy=strategy,
+            generation=generation,
+            lessons=lessons,
+            coverage=coverage,
+            enough=enough,
+            languages=build_language_gate(settings),
+            runner=runner,
+            shards=shards,
+        )
+        files = tuple(sorted(path.name for path in (folder / "warc").glob("*.warc.gz")))
+        packed = pack_strategy(settings.crawl.strategy, strategy)
+        plans = [
+            ShardPlan(
+                shard,
+                shards,
+                str(shard_folder(folder, shard)),
+                str(folder / "warc"),
+                settings,
+                generation,
+                packed,
+                store.get_meta(SPLIT_KEY) or "",
+                suffix_list_digest(),
+                files,
+            )
+            for shard in range(shards)
+        ]
+        yield coordinator, plans
+
+
+def _check_shard_count(shards: int) -> None:
+    if shards < 2:
+        raise ConfigError("a crawl on a cluster has 2 shards or more: say --shards")
+
+
+async def _observe_progress(
+    coordinator: Coordinator, observer: ProgressObserver | None, teller: LiveStatusWriter
+) -> None:
+    """Somebody here looks often, those outside seldom."""
+    turn = 0
+    while True:
+        if turn % round(LIVE_INTERVAL_S / _OBSERVE_S) == 0:
+            teller.write_status(coordinator)
+        if observer is not None:
+            observer(coordinator.progress())
+        turn += 1
+        await asyncio.sleep(_OBSERVE_S)

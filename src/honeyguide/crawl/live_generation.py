@@ -1,0 +1,216 @@
+"""Which generation decides when a crawl begins, or goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from typing import Any, cast
+
+from honeyguide import registry
+from honeyguide.config.settings import Settings
+from honeyguide.crawl.shard_hooks import GenerationSource
+from honeyguide.errors import ModelError
+from honeyguide.learning.trainer import LearningResult
+from honeyguide.multi_topic import MultiTopicStrategy, topic_names
+from honeyguide.protocols import Strategy
+from honeyguide.store.store import Store
+
+_LABELS_KEPT = "Labels are kept, and the crawl learns from all of them anew"
+
+
+def choose_generation(
+    store: Store, settings: Settings, made: Strategy, now: float
+) -> tuple[Strategy, int, bool, str]:
+    """The live generation, unless the topic changed since: then what was made is the next.
+
+    (strategy, its number, whether it is new, a warning.) A generation that cannot be read any
+    more is replaced by the newest before it that can, if the topic asked for the same then.
+    """
+    name = settings.crawl.strategy
+    wish, before = _wish_json(name, made), store.get_meta("strategy") or ""
+    warning = ""
+    if store.live_generation() is not None and _is_same_wish(before, name, made):
+        found, number, warning = load_readable_generation(
+            store,
+            topic_names(made),
+            name,
+            lambda one: _is_same_wish(_wish_json(name, one), name, made),
+        )
+        if found is not None:
+            if number != store.live_generation():
+                fall_back_to_generation(store, number)
+            if before != wish:
+                store.set_meta("strategy", wish)  # with what this version knows besides
+            return found, number, False, warning
+    number = store.next_generation()
+    with store.transaction():
+        store.save_generation(number, name, made, "from topic.toml", now)
+        store.set_meta("strategy", wish)
+        store.set_meta("taught", "")
+        store.set_meta("known", "")
+    if warning:
+        warning = f"{warning}; generation {number}, made from topic.toml, decides. {_LABELS_KEPT}"
+    return made, number, True, warning
+
+
+def load_readable_generation(
+    store: Store,
+    topics: tuple[str, ...],
+    strategy: str = "",
+    fits: Callable[[Strategy], bool] = lambda _: True,
+) -> tuple[Strategy | None, int, str]:
+    """The live generation, or the newest before it that can be read, is one of this strategy (or
+    the live one's own), knows these topics and ``fits``; its number, and a warning if the live one
+    is damaged. None: there is none.
+    """
+    damaged, live = "", store.live_generation()
+    known = {generation.number: generation.name for generation in store.generations()}
+    strategy = strategy or known.get(live or 0, "")
+    for number in sorted((n for n in known if live is not None and n <= live), reverse=True):
+        if known[number] != strategy:
+            continue
+        try:
+            found: Strategy = store.load_generation(number, registry.find_strategy)
+        except ModelError as error:
+            damaged = damaged or f"generation {number} could not be read: {error}"
+            continue
+        if topic_names(found) == topics and (number == live or fits(found)):
+            told = f"{damaged}; generation {number} decides. {_LABELS_KEPT}" if damaged else ""
+            return found, number, told
+    return None, 0, damaged
+
+
+def fall_back_to_generation(store: Store, number: int) -> None:
+    """This generation decides instead of one that cannot be read, and learns from all labels anew;
+    to the gate they are no news."""
+    with store.transaction():
+        store.use_generation(number)
+        store.set_meta("known", store.get_meta("taught") or store.get_meta("known") or "")
+        store.set_meta("taught", "")
+
+
+def _wish_json(name: str, made: Strategy) -> str:
+    """What the topic asks for, in plain words."""
+    wish = _plain_parameters(made)
+    if isinstance(made, MultiTopicStrategy):
+        wish = {"names": made.names, "parts": [_plain_parameters(part) for part in made.parts]}
+    return json.dumps([name, wish], sort_keys=True, default=asdict)
+
+
+def _is_same_wish(stored: str, name: str, made: Strategy) -> bool:
+    """Whether the topic asked for the same when this was stored, perhaps by an older version."""
+    try:
+        before = json.loads(stored)
+    except (ValueError, RecursionError):
+        return False
+    match before:
+        case [str(same), {"names": list(names), "parts": list(parts)}] if (
+            same == name and isinstance(made, MultiTopicStrategy) and names == list(made.names)
+        ):
+            pairs = zip(parts, made.parts, strict=False)
+            return len(parts) == len(names) and all(
+                _parameters_match(wish, part) for wish, part in pairs
+            )
+        case [str(same), dict(wish)] if same == name and not isinstance(made, MultiTopicStrategy):
+            return "parts" not in wish and _parameters_match(wish, made)
+    return False
+
+
+def _parameters_match(wish: Any, made: Strategy) -> bool:
+    """A parameter that was not known then had what is its default now; one that is not known any
+    more has no say, nor has what lessons fill."""
+    now = _plain_parameters(made)
+    if not (isinstance(wish, dict) and wish.keys() & now.keys()):
+        return False
+    defaults = {f.name: f.default for f in fields(cast("Any", made))}
+    spoken = json.loads(json.dumps(now, default=asdict))
+    return all(
+        wish[key] == spoken[key] if key in wish else value == defaults[key]
+        for key, value in now.items()
+        if key not in made.traits.learned_fields
+    )
+
+
+def _plain_parameters(strategy: Strategy) -> dict[str, Any]:
+    return {
+        f.name: value
+        for f in fields(cast("Any", strategy))
+        if isinstance(value := getattr(strategy, f.name), str | int | float | bool | tuple)
+    }
+
+
+# --------------------------------------------------------------------------------------------------
+# A new generation is kept, and lives if the gate let it pass and nobody chose another since.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class GenerationUpdater:
+    """One lesson after another, beside the work of whoever is taught."""
+
+    store: Store
+    settings: Settings
+    training: GenerationSource
+    clock: Callable[[], float]
+    get_current: Callable[[], tuple[Strategy, int] | None]
+    """Who decides now, under which number; None: something broke, and nothing is kept any more."""
+    on_swap: Callable[[Strategy, int], None]
+    """Called with a new generation that decides from now on."""
+    on_failure: Callable[[BaseException], None]
+    running: asyncio.Task[LearningResult] | None = None
+    """The one that is under way."""
+    _parent: int = 0
+    """The generation that is being taught."""
+
+    def start_if_due(self) -> None:
+        """Begin a lesson if one is due."""
+        if self.running is None and self.training.is_due() and (now := self.get_current()):
+            strategy, self._parent = now
+            self.running = asyncio.create_task(self.training.learn(strategy))
+            self.running.add_done_callback(self._take_result)
+
+    async def wait(self, seconds: float) -> None:
+        """So long at most, for the lesson that is under way."""
+        if self.running is not None:
+            await asyncio.wait((self.running,), timeout=seconds)
+
+    async def aclose(self) -> None:
+        if self.running is not None:
+            self.running.cancel()
+            await asyncio.gather(self.running, return_exceptions=True)
+
+    def _take_result(self, task: asyncio.Task[LearningResult]) -> None:
+        """A new generation is swapped in whole, unless the gate held it back."""
+        self.running = None
+        now = self.get_current()
+        if task.cancelled() or now is None:
+            return
+        try:
+            lesson = task.result()
+            if now[1] != self._parent:
+                return  # somebody chose another generation meanwhile
+            told = self.training.taught, self._parent, self.clock()
+            number = save_new_generation(self.store, self.settings, lesson, *told)
+            if number is not None and lesson.strategy is not None:
+                self.on_swap(lesson.strategy, number)
+        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
+            self.on_failure(error)
+
+
+def save_new_generation(
+    store: Store, settings: Settings, lesson: LearningResult, taught: int, parent: int, now: float
+) -> int | None:
+    """The number under which it decides from now on; None if it does not.
+
+    ``parent``: the generation that was taught; ``taught``: the newest label that it heard.
+    """
+    if lesson.strategy is None or store.live_generation() != parent:
+        return None
+    name, number = settings.crawl.strategy, store.next_generation()
+    with store.transaction():
+        store.save_generation(number, name, lesson.strategy, lesson.note, now, live=lesson.live)
+        if lesson.live:
+            store.set_meta("taught", str(taught))
+    return number if lesson.live else None

@@ -1,0 +1,528 @@
+"""Finished visits that wait to be written together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, TypedDict
+
+from honeyguide.config.settings import Settings
+from honeyguide.crawl import stopping
+from honeyguide.crawl.limits import CrawlConcurrency
+from honeyguide.crawl.live_generation import GenerationUpdater
+from honeyguide.crawl.politeness import CrawlPoliteness
+from honeyguide.crawl.process_page import CrawlOutcome
+from honeyguide.crawl.rescore import VerdictCorrector
+from honeyguide.crawl.shard_hooks import GenerationSource, StopRule
+from honeyguide.crawl.status import CrawlTally, Progress, Report, format_span
+from honeyguide.crawl.visit import ArrivedAnswer, RobotsEntry, VisitRunner, VisitStep
+from honeyguide.languages.gate import LanguageGate, wanted_languages
+from honeyguide.learning.coverage import Coverage
+from honeyguide.links.ranking import LinkKnowledge, rank_links, rerank_changed
+from honeyguide.protocols import Frontier, RankFunction, Strategy
+from honeyguide.store.store import Store
+from honeyguide.types import Candidate, Link, Visit
+from honeyguide.url import domain_of, host_of
+
+if TYPE_CHECKING:
+    from honeyguide.search.session import SearchSession
+
+
+@dataclass
+class CommitBatch:
+    store: Store
+    frontier: Frontier
+    coverage: Coverage
+    threshold: float
+    search: SearchSession | None = None
+    visits: list[Visit] = field(default_factory=list)
+    robots: list[RobotsEntry] = field(default_factory=list)
+    """What robots.txt files said meanwhile."""
+
+    def __len__(self) -> int:
+        return len(self.visits)
+
+    def write(self) -> list[Visit]:
+        """One transaction: finished visits, their links, and what robots.txt files said; which
+        visits these were."""
+        visits, self.visits = self.visits, []
+        robots, self.robots = self.robots, []
+        with self.store.transaction():
+            self.store.append_visits(visits, self.threshold)
+            self.frontier.flush()
+            for entry in robots:
+                self.store.save_robots(*entry)
+            self.store.set_meta("waiting", str(len(self.frontier)))
+            stopping.save_coverage(self.store, self.coverage)
+            if self.search is not None:
+                self.search.save_taken()
+        self.frontier.confirm_flush()
+        if self.search is not None:
+            self.search.confirm_saved()
+        return visits
+
+
+# --------------------------------------------------------------------------------------------------
+# What a ring tells of itself: while it turns, and when it ends.
+# --------------------------------------------------------------------------------------------------
+
+
+class _EngineProgress(TypedDict, total=False):
+    asked: int
+    unanswered: str
+    ask_at: float
+
+
+def loop_progress(ring: CrawlLoop) -> Progress:
+    """How it stands now."""
+    out, tally, wake = ring.under_way(), ring.tally, ring.frontier.wake_at()
+    return Progress(
+        tally.visits,
+        tally.pages,
+        tally.relevant,
+        tally.failures,
+        waiting=len(ring.frontier),
+        busy=len(out),
+        sites=ring.politeness.quota.domain_count(),
+        generation=ring.generation,
+        now=out[-1].link.url if out else None,
+        next_at=wake if wake is not None and ring.clock() < wake < inf else None,
+        stopping=ring.stop_rule.asked,
+        last_failure=tally.last_failure(),
+        foreign=tally.foreign_pages(wanted_languages(ring.settings)),
+        **_engine_progress(ring),
+    )
+
+
+def _engine_progress(ring: CrawlLoop) -> _EngineProgress:
+    """How it stands with the search engine."""
+    if ring.search is None:
+        return {}
+    questions = ring.search.caller
+    told: _EngineProgress = {"asked": questions.asked, "unanswered": questions.why_unanswered}
+    if questions.why_unanswered and not questions.stopped:
+        told["ask_at"] = questions.ready_at
+    return told
+
+
+def loop_report(ring: CrawlLoop, reason: str, began: float, warnings: Sequence[str]) -> Report:
+    """How it ended; what was warned of besides comes after it."""
+    now = loop_progress(ring)
+    asked = ring.search.warnings if ring.search is not None else ()
+    return Report(
+        now,
+        reason,
+        ring.clock() - began,
+        now.next_at,
+        ring.tally.failure_summary(),
+        (*ring.store.warnings, *ring.training.warnings, *warnings, *asked),
+        stopping.add_channel_estimate(ring.coverage.estimate(len(ring.frontier)), ring.store),
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# The ring: links out of the frontier, links back into it. docs/ring.md walks through it.
+#
+#     seeds → frontier → fetch → read → judge → visit → store
+#                ↑                        ↓       ↓
+#                └──────── rank ←─────── links  teacher → examples → learn → next generation
+#
+# It closes in two places only, and both are here: links in (:meth:`CrawlLoop._apply_step`, and what
+# a search engine found: :meth:`CrawlLoop._step_search`) and generation in
+# (:meth:`CrawlLoop._swap_generation`).
+# --------------------------------------------------------------------------------------------------
+
+
+_COMMIT_VISITS = 32
+"""Finished visits that are committed together …"""
+_COMMIT_DELAY_S = 0.2
+"""… or after so long."""
+_GRACE_S = 5.0
+"""How long a stopping ring waits for answers that are under way."""
+_MAX_SLEEP_S = 1.0
+"""The ring looks up at least this often, to see whether it is enough."""
+_TASK_VISITS = 16
+"""Visits of one task, one after the other: a task and a turn of the event loop less for each. Then
+it ends, so that visits that need not wait for anything cannot keep the loop to themselves."""
+_POLL_S = 1.0
+"""How often people's labels are looked for."""
+_SEARCH_IDLE_S = 5.0
+"""A ring that has nothing to do for so long may ask a search engine."""
+
+
+@dataclass
+class CrawlLoop:
+    """One shard's ring. Everything it uses is given; it makes nothing itself."""
+
+    settings: Settings
+    frontier: Frontier
+    politeness: CrawlPoliteness
+    visit_runner: VisitRunner
+    store: Store
+    strategy: Strategy
+    generation: int
+    training: GenerationSource
+    link_knowledge: LinkKnowledge | None
+    language_gate: LanguageGate | None
+    concurrency: CrawlConcurrency
+    stop_rule: StopRule
+    coverage: Coverage
+    clock: Callable[[], float]
+    search: SearchSession | None = None
+
+    def __post_init__(self) -> None:
+        self.tally = CrawlTally.from_counts(self.store.counts(), self.settings.topic.threshold)
+        counted = self.tally, self.coverage, self.politeness.quota, self.link_knowledge
+        self._rejudge = VerdictCorrector(self.store, self.settings, *counted, self.language_gate)
+        threshold = self.settings.topic.threshold
+        self._batch = CommitBatch(self.store, self.frontier, self.coverage, threshold, self.search)
+        self._tasks: dict[asyncio.Task[None], Candidate] = {}
+        self._woken = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        given = self.store, self.settings, self.training, self.clock
+        self._course = GenerationUpdater(
+            *given, self._current_generation, self._swap_generation, self.fail_with
+        )
+        self._listened = 0.0
+        self._reason = ""
+        self._sleeps: float | None = None
+        """Until when the loop sleeps, if nobody wakes it; None: it does not."""
+        self._trouble: BaseException | None = None
+
+    def stop(self) -> None:
+        """Finish what is under way, then end."""
+        self.stop_rule.asked = True
+        self._woken.set()
+
+    def wake(self, *, listen: bool = False) -> None:
+        """Something came from outside: look up, and listen at once if somebody spoke."""
+        if listen:
+            self._listened = 0.0
+        self._woken.set()
+
+    def progress(self) -> Progress:
+        return loop_progress(self)
+
+    @property
+    def unjudged_count(self) -> int:
+        """Visited pages that nobody could judge yet."""
+        return self._rejudge.unknown_count
+
+    def idle_reason(self) -> str:
+        """Why there is nothing to do, now or for long; '' if there is."""
+        now = self.clock()
+        return "" if self._tasks or self._batch else self._end_reason(self._next_wake(now), now)
+
+    def under_way(self) -> list[Candidate]:
+        """What is being fetched or read now, the oldest first."""
+        return [candidate for task, candidate in self._tasks.items() if not task.done()]
+
+    async def run(self) -> Report:
+        """Turn until something says stop; what was finished is committed, unless we broke."""
+        began = self.clock()
+        watcher = asyncio.create_task(self.concurrency.watch_load())
+        reason = ""
+        try:
+            reason = await self._run_until_stop()
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=_GRACE_S)
+            if self._rejudge.unknown_count:
+                # What is known of the topic by now must do, or nothing would have been judged.
+                self.training.stop_waiting()
+                self._course.start_if_due()
+            await self._course.wait(_GRACE_S)
+        finally:
+            await self._cancel_rest(watcher)
+            self._commit()
+        if self._trouble is not None:
+            raise self._trouble
+        return loop_report(self, reason, began, self._rejudge.warnings)
+
+    async def _cancel_rest(self, watcher: asyncio.Task[None]) -> None:
+        """Cancel what did not arrive in time; it waits again, for the next run."""
+        if self.search is not None:
+            await self.search.aclose()
+        out = dict(self._tasks)
+        for task in (watcher, *out):
+            task.cancel()
+        await asyncio.gather(watcher, *out, self._course.aclose(), return_exceptions=True)
+        now = self.clock()
+        for task, candidate in out.items():
+            if task.cancelled():
+                rest = self.politeness.delay_after(host_of(candidate.link.url), 0.0)
+                self.frontier.defer(candidate, now, rest, now)
+
+    async def _run_until_stop(self) -> str:
+        """The loop: start what may start, then sleep until something happens."""
+        while True:
+            if self._trouble is not None:
+                return "something broke"
+            if reason := self._stop_reason():
+                return reason
+            self._woken.clear()
+            now = self.clock()
+            if now - self._listened >= _POLL_S:
+                self._listened = now
+                self._poll_store()
+            self._step_search(now)
+            self._start_visits(now)
+            if not self._tasks and self._batch:
+                self._commit()
+                continue
+            wake = self._next_wake(now)
+            if (
+                not self._tasks
+                and (why := self._end_reason(wake, now))
+                and not self.stop_rule.keeps_waiting(why)
+            ):
+                return why
+            pause = self._pause_length(now, wake)
+            self._sleeps = now + pause
+            try:
+                async with asyncio.timeout(max(pause, 0.001)):
+                    await self._woken.wait()
+            except TimeoutError:
+                pass
+            self._sleeps = None
+
+    def _stop_reason(self) -> str:
+        """Why nothing more may begin; said once, it stays said."""
+        self._reason = self._reason or self.stop_rule.stop_reason(self.tally.visits)
+        return self._reason
+
+    def _next_wake(self, now: float) -> float | None:
+        """When something may next be begun."""
+        wake = self.frontier.wake_at()
+        return wake if self.search is None else self.search.earliest_wake(wake, now)
+
+    def _pause_length(self, now: float, wake: float | None) -> float:
+        """How long nothing can be begun, unless something ends."""
+        full = self._busy_count() >= self.concurrency.limit or not self.stop_rule.has_room(
+            self.tally.visits + len(self._tasks)
+        )
+        return _MAX_SLEEP_S if wake is None or full else min(_MAX_SLEEP_S, wake - now)
+
+    def _end_reason(self, wake: float | None, now: float) -> str:
+        """Why nothing is left to do, for now or for good; '' if there is."""
+        if wake is None:
+            why = f", and {self.search.why_exhausted}" if self.search is not None else ""
+            return f"no link is left to follow{why}"
+        if wake == inf:
+            return "every link that is left waits for a host that must not be asked"
+        if wake - now > self.tally.host_patience(len(self.frontier), self.settings):
+            return f"no host is ready for the next {format_span(wake - now)}"
+        return ""
+
+    def _step_search(self, now: float) -> None:
+        """What a search engine found comes in like other links; and perhaps it is asked again."""
+        if self.search is not None:
+            wake = self.frontier.wake_at()
+            hungry = not self._busy_count() and (wake is None or wake - now > _SEARCH_IDLE_S)
+            if task := self.search.take_and_ask(
+                now, self.frontier, self.make_ranker(), hungry=hungry
+            ):
+                task.add_done_callback(self._on_task_ended)
+
+    def _start_visits(self, now: float) -> None:
+        """Visits leave the frontier while there is room for them."""
+        while (candidate := self._next_candidate(now)) is not None:
+            task = asyncio.create_task(self._run_visits(candidate))
+            self._tasks[task] = candidate
+            task.add_done_callback(self._on_visit_ended)
+
+    def _next_candidate(self, now: float) -> Candidate | None:
+        """What is to be visited next, if there is room for it.
+
+        A visit takes its place until it is committed, so that a crash repeats no more of them
+        than were allowed at once.
+        """
+        room = self._busy_count() < self.concurrency.limit
+        if not (room and self.stop_rule.has_room(self.tally.visits + len(self._tasks))):
+            return None
+        candidate = self.frontier.pop(now)
+        if candidate is not None and self.link_knowledge is not None:
+            candidate = candidate._replace(
+                link=self.link_knowledge.annotate_links((candidate.link,))[0]
+            )
+        return candidate
+
+    def _busy_count(self) -> int:
+        return len(self._tasks) + len(self._batch)
+
+    def _on_task_ended(self, task: asyncio.Task[None]) -> None:
+        """Of a question to a search engine, or of a visit that did not come to its end."""
+        self._tasks.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._trouble = self._trouble or error
+        self._woken.set()
+
+    def _on_visit_ended(self, task: asyncio.Task[None]) -> None:
+        if task in self._tasks:
+            self._on_task_ended(task)
+
+    async def _run_visits(self, first: Candidate) -> None:
+        """One visit, and in the same task some of those that follow it."""
+        candidate: Candidate | None = first
+        row = 0
+        while candidate is not None:
+            row += 1
+            step = await self.visit_runner.fetch(candidate, self.generation)
+            if isinstance(step, ArrivedAnswer):
+                step = self.visit_runner.read_answer(
+                    candidate, step, self.strategy, self.generation
+                )
+            self._apply_step(candidate, step)
+            candidate = self._next_visit(goes_on=row < _TASK_VISITS)
+
+    def _next_visit(self, goes_on: bool) -> Candidate | None:
+        """A visit is at its end, and others may begin in its place, the first of them in its
+        task if that goes on. The loop is woken only where it has something to decide, or would
+        sleep too long."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.pop(task, None)
+        following = None
+        if self._trouble is None and self.search is None and self._sleeps is not None:
+            now = self.clock()
+            if not self._stop_reason():
+                if goes_on and (following := self._next_candidate(now)) is not None:
+                    self._tasks[task] = following
+                self._start_visits(now)
+                if (
+                    self._tasks
+                    and now + self._pause_length(now, self._next_wake(now)) >= self._sleeps
+                ):
+                    return following
+        self._woken.set()
+        return following
+
+    def _apply_step(self, candidate: Candidate, step: VisitStep) -> None:
+        """Take a step in: links to the frontier, the visit to the store, all or nothing.
+
+        No ``await`` stands between these lines, so a commit sees whole visits only.
+        """
+        now, name = self.clock(), host_of(candidate.link.url)
+        if step.robots is not None:
+            self._batch.robots.append(step.robots)
+        if step.other is not None:
+            self.frontier.release_host(step.other[0], now, step.other[1])
+        if step.outcome is None:
+            self.frontier.defer(candidate, now, step.delay_s, step.not_before)
+        elif step.outcome.retry_after_s is None:
+            self.frontier.finish(candidate, now, step.delay_s)
+        else:
+            self.frontier.retry(candidate, now, step.delay_s, now + step.outcome.retry_after_s)
+        if step.parked_until:
+            self.frontier.park_host(name, step.parked_until)
+        if step.outcome is not None:
+            self._record_outcome(step, step.outcome, domain_of(name))
+
+    def _record_outcome(self, step: VisitStep, outcome: CrawlOutcome, site: str) -> None:
+        visit = outcome.visit
+        relevant = self.tally.count_visit(visit)
+        self.coverage.add_visit(visit, relevant)
+        self.politeness.quota.count_visits(site, int(visit.was_requested), int(relevant))
+        self.frontier.push([*outcome.candidates, *step.ranked])
+        if self.link_knowledge is not None and visit.was_requested:
+            self.link_knowledge.record_visit(visit)
+            sources = self.visit_runner.source_bandit
+            rerank_changed(
+                self.strategy, self.link_knowledge, self.frontier, self.language_gate, sources
+            )
+        moved = self.language_gate is not None and self.language_gate.record_visit(visit)
+        if self.search is not None and self.search.record_visit(visit):
+            moved = True
+        if moved:
+            self._rerank_frontier()
+        self._batch.visits.append(visit)
+        self._rejudge.record_visit(visit)
+        if len(self._batch) >= min(_COMMIT_VISITS, max(1, self.concurrency.limit // 2)):
+            # While half of what may be under way is written, the other half goes on.
+            self._commit()
+        else:
+            self.commit_soon()
+        self.training.record_visit(visit)
+        self._course.start_if_due()
+
+    def fail_with(self, error: BaseException) -> None:
+        """Something broke outside that the ring cannot go on with: nothing more is written."""
+        self._trouble = self._trouble or error
+        self._woken.set()
+
+    def drop_visits(self) -> None:
+        """Break off what is under way, at once: it waits again."""
+        for task, candidate in list(self._tasks.items()):
+            if task.cancel():
+                del self._tasks[task]
+                task.add_done_callback(partial(self._requeue_dropped, candidate))
+
+    def _requeue_dropped(self, candidate: Candidate, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            now, rest = self.clock(), self.politeness.delay_after(host_of(candidate.link.url), 0.0)
+            self.frontier.defer(candidate, now, rest, now)
+
+    def commit_soon(self) -> None:
+        """Write what is finished, together with what else is by then."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_COMMIT_DELAY_S, self._commit)
+
+    def _commit(self) -> None:
+        """Write what is finished.
+
+        After trouble of any kind nothing more is written: what is not committed then will be
+        fetched again, which is better than a journal that disagrees with its frontier.
+        """
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._trouble is not None:
+            return
+        try:
+            written = self._batch.write()
+            self._rejudge.apply_labels(self.training.labels_of(visit.link.url for visit in written))
+        except Exception as error:  # noqa: BLE001 - it ends the run and is raised there
+            self._trouble = error
+        self._woken.set()
+
+    # -- generation in -----------------------------------------------------------------------
+
+    def _poll_store(self) -> None:
+        """Other processes speak through the store: labels, and a generation chosen by hand."""
+        wanted = self.training.poll_labels()
+        if self.search is not None:
+            self.search.poll_store()
+        if fresh := self.training.take_new_labels():
+            self._commit_then(partial(self._rejudge.apply_labels, fresh))
+        self.frontier.push(Candidate(Link(url, channel="seed"), 1.0, 1.0) for url in wanted)
+        if chosen := self.training.chosen_generation(self.generation):
+            self._swap_generation(*chosen)
+        self._course.start_if_due()
+
+    def _commit_then(self, correct: Callable[[], None]) -> None:
+        """Correct what was counted; it must be in the journal."""
+        self._commit()
+        if self._trouble is None:
+            correct()
+
+    def _current_generation(self) -> tuple[Strategy, int] | None:
+        return (self.strategy, self.generation) if self._trouble is None else None
+
+    def _swap_generation(self, strategy: Strategy, number: int) -> None:
+        """From now on it decides, also about what waits and what could not be judged before."""
+        self.strategy, self.generation = strategy, number
+        self._commit_then(
+            partial(self._rejudge.judge_again, strategy, self.frontier, self.training.labels_of)
+        )
+        self._rerank_frontier()
+
+    def _rerank_frontier(self) -> None:
+        self.frontier.rerank_all(self.make_ranker())
+
+    def make_ranker(self) -> RankFunction:
+        """What links are worth, by all that is known now."""
+        sources, languages = self.visit_runner.source_bandit, self.language_gate
+        told = partial(rank_links, self.strategy, self.link_knowledge, anew=True)
+        return partial(told, languages=languages, sources=sources)

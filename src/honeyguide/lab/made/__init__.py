@@ -1,1 +1,0 @@
-"""A web made from a seed number: any size, nothing stored, the truth known."""

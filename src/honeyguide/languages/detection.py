@@ -1,0 +1,347 @@
+"""Codes of languages: which can be heard, and how often each is to be expected."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.errors import ConfigError, ModelError
+from honeyguide.types import Page
+
+_HEARD = (
+    "ace af am an ar ary arz as az ba bcl be bg bn br bs ca crh cs cy da de dz el en eo es et eu"
+    " ext fa fi fo fr fuv fy ga gcf gcr gd gl gom grc gu gug guw ha hbo he hi hr ht hu hy id ig is"
+    " it ja jv ka kab kik kk km kn ko ku ky la lb lg lij ln lo lt ltg lv mg mk ml mn mr ms mt my ne"
+    " nl nn no nso oc om or pa pcm pl ps pt qu ro ru rw sa sdh se si sk sl sn so sq sr st sv sw ta"
+    " te tg th tk tl tr tt ug uk ur uz uzs vec vi vo wa wuu xh yo yue zh zu"
+)
+DETECTABLE = frozenset(_HEARD.split())
+"""What the model of py3langid 0.4 was taught."""
+
+_COMMON = (
+    "ar az bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nl no pl pt ro ru"
+    " sk sl sq sr sv ta th tr uk ur vi zh"
+)
+COMMON_LANGUAGES = frozenset(_COMMON.split())
+"""The languages that much of the web is written in."""
+
+_MINOR = (
+    "ace an ary arz bcl crh dz ext fuv gcf gcr gom grc gug guw hbo kab kik lij ln ltg nso oc pcm qu"
+    " rw sa sdh se st uzs vec vo wa wuu yue"
+)
+MINOR_LANGUAGES = frozenset(_MINOR.split())
+"""Listened for only where they are wanted: they would take texts from the greater language that
+they are near to or a form of, and are hardly met in a crawl for another."""
+
+WANTED_ODDS, ENGLISH_ODDS, RARE_ODDS = 20.0, 5.0, 0.05
+"""How much more often than other common ones a language is expected: a crawl begins where its
+languages are, meets English everywhere, and seldom one that is not common. Leaving the seldom ones
+out instead would have them heard as something else."""
+
+_CODE_ALIASES = {
+    "nb": "no", "iw": "he", "in": "id", "ji": "yi", "fil": "tl", "cmn": "zh", "mo": "ro",
+    "sh": "sr", "zho": "zh", "eng": "en", "tur": "tr", "aze": "az", "deu": "de", "ger": "de",
+    "fra": "fr", "fre": "fr", "spa": "es", "rus": "ru", "ara": "ar", "por": "pt", "ita": "it",
+}  # fmt: skip
+_TAG = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z0-9])").match
+
+
+def primary_code(tag: str) -> str:
+    """The language of a tag as pages and links declare it; '' if that is none.
+
+    >>> primary("TR-tr"), primary("nb_NO"), primary("x-default")
+    ('tr', 'no', '')
+    """
+    found = _TAG(tag)
+    if found is None:
+        return ""
+    code = found[1].lower()
+    return _CODE_ALIASES.get(code, code)
+
+
+def language_odds(wanted: tuple[str, ...]) -> dict[str, float]:
+    """The languages to tell apart if these are wanted, and how often to expect each."""
+    found = dict.fromkeys(sorted(DETECTABLE - MINOR_LANGUAGES), RARE_ODDS) | dict.fromkeys(
+        sorted(COMMON_LANGUAGES), 1.0
+    )
+    if wanted:
+        found["en"] = ENGLISH_ODDS
+    return found | dict.fromkeys(wanted, WANTED_ODDS)
+
+
+# --------------------------------------------------------------------------------------------------
+# How likely a text is written in each of some languages.
+#
+# The model is that of py3langid (Lui & Baldwin 2012, langid.py: naive Bayes over byte n-grams that
+# tell languages apart whatever the domain), which comes inside its package. We keep the columns of
+# the languages that are listened for, and walk its automaton for all positions of some texts at
+# once: the same counts in half the time. The package's probabilities divide by the square root of
+# the length; ours by a power that fits better (`bench/languages.py`), so that of texts heard with
+# .8 about eight in ten are heard right.
+# --------------------------------------------------------------------------------------------------
+
+
+NO_WORDS = "zxx"
+"""What the model calls numbers, names of files, and other things in no language."""
+_DEPTH = 6
+"""The longest n-gram, in bytes: so far back the automaton remembers."""
+_BREAK = b"\xff"
+"""Occurs in no text, so the automaton forgets at it what came before."""
+_UNIT = 512
+"""The model comes in numbers of 16 bits, between -16 and -2: exactly these multiples, as which they
+take as little room and are read several times as fast."""
+_NEVER = -60.0
+"""Log-probabilities below are all the same, and slow to work with."""
+_SCALE, _POWER = 0.41, 0.645
+"""Scores are divided by scale · bytes ** power: fitted by log-likelihood to single words, pairs of
+words, sentences and paragraphs in some fifty languages."""
+
+
+class NgramLanguageModel(NamedTuple):
+    """The model, as far as it is about the languages listened for."""
+
+    codes: tuple[str, ...]
+    """The languages, sorted; 'zxx' is among them always."""
+    first: NDArray[np.int64]
+    """The first column of each: one that is written in two scripts has two."""
+    weights: NDArray[np.int16]
+    """Log-probabilities, n-grams × columns, as whole numbers of 1 / unit."""
+    priors: NDArray[np.float32]
+    moves: NDArray[np.uint32]
+    """The automaton: row of a state + byte → state."""
+    rows: NDArray[np.int64]
+    grams: NDArray[np.int64]
+    """The n-gram that ends in a state, or -1."""
+
+    def log_likelihoods(self, pieces: Sequence[bytes]) -> NDArray[np.float32]:
+        """Log-likelihood, pieces × columns; 0 all along where the model sees nothing."""
+        letters = np.frombuffer(_BREAK.join(pieces), np.uint8).astype(np.int64)
+        states = np.zeros(len(letters), np.int64)
+        for back in range(min(_DEPTH, len(letters)) - 1, -1, -1):
+            before = letters[: len(letters) - back]
+            states[back:] = self.moves[self.rows[states[back:]] + before]
+        found = self.grams[states]
+        seen = found >= 0
+        grams, which = np.unique(found[seen], return_inverse=True)
+        piece = np.cumsum(letters == _BREAK[0])[seen]
+        cells = piece * len(grams) + which
+        counts = np.bincount(cells, minlength=len(pieces) * len(grams)).reshape(len(pieces), -1)
+        weights = self.weights[grams].astype(np.float32)
+        scores: NDArray[np.float32] = np.log1p(counts, dtype=np.float32) @ weights
+        scores /= _UNIT
+        scores += self.priors
+        scores[~counts.any(axis=1)] = 0.0
+        return scores
+
+    def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """How likely each text is in each language, if all were equally common.
+
+        Of a text in which nothing tells all are equally likely. Whoever asks cuts the texts.
+        """
+        pieces = [encode_text(text) for text in texts]
+        lengths = np.array([max(len(piece), 1) for piece in pieces], np.float64)
+        shares = self.log_likelihoods(pieces) / (_SCALE * lengths**_POWER)[:, None]
+        shares = np.exp(np.maximum(shares - shares.max(axis=1, keepdims=True), _NEVER))
+        shares /= shares.sum(axis=1, keepdims=True)
+        chances: NDArray[np.float64] = np.add.reduceat(shares, self.first, axis=1)
+        return chances
+
+
+def encode_text(text: str) -> bytes:
+    """As the model was taught to read. A capital İ made small by other languages' rule leaves a dot
+    of its own behind, which no Turkish text has."""
+    if text.isupper():
+        text = text.lower()
+    text = unicodedata.normalize("NFC", text.replace("i\u0307", "i"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+@lru_cache(maxsize=2)
+def load_ngram_model(codes: frozenset[str]) -> NgramLanguageModel:
+    """The model for these languages; read when first asked for, which takes most of a second."""
+    weights, priors, classes, moves, rows, grams = _read_model()
+    kept = [i for i, code in enumerate(classes) if code in codes or code == NO_WORDS]
+    kept.sort(key=classes.__getitem__)
+    names, first = np.unique([classes[i] for i in kept], return_index=True)
+    return NgramLanguageModel(
+        codes=tuple(names.tolist()),
+        first=first,
+        weights=np.ascontiguousarray(np.rint(weights[:, kept] * np.float32(_UNIT)), np.int16),
+        priors=priors[kept],
+        moves=np.asarray(moves, np.uint32),
+        rows=np.asarray(rows, np.int64) << 8,
+        grams=np.asarray(grams, np.int64),
+    )
+
+
+def _read_model() -> tuple[Any, ...]:
+    try:
+        from py3langid.langid import MODEL_DIR, MODEL_FILE
+        from py3langid.modelio import load_model
+
+        return tuple(load_model(MODEL_DIR / MODEL_FILE))
+    except (ImportError, OSError, ValueError, KeyError) as error:
+        raise ModelError(f"the language model of py3langid cannot be read: {error}") from error
+
+
+# --------------------------------------------------------------------------------------------------
+# In which language a page is written: what its words sound like, then what it declares.
+#
+# ``html lang`` says what a template was made for, and often lies. So it only counts as an opinion
+# held beforehand: it decides about a few words and is overruled by a paragraph.
+# --------------------------------------------------------------------------------------------------
+
+
+_MOST = 1_000
+"""Characters that are listened to …"""
+_WINDOWS = 5
+"""… in so many places of a longer text, as its beginning may be the menu of a template. All of the
+text says which they are, so that nobody writes for them alone without doing sums …"""
+_TRIES = 20
+"""… and they have words, if the text has."""
+_LONG = 300
+"""Characters of a title or heading."""
+_LINE = 40
+"""A line as long as this is heard by itself, shorter ones together: a page may have its menu in one
+language and its text in another."""
+_FEW = 6
+"""Letters that it takes to tell, at least; of scripts that say much with each letter …"""
+_FEWER = 2
+_SCANTY = 150
+"""What has fewer characters of text is heard together with its title and headings."""
+_DOUBT = 0.35
+"""Who is not surer than this cannot tell."""
+_TRUE = 0.85
+"""How often declared languages are right …"""
+_TRUE_ENGLISH = 0.65
+"""… and where English is declared: templates come in English, and nobody changes that."""
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+class DetectedLanguage(NamedTuple):
+    """What a text is written in."""
+
+    code: str
+    """ISO 639-1, or 639-3 where that has none; '' : nobody can tell."""
+    confidence: float
+    """0..1: how much of the text is in it, as far as one can tell; where it is one of several that
+    are wanted, how much is in any of them."""
+
+
+UNDETECTED = DetectedLanguage("", 0.0)
+
+
+class LanguageDetector:
+    """Hears whether pages are in the wanted languages; with none wanted, everything is."""
+
+    def __init__(self, wanted: tuple[str, ...] = (), threshold: float = 0.6) -> None:
+        self.wanted = tuple(dict.fromkeys(primary_code(code) or code for code in wanted))
+        self.threshold = threshold
+        for code in self.wanted:
+            if code not in DETECTABLE:
+                known = " ".join(sorted(DETECTABLE))
+                raise ConfigError(f"no way to hear whether a page is in {code!r}; known: {known}")
+        self._odds = language_odds(self.wanted)
+
+    def detect_page(self, page: Page) -> DetectedLanguage:
+        """The language of its text; title and headings count where it has hardly any."""
+        heard = readable_pieces(page.text)
+        if sum(map(len, heard)) < _SCANTY:
+            heard += readable_pieces(
+                "\n".join(line[:_LONG] for line in (page.title, *page.headings[:10]))
+            )
+        return self._detect_pieces(heard, primary_code(page.language))
+
+    def detect_text(self, text: str) -> DetectedLanguage:
+        return self._detect_pieces(readable_pieces(text), "")
+
+    def is_wanted(self, tongue: DetectedLanguage) -> bool:
+        """What nobody can tell gets the benefit of the doubt."""
+        if not self.wanted or not tongue.code:
+            return True
+        return tongue.code in self.wanted and tongue.confidence >= self.threshold
+
+    def _detect_pieces(self, texts: list[str], declared: str) -> DetectedLanguage:
+        """How much of the texts is in each language; what is in none does not count."""
+        trust = _TRUE_ENGLISH if declared == "en" else _TRUE
+        stated = DetectedLanguage(declared, trust) if declared in DETECTABLE else UNDETECTED
+        if not texts:
+            return stated
+        model, odds = self._model_and_odds
+        if declared in self._odds:
+            # Bayes' rule: before anything was heard it was `trust` likely. That is about the whole
+            # page; each text has its part of it.
+            others = sum(self._odds.values()) - self._odds[declared]
+            lift = max(1.0, trust / (1 - trust) * others / self._odds[declared])
+            odds = odds.copy()
+            odds[model.codes.index(declared)] *= lift ** (1 / len(texts))
+        chances = model.probabilities(texts) * odds
+        chances /= chances.sum(axis=1, keepdims=True)
+        lengths = np.array([len(text) for text in texts], np.float64)
+        shares = lengths / lengths.sum() @ chances
+        shares[model.codes.index(NO_WORDS)] = 0.0
+        told = float(shares.sum())
+        if told < 0.5:
+            return stated
+        best = int(shares.argmax())
+        sure = float(shares[best]) / told
+        # Half in one wanted language and half in another is all in wanted ones.
+        ours = [place for place, code in enumerate(model.codes) if code in self.wanted]
+        if ours and (together := float(shares[ours].sum()) / told) >= sure:
+            best, sure = max(ours, key=shares.__getitem__), together
+        return DetectedLanguage(model.codes[best], sure) if sure >= _DOUBT else UNDETECTED
+
+    @cached_property
+    def _model_and_odds(self) -> tuple[NgramLanguageModel, NDArray[np.float64]]:
+        """The model, and how often to expect each of its languages; read at the first text."""
+        model = load_ngram_model(frozenset(self._odds))
+        return model, np.array([self._odds.get(code, 1.0) for code in model.codes])
+
+
+def readable_pieces(text: str) -> list[str]:
+    """What to listen to, of a text of any length; [] if it has no words."""
+    if len(text) > 2 * _MOST:
+        text = "\n".join(_text_windows(text))
+    long: list[str] = []
+    short: list[str] = []
+    for line in text[: 2 * _MOST].split("\n"):
+        if plain := _without_addresses(line):
+            (long if len(plain) >= _LINE else short).append(plain)
+    if short:
+        long.append(" ".join(short))
+    return [piece for piece in long if _has_letters(piece)]
+
+
+def _text_windows(text: str) -> Iterator[str]:
+    """One from each fifth of a long text, unless that has no words."""
+    size, step = _MOST // _WINDOWS, len(text) // _WINDOWS
+    room = step - size
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=2 * _WINDOWS).digest()
+    for place in range(_WINDOWS):
+        first = int.from_bytes(digest[2 * place : 2 * place + 2]) * room >> 16
+        for turn in range(_TRIES):
+            # In steps of the golden section, which come near every place soon.
+            start = place * step + (first + int(0.618 * room * turn)) % room
+            window = text[start : start + size]
+            if _has_letters(_without_addresses(window)):
+                yield window
+                break
+
+
+def _without_addresses(line: str) -> str:
+    """Without runs of blanks, and without addresses and paths, which are in no language."""
+    return " ".join(
+        word for word in line.split() if not (word.isascii() and ("/" in word or "@" in word))
+    )
+
+
+def _has_letters(text: str) -> bool:
+    least = _FEW if text.isascii() else _FEWER
+    return sum(1 for _ in zip(range(least), _LETTER.finditer(text), strict=False)) == least

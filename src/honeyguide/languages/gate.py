@@ -1,0 +1,232 @@
+"""The language gate: pages in other languages are kept apart, and links to them wait longer.
+
+With ``topic.language`` every page is heard before it counts. One in another language keeps its
+words and its links, but its verdict is 0, and says why. What its links are worth is what the
+strategy says, times the chance that they lead to a wanted language (``language.predict``).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+from honeyguide.config.settings import Settings
+from honeyguide.language_codes import language_name, language_names
+from honeyguide.languages.detection import (
+    DETECTABLE,
+    DetectedLanguage,
+    LanguageDetector,
+    primary_code,
+)
+from honeyguide.protocols import Strategy
+from honeyguide.store.store import Store
+from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict, Visit
+
+if TYPE_CHECKING:
+    from honeyguide.languages.prediction import LinkLanguagePredictor
+
+
+_MIN_CHANCE = 0.02
+"""No link is hopeless: the chance that is believed at least."""
+_RERANK_GROWTH = 1.1
+_RERANK_MIN = 10
+"""What waits is ranked anew when a tenth more links, and ten more, were followed since."""
+_RESTORED_VISITS = 20_000
+"""Newest visits that a resumed crawl learns from again."""
+
+
+class LanguageGate:
+    """One crawl's ear, and its guess at where links lead; the only state is what that learned."""
+
+    def __init__(
+        self,
+        wanted: tuple[str, ...],
+        ear: LanguageDetector,
+        guess: LinkLanguagePredictor | None = None,
+    ) -> None:
+        self.wanted = wanted
+        self._declared = frozenset(wanted) - DETECTABLE
+        """Wanted, but nobody can hear them: what a page says of itself must do."""
+        self._ear = ear
+        self._guess = guess
+        self._followed = 0
+        self._ranked = 0
+        """Links that had been followed when what waits was last ranked anew."""
+
+    @property
+    def predicts_links(self) -> bool:
+        """Whether links are worth more or less for where they may lead."""
+        return self._guess is not None
+
+    def judge(self, strategy: Strategy, page: Page) -> tuple[Page, Verdict]:
+        """The page as it was heard, and the verdict on it."""
+        tongue = self._detect_language(page)
+        verdict = strategy.judge(page)
+        if not self._wants_language(tongue):
+            verdict = _gate_verdict(verdict, tongue, self.wanted)
+        return replace(page, detected_language=tongue.code), verdict
+
+    def _detect_language(self, page: Page) -> DetectedLanguage:
+        declared = primary_code(page.language)
+        return (
+            DetectedLanguage(declared, 1.0)
+            if declared in self._declared
+            else self._ear.detect_page(page)
+        )
+
+    def _wants_language(self, tongue: DetectedLanguage) -> bool:
+        if not self._declared:
+            return self._ear.is_wanted(tongue)
+        # An ear that is asked for none of them would want everything.
+        known = self._ear.is_wanted(tongue) if tongue.code in self.wanted else not tongue.code
+        return tongue.code in self._declared or known
+
+    def record_page(self, page: Page) -> None:
+        """A page was read, whose links are about to be ranked."""
+        if self._guess is not None and page.detected_language:
+            self._guess.add_page(page.url, DetectedLanguage(page.detected_language, 1.0))
+
+    def record_visit(self, visit: Visit) -> bool:
+        """A link was followed, and this came of it. Whether so much was learned since it last said
+        so that what waits should be ranked anew."""
+        if visit.page is not None and visit.verdict is not None:
+            self._learn_outcome(
+                visit.link, visit.page.detected_language, wanted=visit.verdict.ungated is None
+            )
+        if self._followed < max(_RERANK_GROWTH * self._ranked, self._ranked + _RERANK_MIN):
+            return False
+        self._ranked = self._followed
+        return True
+
+    def restore(self, store: Store) -> None:
+        """What earlier runs heard, in the order in which they did."""
+        if self._guess is None:
+            return
+        for row in store.visits(page=True, since=max(0, store.counts().visits - _RESTORED_VISITS)):
+            if row.tongue:
+                self._guess.add_page(row.url, DetectedLanguage(row.tongue, 1.0))
+                self._learn_outcome(row.link, row.tongue, wanted=row.tongue in self.wanted)
+        self._ranked = self._followed
+
+    def weigh_scores(self, links: Sequence[Link], scores: list[float]) -> list[float]:
+        """Scores by which a link to a wanted language goes before one to another."""
+        if self._guess is None or not links:
+            return scores
+        chances = self._guess.predict_links(links)
+        return [
+            score * (chance if chance > _MIN_CHANCE else _MIN_CHANCE)
+            for score, chance in zip(scores, chances, strict=True)
+        ]
+
+    def explain_chance(self, link: Link) -> tuple[Reason, ...]:
+        """Why a link is thought to lead to a wanted language, or not."""
+        if self._guess is None:
+            return ()
+        (chance,) = self._guess.predict_links((link,))
+        said = f"times the chance of a page in {language_names(self.wanted)}, as far as is known by now"
+        signs = (
+            Reason(f"… log-odds of it: {what}", weight)
+            for what, weight in self._guess.explain_link(link)
+        )
+        return (Reason(said, round(max(chance, _MIN_CHANCE), 3)), *signs)
+
+    def _learn_outcome(self, link: Link, tongue: str, *, wanted: bool) -> None:
+        # What a person gave says nothing about links, and a page too short to tell says nothing.
+        if self._guess is not None and tongue and link.source is not None:
+            self._guess.learn_link(link, wanted)
+            self._followed += 1
+
+
+def build_language_gate(settings: Settings) -> LanguageGate | None:
+    """The gate that the settings ask for; None: any language will do."""
+    wanted, rules = wanted_languages(settings), settings.language
+    if not wanted:
+        return None
+    guess = None
+    if rules.predict:
+        from honeyguide.languages.prediction import LinkLanguagePredictor
+
+        guess = LinkLanguagePredictor(wanted)
+    heard = tuple(code for code in wanted if code in DETECTABLE)
+    return LanguageGate(wanted, LanguageDetector(heard, rules.threshold), guess)
+
+
+def wanted_languages(settings: Settings) -> tuple[str, ...]:
+    """The languages that pages must be in, by the codes under which they are heard."""
+    return tuple(dict.fromkeys(primary_code(code) or code for code in settings.topic.language))
+
+
+def undetectable_note(code: str) -> str:
+    """What holds for a language that cannot be heard; '' if it can."""
+    if (primary_code(code) or code) in DETECTABLE:
+        return ""
+    return (
+        f"nobody here can hear whether a page is written in {language_name(code)}, so only pages that "
+        "say so themselves (html lang) count as written in it"
+    )
+
+
+def worth_to_links(verdict: Verdict, languages: LanguageGate | None) -> float:
+    """What a page is worth to its links. Where their own languages are foretold, that of the page
+    counts there, and what it is about counts here; else they lead to more of the same."""
+    if languages is None or not languages.predicts_links or verdict.ungated is None:
+        return verdict.score
+    return verdict.ungated
+
+
+def judge_page(
+    strategy: Strategy, page: Page, languages: LanguageGate | None
+) -> tuple[Page, Verdict]:
+    """The page and the verdict on it, through the gate where there is one."""
+    return (page, strategy.judge(page)) if languages is None else languages.judge(strategy, page)
+
+
+def language_notes(store: Store, settings: Settings) -> Iterator[str]:
+    """What a user should know of the languages that are wanted now."""
+    yield from filter(None, map(undetectable_note, settings.topic.language))
+    wanted, known = ",".join(settings.topic.language), store.get_meta("languages")
+    if known != wanted and (known or wanted):
+        store.set_meta("languages", wanted)
+        if store.counts().pages:
+            judge = f"honeyguide judge {shlex.quote(str(store.folder))}"
+            yield (
+                "topic.language has changed: pages that were visited before keep their verdicts "
+                f"until they are judged anew, with: {judge}"
+            )
+
+
+@dataclass(frozen=True)
+class GatedStrategy:
+    """A strategy behind the gate, for whoever only judges and ranks."""
+
+    strategy: Strategy
+    gate: LanguageGate
+
+    @property
+    def traits(self) -> StrategyTraits:
+        return self.strategy.traits
+
+    def judge(self, page: Page) -> Verdict:
+        return self.gate.judge(self.strategy, page)[1]
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        return self.gate.weigh_scores(links, self.strategy.rank(links))
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        return (*self.strategy.explain(link), *self.gate.explain_chance(link))
+
+    def learn(self, examples: Sequence[Example]) -> Self:
+        return replace(self, strategy=self.strategy.learn(examples))
+
+
+def _gate_verdict(verdict: Verdict, tongue: DetectedLanguage, wanted: tuple[str, ...]) -> Verdict:
+    """Not relevant for anybody, whatever it is about; that is kept beside it."""
+    if tongue.code in wanted:
+        sure = int(100 * tongue.confidence)  # not rounded up to the threshold that it missed
+        why = f"perhaps written in {language_name(tongue.code)}, but that is only {sure}% sure"
+    else:
+        why = f"written in {language_name(tongue.code)}, not in {language_names(wanted)}"
+    reasons = (Reason(why, 0.0 - round(verdict.score, 4)), *verdict.reasons)
+    return Verdict(0.0, reasons, (0.0,) * len(verdict.topics), verdict.score)

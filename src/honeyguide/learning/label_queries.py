@@ -1,0 +1,282 @@
+"""Which visited pages to ask a person about: what the store holds, as ``learning/asking`` wants it.
+
+Only reads, so it may be asked while a crawl runs, and of any strategy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from honeyguide import registry
+from honeyguide.config.settings import Settings
+from honeyguide.errors import ModelError
+from honeyguide.learning import topics
+from honeyguide.learning.active_learning import (
+    COMPARED_CHARS,
+    LabelledText,
+    QuestionKind,
+    QuestionReason,
+    UnlabelledPage,
+    choose_questions,
+)
+from honeyguide.protocols import Strategy
+from honeyguide.store.store import Store
+from honeyguide.store.visits import VisitRow
+from honeyguide.text.highlights import unstem_reasons
+from honeyguide.types import UNREQUESTED, Example, Page, Reason, Url, Verdict
+from honeyguide.url import domain_of, host_of
+
+_MAX_PAGES = 5_000
+"""Newest pages that are looked at …"""
+_MAX_ROWS = 20_000
+"""… among so many visits."""
+_MAX_REJUDGED = 1_000
+_MAX_LABELS = 1_000
+_MAX_SNIPPET = 200
+_REASON_TEXTS: dict[QuestionReason, str] = {
+    "unsure": "its verdict is among the nearest to the threshold of {threshold:g}",
+    "strange": "it is unlike anything you labelled or are asked about",
+    "unknown": "nothing that the strategy knows of the topic speaks for it or against it",
+    "site": "a whole site hangs on it: {alike} pages fetched",
+    "sure": "it is among those that the strategy finds most relevant: is it right?",
+    "missed": "the strategy finds it far from relevant, but it resembles pages that are",
+    "split": "its link promised {promise:.2f}, and the page is judged {verdict:.2f}",
+    "host": "nobody has labelled a page of {site} yet",
+    "second": "somebody else labelled it: do you agree?",
+}
+LabelQueryKind = QuestionKind | Literal["agreement"]
+"""What is asked for; agreement: pages that others labelled."""
+
+
+class LabelQuestion(NamedTuple):
+    """A page to ask about, and what the generation that decides now thinks of it."""
+
+    row: VisitRow
+    verdict: float
+    relevant: bool
+    reasons: tuple[Reason, ...]
+    why: QuestionReason
+    because: str
+    """The same in words."""
+    snippet: str
+
+
+class LabelQueryScope(NamedTuple):
+    """Who is asked, and from which pages is chosen."""
+
+    by: str = ""
+    """Pages that this person would not judge before are not asked about again; '': anybody."""
+    choice: LabelQueryKind = "mixed"
+    rows: int = _MAX_ROWS
+    """Newest visits that are looked at …"""
+    pages: int = _MAX_PAGES
+    """… and pages among them; where there are more, those that the verdicts speak for."""
+    labels: int = _MAX_LABELS
+    """Newest labels whose pages the others are compared with."""
+    anew: int = _MAX_REJUDGED
+    """Most pages that are judged anew, where the generation that judged them is gone."""
+
+
+ANY_ANNOTATOR = LabelQueryScope()
+
+
+class LabelQueries(NamedTuple):
+    """What to ask a person, and how often they may still be asked."""
+
+    left: int | None
+    """Labels that ``learn.budget`` still has; None: it has no limit."""
+    questions: list[LabelQuestion]
+
+
+def ask_for_labels(
+    store: Store,
+    folder: Path,
+    settings: Settings,
+    count: int,
+    scope: LabelQueryScope = ANY_ANNOTATOR,
+) -> LabelQueries:
+    """The pages of a collection to ask about, at most ``count`` and what the budget has left."""
+    budget = settings.learn.budget
+    left = max(0, budget - store.counts().labels) if budget else None
+    count = count if left is None else min(count, left)
+    if count < 1:
+        return LabelQueries(left, [])
+    given = topics.load_example_files(folder, settings)
+    return LabelQueries(left, label_questions(store, settings, count, given, scope))
+
+
+def label_questions(
+    store: Store,
+    settings: Settings,
+    count: int,
+    given: Iterable[Example] = (),
+    scope: LabelQueryScope = ANY_ANNOTATOR,
+) -> list[LabelQuestion]:
+    """The pages whose labels would help most; ``given``: the topic's examples that lie on disk."""
+    passed = {url for url, _, _ in store.people.list_passes(scope.by)} if scope.by else set()
+    threshold = settings.topic.threshold
+    if scope.choice == "agreement":
+        rows = list(islice(_labelled_by_others(store, scope.by, passed), count))
+        seen = list(_judge_rows(store, rows, threshold, scope.anew))
+        return [
+            _build_question(store, *pair, "second", settings)
+            for pair in zip(rows, seen, strict=True)
+        ]
+    labels = [label for _, label in store.labels()]
+    judged = topics.example_labels(settings) | {label.url: label.value for label in labels}
+    told = [LabelledText(_page_words(example.page), example.target, "-") for example in given]
+    for url, value in list(judged.items())[-scope.labels :]:
+        if (page := store.latest_page(url)) is not None:
+            told.append(LabelledText(_page_words(page), value, domain_of(host_of(url))))
+    rows = [row for row in unlabelled_rows(store, judged, scope.rows) if row.url not in passed]
+    rows = _sample_rows(rows, scope.pages, threshold)
+    seen = list(_judge_rows(store, rows, threshold, scope.anew))
+    pages = [
+        UnlabelledPage(
+            one.verdict.score,
+            one.words,
+            domain_of(host_of(row.url)),
+            bool(one.verdict.reasons),
+            None if row.channel == "seed" else row.score,
+        )
+        for row, one in zip(rows, seen, strict=True)
+    ]
+    sites = Counter(page.site for page in pages)
+    chosen = choose_questions(
+        pages, told, count, threshold=threshold, given=len(labels), choice=scope.choice
+    )
+    return [
+        _build_question(store, rows[place], seen[place], why, settings, sites[pages[place].site])
+        for place, why in chosen
+    ]
+
+
+def _build_question(
+    store: Store,
+    row: VisitRow,
+    seen: _JudgedView,
+    why: QuestionReason,
+    settings: Settings,
+    alike: int = 0,
+) -> LabelQuestion:
+    threshold = settings.topic.threshold
+    because = _REASON_TEXTS[why].format(
+        threshold=threshold,
+        alike=alike,
+        promise=row.score,
+        verdict=seen.verdict.score,
+        site=domain_of(host_of(row.url)),
+    )
+    score = seen.verdict.score
+    headings, text = store.page_text(row.id)
+    whole = "\n".join((row.title, *headings, text))
+    reasons = unstem_reasons(seen.verdict.reasons, whole, settings.topic.keyword_language)
+    return LabelQuestion(row, score, score >= threshold, reasons, why, because, seen.snippet)
+
+
+def best_topic(settings: Settings, row: VisitRow) -> str:
+    """Of several topics the one that the page is judged best for: it is asked about that one."""
+    known = topics.topic_names(settings)
+    scores = {name: score for name, score in row.topic_scores.items() if name in known}
+    if scores:
+        return max(scores, key=scores.__getitem__)
+    return known[0] if known else ""
+
+
+def _labelled_by_others(store: Store, by: str, passed: set[Url]) -> Iterator[VisitRow]:
+    """Pages that others labelled and this person did not, those with the fewest labels first."""
+    said: dict[Url, set[str]] = {}
+    for _, label in store.labels(everyone=True):
+        said.setdefault(label.url, set()).add(label.by)
+    urls = [url for url, people in said.items() if by not in people and url not in passed]
+    for url in sorted(urls, key=lambda url: len(said[url])):
+        for row in store.attempts_at(url)[-1:]:
+            if row.has_page and row.verdict is not None:
+                yield row
+
+
+def _sample_rows(rows: list[VisitRow], most: int, threshold: float) -> list[VisitRow]:
+    """No more than so many: half of them the nearest to the threshold, the rest spread evenly over
+    all others, so that the sure ones and every site keep their chance."""
+    if len(rows) <= most:
+        return rows
+    near = sorted(rows, key=lambda row: abs((row.verdict or 0.0) - threshold))
+    rest = sorted(near[most // 2 :], key=lambda row: row.verdict or 0.0)
+    room = most - most // 2
+    kept = {row.id for row in near[: most // 2]}
+    kept |= {rest[n * len(rest) // room].id for n in range(room)}
+    return [row for row in rows if row.id in kept]
+
+
+def unlabelled_rows(store: Store, judged: Iterable[Url], most: int = _MAX_ROWS) -> list[VisitRow]:
+    """The newest pages that nobody judged, one of each group of near copies, oldest first. Of pages
+    in other languages nobody has to say that they are not wanted."""
+    counts = store.counts()
+    newest = counts.visits + sum(counts.failures.get(kind, 0) for kind in UNREQUESTED)
+    visits = store.visits(page=True, since=max(0, newest - most))
+    latest = {
+        row.url: row
+        for row in deque(visits, maxlen=_MAX_PAGES)
+        if row.verdict is not None and row.ungated is None
+    }
+    settled = set(judged)
+    # A label speaks for the copies as well.
+    settled |= {row.copy_of for row in latest.values() if row.url in settled and row.copy_of}
+    found: dict[Url, VisitRow] = {}
+    for row in latest.values():
+        group = row.copy_of or row.url
+        if row.url not in settled and group not in settled:
+            found.setdefault(group, row)
+    return list(found.values())
+
+
+class _JudgedView(NamedTuple):
+    """What is kept of a page while it is thought about: there are thousands."""
+
+    verdict: Verdict
+    words: str
+    snippet: str
+
+
+def _judge_rows(
+    store: Store, rows: list[VisitRow], threshold: float, most: int
+) -> Iterator[_JudgedView]:
+    """Each page with its verdict. Verdicts of an older generation are given anew where it counts:
+    for those nearest to the threshold."""
+    live = store.live_generation()
+    stale = sorted(
+        (row for row in rows if row.generation != live),
+        key=lambda row: abs((row.verdict or 0.0) - threshold),
+    )
+    anew = {row.id for row in stale[:most]}
+    strategy = _load_strategy(store, live) if anew else None
+    for row in rows:
+        page = store.rebuild_page(row)
+        verdict = Verdict(row.verdict or 0.0, row.verdict_reasons)
+        if strategy is not None and row.id in anew and (page.text or page.headings):
+            verdict = strategy.judge(page)
+        yield _JudgedView(
+            verdict, _page_words(page), (page.description or page.text)[:_MAX_SNIPPET]
+        )
+
+
+def _load_strategy(store: Store, live: int | None) -> Strategy | None:
+    try:
+        return None if live is None else store.load_generation(live, registry.find_strategy)
+    except ModelError:
+        return None  # what was said of the pages then will have to do
+
+
+def _page_words(page: Page) -> str:
+    """What a page is compared by; where no text is kept, its name and its address."""
+    words = (
+        page.title,
+        page.description,
+        *page.headings[:20],
+        page.text[:COMPARED_CHARS] or page.url,
+    )
+    return " ".join(words)[:COMPARED_CHARS]

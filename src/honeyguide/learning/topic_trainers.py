@@ -1,0 +1,194 @@
+"""A learner for each of several topics, so that none learns, or fails, for another.
+
+Pools, caps and the gate are then those of a single topic, and the labels of one topic change
+nothing for the others: a new generation has new parts for the topics that passed their gate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from honeyguide.config.settings import Settings
+from honeyguide.errors import ModelError
+from honeyguide.learning import topics
+from honeyguide.learning.teachers import AutomaticTeacher, LabelOrigin
+from honeyguide.learning.trainer import LearningResult, TrainingBackend
+from honeyguide.multi_topic import MultiTopicStrategy
+from honeyguide.protocols import Strategy
+from honeyguide.store.row_checks import parse_decimal
+from honeyguide.store.store import Store
+from honeyguide.types import Example, Link, Url
+
+_MAX_REDIRECTS = 5
+"""Redirects between the address that a person named and the page."""
+_AUTOMATIC = AutomaticTeacher()
+_GROWTH = 1.1
+
+
+class TopicLearner:
+    """The learner of one topic, and what it has not learned from yet."""
+
+    def __init__(self, learner: TrainingBackend) -> None:
+        self.learner = learner
+        self._offered = self._learned = 0
+        self.told = False
+        """Whether people spoke since the last lesson."""
+
+    def offer(self, example: Example, *, told: bool = False) -> None:
+        self.learner.offer(example)
+        self._offered += 1
+        self.told = self.told or told
+
+    def mark_learned(self) -> None:
+        """What was offered so far is learned."""
+        self._learned, self.told = self._offered, False
+
+    def has_grown(self) -> bool:
+        return self._offered >= _GROWTH * self._learned
+
+
+class MultiTopicLearner:
+    """Whoever offers an example knows its page and what the best verdict or somebody said, not for
+    which topic; here it becomes an example of each topic that something is known for."""
+
+    def __init__(
+        self, make: Callable[[], TrainingBackend], store: Store, settings: Settings
+    ) -> None:
+        self._tutors = {name: TopicLearner(make()) for name in topics.topic_names(settings)}
+        self._first = next(iter(self._tutors))
+        self._store = store
+        self._given = topics.example_labels_by_topic(settings)
+        self._people = settings.learn.teacher in ("interactive", "both")
+        self._automatic = settings.learn.teacher in ("automatic", "both")
+        taught = store.get_meta("taught") or ""
+        newest = parse_decimal(taught or store.get_meta("known") or "")
+        self._resumed = bool(taught)
+        self._old: dict[tuple[Url, str], float] = {
+            (label.url, label.topic or self._first): label.value
+            for label in store.labels_until(-1 if newest is None else newest)
+        }
+        """What was said of pages in an earlier run …"""
+        self._heard = dict(self._old) if taught else {}
+        """… and since: no occasion to learn."""
+
+    def offer(self, example: Example) -> None:
+        if example.by == "visit":
+            self._offer_visit(example)
+        elif example.by != "judge":  # those are found among the visits, for each topic
+            self._offer_label(example)
+
+    def remember(self, known: dict[Url, float]) -> None:
+        """``known``: pages that something was taught about; what, differs from topic to topic."""
+        for name, tutor in self._tutors.items():
+            said = {u: told[name] for u, told in self._given.items() if u in known and name in told}
+            said |= {url: value for (url, topic), value in self._old.items() if topic == name}
+            tutor.learner.remember(said)
+            if self._resumed:
+                tutor.mark_learned()
+
+    async def build_generation(self, strategy: Strategy) -> LearningResult:
+        """One topic after the other: they share a processor. A topic that cannot learn, or whose
+        new part is held back, keeps the part it has; and so does one that nobody spoke of, where
+        others' labels are the occasion, unless it saw much since."""
+        several = cast("Any", strategy)
+        assert isinstance(several, MultiTopicStrategy)
+        found: dict[str, LearningResult] = {}
+        troubles: list[ModelError] = []
+        occasion = any(tutor.told for tutor in self._tutors.values())
+        for name, tutor in self._tutors.items():
+            if occasion and not (tutor.told or tutor.has_grown()):
+                continue
+            tutor.mark_learned()
+            try:
+                found[name] = await tutor.learner.build_generation(several.strategy_for(name))
+            except ModelError as error:
+                found[name] = LearningResult(None, note=str(error))
+                troubles.append(error)
+        if troubles and all(lesson.strategy is None for lesson in found.values()):
+            raise troubles[0]
+        return _merge_lessons(several, found)
+
+    async def aclose(self) -> None:
+        for tutor in self._tutors.values():
+            await tutor.learner.aclose()
+
+    def _offer_visit(self, example: Example) -> None:
+        """A visit, as each topic's verdict was; where it was sure, it believes itself."""
+        scores = self._topic_scores(example)
+        for name, tutor in self._tutors.items():
+            score = scores.get(name)
+            if score is None:
+                continue
+            sure = not example.foreign and not _AUTOMATIC.low < score < _AUTOMATIC.high
+            if self._automatic and sure:
+                believed = float(score >= _AUTOMATIC.high)
+                tutor.offer(replace(example, target=believed, by="judge", topic=name))
+            tutor.offer(replace(example, target=score, topic=name))
+
+    def _offer_label(self, example: Example) -> None:
+        """What people said of it, for each topic that they spoke of."""
+        if example.topic:
+            self._tutors[example.topic].offer(example, told=True)
+            return
+        for url in self._redirect_chain(example.link, example.page.url):
+            if said := self._topic_labels(url):
+                for name, (value, by) in said.items():
+                    new = self._heard.get((url, name)) != value
+                    self._heard[url, name] = value
+                    told = replace(example, target=value, by=by, topic=name)
+                    self._tutors[name].offer(told, told=new)
+                return
+        self._tutors[self._first].offer(replace(example, topic=self._first), told=True)
+
+    def _topic_scores(self, example: Example) -> Mapping[str, float]:
+        """By topic; those of earlier runs are in the journal."""
+        if len(example.topics) == len(self._tutors):
+            return dict(zip(self._tutors, example.topics, strict=True))
+        rows = self._store.attempts_at(example.page.url)
+        if not rows:
+            return {}
+        return rows[-1].topic_scores or {self._first: example.target}
+
+    def _topic_labels(self, url: Url) -> dict[str, tuple[float, LabelOrigin]]:
+        """Topic → target and by; a label goes before what topic.toml says."""
+        said: dict[str, tuple[float, LabelOrigin]] = {
+            name: (value, "seed") for name, value in self._given.get(url, {}).items()
+        }
+        labels = self._store.labels_by_topic(url) if self._people else {}
+        for topic, label in labels.items():
+            if (name := topic or self._first) in self._tutors:
+                said[name] = (label.value, "user")
+        return said
+
+    def _redirect_chain(self, link: Link, url: Url) -> Iterator[Url]:
+        """The page's own address, and those that redirected to it."""
+        yield url
+        for _ in range(min(link.hops, _MAX_REDIRECTS)):
+            if link.source is None:
+                return
+            yield link.source
+            rows = self._store.attempts_at(link.source)
+            if not rows:
+                return
+            link = rows[-1].link
+
+
+def _merge_lessons(
+    several: MultiTopicStrategy, found: Mapping[str, LearningResult]
+) -> LearningResult:
+    """One lesson of all: live if any topic's is, and with only those."""
+    learned = {name: lesson for name, lesson in found.items() if lesson.strategy is not None}
+    passed = {name: lesson for name, lesson in learned.items() if lesson.live}
+    taken = passed or learned
+    again = any(lesson.again for lesson in found.values())
+    note = "; ".join(f"{name}: {lesson.note}" for name, lesson in found.items() if lesson.note)
+    if not taken:
+        return LearningResult(None, note=note, again=again)
+    parts = tuple(
+        cast("Strategy", taken[name].strategy) if name in taken else part
+        for name, part in zip(several.names, several.parts, strict=True)
+    )
+    made = cast("Strategy", replace(several, parts=parts))
+    return LearningResult(made, bool(passed), note, again=again)

@@ -1,0 +1,303 @@
+"""The topic's own examples: addresses that are fetched first, and files that lie on disk."""
+
+from __future__ import annotations
+
+import mimetypes
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from honeyguide.config.settings import FurtherTopic, ScopeSettings, Settings
+from honeyguide.config.topic_file import to_toml
+from honeyguide.errors import ConfigError, FetchError, ParseError, StoreError
+from honeyguide.fetch.decode import decode_body
+from honeyguide.parse.read import parse_page
+from honeyguide.store.labels import EffectiveLabels, TopicSelection
+from honeyguide.store.store import Store, archived_response
+from honeyguide.store.visits import VisitRow
+from honeyguide.types import Example, Label, Link, Page, Response, Url
+from honeyguide.url import canonical_url
+
+_MAX_EXAMPLE_FILES = 1_000
+"""Files of each kind."""
+_MAX_EXAMPLE_BYTES = 10_000_000
+
+
+def example_labels(settings: Settings) -> dict[Url, float]:
+    """Addresses the user gave as good (1) and bad (0): labels that came before the crawl."""
+    labels: dict[Url, float] = {}
+    for value, key in ((1.0, "good"), (0.0, "bad")):
+        for text in getattr(settings.topic, key):
+            url = canonical_url(text.strip())
+            if url is None:
+                raise ConfigError(
+                    f"topic.{key}: {text!r} is no http or https address; "
+                    f"for files there is topic.{key}_files"
+                )
+            if labels.setdefault(url, value) != value:
+                raise ConfigError(f"{url} is both in topic.good and in topic.bad; say which it is")
+    return labels
+
+
+def load_example_files(folder: Path, settings: Settings) -> list[Example]:
+    """The files the user gave as examples, read as if they had been fetched."""
+    found: list[Example] = []
+    for value, key in ((1.0, "good_files"), (0.0, "bad_files")):
+        for wanted in getattr(settings.topic, key):
+            paths = _matching_files(folder, wanted, key)
+            if not paths:
+                raise ConfigError(f"topic.{key}: there is no file {wanted!r} in {folder}")
+            if len(paths) > _MAX_EXAMPLE_FILES:
+                raise ConfigError(
+                    f"topic.{key}: {wanted!r} means more than {_MAX_EXAMPLE_FILES} files"
+                )
+            for path in paths:
+                page = _read_example(path, f"topic.{key}")
+                found.append(Example(Link(page.url, channel="example"), page, value, "seed"))
+    return found
+
+
+def check_example_files(files: Iterable[str], key: str) -> list[Path]:
+    """The user's own files, each of which can be read as a page."""
+    paths = [Path(file).expanduser() for file in files]
+    for path in paths:
+        _read_example(path, key)
+    return paths
+
+
+def copy_example_files(folder: Path, files: Sequence[Path], kind: str) -> None:
+    """Copy them to where :func:`example_pattern` looks for them."""
+    place = folder / "examples" / kind
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        for number, path in enumerate(files, 1):
+            shutil.copyfile(path, place / f"{number:03d}-{path.name}")
+    except OSError as error:
+        raise ConfigError(f"the examples cannot be copied to {place}: {error}") from error
+
+
+def example_pattern(kind: str) -> str:
+    return f"examples/{kind}/*"
+
+
+def _matching_files(folder: Path, wanted: str, key: str) -> list[Path]:
+    """Files inside the collection only: a topic.toml may come from a stranger, and what is learned
+    from a file is kept where others may read it."""
+    inside = not Path(wanted).anchor
+    try:
+        found = sorted(p for p in folder.glob(wanted) if p.is_file()) if inside else []
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"topic.{key}: {wanted!r} is no pattern for files: {error}") from error
+    home = folder.resolve()
+    if not inside or any(home not in path.resolve().parents for path in found):
+        raise ConfigError(
+            f"topic.{key}: {wanted!r} leads out of {folder}; copy the files into it, as "
+            "honeyguide new --good-file does"
+        )
+    return found
+
+
+def _read_example(path: Path, key: str) -> Page:
+    try:
+        with path.open("rb") as file:
+            body = file.read(_MAX_EXAMPLE_BYTES)
+    except OSError as error:
+        raise ConfigError(f"{key}: {path} cannot be read: {error}") from error
+    kind = mimetypes.guess_type(path.name)[0] or "text/html"
+    url = Url(f"file://localhost{path.resolve().as_posix()}")
+    answer = Response(url, 200, (("Content-Type", kind),), body, body, b"", b"", "", 0.0, 0.0)
+    try:
+        page = parse_page(answer, Link(url))
+    except ParseError as error:
+        raise ConfigError(f"{key}: {path} holds no text that can be read: {error}") from error
+    if not any(text.strip() for text in (page.title, page.text, *page.headings)):
+        what = "holds no words" if body.strip() else "is empty"
+        raise ConfigError(f"{key}: {path} {what}: nothing can be learned from it; leave it out")
+    return page
+
+
+# --------------------------------------------------------------------------------------------------
+# A page of the collection once more, with its links: read again from its WARC record.
+#
+# The journal keeps a page's words but not its links, which only few strategies learn from.
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_RECORD_BYTES = 10_000_000
+_MAX_INFLATION = 200.0
+
+
+def reread_page(store: Store, row: VisitRow, scope: ScopeSettings | None = None) -> Page | None:
+    """The page as it was; without its links where the record is gone or was never kept.
+    ``scope``: which links were read."""
+    try:
+        return _read_record(store, row, scope or ScopeSettings()) or store.latest_page(row.url)
+    except (StoreError, FetchError, ParseError):
+        return store.latest_page(row.url)
+
+
+def _read_record(store: Store, row: VisitRow, scope: ScopeSettings) -> Page | None:
+    bare = archived_response(store, row)
+    if bare is None:
+        return None
+    coding = bare.header("content-encoding")
+    body = decode_body(row.url, bare.payload, coding, limit=_MAX_RECORD_BYTES, ratio=_MAX_INFLATION)
+    bare = bare._replace(body=body)
+    return parse_page(bare, row.link, strip_tracking=scope.strip_tracking, outlinks=scope.outlinks)
+
+
+# --------------------------------------------------------------------------------------------------
+# Several topics in one crawl: which there are, and what was said of a page for each of them.
+# --------------------------------------------------------------------------------------------------
+
+
+TOPICS_SAMPLE = """
+# Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
+# seeds, language, words and threshold:
+#     [[topics]]
+#     name="bats"
+#     keywords=["bat", "echolocation"]
+"""
+"""For a new topic.toml."""
+
+
+def topic_names(settings: Settings) -> tuple[str, ...]:
+    """Of all topics in their order; none where there is but one."""
+    if not settings.topics:
+        return ()
+    return (settings.topic.name, *(topic.name for topic in settings.topics))
+
+
+def settings_per_topic(settings: Settings) -> Iterator[Settings]:
+    """The settings as if each topic were the only one; seeds stay with the first."""
+    yield replace(settings, topics=()) if settings.topics else settings
+    for further in settings.topics:
+        said = {item.name: getattr(further, item.name) for item in fields(FurtherTopic)}
+        yield replace(settings, topic=replace(settings.topic, seeds=(), **said), topics=())
+
+
+def resolve_topic(settings: Settings, topic: str) -> str:
+    """That topic as labels know it, '' being the first; a ConfigError names those there are."""
+    known = topic_names(settings)
+    if not topic or (known and topic == known[0]) or (not known and topic == settings.topic.name):
+        return ""
+    if topic in known:
+        return topic
+    if not known:
+        raise ConfigError(
+            f"there is no topic {topic!r}: this collection has one only. Others are [[topics]] "
+            "tables in topic.toml"
+        )
+    near = get_close_matches(topic, known, 1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise ConfigError(f"there is no topic {topic!r}; {hint}known: {', '.join(known)}")
+
+
+@contextmanager
+def errors_name_topic(settings: Settings, several: bool) -> Iterator[None]:
+    """Say which topic a mistake is in, where there are several."""
+    try:
+        yield
+    except ConfigError as error:
+        if not several:
+            raise
+        raise ConfigError(f"the topic {settings.topic.name!r}: {error}") from error
+
+
+def example_labels_by_topic(settings: Settings) -> dict[Url, dict[str, float]]:
+    """What topic.toml says of pages: address → topic → good (1) or bad (0)."""
+    found: dict[Url, dict[str, float]] = {}
+    for one in settings_per_topic(settings):
+        with errors_name_topic(one, bool(settings.topics)):
+            for url, value in example_labels(one).items():
+                found.setdefault(url, {})[one.topic.name] = value
+    return found
+
+
+def best_example_labels(settings: Settings) -> dict[Url, float]:
+    """The same for whoever does not tell topics apart."""
+    return {url: max(said.values()) for url, said in example_labels_by_topic(settings).items()}
+
+
+def load_effective_labels(store: Store, settings: Settings) -> EffectiveLabels:
+    """What people say of pages: their labels, and before these what topic.toml says."""
+    known, first = topic_names(settings), settings.topic.name
+    given = [
+        (0, Label(url, value, topic="" if name == first else name))
+        for url, values in example_labels_by_topic(settings).items()
+        for name, value in values.items()
+    ]
+    several = TopicSelection(known, settings.topic.threshold) if known else None
+    return EffectiveLabels((*given, *store.labels()), several)
+
+
+def relevant_per_topic(store: Store, settings: Settings) -> dict[str, int]:
+    """Relevant pages of each topic; a person's word goes first."""
+    known = topic_names(settings)
+    found = store.relevant_by_topic(settings.topic.threshold, known[0])
+    people = load_effective_labels(store, settings)
+    for url in people.labelled_urls():
+        for row in store.attempts_at(url):
+            for name, more in people.topic_corrections(row).items():
+                found[name] = found.get(name, 0) + more
+    return {name: max(0, found.get(name, 0)) for name in known}
+
+
+def likeliest_topic(settings: Settings, store: Store, url: Url) -> str:
+    """The topic that a page was judged best for, as labels know it."""
+    scores = next(
+        (row.topic_scores for row in reversed(store.attempts_at(url)) if row.topic_scores), {}
+    )
+    known = [name for name in topic_names(settings) if name in scores]
+    return resolve_topic(settings, max(known, key=scores.__getitem__)) if known else ""
+
+
+def opposes_examples(settings: Settings, labels: Iterable[Label]) -> Iterator[bool]:
+    """Which of the labels say the opposite of topic.toml."""
+    given = example_labels_by_topic(settings)
+    for label in labels:
+        said = given.get(label.url, {}).get(label.topic or settings.topic.name, 0.5)
+        yield abs(label.value - said) > 0.5
+
+
+def compose_topic_tables(
+    further: Sequence[dict[str, Any]], notify: Sequence[dict[str, Any]] = ()
+) -> str:
+    """The end of a new topic.toml: further topics, without any how they would look; and who is told
+    of changes."""
+    text, told = (
+        "".join(
+            f"\n[[{name}]]\n"
+            + "".join(f"{key} = {to_toml(value)}\n" for key, value in table.items())
+            for table in tables
+        )
+        for name, tables in (("topics", further), ("notify", notify))
+    )
+    try:
+        (text + told).encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"these tables are no valid text: {error}") from error
+    return (text or TOPICS_SAMPLE) + told
+
+
+def append_to_topic_file(folder: Path, text: str) -> None:
+    """Put it at the end of a topic.toml."""
+    try:
+        with (folder / "topic.toml").open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise ConfigError(f"{folder}/topic.toml cannot be written: {error}") from error
+
+
+def load_all_example_files(folder: Path, settings: Settings) -> list[Example]:
+    """The files that topic.toml gives as examples of any topic."""
+    found: list[Example] = []
+    for one in settings_per_topic(settings):
+        with errors_name_topic(one, bool(settings.topics)):
+            topic = one.topic.name if settings.topics else ""
+            found += [replace(e, topic=topic) for e in load_example_files(folder, one)]
+    return found

@@ -1,0 +1,185 @@
+"""Who stands up for a waiting link: the hosts that link to it, how original the pages are that it
+stands on, and how much its words are the topic's.
+
+The three factors by which the link sorter of Alqaraleh & Sırın orders addresses. They name them
+and give no formula; ours is in docs/strategies/link_sorter.md. Everything here is bounded: the
+oldest is forgotten first.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from math import log1p
+from typing import TypeVar
+
+import numpy as np
+
+from honeyguide.store.duplicates import TextSketcher
+from honeyguide.text.vectors import TermRarities, TopicProfile, anchor_terms, cosine_similarity
+from honeyguide.types import Link, Page, Url
+from honeyguide.url import authority_of
+
+K = TypeVar("K", bound=str)
+T = TypeVar("T")
+
+_UNSEEN_QUALITY = 0.5
+"""q(h) of a host from which nothing was fetched yet."""
+_MAX_BACKERS = 16
+"""Hosts that a waiting link is remembered to be linked by."""
+_MAX_KEYWORDS = 10
+"""Key words of a page."""
+_LINKS, _PAGES, _HOSTS = 50_000, 20_000, 100_000
+_MAX_SIGNATURES = 10_000
+"""Pages that a new one is compared with: the newest."""
+_SIGNATURE_BYTES = 128
+"""Of a signature."""
+
+
+class _LinkBacking:
+    """What is known of a waiting link."""
+
+    __slots__ = ("hosts", "original", "pages")
+
+    def __init__(self) -> None:
+        self.hosts: list[str] = []
+        self.original = 0.0
+        """Sum over the pages that it stands on …"""
+        self.pages = 0
+        """… and how many they are."""
+
+
+class LinkAuthority:
+    """Told of pages and the links on them; tells links how they stand."""
+
+    def __init__(self, profiles: Sequence[TopicProfile], language: str) -> None:
+        """``profiles``: of each topic; a link is as near to them as to the nearest."""
+        self._profiles = tuple(profiles)
+        self._language = language
+        self._rarities = TermRarities(language)
+        self._originality = TextOriginality()
+        self._links: OrderedDict[Url, _LinkBacking] = OrderedDict()
+        self._pages: OrderedDict[Url, tuple[str, ...]] = OrderedDict()
+        """Key words of pages."""
+        self._hosts: OrderedDict[str, tuple[int, int]] = OrderedDict()
+        """Relevant pages fetched from a host, and all."""
+        self._best: tuple[str, ...] = ()
+        """The hosts that back the best-backed link of all that were told."""
+
+    def record_fetch(self, url: Url, relevant: bool) -> None:
+        """A page came from there."""
+        good, every = self._hosts.get(host := authority_of(url), (0, 0))
+        _put_bounded(self._hosts, host, (good + relevant, every + 1), _HOSTS)
+
+    def record_page(self, source: Url, page: Page, links: Iterable[Link]) -> None:
+        """These links stand on that page, which was just read."""
+        original = self._originality.score_and_store(page.text)
+        _put_bounded(self._pages, source, self._rarities.page_keywords(page, _MAX_KEYWORDS), _PAGES)
+        host = authority_of(source)
+        for url in {link.url: None for link in links}:
+            place = self._links.get(url)
+            if place is None:
+                place = _put_bounded(self._links, url, _LinkBacking(), _LINKS)
+            if host not in place.hosts and len(place.hosts) < _MAX_BACKERS:
+                place.hosts.append(host)
+            place.original += original
+            place.pages += 1
+
+    def record_followed(self, url: Url, moved: Url | None) -> None:
+        """It no longer waits; what stood up for it stands up for where it leads."""
+        place = self._links.pop(url, None)
+        if place is not None and moved is not None and moved not in self._links:
+            _put_bounded(self._links, moved, place, _LINKS)
+
+    def annotate_links(self, links: Sequence[Link]) -> list[Link]:
+        """The same links, each with how it stands."""
+        rarity = self._rarities.rarity_of
+        topics = [profile.unit_vector(rarity) for profile in self._profiles]
+        backers = [self._backing_hosts(link) for link in links]
+        backing = [self._backing_score(hosts) for hosts in backers]
+        # What hosts are worth changes all the time: the best so far is weighed anew.
+        most = self._backing_score(self._best)
+        for backed, hosts in zip(backing, backers, strict=True):
+            if backed > most:
+                most, self._best = backed, tuple(hosts)
+        most = log1p(most)
+        told = []
+        for link, backed in zip(links, backing, strict=True):
+            place = self._links.get(link.url)
+            keywords = self._pages.get(link.source, ()) if link.source else ()
+            terms = anchor_terms(link.anchor, keywords, self._language)
+            if link.yields is not None:
+                standing = link.yields._replace(
+                    authority=log1p(backed) / most if most else 1.0,
+                    originality=place.original / place.pages if place else 1.0,
+                    topic_similarity=max(
+                        (cosine_similarity(topic, terms, rarity) for topic in topics), default=0.0
+                    ),
+                )
+                link = link._replace(yields=standing)
+            told.append(link)
+        return told
+
+    def _backing_hosts(self, link: Link) -> Sequence[str]:
+        """The hosts that link to it."""
+        place = self._links.get(link.url)
+        if place is not None:
+            return place.hosts
+        return (authority_of(link.source),) if link.source else ()
+
+    def _backing_score(self, hosts: Sequence[str]) -> float:
+        """Σ q(h)"""
+        return sum(map(self._host_quality, hosts))
+
+    def _host_quality(self, host: str) -> float:
+        """q(h): the share of the pages fetched from a host that are relevant."""
+        good, every = self._hosts.get(host, (0, 0))
+        return good / every if every else _UNSEEN_QUALITY
+
+
+class TextOriginality:
+    """1 less the most that a text resembles one of the newest texts, by their sketches.
+
+    Broder 1997; see store/duplicates.py. Of texts too short for a signature only equal ones are
+    alike.
+    """
+
+    def __init__(self, stored: int = _MAX_SIGNATURES) -> None:
+        self._sketcher = TextSketcher()
+        self._signatures = np.zeros((0, _SIGNATURE_BYTES), np.uint8)
+        self._digests = np.zeros(0, np.int64)
+        self._stored = stored
+        self._count = 0
+
+    def score_and_store(self, text: str) -> float:
+        """Of a new text, which is stored from now on; a text without a word resembles none."""
+        sketch = self._sketcher.sketch_text(text)
+        if sketch is None:
+            return 1.0
+        known = min(self._count, self._stored)
+        alike = 0.0
+        if (self._digests[:known] == sketch.digest).any():
+            alike = 1.0
+        elif sketch.signature and known:
+            signature = np.frombuffer(sketch.signature, np.uint8)
+            same = (self._signatures[:known] == signature).sum(axis=1, dtype=np.uint8).max()
+            alike = max(0.0, (int(same) / _SIGNATURE_BYTES - 1 / 256) / (255 / 256))
+        self._store(sketch.digest, sketch.signature or bytes(_SIGNATURE_BYTES))
+        return 1 - alike
+
+    def _store(self, digest: int, signature: bytes) -> None:
+        row = self._count % self._stored
+        if row >= len(self._digests):
+            room = min(self._stored, max(64, 2 * len(self._digests)))
+            self._signatures = np.resize(self._signatures, (room, _SIGNATURE_BYTES))
+            self._digests = np.resize(self._digests, room)
+        self._signatures[row] = np.frombuffer(signature, np.uint8)
+        self._digests[row] = digest
+        self._count += 1
+
+
+def _put_bounded(kept: OrderedDict[K, T], key: K, value: T, most: int) -> T:
+    kept[key] = value
+    if len(kept) > most:
+        kept.popitem(last=False)
+    return value

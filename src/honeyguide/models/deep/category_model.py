@@ -1,0 +1,364 @@
+"""A model of categories: what the texts are about, from their words."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import re
+import tokenize
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from honeyguide.errors import ModelError
+from honeyguide.models.deep import torch_engine
+from honeyguide.models.deep.embedding import TextEncoder, open_embedding
+from honeyguide.models.deep.net import TextNet
+from honeyguide.models.deep.vocabulary import (
+    MAX_WORDS,
+    SEGMENT_WORDS,
+    VocabularyCoverage,
+    WordVocabulary,
+    low_coverage,
+)
+from honeyguide.models.untrusted import read_plain_file
+
+Floats = NDArray[np.floating[Any]]
+WordSegments = Sequence[Sequence[str]]
+"""A page as lists of words, at most 150 in each; what is longer is cut."""
+
+WordMark = tuple[str, float]
+"""A word, and how much it speaks for a category."""
+
+MAX_CATEGORIES = 1_000
+"""Categories."""
+_ENCODED = 32
+_MANY = 4_000
+"""Segments that are worth the seconds in which PyTorch and its GPU wake up."""
+_SURE = 1e-7
+"""No segment is believed to be surer: one alone must not decide over a whole page."""
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryModel:
+    categories: tuple[str, ...]
+    vocabulary: WordVocabulary
+    net: TextNet
+    settings: dict[str, Any] = field(default_factory=dict)
+    """How texts were turned into words, for whoever does that; plain JSON."""
+    card: dict[str, Any] = field(default_factory=dict)
+    """What people should know of it: data, figures, date; plain JSON."""
+    encoder: TextEncoder | None = None
+    """Where vectors of words in their context take the place of the embedding."""
+
+    def __post_init__(self) -> None:
+        if (
+            not 2 <= len(self.categories) <= MAX_CATEGORIES
+            or len(set(self.categories)) != self._category_count
+        ):
+            raise ModelError(
+                f"a model tells between 2 and {MAX_CATEGORIES} different categories apart"
+            )
+        if self.net.categories != self._category_count:
+            raise ModelError("a model is damaged: network and categories do not fit together")
+        table = self.net.arrays.get("embedding")
+        if table is None and self.encoder is None:
+            raise ModelError("a model lacks the encoder that it was trained with")
+        if table is not None and len(table) != self.vocabulary.size:
+            raise ModelError("a model is damaged: network and vocabulary do not fit together")
+        if table is None and self.encoder is not None and self.encoder.width != self.net.width:
+            raise ModelError("a model's encoder is not the one that it was trained with")
+
+    @property
+    def _category_count(self) -> int:
+        return len(self.categories)
+
+    def probabilities(self, segments: WordSegments) -> Floats:
+        """A row for each segment, a column for each category."""
+        if not segments:
+            return np.zeros((0, self._category_count), np.float32)
+        if self.encoder is None:
+            rows = self.vocabulary.to_rows(segments)
+            if len(rows) >= _MANY and torch_engine.has_gpu():
+                return torch_engine.torch_probabilities(self.net, rows)
+            return self.net.probabilities(rows)
+        parts = []
+        for start in range(0, len(segments), _ENCODED):
+            read = self.encoder.encode(segments[start : start + _ENCODED])
+            parts.append(self.net.probabilities_of_vectors(read.vectors, read.lengths))
+        return np.concatenate(parts)
+
+    def judge(self, segments: WordSegments, weights: Sequence[float] = ()) -> Floats:
+        """The probability of each category for one page: see :meth:`judge_many`."""
+        answer: Floats = self.judge_many([(segments, weights)])[0]
+        return answer
+
+    def judge_many(self, pages: Sequence[tuple[WordSegments, Sequence[float]]]) -> Floats:
+        """A row for each page of (segments, weights): the mean of its segments' log-probabilities,
+        each counting by its number of words times its weight (1 where none is given), made to add
+        up to 1. A page without words is as likely of any category.
+
+        The paper says "sentence level" here and one row a page there; segments and this mean are
+        ours.
+        """
+        flat: list[Sequence[str]] = []
+        counts: list[float] = []
+        owners: list[int] = []
+        for page, (segments, weights) in enumerate(pages):
+            given = weights if len(weights) else [1.0] * len(segments)
+            if len(given) != len(segments):
+                raise ModelError("a page has as many weights as segments, or none")
+            for segment, weight in zip(segments, given, strict=True):
+                if len(segment) and weight > 0:
+                    flat.append(segment)
+                    counts.append(min(len(segment), SEGMENT_WORDS) * weight)
+                    owners.append(page)
+        with np.errstate(over="ignore", invalid="ignore"):
+            chances = self.probabilities(flat)
+        if not np.isfinite(chances).all():
+            raise ModelError("a model is damaged: what it says of a text is no number")
+        logs = np.log(np.maximum(chances, _SURE))
+        sums = np.zeros((len(pages), self._category_count))
+        totals = np.zeros(len(pages))
+        np.add.at(sums, owners, logs * np.array(counts)[:, None])
+        np.add.at(totals, owners, counts)
+        means = sums / np.where(totals > 0, totals, 1.0)[:, None]
+        powers = np.exp(means - means.max(axis=1, keepdims=True))
+        answer: Floats = powers / powers.sum(axis=1, keepdims=True)
+        return answer
+
+    def low_coverage(self, segments: WordSegments) -> VocabularyCoverage | None:
+        """How few words are known, where nothing but buckets would speak; None: enough. An encoder
+        has pieces for any word: nobody can tell which of them mean something to it."""
+        if self.encoder is not None and any(map(len, segments)):
+            return None
+        return low_coverage(self.vocabulary.telling_words, segments)
+
+    def top_words(
+        self, segments: WordSegments, category: str, most: int = 10
+    ) -> list[tuple[str, float]]:
+        """The words that speak most for a category, and how much, in log-odds to the first order;
+        nothing where an encoder reads, since its pieces are no words."""
+        if self.encoder is not None or not segments:
+            return []
+        marks = self.net.word_evidence(
+            self.vocabulary.to_rows(segments), self.categories.index(category)
+        )
+        found: dict[str, float] = {}
+        for segment, row in zip(segments, marks.tolist(), strict=True):
+            for word, mark in zip(segment, row, strict=False):
+                if mark > 0:
+                    found[word] = found.get(word, 0.0) + mark
+        shares = [(word, mark / len(segments)) for word, mark in found.items()]
+        return sorted(shares, key=lambda one: (-one[1], one[0]))[:most]
+
+
+# --------------------------------------------------------------------------------------------------
+# A model of categories as a folder: model.json, and its arrays beside it. No pickle.
+#
+# model.json names the file of arrays and its SHA-256; it is replaced at once, after the arrays are
+# on disk under a new name, so whoever loads meets the old model or the new one. A folder may come
+# from a stranger: sizes are looked at before anything is read, and nothing in it is believed.
+# --------------------------------------------------------------------------------------------------
+
+
+MODEL_FORMAT = 1
+_JSON, _ARRAYS = 16_000_000, 1_000_000_000
+"""Most bytes of each file."""
+ARRAYS_NAME = re.compile(r"arrays-[0-9a-f]{16}\.npz")
+_PARTS = 64
+_TYPES = ("<f4", "<f2", "|u1")
+DAMAGE_ERRORS = (
+    ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, NotImplementedError,
+    OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile,
+)  # fmt: skip
+"""What the libraries say of damaged bytes; RecursionError is a RuntimeError."""
+
+
+def save_net_model(model: CategoryModel, folder: Path) -> None:
+    """Write the model into a folder, in place of the one that is there."""
+    data = _pack_arrays(model)
+    digest = hashlib.sha256(data).hexdigest()
+    name = f"arrays-{digest[:16]}.npz"
+    head = {
+        "format": MODEL_FORMAT,
+        "kind": model.net.kind,
+        "categories": list(model.categories),
+        "settings": model.settings,
+        "card": model.card,
+        "buckets": model.vocabulary.buckets,
+        "encoder": model.encoder.origin if model.encoder else None,
+        "arrays": {"file": name, "bytes": len(data), "sha256": digest},
+    }
+    try:
+        header = json.dumps(head, ensure_ascii=False, indent=1, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ModelError(f"a model's settings and card must be plain JSON: {error}") from error
+    if len(header) > _JSON or len(data) > _ARRAYS:
+        raise ModelError("a model is too large to be saved")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_durably(folder / name, data)
+        write_durably(folder / "model.json", header)
+        for old in folder.glob("arrays-*.npz"):
+            if ARRAYS_NAME.fullmatch(old.name) and old.name != name:
+                old.unlink(missing_ok=True)
+    except OSError as error:
+        raise ModelError(f"a model cannot be saved in {folder}: {error}") from error
+
+
+def load_net_model(folder: Path, encoder: Path | TextEncoder | None = None) -> CategoryModel:
+    """The model in a folder. If it was trained with an encoder, that is given here, or the folder
+    that it is in: an encoder is a program, so nothing in the model says where to look for it."""
+    header = read_model_bytes(folder / "model.json", _JSON)
+    try:
+        head = json.loads(header)
+        if head["format"] != MODEL_FORMAT:
+            raise ModelError(f"{folder} has a model of form {head['format']!a}, not {MODEL_FORMAT}")
+        name, digest = head["arrays"]["file"], head["arrays"]["sha256"]
+        if not ARRAYS_NAME.fullmatch(name):
+            raise ValueError("its arrays have a strange name")
+        data = read_model_bytes(folder / name, _ARRAYS)
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise ValueError("its arrays are not those that were saved")
+        arrays = unpack_arrays(data)
+        words = arrays.pop("words").tobytes().decode()
+        vocabulary = WordVocabulary(
+            tuple(words.split("\n")) if words else (), _check_count(head["buckets"])
+        )
+        reader = None if head["encoder"] is None else _open_encoder(head["encoder"], encoder)
+        categories = check_texts(head["categories"])
+        settings, card = check_table(head["settings"]), check_table(head["card"])
+        net = TextNet(str(head["kind"]), arrays)
+        return CategoryModel(categories, vocabulary, net, settings, card, reader)
+    except DAMAGE_ERRORS as error:
+        raise ModelError(f"the model in {folder} is damaged: {error}") from error
+
+
+def model_checksum(folder: Path) -> str:
+    """Stands for all that is in a saved model: whoever refers to it can see that it is the same."""
+    return hashlib.sha256(read_model_bytes(folder / "model.json", _JSON)).hexdigest()
+
+
+def _pack_arrays(model: CategoryModel) -> bytes:
+    words = model.vocabulary.words
+    if any("\n" in word for word in words):
+        raise ModelError("a word with a line break cannot be saved")
+    try:
+        text = "\n".join(words).encode()
+    except UnicodeEncodeError as error:
+        raise ModelError(f"a word cannot be saved: {error}") from error
+    body = io.BytesIO()
+    arrays = {name: _halve_precision(array) for name, array in model.net.arrays.items()}
+    np.savez(body, allow_pickle=False, **arrays, words=np.frombuffer(text, np.uint8))
+    return body.getvalue()
+
+
+def _halve_precision(array: NDArray[Any]) -> NDArray[Any]:
+    """In half precision where that loses nothing."""
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if np.array_equal(half.astype(np.float32), array) else array
+
+
+def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays, without numpy's own loader, which believes what a header says of its size."""
+    arrays: dict[str, NDArray[Any]] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as file:
+        parts = file.infolist()
+        if len(parts) > _PARTS:
+            raise ValueError("it has too many arrays")
+        if sum(part.file_size for part in parts) > len(data):
+            raise ValueError("its arrays lie inside each other")
+        for part in parts:
+            # We do not compress; what is not compressed cannot grow.
+            if part.compress_type != zipfile.ZIP_STORED or part.file_size != part.compress_size:
+                raise ValueError("its arrays are compressed")
+            array = _read_array(file.read(part))
+            name = part.filename.removesuffix(".npy")
+            if (name == "words") is not (array.dtype.kind == "u"):
+                raise ValueError("an array is of another type")  # to widen bytes is for a bomb
+            arrays[name] = array if name == "words" else array.astype(np.float32)
+    return arrays
+
+
+def _read_array(data: bytes) -> NDArray[Any]:
+    stream = io.BytesIO(data)
+    if npy.read_magic(stream) != (1, 0):
+        raise ValueError("an array is of another form")
+    shape, fortran, kind = npy.read_array_header_1_0(stream)
+    if kind.str not in _TYPES or fortran or min(shape, default=0) < 0:
+        raise ValueError("an array is of another type")
+    rest = len(data) - stream.tell()
+    if math.prod(shape) * kind.itemsize != rest:
+        raise ValueError("an array is not as long as it says")
+    return np.frombuffer(data, kind, offset=stream.tell()).reshape(shape)
+
+
+def read_model_bytes(path: Path, most: int) -> bytes:
+    """A plain file's, if it is not too large."""
+    try:
+        return read_plain_file(path, most)
+    except FileNotFoundError as error:
+        raise ModelError(f"there is no model in {path.parent}: {path.name} is missing") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error}") from error
+
+
+def write_durably(path: Path, data: bytes) -> None:
+    """All of it or nothing, also if the machine stops."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with aside.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _open_encoder(origin: Any, given: Path | TextEncoder | None) -> TextEncoder:
+    values = check_table(origin)
+    if given is None:
+        raise ModelError(
+            f"the model needs its encoder, which was in {str(values['folder'])[:200]!a}. "
+            "An encoder is a program: if you trust it, name its folder "
+            "(honeyguide classify --encoder FOLDER; in topic.toml, encoder under [strategy])"
+        )
+    if not isinstance(given, Path):
+        found: object = given
+    elif given.is_dir():
+        found = open_embedding(given, str(values["engine"]), str(values["checksum"]))
+    else:
+        raise ModelError(f"there is no encoder in {given}")
+    if not isinstance(found, TextEncoder) or found.origin["checksum"] != values["checksum"]:
+        raise ModelError(f"{given} is not the encoder that the model was trained with")
+    return found
+
+
+def check_texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise ValueError("its categories are no names")
+    return tuple(value)
+
+
+def check_table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("a part of it is no table")
+    return value
+
+
+def _check_count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= MAX_WORDS:
+        raise ValueError("a part of it is no number")
+    return value

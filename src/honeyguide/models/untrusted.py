@@ -1,0 +1,74 @@
+"""Are learned arrays what they claim to be? A saved model may come from a stranger, and numpy and
+scipy believe every index that they are given.
+"""
+
+from __future__ import annotations
+
+import os
+from errno import EFBIG, EINVAL
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from honeyguide.errors import ModelError
+
+_LARGE = 1e30
+"""Weights beyond this come from no lesson, and their products are not finite."""
+
+
+def check_numbers(what: str, *arrays: Any) -> None:
+    """One-dimensional arrays of finite numbers."""
+    for array in arrays:
+        if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "fiub":
+            raise ModelError(f"{what} is damaged: it lacks a row of numbers")
+        if array.dtype.kind == "f" and not (np.abs(array) < _LARGE).all():
+            raise ModelError(f"{what} is damaged: not all of its numbers are finite")
+
+
+def check_places(what: str, array: Any, size: int) -> None:
+    """Whole numbers that count from 0 to less than ``size``."""
+    check_numbers(what, array)
+    if array.dtype.kind not in "iu" or (len(array) and not 0 <= array.min() <= array.max() < size):
+        raise ModelError(f"{what} is damaged: it points beyond its end")
+
+
+def check_starts(what: str, array: Any, rows: int, entries: int) -> None:
+    """Where each of so many rows begins among so many entries; one more for the end."""
+    check_places(what, array, entries + 1)
+    fits = len(array) == rows + 1 and array[0] == 0 and array[-1] == entries
+    if not fits or (np.diff(array.astype(np.int64)) < 0).any():
+        raise ModelError(f"{what} is damaged: its rows do not fit together")
+
+
+def check_lengths(what: str, *lengths: int) -> None:
+    if len(set(lengths)) > 1:
+        raise ModelError(f"{what} is damaged: its parts are not equally long")
+
+
+# --------------------------------------------------------------------------------------------------
+# Files of a stranger: only plain ones are opened, and none beyond its limit.
+# --------------------------------------------------------------------------------------------------
+
+
+def open_plain_file(path: Path, most: int) -> BinaryIO:
+    """To be read; an OSError if it is anything but a file, or has more bytes than that."""
+    # Without O_NONBLOCK, opening a pipe would wait for somebody at its other end.
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(number)
+        if not S_ISREG(found.st_mode):
+            raise OSError(EINVAL, "it is no plain file", str(path))
+        if found.st_size > most:
+            raise OSError(EFBIG, "it is too large", str(path))
+        return os.fdopen(number, "rb")
+    except OSError:
+        os.close(number)
+        raise
+
+
+def read_plain_file(path: Path, most: int) -> bytes:
+    """All of a plain file that is not too large."""
+    with open_plain_file(path, most) as file:
+        return file.read(most)

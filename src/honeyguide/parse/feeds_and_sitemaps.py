@@ -1,0 +1,222 @@
+"""XML read as text: no tree, no entities of its own making, nothing that can explode.
+
+Sitemaps and feeds are often broken and sometimes huge. Every function here passes over its
+text once; only the predefined and HTML's character references are ever replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from html import unescape
+
+from honeyguide.parse.decoded import TEXT_LIMIT, DecodedResponse, collapse_spaces, language_tag
+from honeyguide.parse.links import snap_to_words
+from honeyguide.parse.resolve import LinkResolver
+from honeyguide.types import Link, Page, Url
+from honeyguide.url import domain_of, host_of, site_origin
+
+_TAG = re.compile(r"<[^<>]*>").sub
+_CDATA = "<![CDATA["
+_CLOSED = re.compile(
+    r"<(script|style|title|textarea|iframe|noscript|template|div|p|a|span)\b[^<>]*\Z"
+).match
+
+
+def strip_comments(text: str) -> str:
+    if "<!--" not in text:
+        return text
+    head, *rest = text.split("<!--")
+    return head + "".join(part.partition("-->")[2] for part in rest)
+
+
+def literal_text(raw: str) -> str:
+    """What an element's raw content stands for: references replaced, CDATA as it is."""
+    if _CDATA not in raw:
+        return unescape(raw) if "&" in raw else raw
+    head, *sections = raw.split(_CDATA)
+    said = [unescape(head)]
+    for section in sections:
+        inside, _, outside = section.partition("]]>")
+        said += (inside, unescape(outside))
+    return "".join(said)
+
+
+def plain_text(raw: str) -> str:
+    """The words of an element's raw content, which may hold HTML in any disguise."""
+    return collapse_spaces(unescape(_TAG(" ", literal_text(raw))))
+
+
+def xhtml_to_html(text: str) -> str:
+    """XHTML as HTML can say it: CDATA as text, ``<script/>`` with an end tag."""
+    head, *sections = text.split(_CDATA)
+    said = [head]
+    for section in sections:
+        inside, _, outside = section.partition("]]>")
+        said += (inside.replace("&", "&amp;").replace("<", "&lt;"), outside)
+    return _with_end_tags("".join(said))
+
+
+def _with_end_tags(text: str) -> str:
+    """Looks back from the ends of empty elements, which are few, instead of at every tag."""
+    pieces = text.split("/>")
+    for number, piece in enumerate(pieces[:-1]):
+        closed = _CLOSED(piece, start) if (start := piece.rfind("<")) >= 0 else None
+        pieces[number] = f"{piece}></{closed[1]}>" if closed else f"{piece}/>"
+    return "".join(pieces)
+
+
+# --------------------------------------------------------------------------------------------------
+# Feeds: RSS 0.9 to 2.0, RDF and Atom, well-formed or not.
+# --------------------------------------------------------------------------------------------------
+
+
+FEED_MEDIA_TYPE = "application/x-feed"
+
+_ITEM = re.compile(r"<(?:[\w.-]{1,40}:)?(?:item|entry)(?=[\s>/])", re.IGNORECASE).finditer
+_LINK = re.compile(r"<(?:atom:)?link\s([^<>]*)>").finditer
+_ATTRIBUTE = re.compile(
+    r"(?<![\w:.-])([\w:.-]{1,40}+)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')"
+).findall
+_CONTENT = 4_000
+"""Raw characters looked at of one element."""
+_LINKS_PER_ITEM = 10
+_ANCHOR = 300
+
+
+def read_feed(source: DecodedResponse) -> Page:
+    """The items as links, their titles as text."""
+    text = strip_comments(source.text)
+    starts: list[int] = []
+    for match in _ITEM(text):
+        if len(starts) > source.outlinks:
+            break
+        starts.append(match.start())
+    head = text[: starts[0]] if starts else text
+    resolver = LinkResolver(source)
+    found: dict[Url, Link] = {}
+    for start, stop in zip(starts[: source.outlinks], [*starts[1:], len(text)], strict=False):
+        item = text[start:stop]
+        url = _item_url(item, resolver)
+        if url is None or url in found:
+            continue
+        after = _element_content(item, "description") or _element_content(item, "summary")
+        found[url] = Link(
+            url,
+            source.url,
+            anchor=plain_text(_element_content(item, "title"))[:_ANCHOR],
+            after=snap_to_words(plain_text(after or _element_content(item, "content"))),
+            channel="feed",
+            depth=source.depth,
+        )
+    said = _element_content(head, "language") or dict(_tag_attributes(head[:2_000])).get(
+        "xml:lang", ""
+    )
+    return Page(
+        source.url,
+        title=plain_text(_element_content(head, "title"))[:_ANCHOR],
+        description=plain_text(
+            _element_content(head, "description") or _element_content(head, "subtitle")
+        ),
+        text="\n".join(link.anchor for link in found.values() if link.anchor)[:TEXT_LIMIT],
+        links=tuple(found.values()) if source.directives.follow else (),
+        language=language_tag(said.strip()) or source.language,
+        index=source.directives.index,
+        follow=source.directives.follow,
+        media_type=FEED_MEDIA_TYPE,
+        charset=source.charset,
+    )
+
+
+def _element_content(chunk: str, name: str) -> str:
+    """The raw content of the first element of that name, or ''."""
+    start = chunk.find(f"<{name}")
+    if start < 0:
+        return ""
+    opened = chunk.find(">", start)
+    closed = chunk.find(f"</{name}", opened)
+    if opened < 0 or closed < 0 or chunk[opened - 1] == "/":
+        return ""
+    return chunk[opened + 1 : min(closed, opened + 1 + _CONTENT)]
+
+
+def _item_url(item: str, resolver: LinkResolver) -> Url | None:
+    """RSS: the link's content. Atom: the alternate link's attribute. Else a permanent id."""
+    for i, match in enumerate(_LINK(item)):
+        if i >= _LINKS_PER_ITEM:
+            break
+        said = dict(_tag_attributes(match[1]))
+        if said.get("rel", "alternate") == "alternate" and "href" in said:
+            return resolver.resolve_target(said["href"])
+    if said_inside := _element_content(item, "link").strip():
+        return resolver.resolve_target(literal_text(said_inside))
+    identity = literal_text(_element_content(item, "guid")).strip()
+    return (
+        resolver.resolve_target(identity) if identity.startswith(("http://", "https://")) else None
+    )
+
+
+def _tag_attributes(tag: str) -> list[tuple[str, str]]:
+    return [(name, literal_text(one or two)) for name, one, two in _ATTRIBUTE(tag[:_CONTENT])]
+
+
+# --------------------------------------------------------------------------------------------------
+# Sitemaps: the addresses a site hands out itself.
+# --------------------------------------------------------------------------------------------------
+
+
+SITEMAP_MEDIA_TYPE = "application/x-sitemap"
+
+_ROOT = re.compile(r"<(?:([\w.-]{1,40}):)?(urlset|sitemapindex)\b", re.IGNORECASE).search
+_LOCATION = re.compile(
+    r"<(?:([\w.-]{1,40}):)?loc(?:\s[^<>]*+)?>(?:\s*+<!\[CDATA\[)?([^<>]{1,4096}+)"
+    r"(?=<|\Z|(?<=\]\])>)",
+    re.IGNORECASE,
+).finditer
+"""No two neighbours in it can match the same character, so there is nothing to try again."""
+
+
+def read_sitemap(source: DecodedResponse) -> Page:
+    """A sitemap or an index of sitemaps; the links of an index have ``rel="sitemap"``.
+
+    Images and videos have a ``loc`` too, under another prefix than the sitemap's own.
+    """
+    text = strip_comments(source.text)
+    root = _ROOT(text)
+    prefix, index = (root[1], root[2].lower() == "sitemapindex") if root else (None, False)
+    locations = (literal_text(m[2].removesuffix("]]")) for m in _LOCATION(text) if m[1] == prefix)
+    return _sitemap_page(source, locations, "sitemap" if index else "")
+
+
+def read_address_list(source: DecodedResponse) -> Page:
+    """A sitemap of plain text: one address a line."""
+    lines = (line for line in source.text.split("\n") if line.startswith(("http://", "https://")))
+    return _sitemap_page(source, lines, "")
+
+
+def _sitemap_page(source: DecodedResponse, locations: Iterable[str], rel: str) -> Page:
+    """A site speaks for itself alone: what it says of others is not believed."""
+    resolver = LinkResolver(source)
+    resolve = resolver.resolve_address if rel else resolver.resolve_target
+    own, site = f"{site_origin(source.url)}/", domain_of(host_of(source.url))
+    found: dict[Url, None] = {}
+    if source.directives.follow:
+        for location in locations:
+            if len(found) >= source.outlinks:
+                break
+            url = resolve(location)
+            if url is None or url == source.url:
+                continue
+            if url.startswith(own) or domain_of(host_of(url)) == site:
+                found[url] = None
+    return Page(
+        source.url,
+        links=tuple(
+            Link(url, source.url, rel=rel, channel="sitemap", depth=source.depth) for url in found
+        ),
+        language=source.language,
+        index=source.directives.index,
+        follow=source.directives.follow,
+        media_type=SITEMAP_MEDIA_TYPE,
+        charset=source.charset,
+    )

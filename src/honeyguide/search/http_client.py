@@ -1,0 +1,299 @@
+"""The engine's address, as the user wrote it, and the parameters that a question adds to it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from msgspec import Raw
+
+from honeyguide.errors import ConfigError, FetchError, SearchError, SearchFailure
+from honeyguide.fetch.curl_errors import to_printable
+from honeyguide.fetch.ip_policy import is_loopback_host
+from honeyguide.net.retry import MAX_WAIT_S, parse_retry_after
+from honeyguide.protocols import Fetcher
+from honeyguide.search.api_keys import ApiKey
+from honeyguide.search.engine import (
+    MAX_ANSWER_BYTES,
+    ResultPage,
+    clean_text,
+    field_at,
+    parse_json_answer,
+    text_value,
+)
+from honeyguide.search.quota import MonthlyQuota
+from honeyguide.types import Request, Response, Url
+from honeyguide.url import authority_of, canonical_url, host_of
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*").fullmatch
+_log = logging.getLogger(__name__)
+
+
+def check_engine_url(text: str, key: ApiKey, example: str) -> Url:
+    """The canonical form of ``search.url``; raises ConfigError."""
+    url = canonical_url(text)
+    if url is None or not host_of(url):
+        shown = key.redact(text)
+        raise ConfigError(f"search.url: {shown!r} is no web address; write one such as {example}")
+    if "@" in authority_of(url):
+        raise ConfigError(
+            "search.url: a user name or password has no place in the address. Set search.header "
+            'to "Authorization", and keep the words "Basic …" as the key'
+        )
+    return url
+
+
+def warn_unencrypted_key(place: str, *, proxied: bool) -> None:
+    """Say that a key goes through networks that others can listen to. Through a proxy, also what
+    is meant for this machine does."""
+    if place.startswith("http:") and (proxied or not is_loopback_host(host_of(f"{place}/"))):
+        via = " through fetch.proxy" if proxied else ""
+        _log.warning("search.url: the key goes to %s unencrypted%s; use https://", place, via)
+
+
+def url_with_parameters(base: str, parameters: dict[str, str | int]) -> Url:
+    """The address with these parameters behind those it has."""
+    url = canonical_url(f"{base}{'&' if '?' in base else '?'}{urlencode(parameters)}")
+    assert url is not None, "parameters cannot spoil an address"
+    return url
+
+
+def engine_language(code: str) -> str:
+    """The language to tell the engine, or ''."""
+    if code and not _LANGUAGE(code):
+        raise ConfigError(f"search.language: {code!r} is no language code, such as en or tr")
+    return code.replace("_", "-")
+
+
+# --------------------------------------------------------------------------------------------------
+# The line to an engine: one request at a time, paced, counted, tried again, without its key.
+#
+# Every engine asks through one, plug-ins included, so that limits and secrets are kept in one
+# place.
+#
+#     =========================  ========  ==============================================
+#     what happens               kind      what then
+#     =========================  ========  ==============================================
+#     no connection, 5xx         down      two more tries, then later
+#     no answer in time          slow      two more tries, then later
+#     429                        limited   not before Retry-After, else later
+#     5xx with Retry-After       down      not before then
+#     400, 414, 422              refused   another query may do; after three in a row, no
+#     402                        spent     no more in this run
+#     redirects to other hosts   refused   another query may do; after three in a row, no
+#     other 4xx, redirects       refused   no more in this run
+#     no JSON, too large         garbage   another query may do; after three in a row, later
+#     =========================  ========  ==============================================
+#
+# Later: after 60 s, twice as long with every further failure, a day at most.
+# --------------------------------------------------------------------------------------------------
+
+
+Headers = tuple[tuple[str, str], ...]
+WaitReader = Callable[[Response, float], float | None]
+"""How many seconds an answer asks us to wait, if it says so."""
+
+BACKOFF: Final = (2.0, 8.0)
+"""Seconds before the second and the third try."""
+FIRST_WAIT_S: Final = 60.0
+"""Seconds before asking again makes sense where nobody says; doubles with every failure."""
+MAX_USELESS_ANSWERS: Final = 3
+"""So many useless answers in a row, and it is not the questions."""
+_QUERY_STATUSES = frozenset({400, 414, 422})
+"""Statuses that may be about this question only."""
+_FAILURE_KINDS: Mapping[str, SearchFailure] = {
+    "timeout": "slow",
+    "protocol": "garbage",
+    "too_large": "garbage",
+    "forbidden": "refused",
+}
+_ERROR_FIELDS = ("error.detail", "error.message", "message", "detail", "error")
+"""Where engines say in their answers what is wrong."""
+_MAX_DETAIL = 300
+TOO_LARGE_TEXT: Final = "it is too large"
+"""How the detail begins where an answer passes the limit."""
+_INLINE_BYTES = 200_000
+"""Bytes of an answer that are read at once; larger ones, beside the crawl. Small ones take no time,
+also in the lab, where time is simulated."""
+
+
+def retry_after(response: Response, now: float) -> float | None:
+    return parse_retry_after(response.header("retry-after"), now)
+
+
+async def _parse_body(body: bytes, read: Callable[[Raw], ResultPage]) -> ResultPage | SearchError:
+    if len(body) <= _INLINE_BYTES:
+        return _try_parse(body, read)
+    return await asyncio.to_thread(_try_parse, body, read)
+
+
+def _try_parse(body: bytes, read: Callable[[Raw], ResultPage]) -> ResultPage | SearchError:
+    try:
+        return read(parse_json_answer(body))
+    except SearchError as error:
+        return error
+
+
+class EngineHttpClient:
+    """One engine's line. ``price`` is of one request; ``spending`` keeps the month's account."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        clock: Callable[[], float],
+        *,
+        key: ApiKey | None = None,
+        per_minute: float = 0.0,
+        price: float = 0.0,
+        spending: MonthlyQuota | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.key = key or ApiKey()
+        self.price = price
+        self.spending = spending
+        self._fetcher = fetcher
+        self._clock = clock
+        self._sleep = sleep
+        self._gap = 60.0 / per_minute if per_minute else 0.0
+        self._last = float("-inf")
+        self._closed: tuple[float, SearchError] | None = None
+        self._failures = self._streak = 0
+        self._turn = asyncio.Lock()
+
+    async def fetch_results(
+        self,
+        url: Url,
+        read: Callable[[Raw], ResultPage],
+        headers: Headers = (),
+        *,
+        hints: Mapping[int, str] | None = None,
+        told: WaitReader = retry_after,
+    ) -> ResultPage:
+        """What ``read`` finds in the JSON at that address.
+
+        ``hints`` say what a status means with this engine, and how to mend it. Raises SearchError,
+        whose detail never holds the key.
+        """
+        request = Request(url, limit=MAX_ANSWER_BYTES, any_type=True, headers=headers)
+        async with self._turn:
+            self._check_open()
+            body = await self._fetch_with_retries(request, hints or {}, told)
+            outcome = body if isinstance(body, SearchError) else await _parse_body(body, read)
+            # Raised here, outside every except: an error that led to it would know the address,
+            # and the address may hold the key.
+            if isinstance(outcome, SearchError):
+                raise self._note_failure(outcome)
+            self._failures = self._streak = 0
+            return outcome
+
+    def _check_open(self) -> None:
+        """Not before the engine said, nor once it refused for good."""
+        if self._closed is None:
+            return
+        until, error = self._closed
+        left = until - self._clock()
+        # A clock set back must not make it longer than was told; a second is for rounding.
+        if 0 < left <= error.wait + 1.0:
+            raise SearchError(error.kind, error.detail, min(left, error.wait))
+        self._closed = None
+
+    async def _fetch_with_retries(
+        self, request: Request, hints: Mapping[int, str], told: WaitReader
+    ) -> bytes | SearchError:
+        for pause in (*BACKOFF, None):
+            outcome = await self._fetch_once(request, hints, told)
+            if isinstance(outcome, bytes) or pause is None:
+                return outcome
+            if outcome.kind not in ("down", "slow") or outcome.wait:
+                return outcome
+            await self._sleep(pause)
+        raise AssertionError("the last try has no pause")
+
+    async def _fetch_once(
+        self, request: Request, hints: Mapping[int, str], told: WaitReader
+    ) -> bytes | SearchError:
+        await self._wait_turn()
+        if self.spending is not None:
+            try:
+                await asyncio.to_thread(self.spending.count_request, self.price)
+            except SearchError as error:
+                return error
+        try:
+            response = await self._fetcher.fetch(request)
+        except FetchError as error:
+            kind = _FAILURE_KINDS.get(error.kind, "down")
+            if kind == "refused":
+                hint = "if it is yours: honeyguide queries allow NAME"
+                return SearchError(kind, f"{error.detail}; {hint}", float("inf"))
+            large = error.kind == "too_large"
+            return SearchError(kind, f"{TOO_LARGE_TEXT}: {error.detail}" if large else error.detail)
+        if 200 <= response.status < 300:
+            return response.body
+        return self._status_error(response, hints, told)
+
+    def _status_error(
+        self, response: Response, hints: Mapping[int, str], told: WaitReader
+    ) -> SearchError:
+        status = response.status
+        said = f"it answered {status}"
+        if hint := hints.get(status, ""):
+            said = f"{said}: {hint}"
+        elif words := self._error_words(response):
+            said = f"{said}: {words}"
+        wait = told(response, self._clock())
+        if status == 429:
+            return SearchError("limited", said, 0.0 if wait is None else max(1.0, wait))
+        if status >= 500 or status == 408:
+            return SearchError("down", said, wait or 0.0)
+        if status == 402:
+            return SearchError("spent", said, float("inf"))
+        if 300 <= status < 400:
+            target = canonical_url(response.header("location"), response.url)
+            where = f" to {to_printable(host_of(target))}" if target else ""
+            said = f"it redirects{where}, and nobody follows with a key; write its own address"
+            # Some send certain questions elsewhere: that is no word about the others.
+            if target and host_of(target) != host_of(response.url):
+                return SearchError("refused", said)
+        question = status in _QUERY_STATUSES
+        return SearchError("refused", said, 0.0 if question else float("inf"))
+
+    def _error_words(self, response: Response) -> str:
+        """What the engine says about it. Of a key that it refuses it may say anything."""
+        if response.status in (401, 403) or not response.media_type.endswith("json"):
+            return ""
+        if len(response.body) > _INLINE_BYTES:
+            return ""
+        try:
+            said = parse_json_answer(response.body)
+        except SearchError:
+            return ""
+        words = next(
+            filter(None, (text_value(field_at(said, place)) for place in _ERROR_FIELDS)), ""
+        )
+        return clean_text(words, _MAX_DETAIL, self.key.redact)
+
+    def _note_failure(self, error: SearchError) -> SearchError:
+        """The failure without the key, and with what it means for later questions."""
+        wait = error.wait
+        self._failures += 1
+        self._streak = self._streak + 1 if error.kind in ("refused", "garbage") else 0
+        lasting = self._streak >= MAX_USELESS_ANSWERS
+        if lasting and error.kind == "refused":
+            wait = float("inf")
+        elif not wait and (lasting or error.kind in ("down", "slow", "limited")):
+            wait = min(MAX_WAIT_S, FIRST_WAIT_S * 2.0 ** min(20, self._failures - 1))
+        noted = SearchError(error.kind, self.key.redact(error.detail), wait)
+        if wait:
+            self._closed = (self._clock() + wait, noted)
+        return noted
+
+    async def _wait_turn(self) -> None:
+        now = self._clock()
+        wait = self._gap - (now - self._last)
+        if wait > 0:
+            await self._sleep(min(wait, self._gap))
+        self._last = self._clock()

@@ -1,1 +1,0 @@
-"""Where links come from besides pages: search engines, and what to ask them."""

@@ -1,0 +1,528 @@
+"""Testing seeds: each is asked for once, as politely as a crawl would, and told what came."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from honeyguide import __version__
+from honeyguide.api.create import (
+    OWN_ONTOLOGIES,
+    Ontology,
+    create,
+    lab_address,
+    language_hints,
+    load_ontology,
+    matching_concepts,
+)
+from honeyguide.api.search import allow_engine
+from honeyguide.api.user_urls import parse_seed_url
+from honeyguide.config import topic_file
+from honeyguide.config.settings import FetchSettings
+from honeyguide.crawl.polite_fetch import PoliteFetcher
+from honeyguide.errors import ConfigError, FetchError, ParseError
+from honeyguide.fetch.http import CurlFetcher, make_user_agent
+from honeyguide.learning import topics
+from honeyguide.net.robots import RobotsCache
+from honeyguide.protocols import Fetcher
+from honeyguide.search.engine_factory import check_engine as check_engine
+from honeyguide.studio import routes
+from honeyguide.studio.routes import (
+    FormError,
+    RequestContext,
+    ResourceMissing,
+    Route,
+    errors_by_key,
+    errors_in_field,
+)
+from honeyguide.types import Request, Response, Url
+from honeyguide.url import host_of
+
+_PATIENCE_S = 24.0
+"""For all seeds of one request; a browser waits a little longer."""
+_DELAY_S = 1.0
+
+Address = Annotated[str, Meta(max_length=2_000)]
+
+
+class SeedTrialQuery(Struct, forbid_unknown_fields=True):
+    seeds: Annotated[list[Address], Meta(min_length=1, max_length=10)]
+    contact: Annotated[str, Meta(max_length=200)]
+    lab: Annotated[str, Meta(max_length=100)] = ""
+
+
+class SeedTrial(Struct):
+    """What came of a seed."""
+
+    seed: str
+    ok: bool
+    said: str
+    """In words: the page's title, or why there is no page."""
+    url: str = ""
+    """Where it was in the end."""
+    words: int = 0
+    links: int = 0
+    language: str = ""
+    seconds: float = 0.0
+
+
+class SeedTrier:
+    """Remembers robots.txt and who was asked when, so that testing again hurries nobody."""
+
+    def __init__(self, _: Path) -> None:
+        self._robots = RobotsCache()
+        self._rested: dict[str, float] = {}
+        self._lock = Lock()
+
+    def try_seeds(self, seeds: Sequence[str], contact: str, lab: str) -> list[SeedTrial]:
+        settings = FetchSettings(
+            contact=contact, lab=lab, connect_s=8.0, read_s=10.0, total_s=15.0, cookies=False
+        )
+        agent = make_user_agent(contact, __version__)
+        if not self._lock.acquire(timeout=_PATIENCE_S / 2):
+            raise ConfigError("other seeds are being tested; try again in a moment")
+        try:
+            return asyncio.run(self._try_seeds(seeds, settings, agent))
+        finally:
+            self._lock.release()
+
+    async def _try_seeds(
+        self, seeds: Sequence[str], settings: FetchSettings, agent: str
+    ) -> list[SeedTrial]:
+        fetcher = CurlFetcher(settings, user_agent=agent, archives=False)
+        try:
+            if settings.lab:  # its hosts are not those of the web, and need no rest
+                visitor = PoliteFetcher(_PacedFetcher(fetcher, {}, 0.0), delay_s=0.0)
+            else:
+                visitor = PoliteFetcher(
+                    _PacedFetcher(fetcher, self._rested, _DELAY_S), robots=self._robots
+                )
+            return await try_each_seed(visitor, seeds, lab=bool(settings.lab))
+        finally:
+            await fetcher.aclose()
+            while len(self._rested) > 1_000:
+                self._rested.pop(next(iter(self._rested)))
+
+
+class _PacedFetcher:
+    """One request to a host at a time, and a rest after each: seeds of several hosts are tested at
+    once, and may lead to the same one."""
+
+    def __init__(
+        self,
+        fetcher: Fetcher,
+        rested: dict[str, float],
+        rest: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._fetcher = fetcher
+        self._rested = rested
+        """When each host may be asked again."""
+        self._rest = rest
+        self._clock = clock
+        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def fetch(self, request: Request) -> Response:
+        name = host_of(request.url)
+        async with self._locks[name]:
+            await asyncio.sleep(max(0.0, self._rested.get(name, 0.0) - self._clock()))
+            try:
+                return await self._fetcher.fetch(request)
+            finally:
+                self._rested[name] = self._clock() + self._rest
+
+    async def aclose(self) -> None:
+        """Whoever made the fetcher closes it."""
+
+
+async def try_each_seed(
+    visitor: PoliteFetcher, seeds: Sequence[str], *, lab: bool = False
+) -> list[SeedTrial]:
+    """All at once, but those of one host one by one, so that its robots.txt is asked for once."""
+    hosts: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+    return list(await asyncio.gather(*(_try_seed(visitor, seed, hosts, lab) for seed in seeds)))
+
+
+async def _try_seed(
+    visitor: PoliteFetcher, seed: str, hosts: dict[str, asyncio.Lock], lab: bool
+) -> SeedTrial:
+    began = time.perf_counter()
+    try:
+        url = seed_address(seed, lab=lab)
+        async with asyncio.timeout(_PATIENCE_S), hosts[host_of(url)]:
+            page = await visitor.fetch_page(url)
+    except TimeoutError:
+        return SeedTrial(seed, False, f"no answer within {_PATIENCE_S:.0f} seconds")
+    except FetchError as error:
+        return SeedTrial(seed, False, error.detail or str(error))
+    except (ParseError, ConfigError) as error:
+        return SeedTrial(seed, False, str(error))
+    said = page.title.strip() or "a page without a title"
+    return SeedTrial(
+        seed,
+        True,
+        said[:300],
+        page.url,
+        len(page.text.split()),
+        len(page.links),
+        page.language,
+        round(time.perf_counter() - began, 2),
+    )
+
+
+def seed_address(text: str, *, lab: bool = False) -> Url:
+    """A seed as somebody typed it into the browser: an address, and never a file."""
+    text = text.strip()
+    return parse_seed_url(
+        text if "://" in text else f"{'http' if lab else 'https'}://{text}", lab=lab
+    )
+
+
+def try_new_seeds(here: RequestContext, body: SeedTrialQuery) -> list[SeedTrial]:
+    """Ask for each seed once, politely and with regard to robots.txt, and say what came."""
+    lab = lab_address(body.lab) if body.lab.strip() else ""
+    return here.shared.get(here.root, SeedTrier).try_seeds(body.seeds, body.contact, lab)
+
+
+SEED_ROUTES = (
+    Route("POST", "/api/seeds", try_new_seeds, body=SeedTrialQuery, returns=list[SeedTrial]),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# Ontologies that were uploaded for a topic that is not made yet, and which concepts they have.
+# --------------------------------------------------------------------------------------------------
+
+
+MAX_UPLOAD_BYTES = 10_000_000
+"""Bytes of an uploaded file."""
+_MAX_UPLOADS = 8
+"""Uploads that are kept at once; the oldest goes."""
+
+
+class UploadedOntologies:
+    """Files in a folder of their own, which goes with the studio. An id is the content's digest."""
+
+    def __init__(self, _: Path) -> None:
+        self._folder = TemporaryDirectory(prefix="honeyguide-")
+        self._files: dict[str, tuple[Path, Ontology]] = {}
+        self._lock = Lock()
+
+    def add_upload(self, name: str, content: bytes) -> tuple[str, Ontology]:
+        if len(content) > MAX_UPLOAD_BYTES:
+            raise ConfigError(f"{name} is larger than {MAX_UPLOAD_BYTES // 1_000_000} MB")
+        plain = routes.safe_upload_name(name, "ontology")
+        if plain.endswith(".gz"):
+            raise ConfigError(f"{plain}: unpack the file first, then upload it")
+        key = hashlib.sha256(plain.encode() + b"\0" + content).hexdigest()[:20]
+        with self._lock:
+            if key not in self._files:
+                place = Path(self._folder.name) / key
+                place.mkdir(exist_ok=True)
+                path = place / plain
+                path.write_bytes(content)
+                self._files[key] = (path, _read_ontology(path))
+                while len(self._files) > _MAX_UPLOADS:
+                    old, _ = self._files.pop(next(iter(self._files)))
+                    old.unlink(missing_ok=True)
+            return key, self._files[key][1]
+
+    def get_ontology(self, key: str) -> Ontology:
+        with self._lock:
+            if key in OWN_ONTOLOGIES and key not in self._files:
+                self._files[key] = (OWN_ONTOLOGIES[key], load_ontology(key))
+            return self._find_upload(key)[1]
+
+    def upload_path(self, key: str) -> Path:
+        """The uploaded file itself."""
+        with self._lock:
+            return self._find_upload(key)[0]
+
+    def _find_upload(self, key: str) -> tuple[Path, Ontology]:
+        if key not in self._files:
+            raise ResourceMissing("this ontology is not here any more; upload it again")
+        return self._files[key]
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+def _read_ontology(path: Path) -> Ontology:
+    try:
+        return load_ontology(str(path))
+    except ConfigError as error:
+        # The person knows the file by its name, and not by where we put it.
+        said = str(error).replace(str(path), path.name).replace(str(path.parent), "of the upload")
+        raise ConfigError(said) from error
+
+
+class UploadedFile(Struct, forbid_unknown_fields=True):
+    name: Annotated[str, Meta(min_length=1, max_length=200)]
+    content: bytes
+    """Base64."""
+
+
+class OntologyUpload(Struct):
+    id: str
+    concepts: int
+    name: str
+
+
+class ConceptQuery(Struct):
+    source: Annotated[str, Meta(max_length=40, description="cell, mammal, or an upload's id")]
+    find: Annotated[str, Meta(max_length=100)] = ""
+    most: Annotated[int, Meta(ge=1, le=100)] = 20
+
+
+class ConceptItem(Struct):
+    name: str
+    id: str
+    synonyms: tuple[str, ...]
+
+
+def upload_ontology(here: RequestContext, body: UploadedFile) -> OntologyUpload:
+    """Bring an ontology (OBO, RDF, CSV, JSON, MeSH) to choose a concept from."""
+    key, ontology = here.shared.get(here.root, UploadedOntologies).add_upload(
+        body.name, body.content
+    )
+    return OntologyUpload(key, len(ontology), routes.safe_upload_name(body.name, "ontology"))
+
+
+def list_concepts(here: RequestContext, query: ConceptQuery) -> list[ConceptItem]:
+    """Concepts of an ontology whose names are like what was typed."""
+    ontology = here.shared.get(here.root, UploadedOntologies).get_ontology(query.source)
+    found = matching_concepts(ontology, query.find, query.most)
+    return [ConceptItem(match.name, match.id, match.synonyms) for match in found]
+
+
+UPLOAD_ROUTES = (
+    Route(
+        "POST",
+        "/api/ontology",
+        upload_ontology,
+        body=UploadedFile,
+        returns=OntologyUpload,
+        most_bytes=14_000_000,
+    ),
+    Route(
+        "GET",
+        "/api/ontology/concepts",
+        list_concepts,
+        query=ConceptQuery,
+        returns=list[ConceptItem],
+    ),
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# A topic from the browser: what was typed, pasted and uploaded becomes a collection, or nothing.
+#
+# It is made in a folder beside its place and moved there whole, so that a mistake leaves no half of
+# it behind.
+# --------------------------------------------------------------------------------------------------
+
+
+Word = Annotated[str, Meta(max_length=200)]
+Code = Annotated[str, Meta(max_length=10)]
+
+
+class NewTopic(Struct, forbid_unknown_fields=True):
+    """What a person says of a new topic."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=100)]
+    contact: Annotated[str, Meta(max_length=200)]
+    description: Annotated[str, Meta(max_length=5_000)] = ""
+    seeds: Annotated[list[Address], Meta(max_length=2_000)] = []
+    keywords: Annotated[list[Word], Meta(max_length=500)] = []
+    good: Annotated[list[Address], Meta(max_length=500)] = []
+    bad: Annotated[list[Address], Meta(max_length=500)] = []
+    good_files: Annotated[list[UploadedFile], Meta(max_length=50)] = []
+    bad_files: Annotated[list[UploadedFile], Meta(max_length=50)] = []
+    good_texts: Annotated[list[str], Meta(max_length=50)] = []
+    """Pasted."""
+    bad_texts: Annotated[list[str], Meta(max_length=50)] = []
+    ontology: Annotated[str, Meta(max_length=40)] = ""
+    """cell, mammal, or an upload's id."""
+    concept: Word = ""
+    language: Annotated[list[Code], Meta(max_length=20)] = []
+    words: Code = ""
+    strategy: Annotated[str, Meta(max_length=60)] = ""
+    pages: Annotated[int, Meta(ge=0, le=100_000_000)] = 1000
+    scope: Literal["everything", "domain", "host", "prefix"] = "everything"
+    lab: Annotated[str, Meta(max_length=100)] = ""
+    search_engine: Annotated[str, Meta(max_length=60)] = ""
+    """searxng, brave, json, or a plug-in's name; '': no search engine is asked."""
+    search_url: Annotated[str, Meta(max_length=2_000)] = ""
+    queries: Annotated[list[Annotated[str, Meta(max_length=400)]], Meta(max_length=200)] = []
+    """What it is asked first."""
+
+
+class TopicCreated(Struct):
+    name: str
+    notes: list[str]
+    """What is worth knowing, though nothing is wrong."""
+
+
+def create_topic(here: RequestContext, body: NewTopic) -> TopicCreated:
+    """Make a collection of a new topic."""
+    name = body.name.strip()
+    if why := routes.name_problem(name):
+        raise FormError("name", f"{name!r} cannot be the name: {why}")
+    place = here.root / name
+    if place.exists():
+        raise FormError("name", f"there is a folder {name!r} already; choose another name")
+    _check_new_topic(body)
+    with _sibling_folder(here.root) as folder:
+        with errors_by_key():
+            found = create(folder / name, **_create_arguments(here, body, folder))
+        settings = found.settings
+        if body.ontology and body.ontology not in OWN_ONTOLOGIES:
+            _copy_ontology(
+                here.shared.get(here.root, UploadedOntologies).upload_path(body.ontology),
+                folder / name,
+            )
+        try:
+            (folder / name).rename(place)
+        except OSError as error:
+            taken = error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+            why = "is there already" if taken else str(error.strerror)
+            raise FormError("name", f"{name!r}: {why}") from error
+    notes = list(language_hints(settings.topic))
+    try:
+        allow_engine(settings, place)  # who types an engine's address wants it asked
+    except ConfigError as error:
+        notes.append(str(error))
+    if settings.crawl.strategy == "breadth" and not body.strategy:
+        notes.append(
+            "Nothing says yet what is relevant: every page will count, and links are followed in "
+            "order. Add keywords, a description, or examples."
+        )
+    return TopicCreated(name, notes)
+
+
+def _check_new_topic(body: NewTopic) -> None:
+    """What :func:`create` would tell in the words of the command line."""
+    try:
+        make_user_agent(body.contact.strip(), "0")
+    except ConfigError as error:
+        raise FormError(
+            "contact",
+            "the contact does not say how to reach you: write an e-mail address or a web page "
+            "(http://…), so that the owner of a site can complain",
+        ) from error
+    if body.search_engine:
+        try:
+            check_engine(body.search_engine, body.search_url.strip())
+        except ConfigError as error:
+            key, _, said = str(error).partition(": ")
+            raise FormError(key.replace(".", "_"), said) from error
+    if not any(text.strip() for text in (*body.seeds, *body.good)) and not body.search_engine:
+        raise FormError(
+            "seeds",
+            "there are no seeds: write at least one address to begin with, or choose a search "
+            "engine",
+        )
+
+
+def _create_arguments(here: RequestContext, body: NewTopic, folder: Path) -> dict[str, Any]:
+    lab = bool(body.lab.strip())
+    tables: dict[str, Any] = {"scope": {"rule": body.scope}} if body.scope != "everything" else {}
+    if lab:
+        with errors_in_field("lab"):
+            tables["fetch"] = {"lab": lab_address(body.lab)}
+        tables["politeness"] = {"loopback_delay_s": 0.0}
+    if body.search_engine:
+        search = {"engine": body.search_engine, "url": body.search_url.strip()}
+        asked = [text.strip() for text in body.queries if text.strip()]
+        tables["search"] = {key: value for key, value in search.items() if value} | (
+            {"queries": asked} if asked else {}
+        )
+        if lab:
+            tables["search"]["per_minute"] = 0.0  # nobody there is troubled by haste
+    ontology = body.ontology
+    if ontology and ontology not in OWN_ONTOLOGIES:
+        ontology = str(here.shared.get(here.root, UploadedOntologies).upload_path(ontology))
+    return {
+        **{
+            key: complete_addresses(key, getattr(body, key), lab)
+            for key in ("seeds", "good", "bad")
+        },
+        "good_files": _write_examples(folder, "good", body.good_files, body.good_texts),
+        "bad_files": _write_examples(folder, "bad", body.bad_files, body.bad_texts),
+        "ontology": ontology,
+        **{key: getattr(body, key) for key in _COPIED_FIELDS},
+        **tables,
+    }
+
+
+_COPIED_FIELDS = (
+    "contact", "description", "keywords", "concept", "language", "words", "strategy", "pages"
+)  # fmt: skip
+
+
+def complete_addresses(field: str, texts: list[str], lab: bool) -> list[str]:
+    """As they were typed, made whole."""
+    with errors_in_field(field):
+        return [str(seed_address(text, lab=lab)) for text in texts if text.strip()]
+
+
+def _write_examples(
+    beside: Path, kind: str, files: list[UploadedFile], texts: list[str]
+) -> list[str]:
+    """Uploads and pasted texts as files, from where they are copied into the collection."""
+    pasted = [
+        UploadedFile("pasted.txt", text.encode("utf-8", "replace"))
+        for text in texts
+        if text.strip()
+    ]
+    folder = beside / kind
+    folder.mkdir()
+    paths = []
+    for number, file in enumerate((*files, *pasted), 1):
+        field = f"{kind}_files" if number <= len(files) else f"{kind}_texts"
+        if len(file.content) > MAX_UPLOAD_BYTES:
+            raise FormError(field, f"{file.name} is larger than {MAX_UPLOAD_BYTES // 1_000_000} MB")
+        # Each in a folder of its own: two files may have the same name.
+        path = folder / str(number) / routes.safe_upload_name(file.name, "example")
+        path.parent.mkdir()
+        path.write_bytes(file.content)
+        try:
+            topics.check_example_files([str(path)], field)
+        except ConfigError as error:
+            # The person knows the file by its name, and not by where we put it.
+            what = file.name if number <= len(files) else "the pasted text"
+            why = "holds no text that can be read; give HTML, or plain text"
+            raise FormError(field, f"{what} {why}") from error
+        paths.append(str(path))
+    return paths
+
+
+def _copy_ontology(ontology: Path, folder: Path) -> None:
+    """The ontology into the collection, which then names it by its name: it may be moved."""
+    (folder / ontology.name).write_bytes(ontology.read_bytes())
+    file = folder / "topic.toml"
+    text = file.read_text("utf-8")
+    file.write_text(
+        text.replace(topic_file.to_toml(str(ontology)), topic_file.to_toml(ontology.name)), "utf-8"
+    )
+
+
+@contextmanager
+def _sibling_folder(root: Path) -> Iterator[Path]:
+    """A folder on the same disk that nobody takes for a collection; gone afterwards."""
+    try:
+        with TemporaryDirectory(prefix=".new-", dir=root) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise ConfigError(f"nothing can be written in {root}: {error.strerror}") from error

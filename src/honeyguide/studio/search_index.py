@@ -1,0 +1,379 @@
+"""What somebody wants to see of a collection, and how SQLite is asked for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
+
+FAILED, OTHER, PAGE, RELEVANT = range(4)
+"""Kinds of visits: brought nothing, no page (a redirect, a sitemap), a page, a relevant page."""
+
+Sort = Literal["newest", "oldest", "best", "worst", "match", "changed"]
+"""By time, by verdict, by how well the words match, or by the last change."""
+
+_MAX_MATCHES = 10_000
+"""Of the visits that match, so many of the newest are put in order by how well they do."""
+_MAX_TERMS = 16
+_MIN_PREFIX = 3
+"""Letters that a word must have before it may go on: what begins with one letter is everything."""
+_PIECES = re.compile(r'(-?)(?:"([^"]*)"|(\S+))')
+_UNSPACED = re.compile(
+    "([\u0e01-\u0eff\u1000-\u109f\u1780-\u17d3\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af])"
+)
+"""Scripts without blanks between words: each character is a word here, and a word a phrase."""
+
+
+class IndexFilter(NamedTuple):
+    """What somebody wants to see."""
+
+    words: str = ""
+    least: float | None = None
+    """Verdicts from here …"""
+    most: float | None = None
+    """… to there."""
+    host: str = ""
+    language: str = ""
+    since: float | None = None
+    until: float | None = None
+    kinds: tuple[int, ...] = ()
+    changed: bool = False
+    only_pages: Sequence[int] | None = None
+    """Only pages with these fingerprints."""
+    without_pages: Sequence[int] | None = None
+    """Only pages without these fingerprints."""
+
+
+class IndexHit(NamedTuple):
+    visit: int
+    key: float
+    """What it was sorted by: where the next page of results goes on."""
+
+
+def space_characters(text: str) -> str:
+    """With blanks around each character of a script that has none."""
+    return _UNSPACED.sub(r" \1 ", text)
+
+
+def parse_phrases(words: str) -> list[tuple[bool, str, bool]]:
+    """What a person typed: (wanted or not, a word or a phrase, whether it may go on)."""
+    found = []
+    for minus, quoted, bare in _PIECES.findall(words)[:_MAX_TERMS]:
+        longer = bare.endswith("*") and len(bare) > _MIN_PREFIX
+        said = (quoted or bare.rstrip("*")).strip('"')
+        if re.search(r"\w", said):
+            found.append((not minus, said, longer))
+    return found
+
+
+def fts_expression(words: str) -> str:
+    """The same as FTS5 wants it; whatever was typed, it is no syntax error."""
+    wanted: list[str] = []
+    unwanted: list[str] = []
+    for good, said, longer in parse_phrases(words):
+        term = (
+            '"'
+            + " ".join(space_characters(said).replace('"', " ").replace("\0", " ").split())
+            + '"'
+        )
+        (wanted if good else unwanted).append(term + ("*" if longer else ""))
+    if not wanted:
+        raise ConfigError("say at least one word that the pages should have")
+    return " AND ".join(wanted) + "".join(f" NOT {term}" for term in unwanted)
+
+
+def narrowing_indexes(wish: IndexFilter) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
+    """Indexes by which it can be narrowed down, each with its condition and values."""
+    if wish.kinds:
+        yield "facts_kind", f"kind IN ({', '.join('?' * len(wish.kinds))})", wish.kinds
+    if wish.host:
+        yield "facts_host", "host = ?", (wish.host,)
+    if wish.language:
+        yield "facts_tongue", "tongue = ?", (wish.language,)
+    if wish.since is not None or wish.until is not None:
+        yield "facts_at", "at BETWEEN ? AND ?", (wish.since or 0.0, wish.until or 1e300)
+    if wish.least is not None or wish.most is not None:
+        bounds = wish.least or 0.0, 1.0 if wish.most is None else wish.most
+        yield "facts_verdict", "verdict BETWEEN ? AND ?", bounds
+
+
+def where_clause(wish: IndexFilter, source: str = "facts") -> tuple[str, str, list[Any]]:
+    """Where to look, the condition, and its values."""
+    parts, values = ["1"], list[Any]()
+    if wish.words:
+        source = "words CROSS JOIN facts ON facts.visit = words.rowid"
+        parts.append("words MATCH ?")
+        values.append(fts_expression(wish.words))
+    elif wish.only_pages is not None:
+        # Few pages are labelled: from their names to their visits is the short way.
+        source = (
+            "(SELECT DISTINCT value FROM json_each(?)) AS said "
+            "CROSS JOIN facts ON facts.fingerprint = said.value"
+        )
+        values.append(json.dumps(list(wish.only_pages)))
+        wish = wish._replace(only_pages=None)
+    elif wish.changed:
+        source = "facts INDEXED BY facts_changed"
+    if wish.kinds:
+        parts.append(f"kind IN ({', '.join('?' * len(wish.kinds))})")
+        values += wish.kinds
+    for condition, value in (
+        ("verdict >= ?", wish.least),
+        ("verdict <= ?", wish.most),
+        ("host = ?", wish.host or None),
+        ("tongue = ?", wish.language or None),
+        ("at >= ?", wish.since),
+        ("at < ?", wish.until),
+        ("fingerprint IN (SELECT value FROM json_each(?))", wish.only_pages),
+        ("fingerprint NOT IN (SELECT value FROM json_each(?))", wish.without_pages),
+    ):
+        if value is not None:
+            parts.append(condition)
+            values.append(value if isinstance(value, float | str) else json.dumps(list(value)))
+    if wish.changed:
+        parts.append("changed IS NOT NULL")
+    return source, " AND ".join(parts), values
+
+
+def select_statement(
+    wish: IndexFilter, sort: Sort, after: IndexHit | None, source: str = "facts"
+) -> tuple[str, list[Any]]:
+    source, condition, values = where_clause(wish, source)
+    number = "words.rowid" if wish.words else "visit"
+    if sort == "match" and wish.words:
+        inner = (
+            f"SELECT visit, bm25(words, 4.0, 1.0) AS key FROM {source} WHERE {condition} "  # noqa: S608
+            f"ORDER BY words.rowid DESC LIMIT {_MAX_MATCHES}"
+        )
+        beyond = "WHERE (key, -visit) > (?, ?) " if after else ""
+        values += [after.key, -after.visit] if after else []
+        return f"SELECT visit, key FROM ({inner}) {beyond}ORDER BY key, visit DESC", values  # noqa: S608
+    if sort in ("best", "worst", "changed"):
+        column = "changed" if sort == "changed" else "verdict"
+        sign, way = (">", "ASC") if sort == "worst" else ("<", "DESC")
+        condition += f" AND {column} IS NOT NULL"
+        if after:
+            condition += f" AND ({column}, visit) {sign} (?, ?)"
+            values += [after.key, after.visit]
+        order = f"{column} {way}, visit {way}"
+        return f"SELECT visit, {column} FROM {source} WHERE {condition} ORDER BY {order}", values  # noqa: S608
+    sign, way = (">", "ASC") if sort == "oldest" else ("<", "DESC")
+    if after:
+        condition += f" AND {number} {sign} ?"
+        values.append(after.visit)
+    return f"SELECT visit, 0.0 FROM {source} WHERE {condition} ORDER BY {number} {way}", values  # noqa: S608
+
+
+# --------------------------------------------------------------------------------------------------
+# The studio's own index of a collection: ``search.db`` beside it, for filters and words.
+#
+# The journal is made to be appended to; looking through it by score, host, language or words would
+# read all of it. The index has a row of facts for each visit and the words of each page (SQLite's
+# FTS5, without a copy of the texts). It holds nothing that the journal does not: one that is
+# damaged, old or of another collection is thrown away and made anew
+# (:mod:`honeyguide.studio.indexing`).
+# --------------------------------------------------------------------------------------------------
+
+
+INDEX_FILE = "search.db"
+MAX_COUNTED = 10_000
+"""Nobody needs to know how many more there are."""
+_RARE = 5_000
+_ORDERED_INDEXES = {"best": "facts_verdict", "worst": "facts_verdict", "changed": "facts_changed"}
+"""Indexes that are in the order wanted; the newest are in that of the table."""
+_PATIENCE_S = 3.0
+"""A query that takes longer is ended."""
+_APPLICATION_ID = 0x484F4E53  # "HONS"
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE state(key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE facts(
+  visit INTEGER PRIMARY KEY, kind INTEGER NOT NULL, host TEXT NOT NULL, at REAL NOT NULL,
+  verdict REAL, tongue TEXT NOT NULL, fingerprint INTEGER NOT NULL, changed REAL
+);
+CREATE INDEX facts_kind ON facts(kind);
+CREATE INDEX facts_host ON facts(host);
+CREATE INDEX facts_at ON facts(at);
+CREATE INDEX facts_verdict ON facts(verdict);
+CREATE INDEX facts_tongue ON facts(tongue);
+CREATE INDEX facts_fingerprint ON facts(fingerprint);
+CREATE INDEX facts_changed ON facts(changed) WHERE changed IS NOT NULL;
+CREATE VIRTUAL TABLE words USING fts5(
+  title, body, content='', prefix='3', tokenize="unicode61 remove_diacritics 2"
+);
+"""
+_SELECT_SCHEMA = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+
+
+class IndexDamaged(CollectionCorrupt):
+    """It is to be thrown away."""
+
+
+class SearchIndex:
+    """One connection. Not for two threads at once."""
+
+    def __init__(self, path: Path) -> None:
+        """Opened as it is, or made anew where it cannot be used."""
+        _check_plain_files(path)
+        with _translate_errors(path):
+            self._db = _open_or_recreate(path)
+        self._path = path
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> SearchIndex:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextmanager
+    def write_transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing, and nobody else writes meanwhile."""
+        with _translate_errors(self._path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:  # an interruption rolls back as well
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def state_value(self, key: str) -> int:
+        with _translate_errors(self._path):
+            row = self._db.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
+        return int(row[0]) if row and isinstance(row[0], int) else 0
+
+    def find_hits(
+        self, wish: IndexFilter, sort: Sort, limit: int, after: IndexHit | None = None
+    ) -> list[IndexHit]:
+        """The next so many visits in that order."""
+        sql, values = select_statement(wish, sort, after, self._choose_source(wish, sort))
+        with _translate_errors(self._path), self._time_limit():
+            rows = self._db.execute(f"{sql} LIMIT ?", (*values, limit)).fetchall()
+        return [IndexHit(visit, 0.0 if key is None else key) for visit, key in rows]
+
+    def count_hits(self, wish: IndexFilter) -> int:
+        """How many there are, up to :data:`MAX_COUNTED` and one more."""
+        source, condition, values = where_clause(wish, self._choose_source(wish, "newest"))
+        sql = f"SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {condition} LIMIT ?)"  # noqa: S608
+        with _translate_errors(self._path), self._time_limit():
+            return int(self._db.execute(sql, (*values, MAX_COUNTED + 1)).fetchone()[0])
+
+    def _choose_source(self, wish: IndexFilter, sort: Sort) -> str:
+        """The short way: by what is rare, and sort it; else in the order wanted, until enough is
+        found. SQLite would guess, and take a common language for a rare one."""
+        if wish.words or wish.only_pages is not None or wish.changed:
+            return "facts"  # it has its way
+        rarest, chosen = _RARE, ""
+        for index, condition, values in narrowing_indexes(wish):
+            inner = f"SELECT 1 FROM facts INDEXED BY {index} WHERE {condition} LIMIT {_RARE + 1}"  # noqa: S608
+            with _translate_errors(self._path):
+                sql = f"SELECT count(*) FROM ({inner})"  # noqa: S608
+                count = int(self._db.execute(sql, values).fetchone()[0])
+            if count <= rarest:
+                rarest, chosen = count, index
+        chosen = chosen or _ORDERED_INDEXES.get(sort, "")
+        return f"facts INDEXED BY {chosen}" if chosen else "facts NOT INDEXED"
+
+    @contextmanager
+    def _time_limit(self) -> Iterator[None]:
+        """Whatever was asked for, it ends after a while."""
+        until = time.monotonic() + _PATIENCE_S
+        self._db.set_progress_handler(lambda: time.monotonic() > until, 10_000)
+        try:
+            yield
+        finally:
+            self._db.set_progress_handler(None, 0)
+
+
+def _open_or_recreate(path: Path) -> sqlite3.Connection:
+    try:
+        return _connect_checked(path)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+            raise
+        delete_index(path)
+        return _connect_checked(path)
+
+
+def _connect_checked(path: Path) -> sqlite3.Connection:
+    """A connection to an index that is as we make them."""
+    db = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("PRAGMA trusted_schema = OFF")
+        db.execute("PRAGMA cell_size_check = ON")
+        found = db.execute(_SELECT_SCHEMA).fetchall()
+        if not found:
+            _create_tables(db)
+        elif found != _expected_schema() or db.execute("PRAGMA user_version").fetchone() != (
+            _VERSION,
+        ):
+            raise sqlite3.DatabaseError("it is not an index of ours")
+        db.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:  # whatever it is, the file must not stay open
+        db.close()
+        raise
+    return db
+
+
+def _create_tables(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("BEGIN IMMEDIATE")
+    if not db.execute(_SELECT_SCHEMA).fetchall():  # another process may have been quicker
+        for statement in _SCHEMA.split(";\n"):
+            db.execute(statement)
+        db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {_VERSION}")
+    db.execute("COMMIT")
+
+
+@lru_cache(maxsize=1)
+def _expected_schema() -> list[Any]:
+    """What an index of this version holds: a table of a stranger's could hold a program."""
+    with closing(sqlite3.connect(":memory:")) as model:
+        for statement in _SCHEMA.split(";\n"):
+            model.execute(statement)
+        return model.execute(_SELECT_SCHEMA).fetchall()
+
+
+def delete_index(path: Path) -> None:
+    """Throw an index away; the next one to open it makes a new one."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+        with suppress(OSError):
+            (path.parent / name).unlink()
+
+
+def _check_plain_files(path: Path) -> None:
+    """A link in a folder that somebody sent us could lead to any file of ours."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}-journal"):
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG((path.parent / name).lstat().st_mode):
+                raise CollectionCorrupt(f"{path.parent / name} is a link, or no plain file")
+
+
+@contextmanager
+def _translate_errors(path: Path) -> Iterator[None]:
+    """What SQLite says, in our words."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "interrupted" in str(error):
+            raise ConfigError("that takes too long: ask for rarer words, or for less") from error
+        if "malformed" in str(error) or "no such" in str(error):
+            raise IndexDamaged(f"{path} is damaged: {error}") from error
+        raise StoreError(f"{path} cannot be used: {error}") from error
+    except sqlite3.Error as error:
+        raise IndexDamaged(f"{path} is damaged: {error}") from error

@@ -1,0 +1,141 @@
+"""Where in a page's text the evidence for its verdict stands.
+
+A verdict's reasons quote what counted: “beekeeping” ×3, or the stem nectar… . Here they are found
+again in the text as it is, so that whoever shows it can mark them. Offsets count characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from honeyguide.config.settings import Settings
+from honeyguide.text.language import Language, language_of, surface_forms
+from honeyguide.text.normalise import UNSPACED_CHARS
+from honeyguide.types import Reason
+
+_QUOTED = re.compile(r"“([^”]{1,200})”|(\w{2,64})…")
+_QUOTED_STEM = re.compile(
+    r"(?:[^:“”]{1,60}: )?“(\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
+).match
+"""Words of a keyword are quoted with how often they stand there, and are no stems."""
+_UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_CHARS}]")
+_MAX_TERMS = 60
+_MAX_TERM_WORDS = 8
+"""Words of a term that are looked for."""
+MAX_SPANS = 2_000
+"""Most places that are marked."""
+
+
+class HighlightSpan(NamedTuple):
+    start: int
+    end: int
+    what: str
+    weight: float
+    """How much it counted; below 0: against the page."""
+
+
+def unstem_reasons(reasons: Iterable[Reason], text: str, language: str) -> tuple[Reason, ...]:
+    """The same reasons with a word of this text wherever they quote a stem: people read words.
+
+    Strategies know stems only, and a page is judged far more often than it is looked at.
+    """
+    told = tuple(reasons)
+    stems = [found[1] if (found := _QUOTED_STEM(reason.what)) else "" for reason in told]
+    words = surface_forms(stems, text, language)
+    return tuple(
+        reason._replace(what=reason.what.replace(f"“{stem}”", f"“{word}”", 1)) if stem else reason
+        for reason, stem, word in zip(told, stems, words, strict=True)
+    )
+
+
+def format_verdict(score: float, threshold: float) -> str:
+    """A verdict in two digits, or in as many as show on which side of the threshold it is."""
+    for digits in (2, 3, 4):
+        said = f"{score:.{digits}f}"
+        if (float(said) >= threshold) == (score >= threshold):
+            return said
+    return f"just under {threshold:g}" if score < threshold else f"just above {threshold:g}"
+
+
+def highlight_terms(settings: Settings, reasons: Iterable[Reason]) -> dict[str, float]:
+    """What to look for, and how much it counts: what the reasons quote, and the topic's keywords
+    that they do not mention, at 0."""
+    found: dict[str, float] = {}
+    for reason in reasons:
+        for quoted, stem in _QUOTED.findall(reason.what):
+            found.setdefault(quoted or f"{stem}…", reason.weight)
+    further = [keyword for topic in settings.topics for keyword in topic.keywords]
+    for keyword in (*settings.topic.keywords, *further):
+        found.setdefault(keyword, 0.0)
+    return dict(list(found.items())[:_MAX_TERMS])
+
+
+def find_highlights(text: str, terms: dict[str, float], language: str) -> list[HighlightSpan]:
+    """Every place of every term, in order and none within another; by stems."""
+    spoken = language_of(language)
+    sought: dict[str, list[tuple[Sequence[str], str]]] = {}
+    found: list[HighlightSpan] = []
+    for term in terms:
+        if _UNSPACED_SCRIPT.search(term):
+            found += _literal_spans(text, term, terms[term])
+            continue
+        bare = term.removesuffix("…")
+        parts = tuple(_word_stems(bare.split()[:_MAX_TERM_WORDS], spoken))
+        if parts:
+            sought.setdefault(parts[0], []).append((parts, term))
+    if sought:
+        found += _stemmed_spans(text, sought, terms, spoken)
+    return _drop_overlaps(found)
+
+
+def _word_stems(words: Iterable[str], spoken: Language) -> Iterator[str]:
+    for word in words:
+        for part in spoken.words(word):
+            yield spoken.stems[part]
+
+
+def _stemmed_spans(
+    text: str,
+    sought: dict[str, list[tuple[Sequence[str], str]]],
+    terms: dict[str, float],
+    spoken: Language,
+) -> Iterator[HighlightSpan]:
+    stems: dict[str, str] = {}
+    places: list[tuple[int, int]] = []
+    said: list[str] = []
+    for match in spoken.word_pattern().finditer(text):
+        word = match[0]
+        stem = stems.get(word)
+        if stem is None:
+            stem = stems[word] = spoken.stems[spoken.fold(word)]
+        places.append(match.span())
+        said.append(stem)
+    count = 0
+    for at, stem in enumerate(said):
+        for parts, term in sought.get(stem, ()):
+            if tuple(said[at : at + len(parts)]) == tuple(parts):
+                yield HighlightSpan(
+                    places[at][0], places[at + len(parts) - 1][1], term, terms[term]
+                )
+                count += 1
+        if count >= MAX_SPANS:
+            return
+
+
+def _literal_spans(text: str, term: str, weight: float) -> Iterator[HighlightSpan]:
+    """In scripts without blanks a word is a run of characters."""
+    at, count = text.find(term), 0
+    while at >= 0 and count < MAX_SPANS:
+        yield HighlightSpan(at, at + len(term), term, weight)
+        at, count = text.find(term, at + len(term)), count + 1
+
+
+def _drop_overlaps(found: list[HighlightSpan]) -> list[HighlightSpan]:
+    """The longest of those that overlap; no more than :data:`MAX_SPANS`."""
+    kept: list[HighlightSpan] = []
+    for mark in sorted(found, key=lambda mark: (mark.start, -mark.end)):
+        if not kept or mark.start >= kept[-1].end:
+            kept.append(mark)
+    return kept[:MAX_SPANS]

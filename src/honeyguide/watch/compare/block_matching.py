@@ -1,0 +1,230 @@
+"""Which blocks of two versions belong together. Always near-linear, whatever the page.
+
+Blocks with the same path and text are the same block. Of the rest, those belong together that
+have the same text elsewhere, then those of which only numbers differ, then those that share
+unusual pairs of words, then those at the same path, in order.
+No text is ever compared letter by letter.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from honeyguide.change import Block
+from honeyguide.watch.compare.mask_names import TITLE_PATH, BlockAnchor, word_skeleton
+
+_COMMON = 4
+"""Word pairs that stand in more blocks than this say little about which is which."""
+_PAIRS = 48
+"""Word pairs looked at of each block …"""
+_ALL_PAIRS = 60_000
+"""… and of all together."""
+_NUMBER = re.compile(r"\d").search
+_FEW = 500
+"""Blocks up to which it is looked into what programs put into them."""
+_ALIKE = 0.5
+"""Share of words in common (Jaccard) from which two texts are one that was edited."""
+_STRANGE = 0.1
+_LONG = 8
+"""Long blocks with fewer words in common than that do not belong together, same path or not."""
+
+
+class BlockPair(NamedTuple):
+    """Places of a block in both versions; -1: it is in one of them only."""
+
+    old: int
+    new: int
+
+
+class BlockMatching(NamedTuple):
+    pairs: list[BlockPair]
+    """Blocks that differ, in the order of the new version, removed ones last."""
+    moved: list[BlockPair]
+    """Blocks that are the same and stand elsewhere in the order."""
+    kept_old: list[int]
+    kept_new: list[int]
+    """Places of the blocks that are the same, ascending."""
+
+    def above_old(self, old: Sequence[Block], at: int) -> BlockAnchor:
+        """The last block before this place that is the same in both versions."""
+        return _anchor_above(self.kept_old, old, at)
+
+    def above_new(self, new: Sequence[Block], at: int) -> BlockAnchor:
+        return _anchor_above(self.kept_new, new, at)
+
+
+def match_blocks(old: Sequence[Block], new: Sequence[Block]) -> BlockMatching:
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    most -= start
+    end = next((at for at in range(most) if old[-1 - at] != new[-1 - at]), most)
+    same, gone, come = _split_equal_blocks(old, new, range(start, len(old) - end), len(new) - end)
+    return BlockMatching(
+        _pair_blocks(old, new, gone, come),
+        _moved_pairs(same),
+        [*range(start), *sorted(pair.old for pair in same), *range(len(old) - end, len(old))],
+        [*range(start), *(pair.new for pair in same), *range(len(new) - end, len(new))],
+    )
+
+
+def _anchor_above(kept: list[int], blocks: Sequence[Block], at: int) -> BlockAnchor:
+    place = bisect_left(kept, at)
+    if not place:
+        return BlockAnchor("", at + 1)
+    last = kept[place - 1]
+    return BlockAnchor(blocks[last].text, at - last)
+
+
+def _split_equal_blocks(
+    old: Sequence[Block], new: Sequence[Block], within: range, stop: int
+) -> tuple[list[BlockPair], list[int], list[int]]:
+    """Between the equal beginnings and ends: blocks that are in both, in the order of the new
+    version, and the rest of each."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for at in reversed(within):
+        places.setdefault(old[at][:2], []).append(at)
+    same: list[BlockPair] = []
+    come: list[int] = []
+    for at in range(within.start, stop):
+        known = places.get(new[at][:2])
+        if known:
+            same.append(BlockPair(known.pop(), at))
+        else:
+            come.append(at)
+    if len(same) == len(within):
+        return same, [], come
+    return same, sorted(at for rest in places.values() for at in rest), come
+
+
+def _pair_blocks(
+    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
+) -> list[BlockPair]:
+    found: dict[int, int] = {}
+    for step in (_by_text, _by_skeleton, _by_words, _by_path):
+        if not gone or not come:
+            break
+        found |= step(old, new, gone, come)
+        taken = set(found.values())
+        gone = [at for at in gone if at not in taken]
+        come = [at for at in come if at not in found]
+    pairs = [BlockPair(found.get(at, -1), at) for at in sorted([*found, *come])]
+    return pairs + [BlockPair(at, -1) for at in gone]
+
+
+def _by_text(
+    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
+) -> dict[int, int]:
+    places: defaultdict[tuple[str, bool], deque[int]] = defaultdict(deque)
+    for at in gone:
+        places[old[at].text, old[at].path == TITLE_PATH].append(at)
+    return {
+        at: waiting.popleft()
+        for at in come
+        if (waiting := places.get((new[at].text, new[at].path == TITLE_PATH)))
+    }
+
+
+def _by_skeleton(
+    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
+) -> dict[int, int]:
+    if len(gone) + len(come) > _FEW:
+        return {}
+    places: defaultdict[tuple[str, str], deque[int]] = defaultdict(deque)
+    for at in gone:
+        if _NUMBER(old[at].text):
+            places[old[at].path, word_skeleton(old[at].text)].append(at)
+    return {
+        at: waiting.popleft()
+        for at in come
+        if _NUMBER(new[at].text)
+        and (waiting := places.get((new[at].path, word_skeleton(new[at].text))))
+    }
+
+
+def _by_words(
+    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
+) -> dict[int, int]:
+    """Votes of unusual word pairs name one candidate; only that one is looked at."""
+    most = min(_PAIRS, max(4, _ALL_PAIRS // (len(gone) + len(come))))
+    posted: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for at in gone:
+        for pair in _word_pairs(old[at].text, most):
+            if len(places := posted[pair]) <= _COMMON:
+                places.append(at)
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for at in come:
+        votes: dict[int, int] = {}
+        for pair in _word_pairs(new[at].text, most):
+            known = posted.get(pair)
+            if known and len(known) <= _COMMON:
+                for place in known:
+                    votes[place] = votes.get(place, 0) + 1
+        best = max(
+            (place for place in votes if place not in taken and old[place].path != TITLE_PATH),
+            key=lambda place: (votes[place], old[place].path == new[at].path, -abs(place - at)),
+            default=-1,
+        )
+        if (
+            best >= 0
+            and new[at].path != TITLE_PATH
+            and word_overlap(old[best].text, new[at].text) >= _ALIKE
+        ):
+            found[at] = best
+            taken.add(best)
+    return found
+
+
+def _word_pairs(text: str, most: int) -> set[tuple[str, str]]:
+    words = text.split(None, most + 1)[: most + 1]
+    return set(pairwise(words))
+
+
+def _by_path(
+    old: Sequence[Block], new: Sequence[Block], gone: list[int], come: list[int]
+) -> dict[int, int]:
+    places: defaultdict[str, deque[int]] = defaultdict(deque)
+    for at in gone:
+        places[old[at].path].append(at)
+    found: dict[int, int] = {}
+    for at in come:
+        waiting = places.get(new[at].path)
+        if waiting and not _are_strangers(old[waiting[0]].text, new[at].text):
+            found[at] = waiting.popleft()
+    return found
+
+
+def _are_strangers(old: str, new: str) -> bool:
+    long = old.count(" ") >= _LONG and new.count(" ") >= _LONG
+    return long and word_overlap(old, new) < _STRANGE
+
+
+def word_overlap(old: str, new: str) -> float:
+    """Share of words in common, 0..1 (Jaccard)."""
+    one, other = set(old.split()), set(new.split())
+    return len(one & other) / (len(one | other) or 1)
+
+
+def _moved_pairs(same: list[BlockPair]) -> list[BlockPair]:
+    """The fewest blocks whose going elsewhere explains the new order (patience sorting)."""
+    if all(one.old < other.old for one, other in pairwise(same)):
+        return []
+    tails: list[int] = []
+    ends: list[int] = []
+    back: list[int] = []
+    for number, pair in enumerate(same):
+        at = bisect_left(tails, pair.old)
+        back.append(ends[at - 1] if at else -1)
+        tails[at : at + 1] = [pair.old]
+        ends[at : at + 1] = [number]
+    staying = set()
+    number = ends[-1]
+    while number >= 0:
+        staying.add(number)
+        number = back[number]
+    return [pair for number, pair in enumerate(same) if number not in staying]

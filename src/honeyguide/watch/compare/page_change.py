@@ -1,0 +1,400 @@
+"""Whether a block that differs is one that is known to differ at every visit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Literal
+
+from honeyguide.change import Block, Change, ChangeKind, PageEdit, Snapshot
+from honeyguide.parse.blocks import read_snapshot
+from honeyguide.types import Url
+from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
+from honeyguide.watch.compare.mask_names import (
+    SHAPE_MASK,
+    TITLE_PATH,
+    BlockAnchor,
+    anchored_mask,
+    data_mask,
+    folder_mask,
+    line_mask,
+    link_mask,
+    order_mask,
+    soft_mask,
+    word_skeleton,
+)
+
+
+def is_pair_masked(
+    pair: BlockPair,
+    old: Sequence[Block],
+    new: Sequence[Block],
+    matching: BlockMatching,
+    masks: frozenset[str],
+    closely: bool = True,
+) -> bool:
+    """Whether all that differs here is masked: the block, or what a program put into it."""
+    sides = [blocks[at] for blocks, at in ((old, pair.old), (new, pair.new)) if at >= 0]
+    if all(block.path in masks for block in sides):
+        return True
+    if not closely:
+        return False
+    if all(line_mask(block.path, block.text) in masks for block in sides):
+        return True
+    if pair.old < 0:
+        return is_place_masked(new[pair.new], matching.above_new(new, pair.new), masks)
+    if pair.new < 0:
+        return is_place_masked(old[pair.old], matching.above_old(old, pair.old), masks)
+    one, other = old[pair.old], new[pair.new]
+    over_one = matching.above_old(old, pair.old)
+    over_other = matching.above_new(new, pair.new)
+    if is_place_masked(one, over_one, masks) and is_place_masked(other, over_other, masks):
+        return True
+    if one.path != other.path or word_skeleton(one.text) != word_skeleton(other.text):
+        return False
+    key = soft_mask(other.path, other.text)
+    return (
+        key in masks
+        or anchored_mask(key, over_other) in masks
+        or anchored_mask(key, over_one) in masks
+    )
+
+
+def is_place_masked(block: Block, above: BlockAnchor | None, masks: frozenset[str]) -> bool:
+    """Whether anything may stand at this place."""
+    if block.path in masks:
+        return True
+    return above is not None and anchored_mask(block.path, above) in masks
+
+
+def narrowest_mask(
+    pair: BlockPair, old: Sequence[Block], new: Sequence[Block], matching: BlockMatching
+) -> str:
+    """The mask that covers what differs here and as little else as can be; '': there is none."""
+    sides: list[tuple[Block, BlockAnchor]] = []
+    if pair.new >= 0:
+        sides.append((new[pair.new], matching.above_new(new, pair.new)))
+    if pair.old >= 0:
+        sides.append((old[pair.old], matching.above_old(old, pair.old)))
+    tried = (
+        *(line_mask(block.path, block.text) for block, _ in sides),
+        *(anchored_mask(block.path, above) for block, above in sides),
+        *(block.path for block, _ in sides),
+    )
+    fitting = (key for key in tried if is_pair_masked(pair, old, new, matching, frozenset((key,))))
+    return next(fitting, "")
+
+
+# --------------------------------------------------------------------------------------------------
+# Counting what differs: edits, kinds of change, and how much of what matters is new.
+# --------------------------------------------------------------------------------------------------
+
+
+MAX_EDITS = 200
+_TEXT = 4_000
+_CLOSE_PAIRS = 2_000
+"""Blocks of which more than the path is looked up among the masks."""
+_MAIN_WEIGHT = 0.5
+"""Weight from which a block belongs to what the page is about."""
+_FEW_WORDS = 4
+_MINOR_SHARE = 0.05
+"""A change of so few words, which are no larger part of the page, is minor."""
+KEY_FIELDS = frozenset({"price", "lowprice", "highprice", "pricecurrency", "availability"})
+"""Fields that people watch a page for, and …"""
+_KEY_FIELD, _FIELD, _LINK = 0.3, 0.02, 0.01
+"""… what such fields count for, any other field, and a link."""
+_MOST = 0.2
+"""What all other fields, or all links, count for together."""
+
+RelevanceFunction = Callable[[str], float]
+
+
+@dataclass(slots=True)
+class EditCounter:
+    """What was found between two versions, while it is being counted."""
+
+    masks: frozenset[str]
+    relevance: RelevanceFunction | None
+    persistence: Mapping[str, float]
+    edits: list[tuple[PageEdit, float]] = field(default_factory=list)
+    """With the letters that are new in each, as far as they count."""
+    masked: int = 0
+    total: float = 0.0
+    """Letters of both versions, by weight, those that are the same counted once …"""
+    letters: float = 0.0
+    """… and those that differ, whatever their relevance and persistence."""
+    words: int = 0
+    """That differ in what the page is about."""
+    data: int = 0
+    links: int = 0
+    key_fields: int = 0
+    """Fields that differ and that people ask for."""
+    rebuilt: bool = False
+    """A text now stands in other elements."""
+    restyled: bool = False
+    """A text stands in another class, or elsewhere in the order."""
+
+    def count_blocks(
+        self, old: tuple[Block, ...], new: tuple[Block, ...], matching: BlockMatching
+    ) -> None:
+        self.total = sum(block.weight * len(block.text) for block in new)
+        for number, pair in enumerate(matching.pairs):
+            closely = number < _CLOSE_PAIRS  # where thousands differ, it is no matter of a clock
+            if self.masks and is_pair_masked(pair, old, new, matching, self.masks, closely):
+                self.masked += 1
+            elif pair.old < 0:
+                self._count_whole_block("added", new[pair.new])
+            elif pair.new < 0:
+                block = old[pair.old]
+                self.total += block.weight * len(block.text)
+                self._count_whole_block("removed", block)
+            else:
+                self._count_pair(old[pair.old], new[pair.new])
+        for pair in matching.moved:
+            path = new[pair.new].path
+            if order_mask(path) in self.masks or is_place_masked(new[pair.new], None, self.masks):
+                continue
+            self.restyled = True
+            if len(self.edits) < MAX_EDITS:
+                text = new[pair.new].text
+                self.edits.append((PageEdit("moved", path, text, text), 0.0))
+
+    def _count_whole_block(self, what: Literal["added", "removed"], block: Block) -> None:
+        old, new = ("", block.text) if what == "added" else (block.text, "")
+        self._count_edit(PageEdit(what, block.path, old, new), block, len(block.text), block.text)
+
+    def _count_pair(self, old: Block, new: Block) -> None:
+        if old.text == new.text:
+            if order_mask(new.path) in self.masks:
+                self.masked += 1
+                return
+            self.restyled = True
+            self.rebuilt = self.rebuilt or _element_names(old.path) != _element_names(new.path)
+            if len(self.edits) < MAX_EDITS:
+                self.edits.append((PageEdit("moved", new.path, old.text, new.text), 0.0))
+            return
+        letters, words = _word_difference(old.text, new.text)
+        block = old if old.weight > new.weight else new
+        self.total += block.weight * max(0, len(old.text) - len(new.text))
+        edit = PageEdit("changed", new.path, old.text, new.text)
+        self._count_edit(edit, block, letters, new.text, words)
+
+    def _count_edit(
+        self, edit: PageEdit, block: Block, letters: int, text: str, words: int = 0
+    ) -> None:
+        amount = block.weight * letters
+        self.letters += amount
+        if block.weight >= _MAIN_WEIGHT:
+            self.words += words or text.count(" ") + 1
+        if self.relevance is not None:
+            amount *= min(1.0, max(0.0, self.relevance(text)))
+        amount *= self.persistence.get(block.path, 1.0)
+        self.edits.append((edit, amount))
+
+    def count_fields(
+        self, old: tuple[tuple[str, str], ...], new: tuple[tuple[str, str], ...]
+    ) -> None:
+        if old == new:
+            return
+        before, after = Counter(old), Counter(new)
+        gone = [pair for pair in before - after if data_mask(pair[0]) not in self.masks]
+        come = [pair for pair in after - before if data_mask(pair[0]) not in self.masks]
+        waiting: dict[str, list[str]] = {}
+        for name, value in gone:
+            waiting.setdefault(name, []).append(value)
+        for name, value in come:
+            known = waiting.get(name)
+            self._count_field(name, known.pop(0) if known else "", value)
+        for name, values in waiting.items():
+            for value in values:
+                self._count_field(name, value, "")
+
+    def _count_field(self, name: str, old: str, new: str) -> None:
+        self.data += 1
+        self.key_fields += name.rpartition(".")[2].lower() in KEY_FIELDS
+        self.edits.append((PageEdit("data", name, old, new), 0.0))
+
+    def change_kinds(self, reshaped: bool) -> tuple[ChangeKind, ...]:
+        """The weightiest first."""
+        found: list[ChangeKind] = []
+        changed = self.letters > 0
+        small = self.words <= _FEW_WORDS and self.letters <= _MINOR_SHARE * self.total
+        minor = changed and (self.words == 0 or small)
+        if changed and not minor:
+            found.append("content")
+        if self.data:
+            found.append("data")
+        if self.links:
+            found.append("links")
+        if minor:
+            found.append("minor")
+        if self.rebuilt:
+            found.append("structure")
+        # A masked block may bring its own tags along.
+        if not found and (self.restyled or (reshaped and not self.masked)):
+            found.append("cosmetic")
+        return tuple(found)
+
+    def significance(self) -> float:
+        """0..1. The square root lets one new paragraph of thirty be seen: 0.18; one word of a
+        thousand remains nothing: 0.03."""
+        said = 1.0 - min(_MOST, _FIELD * (self.data - self.key_fields)) if self.data else 1.0
+        if self.key_fields:
+            said *= 1.0 - _KEY_FIELD
+        if self.links:
+            said *= 1.0 - min(_MOST, _LINK * self.links)
+        return 1.0 - (1.0 - self._text_significance()) * said
+
+    def _text_significance(self) -> float:
+        """What the words alone would come to."""
+        amount = sum(amount for _, amount in self.edits)
+        return min(1.0, sqrt(amount / self.total)) if self.total > 0 else 0.0
+
+    def weightiest_edits(self) -> tuple[PageEdit, ...]:
+        """The edits that count most, in the order found, each with its share."""
+        edits = self.edits
+        if len(edits) > MAX_EDITS:
+            least = sorted((amount for _, amount in edits), reverse=True)[MAX_EDITS - 1]
+            edits = [pair for pair in edits if pair[1] >= least][:MAX_EDITS]
+        whole = sum(amount for _, amount in self.edits)
+        scale = self._text_significance() / whole if whole else 0.0
+        return tuple(
+            edit._replace(
+                old=edit.old[:_TEXT],
+                new=edit.new[:_TEXT],
+                weight=_field_weight(edit.path) if edit.what == "data" else amount * scale,
+            )
+            for edit, amount in edits
+        )
+
+
+def _field_weight(name: str) -> float:
+    return _KEY_FIELD if name.rpartition(".")[2].lower() in KEY_FIELDS else _FIELD
+
+
+def _word_difference(old: str, new: str) -> tuple[int, int]:
+    """Letters and words that are in one text and not in the other: in that which has more."""
+    counts: dict[str, int] = {}
+    for word in old.split():
+        counts[word] = counts.get(word, 0) + 1
+    letters = words = 0
+    for word in new.split():
+        if left := counts.get(word, 0):
+            counts[word] = left - 1
+        else:
+            letters += len(word) + 1
+            words += 1
+    gone = sum(counts.values())
+    removed = sum((len(word) + 1) * count for word, count in counts.items())
+    # The same words in another order are a change, if a small one.
+    return max((letters, words), (removed, gone), (1, 1))
+
+
+def _element_names(path: str) -> list[str]:
+    """The elements' names alone."""
+    return [step.partition(".")[0].partition("#")[0] for step in path.split("/")]
+
+
+# --------------------------------------------------------------------------------------------------
+# What differs between two versions of a page, and how much of it matters.
+#
+# The upper steps of the ladder: equal bodies never come here. Blocks are matched as multisets
+# (:mod:`honeyguide.watch.compare.block_matching`), what is known to differ at every visit is masked
+# (:mod:`honeyguide.watch.compare.mask_names`), and the rest is weighed: how much of the main
+# content is new, how much it has to do with the topic, and whether such blocks stay (Olston and
+# Pandey 2008 tell ephemeral from persistent content; we multiply by persistence where they model
+# it).
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_LINKS = 500
+
+
+def compare_snapshots(
+    old: Snapshot,
+    new: Snapshot,
+    masks: Collection[str] = (),
+    relevance: RelevanceFunction | None = None,
+    *,
+    persistence: Mapping[str, float] | None = None,
+    at: float = 0.0,
+    since: float = 0.0,
+) -> Change | None:
+    """The change from one version to the next; None: nothing that is not masked differs.
+
+    ``relevance`` says how much a changed text has to do with the topic, 0..1, and
+    ``persistence`` how often what appears at a path is still there at the next visit.
+    """
+    if (
+        old.blocks == new.blocks
+        and old.links == new.links
+        and old.data == new.data
+        and (old.title, old.shape) == (new.title, new.shape)
+    ):
+        return None
+    masks = frozenset(masks)
+    before, after = with_title(old), with_title(new)
+    tally = EditCounter(masks, relevance, persistence or {})
+    tally.count_blocks(before, after, match_blocks(before, after))
+    tally.count_fields(old.data, new.data)
+    added, removed = links_changed(old, new, masks)
+    tally.links = len(added) + len(removed)
+    kinds = tally.change_kinds(old.shape != new.shape and SHAPE_MASK not in masks)
+    if not kinds:
+        return None
+    return Change(
+        new.url,
+        at,
+        kinds,
+        tally.significance(),
+        since,
+        tally.weightiest_edits(),
+        added[:_MAX_LINKS],
+        removed[:_MAX_LINKS],
+        tally.masked,
+    )
+
+
+def compare_bodies(
+    old: bytes,
+    new: bytes,
+    url: str = "http://localhost/",
+    masks: Collection[str] = (),
+    content_type: str = "text/html",
+) -> Change | None:
+    """The change between two bodies of a page, without anything else being known of it."""
+    if old == new:
+        return None
+    address = Url(url)
+    return compare_snapshots(
+        read_snapshot(old, address, content_type), read_snapshot(new, address, content_type), masks
+    )
+
+
+def with_title(snapshot: Snapshot) -> tuple[Block, ...]:
+    if not snapshot.title:
+        return snapshot.blocks
+    return (Block(TITLE_PATH, snapshot.title), *snapshot.blocks)
+
+
+def links_changed(
+    old: Snapshot, new: Snapshot, masks: Collection[str] = ()
+) -> tuple[tuple[Url, ...], tuple[Url, ...]]:
+    """Links added and removed, as far as they are not masked."""
+    if old.links == new.links:
+        return (), ()
+    before, after = set(old.links), set(new.links)
+    if before == after:
+        return (), ()
+    added = [url for url in new.links if url not in before]
+    removed = [url for url in old.links if url not in after]
+    if any(mask.startswith("link:") for mask in masks):
+        added = [url for url in added if not _is_link_masked(url, masks)]
+        removed = [url for url in removed if not _is_link_masked(url, masks)]
+    return tuple(added), tuple(removed)
+
+
+def _is_link_masked(url: Url, masks: Collection[str]) -> bool:
+    return link_mask(url) in masks or folder_mask(url) in masks

@@ -1,0 +1,3 @@
+"""Watch lists of other programs."""
+
+from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Watch lists of other programs."""

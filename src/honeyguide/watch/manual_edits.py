@@ -1,0 +1,215 @@
+"""What people say of the watch list: add, pause, resume, remove, weigh."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Literal, NamedTuple
+
+from honeyguide.change import Block
+from honeyguide.errors import ConfigError, HoneyguideError
+from honeyguide.parse.blocks import read_snapshot
+from honeyguide.store.store import Store
+from honeyguide.store.watch_list import WatchedState
+from honeyguide.types import Url
+from honeyguide.watch.compare.mask_names import (
+    SHAPE_MASK,
+    BlockAnchor,
+    anchored_mask,
+    line_mask,
+    mask_path,
+    soft_mask,
+)
+from honeyguide.watch.compare.page_change import with_title
+from honeyguide.watch.compare.volatile import VolatileMemory
+
+ListAction = Literal["add", "remove", "pause", "resume", "weigh"]
+
+_STATES: dict[ListAction, WatchedState] = {
+    "remove": "removed",
+    "pause": "paused",
+    "resume": "watched",
+}
+_LIGHTEST, _HEAVIEST = 0.001, 1000.0
+
+
+def edit_watch_list(
+    store: Store, action: ListAction, urls: Sequence[Url], now: float, weight: float | None = None
+) -> int:
+    """Of how many pages something is now different. A watch that runs hears of it."""
+    if action == "add":
+        return store.watched.add_pages(urls, "user", now)
+    if action == "weigh" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
+        raise ConfigError("a weight lies between 0.001 and 1000; 1 is that of all others")
+    for url in urls:
+        if not store.watched.edit_page(url, state=_STATES.get(action), weight=weight):
+            raise ConfigError(
+                f"{url} is not watched; add it with: "
+                f"honeyguide watch {shlex.quote(str(store.folder))} add {shlex.quote(url)}"
+            )
+    return len(urls)
+
+
+# --------------------------------------------------------------------------------------------------
+# What differs on a page at every visit and is not told, as people see it and change it.
+# --------------------------------------------------------------------------------------------------
+
+
+class WatchMask(NamedTuple):
+    mask: str
+    where: str
+    """For people to read; '': the whole page."""
+    by: str
+    """``person``, or ``habit``: it differs every time."""
+
+
+class WatchMasks(NamedTuple):
+    url: Url
+    masks: tuple[WatchMask, ...]
+    opened: tuple[str, ...]
+    """What people keep open, whatever is learned."""
+
+
+def list_masks(store: Store, url: Url) -> WatchMasks:
+    return _masks_from_memory(url, _load_memory(store, url))
+
+
+def mask_places(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
+    """From now on whatever stands there is not told."""
+    memory = _load_memory(store, url)
+    for key in keys:
+        memory = memory.add_mask(key)
+    store.watched.edit_page(url, masks=memory.to_json())
+    return _masks_from_memory(url, memory)
+
+
+def unmask_places(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
+    """From now on it is told again, whatever is learned."""
+    memory = _load_memory(store, url)
+    for key in keys:
+        if key not in memory.active_masks():
+            raise ConfigError(f"{key!r} is not masked; see: watch NAME masks {url}")
+        memory = memory.keep_open(key)
+    store.watched.edit_page(url, masks=memory.to_json())
+    return _masks_from_memory(url, memory)
+
+
+def forget_mask_edits(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
+    """Take back what people said of these: only what is learned counts again."""
+    memory = _load_memory(store, url)
+    for key in keys:
+        memory = memory.forget_edit(key)
+    store.watched.edit_page(url, masks=memory.to_json())
+    return _masks_from_memory(url, memory)
+
+
+def _load_memory(store: Store, url: Url) -> VolatileMemory:
+    row = store.watched.find_row(url)
+    if row is None:
+        raise ConfigError(f"{url} is not watched")
+    return VolatileMemory.from_json(row.masks)
+
+
+def _masks_from_memory(url: Url, memory: VolatileMemory) -> WatchMasks:
+    found = (
+        WatchMask(key, mask_path(key), "person" if key in memory.added else "habit")
+        for key in sorted(memory.active_masks())
+    )
+    return WatchMasks(url, tuple(found), tuple(sorted(memory.opened)))
+
+
+# --------------------------------------------------------------------------------------------------
+# What a mask covers, in words: a person who looks at ``footer~4c6af27ae0`` sees nothing.
+# --------------------------------------------------------------------------------------------------
+
+
+_MAX_QUOTE = 80
+_MAX_MASKS = 400
+_MAX_BEHIND = 50
+"""So far behind another block, a place is looked for."""
+_ORDINALS = ("", "the block", "the second block", "the third block")
+_KINDS = {
+    "data:": "the field {} of its data",
+    "order:": "the order of what stands in {}",
+    "link:": "links like {}",
+}
+
+
+def describe_masks(store: Store, url: Url, masks: Iterable[str]) -> dict[str, str]:
+    """Of each mask, what it covers on the newest version of the page that is kept."""
+    blocks = _newest_blocks(store, url)
+    page = _MaskedPage(blocks)
+    return {mask: page.describe_mask(mask) for mask in islice(masks, _MAX_MASKS)}
+
+
+def _newest_blocks(store: Store, url: Url) -> tuple[Block, ...]:
+    history = store.versions.list_versions(url)
+    if not history:
+        return ()
+    last = history[-1]
+    try:
+        body = store.versions.read_body(url, last.number)
+    except HoneyguideError:
+        return ()  # it cannot be read; masks can be looked at all the same
+    return with_title(read_snapshot(body, url, last.content_type))
+
+
+class _MaskedPage:
+    """The blocks of a page, by what names them."""
+
+    def __init__(self, blocks: tuple[Block, ...]) -> None:
+        self._blocks = blocks
+        self._at = Counter(block.path for block in blocks)
+        self._known: dict[str, str] = {}
+        self._anchors: dict[str, list[int]] = {}
+        for place, (path, text, _) in enumerate(blocks):
+            self._known.setdefault(soft_mask(path, text), text)
+            self._known.setdefault(line_mask(path, text), text)
+            self._anchors.setdefault(_anchor_digest(text), []).append(place)
+
+    def describe_mask(self, mask: str) -> str:
+        if mask == SHAPE_MASK:
+            return "its tags, without their texts"
+        for kind, said in _KINDS.items():
+            if mask.startswith(kind):
+                return said.format(mask.removeprefix(kind) or "it")
+        path = mask_path(mask)
+        if mask == path:
+            count = self._at[path]
+            blocks = f"{count} block{'' if count == 1 else 's'} now"
+            return f"everything in {path or 'the page'} ({blocks})"
+        key, caret, anchor = mask.rpartition("^")
+        if caret:
+            return self._describe_anchored(path, anchor, "~" in key)
+        text = self._known.get(mask, "")
+        if "~" in mask.removeprefix(path):
+            return f"numbers and dates in {_quote_text(text) or f'a line of {path} as it was'}"
+        if not text:
+            return f"a line of {path} that is not there now"
+        return f"the line {_quote_text(text)}, whatever its numbers"
+
+    def _describe_anchored(self, path: str, anchor: str, numbers: bool) -> str:
+        digest, _, count = anchor.partition("+")
+        behind = int(count) if count.isdecimal() and len(count) < 6 else 0
+        what = "numbers and dates in " if numbers else ""
+        places = self._anchors.get(digest, [])
+        if not places or not 0 < behind <= _MAX_BEHIND:
+            return f"{what}one place in {path}"
+        ordinal = _ORDINALS[behind] if behind < len(_ORDINALS) else f"block {behind}"
+        words = f"{what}{ordinal} after {_quote_text(self._blocks[places[0]].text)}"
+        following = places[0] + behind
+        if following < len(self._blocks) and self._blocks[following].path == path:
+            return f"{words}: now {_quote_text(self._blocks[following].text)}"
+        return words
+
+
+def _anchor_digest(text: str) -> str:
+    return anchored_mask("", BlockAnchor(text, 0))[1:].partition("+")[0]
+
+
+def _quote_text(text: str) -> str:
+    if not text:
+        return ""
+    return f"“{text if len(text) <= _MAX_QUOTE else text[: _MAX_QUOTE - 1].rstrip() + '…'}”"

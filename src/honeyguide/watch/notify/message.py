@@ -1,0 +1,350 @@
+"""Words of the web, made fit to be shown: in a message, a terminal, a chat, a feed.
+
+Whoever writes a page writes part of our messages. Nothing of theirs may end a line, turn the
+reading direction, become markup, call people by name in a chat, or be a link that we did not make.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from itertools import groupby
+from typing import Any, Protocol
+
+from honeyguide.change import Change, ChangeKind, PageEdit
+from honeyguide.url import authority_of, canonical_url
+from honeyguide.watch.notify.digest import DigestEntry, digest_entries
+
+_UNSEEN = re.compile(
+    "["
+    "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f"  # control characters; XML refuses most of them
+    "\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"  # bidi marks, invisible signs
+    "\ud800-\udfff\ufdd0-\ufdef\ufeff\ufff0-\ufffb\ufffe\uffff"  # what is no character
+    "\U000e0000-\U000e0fff"  # tags: a text inside the text that nobody sees
+    "]+"
+)
+_MARKUP = re.compile(r"[\\`*_\[\]]|~(?=~)|(?<=~)~")
+_MENTION = re.compile(r"@(?=\w)")
+_MAX_URL = 2083
+"""Longer addresses are shown, cut, but are no links."""
+
+
+def clean_line(text: str, letters: int = 200) -> str:
+    """One line of at most so many characters, nothing invisible in it."""
+    # White space and what we take out may hide a long text's end: look further, but not for ever.
+    part = text[: 4 * letters + 64]
+    line = " ".join(_UNSEEN.sub("", part).split())
+    cut = len(line) > letters or len(part) < len(text)
+    return line[: letters - 1].rstrip() + "…" if cut else line
+
+
+def safe_link(url: str) -> str:
+    """The address if it may be a link, else ''.
+
+    Only http and https, and nothing before the host: ``https://bank.example@evil.example/`` leads
+    to the latter.
+    """
+    if len(url) > _MAX_URL or not url.startswith(("http://", "https://")):
+        return ""
+    found = canonical_url(url)
+    return found if found and "@" not in authority_of(found) else ""
+
+
+def escape_markdown(text: str) -> str:
+    """Text in which nothing is markup, and nobody is called: ``@everyone`` would wake a chat."""
+    # Not every Markdown takes a backslash before "<": the entities are safe in all of them.
+    plain = escape(text, quote=False)
+    return defuse_mentions(_MARKUP.sub(r"\\\g<0>", plain))
+
+
+def defuse_mentions(text: str) -> str:
+    """In which no @name reaches anybody."""
+    return _MENTION.sub("@\u200b", text)
+
+
+def markdown_link(url: str, text: str) -> str:
+    """Brackets round the address keep its own parentheses from ending it."""
+    if not (target := safe_link(url)):
+        return escape_markdown(text)
+    target = target.replace("<", "%3C").replace(">", "%3E").replace("\\", "%5C")
+    return f"[{escape_markdown(text)}](<{target}>)"
+
+
+def html_link(url: str, text: str) -> str:
+    if not (target := safe_link(url)):
+        return escape(text)
+    return f'<a href="{escape(target)}" rel="noopener noreferrer nofollow">{escape(text)}</a>'
+
+
+# --------------------------------------------------------------------------------------------------
+# How a message is written: plain text, Markdown, HTML. One entry in, its lines out.
+#
+# Every text from the web passes :func:`~honeyguide.watch.notify.message.clean_line` and the form's
+# own escape here, and nowhere else.
+# --------------------------------------------------------------------------------------------------
+
+
+SHOWN_EDITS = 5
+"""Shown of one entry."""
+SHOWN_PAGES = 5
+"""Addresses shown of an entry that many pages share."""
+_CONTEXT_WORDS = 4
+"""Words shown before and after what differs."""
+
+_KIND_WORDS: dict[ChangeKind, str] = {
+    "new": "new page", "content": "changed", "minor": "changed a little", "data": "data changed",
+    "links": "links changed", "structure": "layout changed", "cosmetic": "looks changed",
+    "moved": "moved", "gone": "gone", "back": "back again", "blocked": "blocked us",
+    "soft_404": "says that it was not found",
+}  # fmt: skip
+
+
+class MessageFormat(Protocol):
+    """How each part is written; what comes in is clean."""
+
+    def format_text(self, text: str) -> str: ...
+    def format_page(self, url: str) -> str: ...
+    def format_host(self, name: str) -> str: ...
+    def format_old(self, text: str) -> str: ...
+    def format_new(self, text: str) -> str: ...
+    def format_line(self, text: str, depth: int) -> str: ...
+
+
+class PlainFormat:
+    """A chat may read it, so nobody is called in it."""
+
+    def format_text(self, text: str) -> str:
+        return defuse_mentions(text)
+
+    def format_page(self, url: str) -> str:
+        return defuse_mentions(clean_line(url, 300))
+
+    def format_host(self, name: str) -> str:
+        return name
+
+    def format_old(self, text: str) -> str:
+        return f"- {defuse_mentions(text)}"
+
+    def format_new(self, text: str) -> str:
+        return f"+ {defuse_mentions(text)}"
+
+    def format_line(self, text: str, depth: int) -> str:
+        return "  " * depth + text
+
+
+class MarkdownFormat:
+    def format_text(self, text: str) -> str:
+        return escape_markdown(text)
+
+    def format_page(self, url: str) -> str:
+        return markdown_link(url, clean_line(url, 120))
+
+    def format_host(self, name: str) -> str:
+        return f"**{escape_markdown(name)}**"
+
+    def format_old(self, text: str) -> str:
+        return f"was: {escape_markdown(text)}"
+
+    def format_new(self, text: str) -> str:
+        return f"now: {escape_markdown(text)}"
+
+    def format_line(self, text: str, depth: int) -> str:
+        return f"{'  ' * (depth - 1)}- {text}" if depth else f"\n{text}\n"
+
+
+class HtmlFormat:
+    def format_text(self, text: str) -> str:
+        return escape(text)
+
+    def format_page(self, url: str) -> str:
+        return html_link(url, clean_line(url, 120))
+
+    def format_host(self, name: str) -> str:
+        return f"<strong>{escape(name)}</strong>"
+
+    def format_old(self, text: str) -> str:
+        return f'<del dir="auto">{escape(text)}</del>'
+
+    def format_new(self, text: str) -> str:
+        return f'<ins dir="auto">{escape(text)}</ins>'
+
+    def format_line(self, text: str, depth: int) -> str:
+        return f'<p style="margin:0 0 .3em {depth}em">{text}</p>'
+
+
+def entry_lines(entry: DigestEntry, form: MessageFormat) -> Iterator[str]:
+    """One entry, written."""
+    head = form.format_text(entry_headline(entry))
+    if len(entry.urls) == 1:
+        yield form.format_line(f"{form.format_page(entry.urls[0])} {head}", 1)
+    else:
+        yield form.format_line(f"{head} of {form.format_text(clean_line(entry.host, 80))}", 1)
+    if entry.detail:
+        yield form.format_line(form.format_text(clean_line(entry.detail)), 2)
+    for edit in entry.edits[:SHOWN_EDITS]:
+        old, new = shorten_edit(edit)
+        if old and edit.what != "moved":
+            yield form.format_line(form.format_old(old), 2)
+        if new:
+            yield form.format_line(form.format_new(new), 2)
+    if len(entry.urls) > 1:
+        for url in entry.urls[:SHOWN_PAGES]:
+            yield form.format_line(form.format_page(url), 2)
+    for count, what in (
+        (len(entry.urls) - SHOWN_PAGES, "more pages"),
+        (len(entry.edits) - SHOWN_EDITS, "more edits"),
+        (entry.shared, "edits that other pages share"),
+        (len(entry.links_added), "links that came"),
+        (len(entry.links_removed), "links that went"),
+    ):
+        if count > 0:
+            yield form.format_line(form.format_text(f"and {count} {what}"), 2)
+
+
+def entry_headline(entry: DigestEntry) -> str:
+    """What happened, in a few words of our own."""
+    said = ", ".join(_KIND_WORDS[kind] for kind in entry.kinds) or "changed"
+    if len(entry.urls) == 1:
+        return said
+    if entry.edits:
+        edits = "the same edit" if len(entry.edits) == 1 else f"the same {len(entry.edits)} edits"
+        return f"{edits} on {len(entry.urls)} pages"
+    return f"{said}: {len(entry.urls)} pages"
+
+
+def shorten_edit(edit: PageEdit) -> tuple[str, str]:
+    """Old and new text around what differs: equal beginnings and ends are cut to a few words."""
+    old, new = edit.old.split(), edit.new.split()
+    least = min(len(old), len(new))
+    head = next((i for i in range(least) if old[i] != new[i]), least)
+    rest = least - head
+    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    if edit.what == "moved":
+        head = tail = 0
+    start = max(0, head - _CONTEXT_WORDS)
+    return _cut_words(old, start, tail), _cut_words(new, start, tail)
+
+
+def _cut_words(words: Sequence[str], start: int, tail: int) -> str:
+    end = len(words) - max(0, tail - _CONTEXT_WORDS)
+    before, after = "… " if start else "", " …" if end < len(words) else ""
+    return clean_line(f"{before}{' '.join(words[start:end])}{after}")
+
+
+# --------------------------------------------------------------------------------------------------
+# A message about changes: as plain text, Markdown, HTML and JSON, bounded however much changed.
+# --------------------------------------------------------------------------------------------------
+
+
+SHOWN_ENTRIES = 40
+"""Shown in one message; how many more there are is said."""
+_SHOWN_URLS = 100
+"""Addresses of one entry in what machines get."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeMessage:
+    """What is sent through one channel at once."""
+
+    id: str
+    """The same changes for the same channel have the same id: a receiver that was told already,
+    before a crash of ours, can tell."""
+    at: float
+    """When the newest of its changes was found."""
+    title: str
+    entries: tuple[DigestEntry, ...]
+    """All of them; what is shown of them is bounded."""
+    collection: str = ""
+
+    def to_text(self) -> str:
+        return "\n".join(self._format_lines(PlainFormat()))
+
+    def to_markdown(self) -> str:
+        return "\n".join(self._format_lines(MarkdownFormat()))
+
+    def to_html(self) -> str:
+        return "\n".join(self._format_lines(HtmlFormat()))
+
+    def to_data(self) -> dict[str, Any]:
+        """For machines; every text bounded and without control characters."""
+        return {
+            "id": self.id,
+            "at": self.at,
+            "collection": clean_line(self.collection),
+            "title": self.title,
+            "entries": [_entry_data(entry) for entry in self.entries[:SHOWN_ENTRIES]],
+            "more": max(0, len(self.entries) - SHOWN_ENTRIES),
+        }
+
+    def _format_lines(self, form: MessageFormat) -> Iterator[str]:
+        shown = self.entries[:SHOWN_ENTRIES]
+        for name, group in groupby(shown, key=lambda entry: entry.host):
+            yield form.format_line(form.format_host(clean_line(name, 80)), 0)
+            for entry in group:
+                yield from entry_lines(entry, form)
+        if more := len(self.entries) - len(shown):
+            yield form.format_line(form.format_text(f"and {more} more"), 0)
+
+
+def compose_message(
+    channel: str, changes: Sequence[Change], collection: str = "", key: str = ""
+) -> ChangeMessage:
+    """One message of these changes; ``key`` is its id, if it has one already."""
+    found = tuple(digest_entries(changes))
+    at = max((change.at for change in changes), default=0.0)
+    return ChangeMessage(
+        key or _message_id(channel, changes),
+        at,
+        _message_title(found, collection),
+        found,
+        collection,
+    )
+
+
+def _message_id(channel: str, changes: Sequence[Change]) -> str:
+    digest = sha256(channel.encode("utf-8", "replace"))
+    for url, at in sorted((change.url, change.at) for change in changes):
+        digest.update(f"\n{at!r} {url}".encode("utf-8", "replace"))
+    return f"msg_{digest.hexdigest()[:32]}"
+
+
+def _message_title(found: Sequence[DigestEntry], collection: str) -> str:
+    pages = {url for entry in found for url in entry.urls}
+    hosts = {entry.host for entry in found}
+    if len(pages) == 1:
+        # Not the address: a title is shown as it is, by whatever reads it.
+        what = f"{entry_headline(found[0])}: a page of {clean_line(next(iter(hosts)), 80)}"
+    else:
+        where = clean_line(next(iter(hosts)), 80) if len(hosts) == 1 else f"{len(hosts)} hosts"
+        what = f"{len(pages)} pages of {where} changed"
+    return f"[{clean_line(collection, 40)}] {what}" if collection else what
+
+
+def _entry_data(entry: DigestEntry) -> dict[str, Any]:
+    return {
+        "host": clean_line(entry.host),
+        "pages": len(entry.urls),
+        "urls": _safe_links(entry.urls, _SHOWN_URLS),
+        "kinds": list(entry.kinds),
+        "significance": round(entry.significance, 4),
+        "at": entry.at,
+        "detail": clean_line(entry.detail),
+        "links_added": _safe_links(entry.links_added, SHOWN_EDITS),
+        "links_removed": _safe_links(entry.links_removed, SHOWN_EDITS),
+        "edits": [
+            {
+                "what": edit.what,
+                "path": clean_line(edit.path),
+                "old": clean_line(edit.old, 1000),
+                "new": clean_line(edit.new, 1000),
+            }
+            for edit in entry.edits[:SHOWN_EDITS]
+        ],
+    }
+
+
+def _safe_links(urls: Sequence[str], most: int) -> list[str]:
+    return [found for url in urls[:most] if (found := safe_link(url))]

@@ -1,0 +1,308 @@
+"""How many requests may be made, and what a visit must be worth for one of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from honeyguide.types import Url
+from honeyguide.watch.schedule.change_rate import START_BELIEF, estimate_rate
+from honeyguide.watch.schedule.host_turns import HostDemand, HostTurn
+from honeyguide.watch.schedule.value import VALUES, Floats, ValueName
+
+HOUR = 3_600.0
+DAY = 86_400.0
+
+_SAVED, _SAVED_S = 10.0, 10.0
+"""Requests that may be saved: so many, or those of so many seconds."""
+_FEW_VISITS = 100.0
+"""Visits after which the price is looked at again: fewer would make it follow chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchBudget:
+    """What a watch may spend, and on what."""
+
+    per_hour: float = 500.0
+    """Requests in all."""
+    host_rest_s: float = 1.0
+    """Rest of a host between two requests, where nobody says otherwise."""
+    shortest_s: float = 300.0
+    """No page is visited more often than this …"""
+    longest_s: float = 60 * DAY
+    """… and none less often, as far as the budget goes."""
+    value: ValueName = "age"
+    unseen_days: float = 30.0
+    """A link to a page that nobody has seen is worth as much as a page last seen so long ago."""
+    discover_most: float = 0.5
+    """Of the requests, at most this share looks for new pages while known ones are due."""
+
+    @property
+    def period_s(self) -> float:
+        """Seconds between two looks at the price."""
+        return min(max(_FEW_VISITS * HOUR / max(self.per_hour, 1e-9), 60.0), DAY)
+
+
+class TokenBucket:
+    """Requests in hand: they come evenly, and a few may be saved for when more pages are due."""
+
+    def __init__(self, per_hour: float, now: float) -> None:
+        self._per_s = max(per_hour, 1e-9) / HOUR
+        self._most = max(_SAVED, per_hour * _SAVED_S / HOUR)
+        self._filled = 1.0
+        self._at = now
+
+    def is_ready(self, now: float) -> bool:
+        return self.ready_at(now) <= now
+
+    def ready_at(self, now: float) -> float:
+        """When there is a request in hand: now, or later."""
+        if now > self._at:
+            self._filled = min(self._most, self._filled + (now - self._at) * self._per_s)
+            self._at = now
+        # Rounding must not leave somebody who slept until then with almost a request.
+        missing = 1.0 - 1e-6 - self._filled
+        return now if missing <= 0 else self._at + (1.0 - self._filled) / self._per_s
+
+    def take(self, now: float) -> None:
+        self.ready_at(now)
+        self._filled -= 1.0
+
+
+def steer_towards(number: float, asked: float, granted: float) -> float:
+    """The number for the next period: more of it if more was asked for than granted, or less.
+
+    Half of the way, and no more than a third at once, lest it swings.
+    """
+    off = math.log(max(asked, 0.5) / max(granted, 0.5))
+    return number * math.exp(min(max(0.5 * off, -0.3), 0.3))
+
+
+# --------------------------------------------------------------------------------------------------
+# Watched pages as rows of arrays: a hundred thousand of them take a few megabytes.
+# --------------------------------------------------------------------------------------------------
+
+
+FloatColumn = NDArray[np.float64]
+_FLOAT_COLUMNS = ("rate", "low", "high", "weight", "last", "due", "not_before")
+
+
+class ScheduleRows:
+    """What the schedule knows of each page. A page's row is its own until it is dropped."""
+
+    rate: FloatColumn
+    low: FloatColumn
+    high: FloatColumn
+    weight: FloatColumn
+    last: FloatColumn
+    """When it was last seen; minus infinity: never."""
+    due: FloatColumn
+    """Infinite unless it stands in the heap."""
+    not_before: FloatColumn
+    """After a failure."""
+
+    def __init__(self) -> None:
+        for name in _FLOAT_COLUMNS:
+            setattr(self, name, np.zeros(0))
+        self.host = np.zeros(0, np.int32)
+        self.here = np.zeros(0, bool)
+        self.paused = np.zeros(0, bool)
+        self.busy = np.zeros(0, bool)
+        self.surcharge = np.ones(0)
+        """By host: what its pages must be worth more than others."""
+        self.keys: list[Url | None] = []
+        self._rows: dict[Url, int] = {}
+        self._hosts: dict[str, int] = {}
+        self._dropped: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def row_of(self, key: Url) -> int | None:
+        return self._rows.get(key)
+
+    def put_page(self, key: Url, host: str, last: float | None, paused: bool) -> int:
+        """The page's row: a new one, or the one it has."""
+        row = self._rows.get(key)
+        if row is None:
+            row = self._rows[key] = self._new_row(key)
+            self.here[row], self.busy[row], self.due[row] = True, False, math.inf
+            self.last[row], self.not_before[row] = -math.inf, -math.inf
+            self.host[row] = self._host_number(host)
+        if last is not None and last > self.last[row]:
+            self.last[row] = last
+        self.paused[row] = paused
+        return row
+
+    def drop_page(self, key: Url) -> None:
+        if (row := self._rows.pop(key, None)) is not None:
+            self.here[row], self.due[row], self.keys[row] = False, math.inf, None
+            self._dropped.append(row)
+
+    def plannable_rows(self) -> NDArray[np.intp]:
+        """Those that may be planned."""
+        return np.flatnonzero(self.here & ~self.paused & ~self.busy)
+
+    def _new_row(self, key: Url) -> int:
+        if self._dropped:
+            row = self._dropped.pop()
+            self.keys[row] = key
+            return row
+        self.keys.append(key)
+        if len(self.keys) > len(self.here):
+            more = max(64, len(self.here) // 2)
+            for name in (*_FLOAT_COLUMNS, "host", "here", "paused", "busy"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate([old, np.zeros(more, old.dtype)]))
+        return len(self.keys) - 1
+
+    def _host_number(self, host: str) -> int:
+        number = self._hosts.setdefault(host, len(self._hosts))
+        if number >= len(self.surcharge):
+            more = max(64, len(self.surcharge) // 2)
+            self.surcharge = np.concatenate([self.surcharge, np.ones(more)])
+        return number
+
+
+# --------------------------------------------------------------------------------------------------
+# The price of a visit, and what it makes of pages: when each is due.
+# --------------------------------------------------------------------------------------------------
+
+
+UNKNOWN_RATE = estimate_rate(START_BELIEF)
+"""Of a page of which nothing is known."""
+_QUEUE_SHARE = 0.1
+"""Of those that wait, so many count as asked for too much: a queue should be short, but a short
+one makes sure that nothing of the budget is lost."""
+
+
+class VisitPrices:
+    """One price for all, at which pages ask for what the budget grants, and hosts' surcharges."""
+
+    def __init__(self, budget: WatchBudget, rows: ScheduleRows) -> None:
+        self._budget = budget
+        self._value = VALUES[budget.value]
+        self._rows = rows
+        self.price = 0.0
+        """0: not found yet."""
+        self._portion = 1.0
+        """Pages that are to be due in a period, for every visit granted in it: some are visited
+        twice in one, some fail, some have hosts that cannot take them."""
+        self._queued = 0
+        """How many were due already when this period began."""
+        self._all = False
+        """Whether all pages are to be due in this period."""
+
+    def due_at(self, row: int) -> float:
+        """When a visit to the page will be worth its price, within the limits for all."""
+        rows, budget = self._rows, self._budget
+        price = max(self.price, 1e-30) * float(rows.surcharge[rows.host[row]])
+        days = self._value.wait(float(rows.rate[row]), float(rows.weight[row]), price)
+        wait = min(max(days * DAY, budget.shortest_s), budget.longest_s)
+        return max(float(rows.last[row]) + wait, float(rows.not_before[row]))
+
+    def earliest_at(self, row: int) -> float:
+        """When it may be visited, whatever that is worth."""
+        rows = self._rows
+        return max(float(rows.last[row]) + self._budget.shortest_s, float(rows.not_before[row]))
+
+    def visit_worth(self, row: int, now: float) -> float:
+        """What a visit to the page is worth now."""
+        return float(self._visit_worths(np.array([row]), now)[0])
+
+    def unseen_worth(self, expected: float) -> float:
+        """What a page is worth that nobody has seen, with this expected weight.
+
+        As much as a known one of average habits that nobody has seen for some time: so both are
+        counted in one currency, and that time is the knob between exploring and revisiting.
+        """
+        days = self._budget.unseen_days
+        return float(self._value.worth(UNKNOWN_RATE.per_day, max(expected, 0.0), days))
+
+    def charge_hosts(self, hosts: Iterable[HostDemand], seconds: float) -> float:
+        """Correct the surcharges; how many visits are waiting that hosts could have taken.
+
+        What a host could not have taken does not count: it must not make others dearer.
+        """
+        surcharge = self._rows.surcharge
+        waiting = 0.0
+        idle = surcharge > 1.0
+        for one in hosts:
+            room = max(seconds / max(one.rest, 1e-3), 1.0)
+            waiting += min(one.waiting, max(room - one.done, 0.0))
+            idle[one.host] = False
+            now = float(surcharge[one.host])
+            asked = one.done + _QUEUE_SHARE * one.waiting + max(one.waiting - room, 0.0)
+            if now > 1.0 or asked > room:
+                surcharge[one.host] = max(1.0, steer_towards(now, asked, room))
+        surcharge[idle] = np.maximum(1.0, surcharge[idle] * math.exp(-0.3))
+        return waiting
+
+    def tune_price(self, now: float, made: int, waiting: float, granted: float) -> list[HostTurn]:
+        """Find the price for the next period, and say what is due in it.
+
+        ``made`` are the visits of the last one, where ``granted`` were allowed.
+        """
+        rows, budget = self._rows, self._budget
+        until = now + budget.period_s
+        free = rows.plannable_rows()
+        free = free[np.maximum(rows.not_before[free], rows.last[free] + budget.shortest_s) < until]
+        if not len(free):
+            return []
+        if self.price:
+            asked = made + max(waiting - self._queued, 0.0) + _QUEUE_SHARE * waiting
+            portion = min(max(steer_towards(self._portion, granted, asked), 0.25), 4.0)
+            # Where all pages were asked for, asking for more of them would be in vain.
+            self._portion = min(portion, self._portion) if self._all else portion
+        worth = self._visit_worths(free, until)
+        places = self._portion * budget.per_hour * budget.period_s / HOUR
+        self._all = places >= len(free)
+        first = _best_places(worth, places)
+        self.price = max(float(worth[first].min()), 1e-30)
+        turns = []
+        for place, (due, row) in enumerate(
+            sorted((self.due_at(r), r) for r in free[first].tolist())
+        ):
+            # Pages of equal worth, as all are at first, must not all be due at the end.
+            turn = now + budget.period_s * place / max(places, 1.0)
+            turns.append(HostTurn(min(due, max(turn, self.earliest_at(row))), row))
+        turns += [
+            HostTurn(self.due_at(row), row) for row in self._neglected_rows(free, first, until)
+        ]
+        self._queued = sum(turn.due <= now for turn in turns)
+        return turns
+
+    def _visit_worths(self, those: NDArray[np.intp], at: float) -> Floats:
+        """What visits will be worth then, where surcharges are paid."""
+        rows, unseen = self._rows, self._budget.unseen_days
+        last = rows.last[those]
+        days = np.where(np.isinf(last), unseen, np.maximum(at - last, 0.0) / DAY)
+        worth = self._value.worth(rows.rate[those], rows.weight[those], days)
+        return np.asarray(worth / rows.surcharge[rows.host[those]])
+
+    def _neglected_rows(
+        self, free: NDArray[np.intp], first: NDArray[np.intp], until: float
+    ) -> list[int]:
+        """Pages that are left alone for too long, though worth little: the oldest of them.
+
+        No more than a quarter: with too small a budget, all pages would be among them, and what
+        they are worth would not matter any more.
+        """
+        old = self._rows.last[free] <= until - self._budget.longest_s
+        old[first] = False
+        those = free[old]
+        oldest = np.argsort(self._rows.last[those])[: 1 + len(first) // 4]
+        return [int(row) for row in those[oldest]]
+
+
+def _best_places(worth: Floats, places: float) -> NDArray[np.intp]:
+    """Where the most valuable stand, so many."""
+    count = min(max(round(places), 1), len(worth))
+    return np.argpartition(worth, -count)[-count:]

@@ -1,1 +1,0 @@
-"""How often a page changes, what a visit is worth, and whose turn it is."""
