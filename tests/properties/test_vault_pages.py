@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from honeyguide.cluster.vault import ShardReplicator, rebuild_database, replicator
+from honeyguide.cluster.vault import ShardReplicator, database_changes, rebuild_database, replicator
 from honeyguide.errors import StorageUnreachable
 from honeyguide.store.database import Database
 from tests.unit.vaults import Shaky, dump, opened, saved
@@ -17,7 +17,7 @@ from tests.unit.vaults import Shaky, dump, opened, saved
 @pytest.mark.parametrize("seed", range(12))
 def test_restored_is_what_was_saved(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dice = Random(seed)
-    monkeypatch.setattr(replicator, "PART", dice.choice([30_000, 32_000_000]))
+    monkeypatch.setattr(database_changes, "PART", dice.choice([30_000, 32_000_000]))
     monkeypatch.setattr(replicator, "_SMALL", dice.choice([10_000, 4_000_000]))
     with TemporaryDirectory() as name:
         folder = Path(name)

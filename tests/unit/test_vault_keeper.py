@@ -120,7 +120,7 @@ def test_lost_answers_lose_nothing(vault: Shaky, tmp_path: Path, lost: str, time
 def test_large_segments_are_split_and_count_only_when_complete(
     vault: Shaky, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(replicator, "PART", 40_000)
+    monkeypatch.setattr(database_changes, "PART", 40_000)
     owner = ShardReplicator.claim(vault, 0, "first")
     with opened(tmp_path / "a") as database:
         assert owner.save(database).entries > 3

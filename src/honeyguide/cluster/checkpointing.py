@@ -169,12 +169,10 @@ class Checkpointer:
         assert self._store is not None
         store = self._store
         taken = self._keeper.take_snapshot(store.database)
-        held, newest, changes, now = (
-            len(self._held),
-            store.last_visit_id(),
-            store.changes_made,
-            time.time(),
-        )
+        held = len(self._held)
+        newest = store.last_visit_id()
+        changes = store.changes_made
+        now = time.time()
         # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.
         loop = asyncio.get_running_loop()
         await asyncio.shield(loop.run_in_executor(None, self._keeper.send_snapshot, taken))

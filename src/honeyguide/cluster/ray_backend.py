@@ -22,14 +22,7 @@ from typing import Any
 
 import msgspec
 
-from honeyguide.cluster.messages import (
-    ExitRequest,
-    StopRequest,
-    ToCoordinator,
-    ToShard,
-    decode_message,
-    encode_message,
-)
+from honeyguide.cluster import messages
 from honeyguide.cluster.runner import MessageHandler
 from honeyguide.cluster.shard import ShardPlan
 from honeyguide.cluster.shard_node import NOTHING_READ, ShardNode, node_status
@@ -265,8 +258,8 @@ class RayRunner:
                     heard, found = await self._actors[shard].news.remote(self._reader, heard)
                 last, silent = loop.time(), 0.0
                 for data in found:
-                    message = decode_message(data)
-                    if isinstance(message, ToCoordinator):
+                    message = messages.decode_message(data)
+                    if isinstance(message, messages.ToCoordinator):
                         hear(message)
             except errors.ActorUnavailableError:
                 await asyncio.sleep(_RETRY_S)
@@ -281,8 +274,8 @@ class RayRunner:
                 silent = loop.time() - last
                 self._told(f"shard {shard} does not answer since {silent:.0f} s")
 
-    def send(self, shard: int, message: ToShard) -> None:
-        self._queues[shard].append(encode_message(message))
+    def send(self, shard: int, message: messages.ToShard) -> None:
+        self._queues[shard].append(messages.encode_message(message))
         self._woken[shard].set()
 
     async def _send_loop(self, shard: int) -> None:
@@ -312,10 +305,11 @@ class RayRunner:
             await self._run_in_thread(self._kill_actor, actor)
 
     async def _stop_actor(self, actor: Any) -> None:
-        errors, farewell = (
-            self._ray.exceptions,
-            [encode_message(StopRequest("it was told to")), encode_message(ExitRequest())],
-        )
+        errors = self._ray.exceptions
+        farewell = [
+            messages.encode_message(messages.StopRequest("it was told to")),
+            messages.encode_message(messages.ExitRequest()),
+        ]
         try:
             async with asyncio.timeout(_LEAVE_S):
                 while True:

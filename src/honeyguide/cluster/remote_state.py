@@ -215,11 +215,9 @@ class ClusterStatus:
 
 def read_cluster_status(folder: Path, address: str = "") -> ClusterStatus:
     with Store.open(folder, "read") as store:
-        where, mark, shards = (
-            known_cluster(store),
-            store.get_meta(SPLIT_KEY) or "",
-            store.shard_count,
-        )
+        where = known_cluster(store)
+        mark = store.get_meta(SPLIT_KEY) or ""
+        shards = store.shard_count
         away, visits = is_away(store), store.counts().visits
         place = vault_place(store, where.vault)
     if not where.vault:

@@ -24,6 +24,7 @@ from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make_order
 from honeyguide.frontier.replay import LogCopySource, LogCopyWriter, copy_log
+from honeyguide.store.collection_files import sync_folder
 from honeyguide.store.database import Database
 from honeyguide.store.shards import (
     SHARDS_FOLDER,
@@ -101,7 +102,7 @@ def _was_crawled(path: Path) -> bool:
         return False
     db = Database(path, "write")
     try:
-        return db.fetch_one("SELECT 1 FROM meta WHERE key = 'waiting'") is not None
+        return db.get_meta("waiting") is not None
     finally:
         db.close()
 
@@ -110,9 +111,7 @@ def _read_visit_and_mark(path: Path) -> tuple[int, str]:
     """The number of its last visit, and its mark."""
     db = Database(path, "write")
     try:
-        newest = db.fetch_one("SELECT coalesce(max(id), 0) FROM visits")
-        mark = db.fetch_one("SELECT value FROM meta WHERE key = ?", (SPLIT_KEY,))
-        return int(newest[0]) if newest else 0, str(mark[0]) if mark else ""
+        return db.fetch_number("SELECT max(id) FROM visits"), db.get_meta(SPLIT_KEY) or ""
     finally:
         db.close()
 
@@ -340,8 +339,4 @@ def _sync_folder(folder: Path) -> None:
     """What lies in it is on the disk; a folder's name is kept by the folder around it."""
     for each in (*folder.iterdir(), folder):
         if each.is_dir():
-            fd = os.open(each, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            sync_folder(each)

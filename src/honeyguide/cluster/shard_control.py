@@ -10,14 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from honeyguide.cluster.messages import (
-    GenerationUpdate,
-    LabelUpdate,
-    SeedUpdate,
-    ShardState,
-    ToShard,
-    VisitGrant,
-)
+from honeyguide.cluster import messages
 from honeyguide.cluster.sharded_frontier import shard_of
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.live_generation import GenerationUpdater
@@ -35,7 +28,7 @@ _GRANT_CHUNK = 256
 
 
 class CrawlBudget:
-    def __init__(self, visits: int | None, states: dict[int, ShardState]) -> None:
+    def __init__(self, visits: int | None, states: dict[int, messages.ShardState]) -> None:
         """``visits``: of this run, all shards together; None: no limit. ``states``: how shards
         stand at its beginning; they may have gone on without us, and then have something left."""
         self._total = visits
@@ -54,17 +47,19 @@ class CrawlBudget:
         """It was reopened, and does not know what it was asked."""
         self._recalled.pop(shard, None)
 
-    def record_state(self, state: ShardState) -> None:
+    def record_state(self, state: messages.ShardState) -> None:
         """What a shard gave back, if this answers when it was asked to."""
         asked = self._recalled.get(state.shard)
         if asked is not None and state.turn >= asked:
             del self._recalled[state.shard]
             self._given[state.shard] = min(self._given[state.shard], state.allotted)
 
-    def grants_due(self, states: dict[int, ShardState]) -> dict[int, VisitGrant]:
+    def grants_due(self, states: dict[int, messages.ShardState]) -> dict[int, messages.VisitGrant]:
         """What to tell whom."""
         if self._total is None:
-            return {n: VisitGrant(-1) for n, state in states.items() if state.allotted >= 0}
+            return {
+                n: messages.VisitGrant(-1) for n, state in states.items() if state.allotted >= 0
+            }
         told: dict[int, int] = {}
         for n, state in states.items():
             if n in self._recalled:
@@ -88,7 +83,7 @@ class CrawlBudget:
                     told[n] = 0
         if told:
             self._turn += 1
-        return {n: VisitGrant(visits, self._turn) for n, visits in told.items()}
+        return {n: messages.VisitGrant(visits, self._turn) for n, visits in told.items()}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -113,7 +108,7 @@ class CentralLearner:
     lessons: TrainingFeed
     rejudge: VerdictCorrector
     shards: int
-    send: Callable[[int, ToShard], None]
+    send: Callable[[int, messages.ToShard], None]
     on_failure: Callable[[BaseException], None]
     clock: Callable[[], float]
     _seeded: list[Url] = field(default_factory=list)
@@ -132,11 +127,11 @@ class CentralLearner:
         """Labels, and a generation chosen by hand."""
         for url in self.lessons.poll_labels():
             self._seeded.append(url)
-            self.send(self._shard_of_url(url), SeedUpdate([url]))
+            self.send(self._shard_of_url(url), messages.SeedUpdate([url]))
         if fresh := self.lessons.take_new_labels():
             self.rejudge.apply_labels(fresh)
             for n in {self._shard_of_url(url) for url in fresh}:
-                self.send(n, LabelUpdate(self._labels_of_shard(n, fresh)))
+                self.send(n, messages.LabelUpdate(self._labels_of_shard(n, fresh)))
         if chosen := self.lessons.chosen_generation(self.generation):
             self._swap_generation(*chosen)
         self._course.start_if_due()
@@ -153,8 +148,8 @@ class CentralLearner:
         self.rejudge.apply_labels(self.lessons.labels_of(urls))
         self._course.start_if_due()
 
-    def generation_update(self) -> GenerationUpdate:
-        return GenerationUpdate(
+    def generation_update(self) -> messages.GenerationUpdate:
+        return messages.GenerationUpdate(
             self.generation, pack_strategy(self.settings.crawl.strategy, self.strategy)
         )
 
@@ -162,9 +157,9 @@ class CentralLearner:
         """All that a shard was told, for one that knows nothing of it."""
         self.send(shard, self.generation_update())
         if labels := self._labels_of_shard(shard, self.lessons.all_labels()):
-            self.send(shard, LabelUpdate(labels))
+            self.send(shard, messages.LabelUpdate(labels))
         if sown := [url for url in self._seeded if self._shard_of_url(url) == shard]:
-            self.send(shard, SeedUpdate(sown))
+            self.send(shard, messages.SeedUpdate(sown))
 
     async def finish(self) -> None:
         """What is known of the topic by now must do, or nothing would have been judged."""

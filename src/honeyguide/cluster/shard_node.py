@@ -20,14 +20,6 @@ import msgspec
 
 from honeyguide.cluster import messages
 from honeyguide.cluster.checkpointing import Checkpointer
-from honeyguide.cluster.messages import (
-    COORDINATOR,
-    CheckpointStatus,
-    ExitRequest,
-    Message,
-    ShardEnded,
-    ShardState,
-)
 from honeyguide.cluster.shard import Shard, ShardPlan
 from honeyguide.cluster.vault import ObjectStore, ShardReplicator, open_object_store
 from honeyguide.cluster.vault.shard_log import Clock, boot_seconds
@@ -52,21 +44,21 @@ class CoordinatorOutbox:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._queue: list[tuple[int, Message]] = []
+        self._queue: list[tuple[int, messages.Message]] = []
         self._number = 0
         self._reader = ""
         self._life = token_hex(4)
         """Numbers are of this life only."""
-        self.state: ShardState | None = None
-        self.kept: CheckpointStatus | None = None
+        self.state: messages.ShardState | None = None
+        self.kept: messages.CheckpointStatus | None = None
 
-    def put(self, message: Message) -> None:
+    def put(self, message: messages.Message) -> None:
         with self._changed:
-            if isinstance(message, ShardState):
+            if isinstance(message, messages.ShardState):
                 self.state = message
-            elif isinstance(message, CheckpointStatus):
+            elif isinstance(message, messages.CheckpointStatus):
                 self.kept = message
-            if isinstance(message, ShardState | CheckpointStatus):
+            if isinstance(message, messages.ShardState | messages.CheckpointStatus):
                 self._queue = [each for each in self._queue if type(each[1]) is not type(message)]
             self._number += 1
             self._queue.append((self._number, message))
@@ -80,7 +72,9 @@ class CoordinatorOutbox:
             after = heard[1] if heard[0] == self._life else 0
             if reader != self._reader:
                 self._reader, after = reader, 0
-                self._queue = [each for each in self._queue if isinstance(each[1], ShardEnded)]
+                self._queue = [
+                    each for each in self._queue if isinstance(each[1], messages.ShardEnded)
+                ]
             self._queue = [each for each in self._queue if each[0] > after]
             if not self._queue:
                 self._changed.wait(wait_s)
@@ -142,9 +136,11 @@ class ShardNode:
             self.gone = keeping.gone
         except HoneyguideError as error:
             name, words = type(error).__name__, str(error)
-            self._send_message(ShardEnded(self._plan.shard, traceback.format_exc(), name, words))
+            self._send_message(
+                messages.ShardEnded(self._plan.shard, traceback.format_exc(), name, words)
+            )
         except Exception:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._send_message(ShardEnded(self._plan.shard, traceback.format_exc()))
+            self._send_message(messages.ShardEnded(self._plan.shard, traceback.format_exc()))
         finally:
             self.over = True
             shutil.rmtree(folder, ignore_errors=True)
@@ -173,15 +169,15 @@ class ShardNode:
                 shutil.rmtree(old, ignore_errors=True)
         return self._scratch / f"{name}-{token_hex(4)}"
 
-    def _send_message(self, message: Message) -> None:
+    def _send_message(self, message: messages.Message) -> None:
         to = messages.message_recipient(message)
-        if to == COORDINATOR:
+        if to == messages.COORDINATOR:
             self.news.put(message)
         else:
             self._carry(to, messages.encode_message(message))
 
     def leave(self) -> None:
-        self.receive_messages([messages.encode_message(ExitRequest())])
+        self.receive_messages([messages.encode_message(messages.ExitRequest())])
 
 
 def list_vault_warcs(place: ObjectStore, shard: int) -> list[str]:

@@ -12,16 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from honeyguide import __version__
+from honeyguide.cluster import remote_state
 from honeyguide.cluster.coordinator import Coordinator
-from honeyguide.cluster.remote_state import (
-    ClusterLocation,
-    bring_home,
-    is_away,
-    known_cluster,
-    refuse_if_away,
-    send_away,
-    vault_place,
-)
 from honeyguide.cluster.resharding import prepare_shards
 from honeyguide.cluster.runner import ProcessRunner, ShardRunner
 from honeyguide.cluster.shard import ShardPlan
@@ -70,7 +62,7 @@ def crawl_in_processes(
 def crawl_on_cluster(
     folder: Path,
     settings: Settings,
-    cluster: ClusterLocation,
+    cluster: remote_state.ClusterLocation,
     shards: int | None = None,
     observer: ProgressObserver | None = None,
     told: Announce = lambda _: None,
@@ -83,18 +75,20 @@ def crawl_on_cluster(
     from honeyguide.cluster.ray_backend import RayRunner, connect_ray, count_machines
 
     with Store.open(folder, "crawl", settings.store) as store:
-        cluster = ClusterLocation(cluster.address, cluster.vault or known_cluster(store).vault)
+        cluster = remote_state.ClusterLocation(
+            cluster.address, cluster.vault or remote_state.known_cluster(store).vault
+        )
         if not cluster.vault:
             raise ConfigError("a crawl on a cluster needs storage that its machines share: --vault")
         ray = connect_ray(cluster.address)
         try:
             if shards is None and store.shard_count == 1:
                 shards = max(2, 2 * count_machines(ray))
-            if not is_away(store):
+            if not remote_state.is_away(store):
                 _check_shard_count(store.shard_count if shards is None else shards)
                 prepare_shards(store, store.shard_count if shards is None else shards, told)
             mark = store.get_meta(SPLIT_KEY) or ""
-            place = vault_place(store, cluster.vault)
+            place = remote_state.vault_place(store, cluster.vault)
         except BaseException:  # whatever it is, the connection to Ray must not stay open
             ray.shutdown()
             raise
@@ -115,7 +109,7 @@ def unite_shards(
 ) -> None:
     """Put a collection's shards together, so that it is crawled in one process again."""
     with Store.open(folder, "crawl", settings.store) as store:
-        refuse_if_away(store)
+        remote_state.refuse_if_away(store)
         prepare_shards(store, 1, told, without_lost=without_lost)
 
 
@@ -126,7 +120,7 @@ class ShardingRequest(NamedTuple):
     """None: as many as there are."""
     announce: Announce
     without_lost: bool = False
-    cluster: ClusterLocation | None = None
+    cluster: remote_state.ClusterLocation | None = None
     """None: on this machine."""
 
 
@@ -157,7 +151,7 @@ async def crawl_with_runner(
                 teller.write_status(coordinator, ended)
         if wish.cluster is not None:
             # All of them took leave, or we would not be here.
-            told = tuple(bring_home(store, wish.announce))
+            told = tuple(remote_state.bring_home(store, wish.announce))
             report = replace(report, warnings=report.warnings + told)
         if report.failed:
             return report
@@ -188,19 +182,19 @@ async def open_coordinator(
         store.set_topics(topics.topic_names(settings))
         shards = store.shard_count if wish.shards is None else wish.shards
         if wish.cluster is None:
-            refuse_if_away(store)
-        elif is_away(store) and shards != store.shard_count:
+            remote_state.refuse_if_away(store)
+        elif remote_state.is_away(store) and shards != store.shard_count:
             raise ConfigError(
                 f"{folder} has {store.shard_count} shards on a cluster: that many they stay until they "
                 "are home (Ctrl-C, or honeyguide cluster recall)"
             )
         else:
             _check_shard_count(shards)
-        if not is_away(store):
+        if not remote_state.is_away(store):
             prepare_shards(store, shards, wish.announce, without_lost=wish.without_lost)
         if wish.cluster is not None:
             store.warc_archive.warnings.clear()  # files may still be in the vault: looked for at the end
-            send_away(store, wish.cluster, wish.announce)
+            remote_state.send_away(store, wish.cluster, wish.announce)
         strategy, generation, _, warning = choose_generation(store, settings, made, time.time())
         given = topics.load_all_example_files(folder, settings)
         lessons = build_training_feed(store, settings, strategy, given=given, warning=warning)

@@ -4,51 +4,44 @@ from __future__ import annotations
 
 from typing import Final
 
-from honeyguide.errors import (
-    ConnectError,
-    DnsError,
-    FetchError,
-    FetchTimeout,
-    ProtocolError,
-    TlsError,
-)
+from honeyguide import errors
 
-CURL_ERRORS: Final[dict[int, type[FetchError]]] = {
-    1: ProtocolError,  # unsupported protocol, HTTP/0.9 included
-    3: ProtocolError,  # curl's idea of a URL is narrower than the standard's
-    5: ConnectError,  # the proxy's name does not resolve
-    6: DnsError,
-    7: ConnectError,
-    8: ProtocolError,  # weird server reply
-    16: ProtocolError,  # HTTP/2 framing
-    18: ConnectError,  # the body ended early
-    28: FetchTimeout,
-    35: TlsError,
-    51: TlsError,
-    52: ConnectError,  # nothing came at all
-    53: TlsError,
-    54: TlsError,
-    55: ConnectError,
-    56: ConnectError,
-    58: TlsError,
-    59: TlsError,
-    60: TlsError,
-    61: ProtocolError,  # unknown transfer coding
-    64: TlsError,
-    66: TlsError,
-    77: TlsError,
-    80: TlsError,
-    82: TlsError,
-    83: TlsError,
-    90: TlsError,
-    91: TlsError,
-    92: ProtocolError,  # HTTP/2 stream
-    95: ProtocolError,  # HTTP/3
-    96: ConnectError,  # QUIC
-    97: ConnectError,  # the proxy's handshake
-    98: TlsError,
-    100: ProtocolError,  # a head beyond curl's own limit
-    101: TlsError,
+CURL_ERRORS: Final[dict[int, type[errors.FetchError]]] = {
+    1: errors.ProtocolError,  # unsupported protocol, HTTP/0.9 included
+    3: errors.ProtocolError,  # curl's idea of a URL is narrower than the standard's
+    5: errors.ConnectError,  # the proxy's name does not resolve
+    6: errors.DnsError,
+    7: errors.ConnectError,
+    8: errors.ProtocolError,  # weird server reply
+    16: errors.ProtocolError,  # HTTP/2 framing
+    18: errors.ConnectError,  # the body ended early
+    28: errors.FetchTimeout,
+    35: errors.TlsError,
+    51: errors.TlsError,
+    52: errors.ConnectError,  # nothing came at all
+    53: errors.TlsError,
+    54: errors.TlsError,
+    55: errors.ConnectError,
+    56: errors.ConnectError,
+    58: errors.TlsError,
+    59: errors.TlsError,
+    60: errors.TlsError,
+    61: errors.ProtocolError,  # unknown transfer coding
+    64: errors.TlsError,
+    66: errors.TlsError,
+    77: errors.TlsError,
+    80: errors.TlsError,
+    82: errors.TlsError,
+    83: errors.TlsError,
+    90: errors.TlsError,
+    91: errors.TlsError,
+    92: errors.ProtocolError,  # HTTP/2 stream
+    95: errors.ProtocolError,  # HTTP/3
+    96: errors.ConnectError,  # QUIC
+    97: errors.ConnectError,  # the proxy's handshake
+    98: errors.TlsError,
+    100: errors.ProtocolError,  # a head beyond curl's own limit
+    101: errors.TlsError,
 }
 """What curl's error codes mean to us; any other is a plain FetchError."""
 
@@ -65,9 +58,9 @@ def to_printable(text: str) -> str:
     return ascii(text[:_DETAIL_CHARS])[1:-1][:_DETAIL_CHARS]
 
 
-def translate_curl_error(url: str, code: int, message: str) -> FetchError:
+def translate_curl_error(url: str, code: int, message: str) -> errors.FetchError:
     """Curl's error in our words."""
-    kind = CURL_ERRORS.get(code, FetchError)
+    kind = CURL_ERRORS.get(code, errors.FetchError)
     if code == _READ_ERROR and any(words in message for words in _NOT_HTTP):
-        kind = ProtocolError
+        kind = errors.ProtocolError
     return kind(url, to_printable(message) or f"curl error {code}")

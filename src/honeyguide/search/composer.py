@@ -7,14 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
+from honeyguide.search import phrases
 from honeyguide.search.initial_queries import StatedIn, queries_from_topic
-from honeyguide.search.phrases import (
-    PagePhrases,
-    PhraseMiner,
-    distinctive_phrases,
-    extract_phrases,
-    unwanted_phrases,
-)
 from honeyguide.search.query import Query
 from honeyguide.text.language import language_of
 from honeyguide.types import Url
@@ -31,7 +25,7 @@ class ExampleBuffer:
 
     def __init__(self, most: int = MAX_EXAMPLES) -> None:
         self._most = most
-        self._kept: dict[tuple[bool, bool], dict[Url, PagePhrases]] = {
+        self._kept: dict[tuple[bool, bool], dict[Url, phrases.PagePhrases]] = {
             (person, good): {} for person in (False, True) for good in (False, True)
         }
         self._news = {True: 0.0, False: 0.0}
@@ -39,7 +33,7 @@ class ExampleBuffer:
         self._then = {True: 0.0, False: 0.0}
         """… and of all pages at that time."""
 
-    def add(self, page: PagePhrases) -> None:
+    def add(self, page: phrases.PagePhrases) -> None:
         """Remember a page; a second reading replaces the first, but our own verdict leaves a
         person's as it is. With weight 0 the page is forgotten."""
         if (old := self._remove_page(page.url)) and _is_labelled(old) and 0 < abs(page.weight) < 1:
@@ -52,13 +46,12 @@ class ExampleBuffer:
         while len(self) > self._most:
             self._count_change(self._drop_oldest())
 
-    def pages_of_side(self, good: bool) -> list[PagePhrases]:
+    def pages_of_side(self, good: bool) -> list[phrases.PagePhrases]:
         """The good or the bad pages, people's first, then the oldest first."""
         return [*self._kept[True, good].values(), *self._kept[False, good].values()]
 
     def is_stale(self) -> bool:
-        """Whether a tenth of the good or of the bad pages is new since the last :meth:`mark_used`.
-        """
+        """Whether a tenth of the good or of the bad pages is new since the last :meth:`mark_used`."""
         return any(
             news > 1e-9 and news >= _REFRESH_SHARE * self._then[good] - 1e-9
             for good, news in self._news.items()
@@ -74,28 +67,28 @@ class ExampleBuffer:
     def __len__(self) -> int:
         return sum(map(len, self._kept.values()))
 
-    def __iter__(self) -> Iterator[PagePhrases]:
+    def __iter__(self) -> Iterator[phrases.PagePhrases]:
         for pages in self._kept.values():
             yield from pages.values()
 
-    def _remove_page(self, url: Url) -> PagePhrases | None:
+    def _remove_page(self, url: Url) -> phrases.PagePhrases | None:
         for pages in self._kept.values():
             if url in pages:
                 return pages.pop(url)
         return None
 
-    def _drop_oldest(self) -> PagePhrases:
+    def _drop_oldest(self) -> phrases.PagePhrases:
         own = [self._kept[False, True], self._kept[False, False]]
         people = [self._kept[True, True], self._kept[True, False]]
         fullest = max(own if any(own) else people, key=len)
         return fullest.pop(next(iter(fullest)))
 
-    def _count_change(self, page: PagePhrases | None) -> None:
+    def _count_change(self, page: phrases.PagePhrases | None) -> None:
         if page is not None and page.weight:
             self._news[page.weight > 0] += abs(page.weight)
 
 
-def _is_labelled(page: PagePhrases) -> bool:
+def _is_labelled(page: phrases.PagePhrases) -> bool:
     return abs(page.weight) >= 1
 
 
@@ -166,9 +159,9 @@ class QueryComposer:
         """
         weight = min(1.0, max(-1.0, weight)) if isfinite(weight) else 0.0
         if weight:
-            self._memory.add(extract_phrases(url, title, text, weight, self._tongue))
+            self._memory.add(phrases.extract_phrases(url, title, text, weight, self._tongue))
         else:
-            self._memory.add(PagePhrases(url, "", 0.0, {}))
+            self._memory.add(phrases.PagePhrases(url, "", 0.0, {}))
 
     def propose_queries(self, most: int = 60) -> list[QueryProposal]:
         """Queries, the best first; made anew when a tenth of the pages is new.
@@ -182,15 +175,17 @@ class QueryComposer:
 
     def _mine_pages(self) -> list[QueryProposal]:
         good, bad = self._memory.pages_of_side(True), self._memory.pages_of_side(False)
-        terms = distinctive_phrases(good, bad, _MAX_PHRASES) if len(good) >= self._least else []
+        terms = (
+            phrases.distinctive_phrases(good, bad, _MAX_PHRASES) if len(good) >= self._least else []
+        )
         if not terms:
             return self._start
         spared = {stem for term in terms for stem in term.key.split()} | self._topic
         without = tuple(
             _usual_spelling(term.key, bad)
-            for term in unwanted_phrases(good, bad, spared, _MAX_NEGATIVES)
+            for term in phrases.unwanted_phrases(good, bad, spared, _MAX_NEGATIVES)
         )
-        mine = PhraseMiner(terms, good, bad)
+        mine = phrases.PhraseMiner(terms, good, bad)
         names = [_usual_spelling(term.key, good) for term in terms]
         made: dict[str, QueryProposal] = {}
         for places, score in mine.singles() + mine.pairs() + mine.triples():
@@ -211,7 +206,7 @@ class QueryComposer:
         return list(made.values())
 
 
-def _usual_spelling(key: str, pages: Sequence[PagePhrases]) -> str:
+def _usual_spelling(key: str, pages: Sequence[phrases.PagePhrases]) -> str:
     """How a phrase is written most often."""
     names = Counter(page.phrases[key] for page in pages if key in page.phrases)
     return min(names, key=lambda name: (-names[name], len(name), name))

@@ -229,10 +229,8 @@ def _parse_entry(
         return None
     if "@" in authority_of(url):
         return None  # somebody's name and password, or one that only looks like a host
-    title, snippet = (
-        text_value(_nested_field(parts, fields.title)),
-        text_value(_nested_field(parts, fields.snippet)),
-    )
+    title = text_value(_nested_field(parts, fields.title))
+    snippet = text_value(_nested_field(parts, fields.snippet))
     return SearchResult(
         url, clean_text(title, MAX_TITLE, redacted), clean_text(snippet, MAX_SNIPPET, redacted)
     )

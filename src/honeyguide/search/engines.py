@@ -11,6 +11,7 @@ from urllib.parse import quote
 from msgspec import Raw
 
 from honeyguide.errors import ConfigError, SearchError
+from honeyguide.search import http_client
 from honeyguide.search.engine import (
     ResultFields,
     ResultPage,
@@ -20,14 +21,6 @@ from honeyguide.search.engine import (
     list_entries,
     parse_results,
     text_value,
-)
-from honeyguide.search.http_client import (
-    EngineHttpClient,
-    Headers,
-    check_engine_url,
-    engine_language,
-    retry_after,
-    url_with_parameters,
 )
 from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url, path_of, site_origin
@@ -56,15 +49,15 @@ class SearXng:
     name = "searxng"
     negatives = True
 
-    def __init__(self, settings: SearchSettings, line: EngineHttpClient) -> None:
+    def __init__(self, settings: SearchSettings, line: http_client.EngineHttpClient) -> None:
         if not settings.url:
             raise ConfigError(
                 "search.url: where is the instance? Write its address, such as "
                 "http://127.0.0.1:8080/search"
             )
-        url = check_engine_url(settings.url, line.key, "https://HOST/search")
+        url = http_client.check_engine_url(settings.url, line.key, "https://HOST/search")
         self._url = f"{url}search" if path_of(url) == "/" else url
-        self._language = engine_language(settings.language)
+        self._language = http_client.engine_language(settings.language)
         self._line = line
         self.price = line.price
         self._headers = ((settings.header, line.key.reveal()),) if settings.header else ()
@@ -74,11 +67,13 @@ class SearXng:
         self._silent: set[tuple[str, int]] = set()
 
     def address(self, query: Query, page: int) -> Url:
-        return url_with_parameters(self._url, self._query_parameters(query, page))
+        return http_client.url_with_parameters(self._url, self._query_parameters(query, page))
 
     async def search(self, query: Query, page: int) -> ResultPage:
         question = self._query_parameters(query, page)
-        url = url_with_parameters(self._url, question | {"format": "json", "safesearch": 0})
+        url = http_client.url_with_parameters(
+            self._url, question | {"format": "json", "safesearch": 0}
+        )
         place = (str(question["q"]), page)
         if not place[0]:
             return ResultPage((), more=False)
@@ -147,15 +142,17 @@ class Brave:
     name = "brave"
     negatives = True
 
-    def __init__(self, settings: SearchSettings, line: EngineHttpClient) -> None:
+    def __init__(self, settings: SearchSettings, line: http_client.EngineHttpClient) -> None:
         if not line.key:
             where = settings.key_file or f"the environment variable {settings.key_env}"
             raise ConfigError(
                 f"search.engine: brave needs a key, and {where} holds none. Get one at "
                 "https://api-dashboard.search.brave.com"
             )
-        self._url = check_engine_url(settings.url or BRAVE_API_URL, line.key, BRAVE_API_URL)
-        code = engine_language(settings.language).lower()
+        self._url = http_client.check_engine_url(
+            settings.url or BRAVE_API_URL, line.key, BRAVE_API_URL
+        )
+        code = http_client.engine_language(settings.language).lower()
         code = _BRAVE_LANGUAGE_CODES.get(code, code)
         # An unknown language would be refused; without one, the words of the query decide.
         self._told: dict[str, str | int] = {"search_lang": code} if code in _BRAVE_LANGUAGES else {}
@@ -168,7 +165,7 @@ class Brave:
         self._own = frozenset(map(site_origin, (BRAVE_API_URL, BRAVE_PUBLIC_URL, self._url)))
 
     def address(self, query: Query, page: int) -> Url:
-        return url_with_parameters(
+        return http_client.url_with_parameters(
             BRAVE_PUBLIC_URL, {"q": engine_query_text(query, negatives=True), "offset": page - 1}
         )
 
@@ -185,7 +182,7 @@ class Brave:
             "spellcheck": "false",
             "result_filter": "web",
         }
-        url = url_with_parameters(self._url, question)
+        url = http_client.url_with_parameters(self._url, question)
         got = await self._line.fetch_results(
             url, self._parse_results, self._headers, hints=BRAVE_HINTS, told=seconds_until_reset
         )
@@ -201,7 +198,7 @@ class Brave:
 def seconds_until_reset(response: Response, now: float) -> float | None:
     """When the limit that was hit ends: several are told at once, as ``1, 15000``, and of each
     what remains and in how many seconds it begins anew."""
-    told = retry_after(response, now)
+    told = http_client.retry_after(response, now)
     if told is not None:
         return told
     remaining, resets = (
@@ -239,13 +236,13 @@ class JsonApi:
     name = "json"
     negatives = True
 
-    def __init__(self, settings: SearchSettings, line: EngineHttpClient) -> None:
+    def __init__(self, settings: SearchSettings, line: http_client.EngineHttpClient) -> None:
         self._template = template = settings.url.strip()
         self._line = line
         self.price = line.price
         places = _template_places(template, line)
         self._paged = bool(places & _PAGING_PLACES)
-        self._language = engine_language(settings.language)
+        self._language = http_client.engine_language(settings.language)
         keyed = "key" in places
         if settings.header and (keyed or not _is_header_name(settings.header)):
             raise ConfigError(
@@ -256,7 +253,7 @@ class JsonApi:
         if (keyed or settings.header) and not line.key:
             where = settings.key_file or f"the environment variable {settings.key_env}"
             raise ConfigError(f"search: a key is to be sent, and {where} holds none")
-        self._headers: Headers = (("Accept", "application/json"),)
+        self._headers: http_client.Headers = (("Accept", "application/json"),)
         if settings.header:
             self._headers += ((settings.header, line.key.reveal()),)
         self._fields = ResultFields(
@@ -304,7 +301,7 @@ class JsonApi:
         return url
 
 
-def _template_places(template: str, line: EngineHttpClient) -> set[str]:
+def _template_places(template: str, line: http_client.EngineHttpClient) -> set[str]:
     """The places in the template, which must make sense; raises ConfigError."""
     places = set(_TEMPLATE_PLACE.findall(template))
     for place in sorted(places - set(TEMPLATE_PLACES)):
@@ -316,7 +313,7 @@ def _template_places(template: str, line: EngineHttpClient) -> set[str]:
         raise ConfigError(
             f"search.url: {{query}} must stand in it, and no #; write such as {_EXAMPLE_TEMPLATE}"
         )
-    check_engine_url(_TEMPLATE_PLACE.sub("1", template), line.key, _EXAMPLE_TEMPLATE)
+    http_client.check_engine_url(_TEMPLATE_PLACE.sub("1", template), line.key, _EXAMPLE_TEMPLATE)
     server = re.match(r"[a-z]+://[^/?#]*", template, re.IGNORECASE)
     if server is None or "{" in server[0]:
         raise ConfigError(

@@ -286,10 +286,8 @@ class PhraseMiner:
         return tuple(self._good[n].url for _, _, n in sorted(ordered)[:MAX_REASON_PAGES])
 
     def reason_for(self, places: Sequence[int]) -> str:
-        both, bad = (
-            self._pages_with_all(self._has, places),
-            self._pages_with_all(self._lacks, places),
-        )
+        both = self._pages_with_all(self._has, places)
+        bad = self._pages_with_all(self._lacks, places)
         hosts = len(set(self._hosts[both].tolist()))
         sites = "1 host" if hosts == 1 else f"{hosts} hosts"
         pages = "page" if len(self._good) == 1 else "pages"

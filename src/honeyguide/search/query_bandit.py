@@ -155,10 +155,8 @@ class QueryTally:
 
     def reward_counts(self, now: int) -> tuple[float, float]:
         """Σ φ and Σ (1 - φ): verdicts, and for what is not fetched yet what was promised."""
-        faded, ahead = (
-            REWARD_DECAY ** (now - self.decayed_at),
-            _UNFETCHED_WEIGHT * min(self.unfetched, _MAX_UNFETCHED),
-        )
+        faded = REWARD_DECAY ** (now - self.decayed_at)
+        ahead = _UNFETCHED_WEIGHT * min(self.unfetched, _MAX_UNFETCHED)
         return (
             self.good * faded + ahead * self.mean_promise,
             self.poor * faded + ahead * (1 - self.mean_promise),
@@ -311,11 +309,9 @@ class QueryBandit:
     def expected_yield(self, query: Query) -> float:
         """The mean verdict expected of its results, 0..1."""
         tally = self._tallies.get(query.key)
-        return (
-            tally.mean_yield(self._pulls)
-            if tally and tally.pages
-            else self._yield_estimator()(query)
-        )
+        if tally and tally.pages:
+            return tally.mean_yield(self._pulls)
+        return self._yield_estimator()(query)
 
     def arms(self) -> list[QueryArm]:
         """All queries that were asked or that people want asked, in the order they came."""

@@ -19,17 +19,12 @@ from honeyguide.errors import ConfigError, SearchError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.links.ranking import LinkKnowledge, SourceBandit
 from honeyguide.protocols import Fetcher, Frontier, RankFunction
+from honeyguide.search import query_planner
 from honeyguide.search.consent import is_private_url
 from honeyguide.search.engine import SearchEngine, SearchResult
 from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
 from honeyguide.search.query import Query, parse_query
 from honeyguide.search.query_bandit import QueryBandit
-from honeyguide.search.query_planner import (
-    QueryPlanner,
-    WithholdsPage,
-    build_composer,
-    newest_taken_search,
-)
 from honeyguide.store.searches import TAKEN_KEY, SearchResultRow, SearchRow
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Example, Link, Url, Visit
@@ -199,7 +194,7 @@ OnResultsPage = Callable[[Link, float, Sequence[Link]], None]
 @dataclass
 class SearchSession:
     caller: EngineCaller
-    planner: QueryPlanner
+    planner: query_planner.QueryPlanner
     source_bandit: SourceBandit
     store: Store
     admits: Callable[[Link], bool]
@@ -228,7 +223,7 @@ class SearchSession:
     def restore(self, frontier: Frontier, wanted: Sequence[str]) -> None:
         """As earlier runs left it; and which queries are people's own."""
         self.store.searches.check_capacity()
-        self._taken = newest_taken_search(self.store)
+        self._taken = query_planner.newest_taken_search(self.store)
         # What waited when each answer came is not known any more; what waits now is.
         self.planner.pulls.median = self.median_score()
         self.planner.restore(self.store, self._taken, wanted)
@@ -458,9 +453,9 @@ def build_search_session(
     """As earlier runs left it. ``said``: what the topic says of pages; ``examples``: those that are
     at hand already; ``lab``: nothing leaves this machine."""
     chosen = settings.search
-    composer = build_composer(settings) if chosen.compose else None
+    composer = query_planner.build_composer(settings) if chosen.compose else None
     pulls = QueryBandit(settings.crawl.seed, chosen.most_queries)
-    queries = QueryPlanner(composer, pulls, said, withholding_rule(settings, lab=lab))
+    queries = query_planner.QueryPlanner(composer, pulls, said, withholding_rule(settings, lab=lab))
     for example in examples:
         queries.learn_example(example.page, example.target)
     searches = SearchSession(
@@ -476,7 +471,9 @@ def build_search_session(
     return searches
 
 
-def withholding_rule(settings: Settings, *, lab: bool = False) -> WithholdsPage | None:
+def withholding_rule(
+    settings: Settings, *, lab: bool = False
+) -> query_planner.WithholdsPage | None:
     """Which pages the crawl makes no queries from, because whoever runs the engine would read their
     words: the user's own files, and pages in private networks. An engine in such a network makes no
     difference: a SearXNG at home passes questions on to public engines."""

@@ -143,8 +143,7 @@ class ChangeFeed:
         self._codec = codec
 
     def __len__(self) -> int:
-        row = self._db.fetch_one("SELECT count(*) FROM changes")
-        return int(row[0]) if row else 0
+        return self._db.fetch_number("SELECT count(*) FROM changes")
 
     def append(self, change: Change, old: int | None = None, new: int | None = None) -> int:
         """Its number. Append in the transaction that stores the version."""
@@ -155,13 +154,12 @@ class ChangeFeed:
             *(change.masked, replace_surrogates(change.detail)[:_DETAIL_CHARS], old, new),
             pack_details(self._codec, change),
         )
-        with self._db.join_transaction(), self._db.guard:
-            self._db.connection.execute(
+        with self._db.join_transaction():
+            return self._db.insert(
                 "INSERT INTO changes(url, fingerprint, host, at, since, kinds, significance, "
                 "masked, detail, old, new, edits) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 row,
             )
-            return int(self._db.connection.last_insert_rowid())
 
     def iter_newest(
         self,
@@ -210,8 +208,7 @@ class ChangeFeed:
         where, values = _where_clause(since, None, kinds, significance, url, host)
         where += " AND seen IS NULL" if unseen else ""
         sql = f"SELECT count(*) FROM changes WHERE id > ?{where}"  # noqa: S608 - names of our own
-        row = self._db.fetch_one(sql, (beyond, *values))
-        return int(row[0]) if row else 0
+        return self._db.fetch_number(sql, (beyond, *values))
 
     def get_change(self, number: int) -> ChangeRow | None:
         row = self._db.fetch_one(f"SELECT {_CHANGE_COLUMNS} FROM changes WHERE id = ?", (number,))  # noqa: S608
@@ -233,22 +230,8 @@ class ChangeFeed:
 
     def mark_seen(self, numbers: Sequence[int], at: float | None) -> None:
         """Mark as seen at that time; None: as not seen yet."""
-        with self._db.join_transaction():
-            self._db.execute_many(
-                "UPDATE changes SET seen = ? WHERE id = ?", [(at, n) for n in numbers]
-            )
-
-    def delete_before(self, before: float) -> int:
-        """Let go changes from before that time that nobody has to be told of any more."""
-        told = (
-            "FROM changes WHERE at < ? AND NOT EXISTS (SELECT 1 FROM outbox WHERE "
-            "change = changes.id AND sent IS NULL AND next IS NOT NULL)"
-        )
-        with self._db.join_transaction(), self._db.guard:
-            also = f"DELETE FROM outbox WHERE change IN (SELECT id {told})"  # noqa: S608
-            self._db.connection.execute(also, (before,))
-            self._db.connection.execute(f"DELETE {told}", (before,))
-            return int(self._db.connection.changes())
+        rows = [(at, number) for number in numbers]
+        self._db.execute_many("UPDATE changes SET seen = ? WHERE id = ?", rows)
 
     def _iter_rows(self, where: str, values: list[Any], before: int | None) -> Iterator[ChangeRow]:
         """Page by page, so that a slow reader never holds back SQLite's checkpoints."""
@@ -300,27 +283,22 @@ def _where_clause(
     url: Url | None,
     host: str | None,
 ) -> tuple[str, list[Any]]:
-    where: list[str] = []
-    values: list[Any] = []
-    if since is not None:
-        where.append("at >= ?")
-        values.append(since)
-    if until is not None:
-        where.append("at < ?")
-        values.append(until)
-    if kinds:
-        where.append("(" + " OR ".join(["instr(kinds, ?)"] * len(kinds)) + ")")
-        values.extend(f" {kind} " for kind in kinds)
-    if significance > 0:
-        where.append("significance >= ?")
-        values.append(significance)
-    if url is not None:
-        where.append("fingerprint = ? AND url = ?")
-        values.extend((to_int64(url_fingerprint(url)), url))
-    if host is not None:
-        where.append("host = ?")
-        values.append(host)
-    return "".join(f" AND {each}" for each in where), values
+    any_kind = " OR ".join(["instr(kinds, ?)"] * len(kinds))
+    conditions: list[tuple[bool, str, Sequence[Any]]] = [
+        (since is not None, "at >= ?", (since,)),
+        (until is not None, "at < ?", (until,)),
+        (bool(kinds), f"({any_kind})", [f" {kind} " for kind in kinds]),
+        (significance > 0, "significance >= ?", (significance,)),
+        (
+            url is not None,
+            "fingerprint = ? AND url = ?",
+            (to_int64(url_fingerprint(url or "")), url),
+        ),
+        (host is not None, "host = ?", (host,)),
+    ]
+    chosen = [(sql, values) for wanted, sql, values in conditions if wanted]
+    values = [value for _, some in chosen for value in some]
+    return "".join(f" AND {sql}" for sql, _ in chosen), values
 
 
 def _mentions_words(change: Change, words: Sequence[str]) -> bool:
@@ -381,11 +359,10 @@ class NotificationOutbox:
     ) -> None:
         """To be told, not before ``ready``; what was queued for the channel before stays as is."""
         moment = at if ready is None else ready
-        with self._db.join_transaction():
-            self._db.execute_many(
-                "INSERT OR IGNORE INTO outbox VALUES(?, ?, ?, '', 0, ?, NULL, NULL, '')",
-                [(channel, change, at, moment) for change in changes],
-            )
+        self._db.execute_many(
+            "INSERT OR IGNORE INTO outbox VALUES(?, ?, ?, '', 0, ?, NULL, NULL, '')",
+            [(channel, change, at, moment) for change in changes],
+        )
 
     def list_unsent(self, channel: str, now: float, most: int = 10_000) -> list[UnsentChange]:
         """What is to be told by now: bundles first, then in the order of the changes."""
@@ -428,33 +405,30 @@ class NotificationOutbox:
 
     def mark_sent(self, channel: str, changes: Sequence[int], at: float) -> None:
         """They were told, and will not be told again."""
-        with self._db.join_transaction():
-            self._db.execute_many(
-                "UPDATE outbox SET sent = ?, tries = tries + 1, next = NULL "
-                "WHERE channel = ? AND change = ? AND sent IS NULL",
-                [(at, channel, change) for change in changes],
-            )
+        self._db.execute_many(
+            "UPDATE outbox SET sent = ?, tries = tries + 1, next = NULL "
+            "WHERE channel = ? AND change = ? AND sent IS NULL",
+            [(at, channel, change) for change in changes],
+        )
 
     def mark_failed(
         self, channel: str, changes: Sequence[int], at: float, why: str, next_try: float | None
     ) -> None:
         """They could not be told at that time; None: nobody tries again."""
         said = replace_surrogates(why)[:_REASON_CHARS]
-        with self._db.join_transaction():
-            self._db.execute_many(
-                "UPDATE outbox SET tries = tries + 1, next = ?, failed = ?, why = ? "
-                "WHERE channel = ? AND change = ? AND sent IS NULL",
-                [(next_try, at, said, channel, change) for change in changes],
-            )
+        self._db.execute_many(
+            "UPDATE outbox SET tries = tries + 1, next = ?, failed = ?, why = ? "
+            "WHERE channel = ? AND change = ? AND sent IS NULL",
+            [(next_try, at, said, channel, change) for change in changes],
+        )
 
     def defer_changes(self, channel: str, changes: Sequence[int], until: float) -> None:
         """Not now (quiet hours, a digest): without counting it as a try."""
-        with self._db.join_transaction():
-            self._db.execute_many(
-                "UPDATE outbox SET next = ? WHERE channel = ? AND change = ? AND sent IS NULL "
-                "AND next IS NOT NULL",
-                [(until, channel, change) for change in changes],
-            )
+        self._db.execute_many(
+            "UPDATE outbox SET next = ? WHERE channel = ? AND change = ? AND sent IS NULL "
+            "AND next IS NOT NULL",
+            [(until, channel, change) for change in changes],
+        )
 
     def wake_at(self, channel: str) -> float | None:
         """When there is next something to be told; None: nothing waits."""

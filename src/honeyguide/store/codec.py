@@ -112,11 +112,9 @@ def pack_names(names: Sequence[str]) -> str:
 def unpack_names(text: object) -> tuple[str, ...]:
     """Nothing where they are damaged."""
     try:
-        return (
-            _NAMES_DECODER.decode(text)
-            if isinstance(text, str) and len(text) <= _MAX_JSON_CHARS
-            else ()
-        )
+        if isinstance(text, str) and len(text) <= _MAX_JSON_CHARS:
+            return _NAMES_DECODER.decode(text)
+        return ()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return ()
 

@@ -48,6 +48,15 @@ def open_regular(path: Path, flags: int) -> int:
     return fd
 
 
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in the folder are on the disk."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def _check_kind(path: Path, kind: str) -> None:
     try:
         mode = path.lstat().st_mode

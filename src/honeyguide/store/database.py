@@ -17,13 +17,7 @@ from typing import Any, Literal
 import apsw
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew, DiskFull, StoreError
-from honeyguide.store.schema import (
-    APPLICATION_ID,
-    MIGRATIONS,
-    SCHEMA_QUERY,
-    SCHEMA_VERSION,
-    schema_difference,
-)
+from honeyguide.store import schema
 
 OpenMode = Literal["crawl", "write", "read"]
 SqlRow = tuple[Any, ...]
@@ -114,33 +108,33 @@ class Database:
             "PRAGMA journal_size_limit = 16000000"
         ).fetchall()
         if mode == "read":
-            if 0 < version < SCHEMA_VERSION:
+            if 0 < version < schema.SCHEMA_VERSION:
                 raise StoreError(
                     f"{self._path.parent} was made by an older Honeyguide; honeyguide crawl "
                     "brings it up to date"
                 )
             connection.execute("PRAGMA query_only = ON")
-        elif version < SCHEMA_VERSION:
+        elif version < schema.SCHEMA_VERSION:
             self._migrate_schema()
 
     def _read_version(self) -> int:
         version = int(self.connection.pragma("user_version"))
         application = int(self.connection.pragma("application_id"))
         tables = self.connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-        if application != APPLICATION_ID and (version or application or tables[0][0]):
+        if application != schema.APPLICATION_ID and (version or application or tables[0][0]):
             raise StoreError(f"{self._path} is a database, but not one of Honeyguide's")
-        if version > SCHEMA_VERSION:
+        if version > schema.SCHEMA_VERSION:
             raise CollectionTooNew(
                 f"{self._path.parent} was made by a newer Honeyguide (its format is {version}, "
-                f"this one reads {SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
+                f"this one reads {schema.SCHEMA_VERSION}). Upgrade with: pip install -U honeyguide"
             )
         return version
 
     def _check_schema(self, version: int) -> None:
         """Before anything is asked of its tables: are they the ones we make?"""
         if version and (
-            why := schema_difference(
-                self.connection.execute(SCHEMA_QUERY), _expected_schema(version)
+            why := schema.schema_difference(
+                self.connection.execute(schema.SCHEMA_QUERY), _expected_schema(version)
             )
         ):
             raise CollectionCorrupt(
@@ -151,10 +145,10 @@ class Database:
     def _migrate_schema(self) -> None:
         with self.transaction():
             # Asked again under the lock: another process may have been quicker.
-            for number in range(self._read_version(), SCHEMA_VERSION):
-                self.connection.execute(MIGRATIONS[number])
-            self.connection.pragma("application_id", APPLICATION_ID)
-            self.connection.pragma("user_version", SCHEMA_VERSION)
+            for number in range(self._read_version(), schema.SCHEMA_VERSION):
+                self.connection.execute(schema.MIGRATIONS[number])
+            self.connection.pragma("application_id", schema.APPLICATION_ID)
+            self.connection.pragma("user_version", schema.SCHEMA_VERSION)
 
     def check_integrity(self) -> None:
         """Look at every page; raises CollectionCorrupt with the first thing found."""
@@ -232,8 +226,15 @@ class Database:
             self.connection.execute(sql, values)
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        with self.guard:
+        """Run a statement for each row, all of them in one transaction."""
+        with self.join_transaction(), self.guard:
             self.connection.executemany(sql, rows)
+
+    def insert(self, sql: str, values: Sequence[Any]) -> int:
+        """Run an INSERT; returns the id of the new row."""
+        with self.guard:
+            self.connection.execute(sql, values)
+            return int(self.connection.last_insert_rowid())
 
     def fetch_all(self, sql: str, values: Sequence[Any] = ()) -> list[SqlRow]:
         with self.guard:
@@ -244,6 +245,20 @@ class Database:
         with self.guard:
             rows = self.connection.execute(sql, values).fetchall()
         return rows[0] if rows else None
+
+    def fetch_number(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """The first column of the first row as an integer; 0 if there is no row, or NULL."""
+        row = self.fetch_one(sql, values)
+        return int(row[0]) if row and row[0] is not None else 0
+
+    def get_meta(self, key: str) -> str | None:
+        """The value of a key in the table ``meta``; None: the key is not set."""
+        row = self.fetch_one("SELECT value FROM meta WHERE key = ?", (key,))
+        return None if row is None else str(row[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self.join_transaction():
+            self.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
 
     def iter_pages(
         self, sql: str, values: Sequence[Any] = (), size: int = 500, after: int = -1
@@ -267,14 +282,14 @@ def to_int64(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
-@lru_cache(maxsize=SCHEMA_VERSION + 1)
+@lru_cache(maxsize=schema.SCHEMA_VERSION + 1)
 def _expected_schema(version: int) -> tuple[SqlRow, ...]:
     """What a collection of that version holds."""
     model = apsw.Connection(":memory:")
     try:
-        for step in MIGRATIONS[:version]:
+        for step in schema.MIGRATIONS[:version]:
             model.execute(step)
-        return tuple(model.execute(SCHEMA_QUERY))
+        return tuple(model.execute(schema.SCHEMA_QUERY))
     finally:
         model.close()
 

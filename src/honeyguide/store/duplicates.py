@@ -251,14 +251,10 @@ class DuplicateIndex:
     def drop_old_signatures(self) -> None:
         """Forget signatures of another algorithm; equal texts are still found."""
         with self._db.join_transaction():
-            if self._db.fetch_one("SELECT value FROM meta WHERE key = 'sketches'") != (
-                SKETCH_ALGORITHM,
-            ):
+            if self._db.get_meta("sketches") != SKETCH_ALGORITHM:
                 self._db.execute("UPDATE sketches SET keys = substr(keys, 1, 8)")
                 self._db.execute("DELETE FROM signatures")
-                self._db.execute(
-                    "INSERT OR REPLACE INTO meta VALUES('sketches', ?)", (SKETCH_ALGORITHM,)
-                )
+                self._db.set_meta("sketches", SKETCH_ALGORITHM)
 
     def find_duplicate(self, url: Url, text: str) -> DuplicateOf | None:
         """Of which page is this text a copy?"""

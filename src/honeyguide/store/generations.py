@@ -79,20 +79,17 @@ class GenerationTable:
     def set_live(self, number: int) -> None:
         """This generation decides from now on; a crawl that runs will notice."""
         self._load_blob(number)
-        with self._db.join_transaction():
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES('live', ?)", (str(number),))
+        self._db.set_meta("live", str(number))
 
     def live_number(self) -> int | None:
         """The generation that decides; None: there is none yet."""
-        row = self._db.fetch_one("SELECT value FROM meta WHERE key = 'live'")
-        if row is not None and (number := row_checks.parse_decimal(row[0])) is not None:
+        if (number := row_checks.parse_decimal(self._db.get_meta("live"))) is not None:
             return number
         row = self._db.fetch_one("SELECT max(number) FROM generations")
         return None if row is None or row[0] is None else int(row[0])
 
     def next_number(self) -> int:
-        row = self._db.fetch_one("SELECT coalesce(max(number) + 1, 0) FROM generations")
-        return int(row[0]) if row else 0
+        return self._db.fetch_number("SELECT max(number) + 1 FROM generations")
 
     def load(self, number: int, find: StrategyFinder) -> Any:
         data, name = self._load_blob(number)

@@ -170,7 +170,7 @@ class SearchTable:
         """Keep a search and its results; its number."""
         results = results[:MAX_RESULTS]
         with self._db.join_transaction():
-            self._db.execute(
+            number = self._db.insert(
                 "INSERT INTO searches(at, engine, query, page, by, address, outcome, detail, "
                 "results, more, fresh, promised, price) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
@@ -180,8 +180,6 @@ class SearchTable:
                     search.promised, search.price,
                 ),
             )  # fmt: skip
-            row = self._db.fetch_one("SELECT last_insert_rowid()")
-            number = int(row[0]) if row else 0
             self._db.execute_many(
                 "INSERT INTO search_results VALUES(?, ?, ?, ?, ?, ?)",
                 [
@@ -194,11 +192,8 @@ class SearchTable:
 
     def mark_taken(self, number: int, fresh: int, promised: float) -> None:
         """A crawl took its results: so many were new, and promised so much."""
-        with self._db.join_transaction():
-            self._db.execute(
-                "UPDATE searches SET fresh = ?, promised = ? WHERE id = ?",
-                (fresh, promised, number),
-            )
+        sql = "UPDATE searches SET fresh = ?, promised = ? WHERE id = ?"
+        self._db.execute_many(sql, [(fresh, promised, number)])
 
     def iter_since(self, number: int = 0) -> Iterator[tuple[SearchRow, list[SearchResultRow]]]:
         """Searches after that number with their results, the oldest first."""
@@ -207,10 +202,8 @@ class SearchTable:
 
     def list_searches(self) -> list[SearchRow]:
         """Every search, the oldest first; of more than a hundred thousand the newest."""
-        row = self._db.fetch_one(
-            f"SELECT id FROM searches ORDER BY id DESC LIMIT 1 OFFSET {_MAX_SEARCHES}"  # noqa: S608
-        )
-        return list(self._iter_searches(row[0] if row else 0))
+        sql = f"SELECT id FROM searches ORDER BY id DESC LIMIT 1 OFFSET {_MAX_SEARCHES}"  # noqa: S608
+        return list(self._iter_searches(self._db.fetch_number(sql)))
 
     def newest_id(self) -> int:
         """The number of the newest search; 0 if there is none."""
@@ -281,13 +274,9 @@ class SearchTable:
 
     def request_query(self, query: str, by: str = "user", at: float = 0.0) -> int:
         """Leave a query for the crawl that runs; the number of the wish."""
+        row = replace_surrogates(query[:QUERY_CHARS]), replace_surrogates(by[:NAME_CHARS]), at
         with self._db.join_transaction():
-            self._db.execute(
-                "INSERT INTO asked_for(query, by, at) VALUES(?, ?, ?)",
-                (replace_surrogates(query[:QUERY_CHARS]), replace_surrogates(by[:NAME_CHARS]), at),
-            )
-            row = self._db.fetch_one("SELECT last_insert_rowid()")
-        return int(row[0]) if row else 0
+            return self._db.insert("INSERT INTO asked_for(query, by, at) VALUES(?, ?, ?)", row)
 
     def requested_queries(self, since: int = 0) -> list[tuple[int, str, str]]:
         """(number, query, by) of the twenty newest that people wanted asked after that number, the
@@ -303,11 +292,8 @@ class SearchTable:
 
     def count_unread_requests(self, since: int = 0) -> int:
         """How many were wanted after that number besides the twenty newest."""
-        row = self._db.fetch_one(
-            f"SELECT count(*) FROM asked_for WHERE id > ? AND id < ? AND {_ASKABLE_SQL}",  # noqa: S608
-            (since, _MAX_NUMBER),
-        )
-        return max(0, row[0] - _MAX_REQUESTS) if row else 0
+        sql = f"SELECT count(*) FROM asked_for WHERE id > ? AND id < ? AND {_ASKABLE_SQL}"  # noqa: S608
+        return max(0, self._db.fetch_number(sql, (since, _MAX_NUMBER)) - _MAX_REQUESTS)
 
     def result_stats(self, numbers: Sequence[int]) -> SearchResultStats:
         """What came of the results of these searches, whenever they were visited, each address

@@ -34,9 +34,9 @@ class ShardMessageTable:
 
     def last_number(self, shard: int) -> int:
         """The number of the last letter to this shard that was ever written."""
-        row = self._db.fetch_one("SELECT max(number) FROM letters WHERE shard = ?", (shard,))
-        kept = int(row[0]) if row and row[0] is not None else 0
-        return max(kept, self._dropped_number(f"letters to {shard}"))
+        sql = "SELECT max(number) FROM letters WHERE shard = ?"
+        dropped = parse_decimal(self._db.get_meta(f"letters to {shard}") or "") or 0
+        return max(self._db.fetch_number(sql, (shard,)), dropped)
 
     def add_message(self, shard: int, number: int, data: bytes) -> None:
         """Keep a letter, inside a transaction."""
@@ -54,8 +54,7 @@ class ShardMessageTable:
     def delete_until(self, shard: int, number: int) -> None:
         """These are where they belong; that they were written is remembered."""
         self._db.execute("DELETE FROM letters WHERE shard = ? AND number <= ?", (shard, number))
-        values = (f"letters to {shard}", str(number))
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
+        self._db.set_meta(f"letters to {shard}", str(number))
 
     def received_numbers(self) -> dict[int, int]:
         """Of each shard, the number of its last letter that was taken in."""
@@ -70,10 +69,6 @@ class ShardMessageTable:
             "SELECT * FROM letters ORDER BY shard, number"
         ):
             yield int(shard), int(number), bytes(data)
-
-    def _dropped_number(self, key: str) -> int:
-        row = self._db.fetch_one("SELECT value FROM meta WHERE key = ?", (key,))
-        return int(row[0]) if row and str(row[0]).isdecimal() else 0
 
 
 # --------------------------------------------------------------------------------------------------
@@ -154,8 +149,7 @@ def import_visits(
         if parcel.first <= known:
             # Asked for twice, and the second answer tells more than the first.
             parcel = _drop_known(db, parcel, known)
-        row = db.fetch_one("SELECT coalesce(max(id), 0) FROM main.visits")
-        base = (int(row[0]) if row else 0) + 1
+        base = db.fetch_number("SELECT max(id) FROM main.visits") + 1
         shift = base - parcel.first
         _insert_names(db)
         _insert_visits(db, shard, parcel.first, shift)
@@ -183,8 +177,7 @@ def _drop_known(db: Database, parcel: VisitTransferBatch, known: int) -> VisitTr
 
 def synced_until(db: Database, shard: int) -> int:
     """The number of the shard's last visit that the collection has."""
-    row = db.fetch_one("SELECT max(last) FROM gathered WHERE shard = ?", (shard,))
-    return int(row[0]) if row and row[0] is not None else 0
+    return db.fetch_number("SELECT max(last) FROM gathered WHERE shard = ?", (shard,))
 
 
 def _insert_names(db: Database) -> None:

@@ -236,8 +236,7 @@ class Store:
 
     def last_visit_id(self) -> int:
         """The number of the last visit in the journal."""
-        row = self._db.fetch_one("SELECT coalesce(max(id), 0) FROM visits")
-        return int(row[0]) if row else 0
+        return self._db.fetch_number("SELECT max(id) FROM visits")
 
     def last_synced_visit(self, shard: int) -> int:
         """The number of the last visit that was taken from this shard."""
@@ -405,12 +404,10 @@ class Store:
         return self.people.labels_by_topic(url)
 
     def get_meta(self, key: str) -> str | None:
-        row = self._db.fetch_one("SELECT value FROM meta WHERE key = ?", (key,))
-        return None if row is None else str(row[0])
+        return self._db.get_meta(key)
 
     def set_meta(self, key: str, value: str) -> None:
-        with self._db.join_transaction():
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", (key, value))
+        self._db.set_meta(key, value)
 
 
 # --------------------------------------------------------------------------------------------------

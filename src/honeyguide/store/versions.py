@@ -124,12 +124,10 @@ class BodyStore:
         if known is not None:
             return int(known[0])
         base, depth, data = _pack_against(body, None if before is None else self._load_base(before))
-        with self._db.guard:
-            self._db.connection.execute(
-                "INSERT INTO bodies(digest, size, base, depth, data) VALUES(?, ?, ?, ?, ?)",
-                (key, len(body), base, depth, data),
-            )
-            number = int(self._db.connection.last_insert_rowid())
+        number = self._db.insert(
+            "INSERT INTO bodies(digest, size, base, depth, data) VALUES(?, ?, ?, ?, ?)",
+            (key, len(body), base, depth, data),
+        )
         self._cache_body(key, body)
         return number
 
@@ -319,7 +317,7 @@ class VersionTable:
     ) -> int:
         """Keep what was seen. The number of the new version; of the newest if nothing changed."""
         body = body[:MAX_BODY_BYTES]
-        key = body_digest(body)
+        key, kind = body_digest(body), replace_surrogates(content_type)[:_CONTENT_TYPE_CHARS]
         with self._db.join_transaction():
             page = self._page_number(url)
             last = self._db.fetch_one(
@@ -328,7 +326,8 @@ class VersionTable:
                 (page,),
             )
             if last is not None and last[2:] == (key, status):
-                self._update_seen(page, last[0], at)
+                sql = "UPDATE versions SET seen = max(seen, ?) WHERE page = ? AND number = ?"
+                self._db.execute(sql, (at, page, last[0]))
                 return row_checks.count_or_zero(last[0])
             number = 1 if last is None else row_checks.count_or_zero(last[0]) + 1
             held = self._bodies.add(
@@ -336,15 +335,7 @@ class VersionTable:
             )
             self._db.execute(
                 "INSERT INTO versions VALUES(?, ?, ?, ?, ?, ?, ?)",
-                (
-                    page,
-                    number,
-                    at,
-                    at,
-                    status,
-                    replace_surrogates(content_type)[:_CONTENT_TYPE_CHARS],
-                    held,
-                ),
+                (page, number, at, at, status, kind, held),
             )
         return number
 
@@ -415,19 +406,9 @@ class VersionTable:
     def _page_number(self, url: Url) -> int:
         """The number of a page, a new one if need be."""
         row = self._db.fetch_one(_PAGE_SQL[1:-1], _page_key(url))
-        if row is None:
-            with self._db.guard:
-                self._db.connection.execute(
-                    "INSERT INTO pages(fingerprint, url) VALUES(?, ?)", _page_key(url)
-                )
-                return int(self._db.connection.last_insert_rowid())
-        return int(row[0])
-
-    def _update_seen(self, page: int, number: int, at: float) -> None:
-        self._db.execute(
-            "UPDATE versions SET seen = max(seen, ?) WHERE page = ? AND number = ?",
-            (at, page, number),
-        )
+        if row is not None:
+            return int(row[0])
+        return self._db.insert("INSERT INTO pages(fingerprint, url) VALUES(?, ?)", _page_key(url))
 
 
 def _page_key(url: Url) -> tuple[int, str]:

@@ -249,9 +249,7 @@ class VisitTable:
     def set_topics(self, topics: tuple[str, ...]) -> None:
         """Verdicts speak of these topics from now on."""
         if topics != self.topics:
-            with self._db.join_transaction():
-                values = ("topics", pack_names(topics))
-                self._db.execute("INSERT OR REPLACE INTO meta VALUES(?, ?)", values)
+            self._db.set_meta("topics", pack_names(topics))
             self.topics = topics
 
     def attempts_at(self, url: str) -> list[VisitRow]:

@@ -21,7 +21,7 @@ from xxhash import xxh3_64_intdigest
 from honeyguide.config.settings import StoreSettings
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.store import warc
-from honeyguide.store.collection_files import open_regular
+from honeyguide.store.collection_files import open_regular, sync_folder
 from honeyguide.store.database import Database, to_int64
 from honeyguide.types import Response
 from honeyguide.url import url_fingerprint
@@ -134,8 +134,8 @@ class WarcArchive:
             warc_path(self._folder, name)
             if _series_number(name) == self._series and length and name not in kept:
                 self._short[number] = 0
-                row = self._db.fetch_one("SELECT count(*) FROM visits WHERE warc = ?", (number,))
-                self.lost += int(row[0]) if row else 0
+                sql = "SELECT count(*) FROM visits WHERE warc = ?"
+                self.lost += self._db.fetch_number(sql, (number,))
 
     def roll_file(self) -> None:
         """Close the file, if anything is in it: the next transaction begins another."""
@@ -160,8 +160,7 @@ class WarcArchive:
             return
         self._close_file()
         with self._db.transaction():
-            row = self._db.fetch_one("SELECT coalesce(max(id), 0) + 1 FROM warcs")
-            number = int(row[0]) if row else 1
+            number = self._db.fetch_number("SELECT max(id) FROM warcs") + 1
             stamp = datetime.fromtimestamp(self._clock(), UTC).strftime("%Y%m%d%H%M%S")
             series = f"{self._series:03d}" if self._series else ""
             if self._epoch:
@@ -287,8 +286,8 @@ class WarcArchive:
             return
         try:
             # A name is kept by its folder, and the folder's name by the collection.
-            _sync_folder(self._folder)
-            _sync_folder(self._folder.parent)
+            sync_folder(self._folder)
+            sync_folder(self._folder.parent)
         except OSError:
             self._close_file()  # so that the next attempt syncs them too
             raise
@@ -322,14 +321,6 @@ def _truncate_file(path: Path, length: int | None) -> int:
     finally:
         os.close(fd)
     return size
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _payload_key(digest: str) -> int:

@@ -18,7 +18,6 @@ from honeyguide.url import host_of, url_fingerprint
 
 _MAX_VALUE_CHARS = 1_000_000
 """Characters of a value."""
-_FACTS_AT_ONCE = 200
 
 
 class WatchFacts:
@@ -45,19 +44,6 @@ class WatchFacts:
         sql = "SELECT value FROM watch_facts WHERE kind = ? AND name = ?"
         row = self._db.fetch_one(sql, (kind, replace_surrogates(name)))
         return None if row is None else _parse_value(row[0])
-
-    def iter_kind(self, kind: str) -> Iterator[tuple[str, Any]]:
-        """Names and values of a kind, in the order of the names."""
-        sql = (
-            "SELECT name, value FROM watch_facts WHERE kind = ? AND name > ? ORDER BY name LIMIT ?"
-        )
-        last = ""
-        while rows := self._db.fetch_all(sql, (kind, last, _FACTS_AT_ONCE)):
-            for name, text in rows:
-                value = _parse_value(text)
-                if isinstance(name, str) and value is not None:
-                    yield name, value
-            last = rows[-1][0]
 
 
 def _parse_value(text: object) -> Any:
@@ -269,15 +255,6 @@ class WatchListTable:
                 count += known is None or known.state != "watched"
         return count
 
-    def pause_page(self, url: Url) -> bool:
-        return self.edit_page(url, state="paused")
-
-    def resume_page(self, url: Url) -> bool:
-        return self.edit_page(url, state="watched")
-
-    def remove_page(self, url: Url) -> bool:
-        return self.edit_page(url, state="removed")
-
     def edit_page(
         self,
         url: Url,
@@ -308,38 +285,26 @@ class WatchListTable:
 
     def save_rows(self, rows: Sequence[WatchedRow]) -> None:
         """What visits brought, for many pages at once."""
-        with self._db.join_transaction():
-            self._db.execute_many(_SAVE_SQL, [_saved_values(row) for row in rows])
+        self._db.execute_many(_SAVE_SQL, [_saved_values(row) for row in rows])
 
     def find_row(self, url: Url) -> WatchedRow | None:
         where = "fingerprint = ? AND url = ?"
         row = self._db.fetch_one(_WATCHED_SQL + where, (to_int64(url_fingerprint(url)), url))
         return None if row is None else to_watched_row(row)
 
-    def row_by_id(self, number: int) -> WatchedRow | None:
-        row = self._db.fetch_one(_WATCHED_SQL + "id = ?", (number,))
-        return None if row is None else to_watched_row(row)
-
     def iter_rows(
         self, state: WatchedState | None = "watched", host: str | None = None
     ) -> Iterator[WatchedRow]:
         """Pages of the list, one after another: a hundred thousand take little memory."""
-        given = {"state": state, "host": host}
-        wanted = {name: value for name, value in given.items() if value is not None}
-        where = "".join(f"{name} = ? AND " for name in wanted)
-        sql = f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?"
-        values = tuple(wanted.values())
-        return (found for row in self._db.iter_pages(sql, values) if (found := to_watched_row(row)))
+        rows = self._db.iter_pages(*_list_query(state, host))
+        return (found for row in rows if (found := to_watched_row(row)))
 
     def list_rows(
         self, state: WatchedState | None, host: str | None, after: int, most: int
     ) -> list[WatchedRow]:
         """So many pages of the list with a number above ``after``."""
-        given = {"state": state, "host": host}
-        wanted = {name: value for name, value in given.items() if value is not None}
-        where = "".join(f"{name} = ? AND " for name in wanted)
-        sql = f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?"
-        rows = self._db.fetch_all(sql, (*wanted.values(), after, most))
+        sql, values = _list_query(state, host)
+        rows = self._db.fetch_all(sql, (*values, after, most))
         return [found for row in rows if (found := to_watched_row(row))]
 
     def edited_after(self, after: int, most: int = 1000) -> EditedPages:
@@ -399,6 +364,14 @@ class WatchListTable:
         """Pages by their state; a whole scan."""
         rows = self._db.fetch_all("SELECT state, count(*) FROM watched GROUP BY state")
         return {cast("WatchedState", state): int(n) for state, n in rows if state in WATCHED_STATES}
+
+
+def _list_query(state: str | None, host: str | None) -> tuple[str, list[str]]:
+    """The statement that lists pages in the order of their ids, and its first values."""
+    given = {"state": state, "host": host}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    where = "".join(f"{name} = ? AND " for name in wanted)
+    return f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?", list(wanted.values())
 
 
 def _saved_values(row: WatchedRow) -> SqlRow:

@@ -22,6 +22,7 @@ from starlette.routing import Route as Path_
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from honeyguide.studio import (
+    auth,
     changes,
     collection,
     compare,
@@ -34,16 +35,6 @@ from honeyguide.studio import (
     page,
     queries,
     watching,
-)
-from honeyguide.studio.auth import (
-    LOGIN_PATH,
-    PAGE_POLICY,
-    SAFETY_HEADERS,
-    SIGN_IN_PATH,
-    AuthGate,
-    AuthRefusal,
-    is_public_path,
-    split_pass,
 )
 from honeyguide.studio.endpoints import RouteAnswerer, drain_body, problem_response
 from honeyguide.studio.routes import Route
@@ -86,7 +77,7 @@ class StaticAssets:
         # Asked again each time: after an upgrade, old scripts must not meet a new server.
         headers = {
             "Content-Type": _MEDIA_TYPES[path.suffix],
-            "Content-Security-Policy": PAGE_POLICY,
+            "Content-Security-Policy": auth.PAGE_POLICY,
             "Cache-Control": "no-cache",
             "ETag": tag,
         }
@@ -125,7 +116,7 @@ def all_routes() -> tuple[Route, ...]:
 
 
 def build_app(
-    gate: AuthGate,
+    gate: auth.AuthGate,
     runs: StudioRuns,
     kept: SharedObjects,
     entered: Callable[[], None] = lambda: None,
@@ -146,7 +137,7 @@ def _route_app(known: Sequence[Route], desk: RouteAnswerer, pages: StaticAssets)
         return Response(openapi_bytes(), media_type="application/json")
 
     async def api_docs(_: Request) -> Response:
-        headers = {"Content-Security-Policy": PAGE_POLICY}
+        headers = {"Content-Security-Policy": auth.PAGE_POLICY}
         return Response(openapi.api_page(known), media_type="text/html", headers=headers)
 
     async def static_file(request: Request) -> Response:
@@ -186,7 +177,7 @@ class GuardedApp:
     """The gate before the application, and the headers of safety on every answer."""
 
     def __init__(
-        self, app: ASGIApp, gate: AuthGate, entered: Callable[[], None] = lambda: None
+        self, app: ASGIApp, gate: auth.AuthGate, entered: Callable[[], None] = lambda: None
     ) -> None:
         self._app = app
         self._gate = gate
@@ -204,8 +195,8 @@ class GuardedApp:
         asked = (scope["method"], scope["path"])
         sender = _with_safe_headers(send)
         refused = self._gate.refusal_of(*asked, query, headers)
-        if refused is None and not is_public_path(*asked) and not _is_admitted(scope):
-            refused = AuthRefusal(503, "too many connections")
+        if refused is None and not auth.is_public_path(*asked) and not _is_admitted(scope):
+            refused = auth.AuthRefusal(503, "too many connections")
         if refused is not None:
             answer = problem_response(refused.status, refused.why)
             if scope["path"] == "/":
@@ -213,12 +204,12 @@ class GuardedApp:
             await drain_body(receive, _DRAINED_BYTES)
             answer.headers["Connection"] = "close"
             return await answer(scope, receive, sender)
-        if asked == ("POST", SIGN_IN_PATH):
+        if asked == ("POST", auth.SIGN_IN_PATH):
             answer = self._sign_in(headers)
             self._entered()
             return await answer(scope, receive, sender)
-        query = split_pass(query)[0]
-        if asked == ("GET", LOGIN_PATH):
+        query = auth.split_pass(query)[0]
+        if asked == ("GET", auth.LOGIN_PATH):
             return await self._signed_address(query)(scope, receive, sender)
         # One that takes nothing is cut by the server when nothing more comes from here.
         with suppress(_ListenerStalled):
@@ -253,7 +244,7 @@ def _with_safe_headers(send: Send) -> Send:
             names = {key.lower() for key, _ in given}
             given += [
                 (key.lower().encode(), value.encode("latin-1"))
-                for key, value in SAFETY_HEADERS.items()
+                for key, value in auth.SAFETY_HEADERS.items()
                 if key.lower().encode() not in names
             ]
             message = {**message, "headers": given}

@@ -18,17 +18,10 @@ from honeyguide.store.versions import VersionRow
 from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
 from honeyguide.types import Url
 from honeyguide.url import host_of
-from honeyguide.watch import manual_edits
+from honeyguide.watch import manual_edits, version_diff
 from honeyguide.watch.compare.page_change import with_title
 from honeyguide.watch.manual_edits import describe_masks
 from honeyguide.watch.notify.rules import NotifyRule, count_by_significance
-from honeyguide.watch.version_diff import (
-    BlockDiff,
-    VersionDiff,
-    diff_side_by_side,
-    diff_versions,
-    diff_words,
-)
 
 _BLOCKS_SHOWN = 600
 """Blocks that are shown …"""
@@ -129,7 +122,7 @@ class MaskItems(msgspec.Struct, frozen=True):
 def diff_pieces(old: str, new: str, most: int) -> list[Piece]:
     """Word by word; what is the same and long is cut in its middle."""
     found: list[Piece] = []
-    for what, text in diff_words(old[: 4 * most], new[: 4 * most]):
+    for what, text in version_diff.diff_words(old[: 4 * most], new[: 4 * most]):
         if what == "same" and len(text) > 2 * _CONTEXT_CHARS + 20 and most < _BLOCK_CHARS:
             found.append((what, f"{text[:_CONTEXT_CHARS]} … {text[-_CONTEXT_CHARS:]}"))
         else:
@@ -141,7 +134,7 @@ def page_difference(here: RequestContext, query: DiffQuery) -> PageDifference:
     """What differs between two versions of a page."""
     with here.read_store() as store:
         url = resolve_url(store, query.url)
-        found = diff_versions(store, url, query.old, query.new, everything=query.all)
+        found = version_diff.diff_versions(store, url, query.old, query.new, everything=query.all)
         versions = store.versions.list_versions(url)[-_VERSIONS:]
     shown, cut = _diff_blocks(found)
     change = found.change
@@ -161,10 +154,10 @@ def page_difference(here: RequestContext, query: DiffQuery) -> PageDifference:
     )
 
 
-def _diff_blocks(found: VersionDiff) -> tuple[list[SideBySideBlock], bool]:
+def _diff_blocks(found: version_diff.VersionDiff) -> tuple[list[SideBySideBlock], bool]:
     shown: list[SideBySideBlock] = []
     room = _BLOCK_CHARS
-    for block in diff_side_by_side(found):
+    for block in version_diff.diff_side_by_side(found):
         room -= len(block.old) + len(block.new)
         if len(shown) >= _BLOCKS_SHOWN or room < 0:
             return shown, True
@@ -172,7 +165,7 @@ def _diff_blocks(found: VersionDiff) -> tuple[list[SideBySideBlock], bool]:
     return shown, False
 
 
-def _mask_places(found: VersionDiff, wanted: set[str]) -> list[MaskPlace]:
+def _mask_places(found: version_diff.VersionDiff, wanted: set[str]) -> list[MaskPlace]:
     standing: dict[str, list[str]] = {path: [] for path in sorted(wanted)}
     for snapshot in (found.after, found.before):
         bare = {path for path, texts in standing.items() if not texts}
@@ -185,7 +178,7 @@ def _mask_places(found: VersionDiff, wanted: set[str]) -> list[MaskPlace]:
     ]
 
 
-def _diff_block(block: BlockDiff) -> SideBySideBlock:
+def _diff_block(block: version_diff.BlockDiff) -> SideBySideBlock:
     old, new = block.old, block.new
     said: list[Piece] = []
     if block.what in ("changed", "data"):
@@ -196,11 +189,9 @@ def _diff_block(block: BlockDiff) -> SideBySideBlock:
 
 
 def _short_text(text: str) -> str:
-    return (
-        text
-        if len(text) <= 4 * _CONTEXT_CHARS
-        else f"{text[: 2 * _CONTEXT_CHARS]} … {text[-_CONTEXT_CHARS:]}"
-    )
+    if len(text) <= 4 * _CONTEXT_CHARS:
+        return text
+    return f"{text[: 2 * _CONTEXT_CHARS]} … {text[-_CONTEXT_CHARS:]}"
 
 
 def _diff_version(row: VersionRow) -> DiffVersion:

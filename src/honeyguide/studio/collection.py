@@ -20,21 +20,9 @@ from honeyguide.store.export import stream_export
 from honeyguide.store.labels import TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
+from honeyguide.studio import search_index
 from honeyguide.studio.indexing import Indexer, SearchIndexProgress
 from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
-from honeyguide.studio.search_index import (
-    FAILED,
-    MAX_COUNTED,
-    PAGE,
-    RELEVANT,
-    IndexDamaged,
-    IndexFilter,
-    IndexHit,
-    SearchIndex,
-    Sort,
-    fts_expression,
-    parse_phrases,
-)
 from honeyguide.types import Label
 from honeyguide.url import url_fingerprint
 
@@ -46,10 +34,10 @@ _AT_ONCE = 200
 """Visits of a selection that are looked up together while it is exported."""
 _KINDS_BY_NAME: dict[str, tuple[int, ...]] = {
     "all": (),
-    "page": (PAGE, RELEVANT),
-    "relevant": (RELEVANT,),
-    "other": (PAGE,),
-    "failed": (FAILED,),
+    "page": (search_index.PAGE, search_index.RELEVANT),
+    "relevant": (search_index.RELEVANT,),
+    "other": (search_index.PAGE,),
+    "failed": (search_index.FAILED,),
 }
 Chance = Annotated[float, Meta(ge=0, le=1)]
 Moment = Annotated[float, Meta(ge=0, le=1e11)]
@@ -76,7 +64,7 @@ class VisitSelection(msgspec.Struct, frozen=True):
     """… and before this one."""
     changed: bool = False
     """Only pages that a watch saw change."""
-    sort: Sort | Literal[""] = ""
+    sort: search_index.Sort | Literal[""] = ""
     """Not given: the best match where there are words, else the newest first."""
 
 
@@ -137,14 +125,17 @@ def list_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
         return VisitItems([], "", 0, False, SearchIndexProgress(0, 0, 0, done=True))
     try:
         return _search_visits(here, query)
-    except IndexDamaged:
+    except search_index.IndexDamaged:
         here.shared_for(Indexer).rebuild_index()
         return _search_visits(here, query)
 
 
 def _search_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
     indexed = here.shared_for(Indexer).keep_running(_WAIT_S)
-    with here.read_store() as store, closing(SearchIndex(here.shared_for(Indexer).path)) as index:
+    with (
+        here.read_store() as store,
+        closing(search_index.SearchIndex(here.shared_for(Indexer).path)) as index,
+    ):
         wish = _index_filter(query, store)
         hits = index.find_hits(
             wish, _sort_order(query), query.limit + 1, _parse_cursor(query.after)
@@ -156,8 +147,8 @@ def _search_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
             f"{hits[query.limit - 1].key!r}:{hits[query.limit - 1].visit}"
             if len(hits) > query.limit
             else "",
-            min(total, MAX_COUNTED),
-            total > MAX_COUNTED,
+            min(total, search_index.MAX_COUNTED),
+            total > search_index.MAX_COUNTED,
             indexed,
         )
 
@@ -178,7 +169,7 @@ def export_selection(here: RequestContext, query: ExportQuery) -> StreamAnswer:
     if query.format == "parquet" and find_spec("pyarrow") is None:
         raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow")
     if query.words.strip():  # what is wrong is told now: once the file has begun, nobody hears it
-        fts_expression(query.words)
+        search_index.fts_expression(query.words)
     with here.read_store():
         pass
     collection = here.open_collection()
@@ -200,7 +191,7 @@ def _has_store(here: RequestContext) -> bool:
     return (here.collection_folder / "collection.db").exists()
 
 
-def _index_filter(query: VisitSelection, store: Store) -> IndexFilter:
+def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilter:
     among = besides = None
     if query.label:
         said = [
@@ -209,7 +200,7 @@ def _index_filter(query: VisitSelection, store: Store) -> IndexFilter:
             if query.label in ("any", "none") or (label.value >= 0.5) == (query.label == "good")
         ]
         among, besides = (None, said) if query.label == "none" else (said, None)
-    return IndexFilter(
+    return search_index.IndexFilter(
         words=query.words.strip(),
         least=query.least,
         most=query.most,
@@ -224,19 +215,19 @@ def _index_filter(query: VisitSelection, store: Store) -> IndexFilter:
     )
 
 
-def _sort_order(query: VisitSelection) -> Sort:
+def _sort_order(query: VisitSelection) -> search_index.Sort:
     if query.sort and (query.sort != "match" or query.words.strip()):
         return query.sort
     return "match" if query.words.strip() else "newest"
 
 
-def _parse_cursor(text: str) -> IndexHit | None:
+def _parse_cursor(text: str) -> search_index.IndexHit | None:
     if not text:
         return None
     key, _, visit = text.rpartition(":")
     try:
         if len(visit) < 19:
-            return IndexHit(int(visit), float(key))
+            return search_index.IndexHit(int(visit), float(key))
     except ValueError:
         pass
     raise ConfigError("after must be what an answer before called next")
@@ -268,7 +259,7 @@ def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
     """The first place that has one of the words, and where in it they stand."""
     wanted = [
         re.escape(said) + ("" if longer or not said.isascii() else r"\b")
-        for good, said, longer in parse_phrases(words)
+        for good, said, longer in search_index.parse_phrases(words)
         if good
     ]
     if not wanted:
@@ -291,7 +282,7 @@ class _ExportSelection:
     path: Path
     query: ExportQuery
 
-    def iter_rows(self, store: Store, index: SearchIndex) -> Iterator[VisitRow]:
+    def iter_rows(self, store: Store, index: search_index.SearchIndex) -> Iterator[VisitRow]:
         wish, sort, after = _index_filter(self.query, store), _sort_order(self.query), None
         while hits := index.find_hits(wish, sort, _AT_ONCE, after):
             for hit in hits:
@@ -305,7 +296,7 @@ def _export_chunks(
 ) -> Iterator[bytes]:
     with (
         Store.open(selection.folder, "read") as store,
-        closing(SearchIndex(selection.path)) as index,
+        closing(search_index.SearchIndex(selection.path)) as index,
     ):
         rows = selection.iter_rows(store, index)
         yield from stream_export(store, rows, query.format, text=query.text, topics=topics)

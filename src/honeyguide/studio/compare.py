@@ -376,11 +376,9 @@ def list_generations(here: RequestContext) -> GenerationItems:
     """What the strategy learned."""
     learns = here.open_collection().learns
     with here.read_store() as store:
-        known, live, counts = (
-            store.generations(),
-            store.live_generation(),
-            store.counts().generations,
-        )
+        known = store.generations()
+        live = store.live_generation()
+        counts = store.counts().generations
     rows = [
         _generation_item(one, one.number == live, *counts.get(one.number, (0, 0)))
         for one in known[-_GENERATIONS_SHOWN:]

@@ -23,14 +23,6 @@ from starlette.types import Receive, Send
 
 from honeyguide.errors import ConfigError, HoneyguideError, StoreError
 from honeyguide.studio import routes
-from honeyguide.studio.routes import (
-    RawAnswer,
-    RequestContext,
-    ResourceMissing,
-    Route,
-    StreamAnswer,
-    explain_decode_error,
-)
 from honeyguide.studio.runs import SharedObjects, StudioRuns
 
 _log = logging.getLogger(__name__)
@@ -65,7 +57,7 @@ class RouteAnswerer:
         self._kept = kept
         self._limiter = anyio.CapacityLimiter(threads)
 
-    def make_endpoint(self, route: Route) -> Callable[[Request], Awaitable[Response]]:
+    def make_endpoint(self, route: routes.Route) -> Callable[[Request], Awaitable[Response]]:
         async def answer_request(request: Request) -> Response:
             try:
                 arguments = await self._decode_arguments(route, request)
@@ -89,7 +81,7 @@ class RouteAnswerer:
 
         return answer_request
 
-    async def _decode_arguments(self, route: Route, request: Request) -> list[Any]:
+    async def _decode_arguments(self, route: routes.Route, request: Request) -> list[Any]:
         params = dict(request.path_params)
         folder = None
         if "name" in params:
@@ -97,7 +89,9 @@ class RouteAnswerer:
             if folder is None:
                 raise RequestRefused(404, "there is no collection of that name")
         person = routes.clean_person(request.headers.get("x-honeyguide-person", ""))
-        given: list[Any] = [RequestContext(self._runs.root, folder, person, self._runs, self._kept)]
+        given: list[Any] = [
+            routes.RequestContext(self._runs.root, folder, person, self._runs, self._kept)
+        ]
         if route.query is not None:
             given.append(_decode_query(route.query, request, params))
         if route.body is not None:
@@ -105,9 +99,9 @@ class RouteAnswerer:
         return given
 
     async def _make_response(self, said: Any) -> Response:
-        if isinstance(said, RawAnswer):
+        if isinstance(said, routes.RawAnswer):
             return Response(said.body, headers={**said.headers, "Content-Type": said.media})
-        if isinstance(said, StreamAnswer):
+        if isinstance(said, routes.StreamAnswer):
             headers = {**said.headers, "Content-Type": said.media, "X-Accel-Buffering": "no"}
             return _ClosingStream(self._send_chunks(said.chunks), headers=headers)
         body = await run_sync(msgspec.json.encode, said, limiter=self._limiter)
@@ -167,7 +161,7 @@ def problem_response(status: int, why: str, field: str = "") -> Response:
 
 
 def _error_status(error: HoneyguideError) -> int:
-    if isinstance(error, ResourceMissing):
+    if isinstance(error, routes.ResourceMissing):
         return 404
     if isinstance(error, StoreError):
         return 409
@@ -198,7 +192,7 @@ def _decode_body(kind: type, body: bytes) -> Any:
     try:
         return _check_finite(msgspec.json.decode(body, type=kind))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        field, why = explain_decode_error("body", str(error))
+        field, why = routes.explain_decode_error("body", str(error))
         raise RequestRefused(400, why, field) from None
 
 
@@ -223,7 +217,7 @@ def _decode_query(kind: type, request: Request, params: dict[str, str]) -> Any:
     try:
         return _check_finite(msgspec.convert(given | params, kind, strict=False))
     except (msgspec.ValidationError, OverflowError) as error:
-        field, why = explain_decode_error("query", str(error))
+        field, why = routes.explain_decode_error("query", str(error))
         raise RequestRefused(400, why, field) from None
 
 

@@ -38,14 +38,6 @@ from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher
 from honeyguide.search.engine_factory import check_engine as check_engine
 from honeyguide.studio import routes
-from honeyguide.studio.routes import (
-    FormError,
-    RequestContext,
-    ResourceMissing,
-    Route,
-    errors_by_key,
-    errors_in_field,
-)
 from honeyguide.types import Request, Response, Url
 from honeyguide.url import host_of
 
@@ -189,7 +181,7 @@ def seed_address(text: str, *, lab: bool = False) -> Url:
     )
 
 
-def try_new_seeds(here: RequestContext, body: SeedTrialQuery) -> list[SeedTrial]:
+def try_new_seeds(here: routes.RequestContext, body: SeedTrialQuery) -> list[SeedTrial]:
     """Ask for each seed once, politely and with regard to robots.txt, and say what came."""
     lab = lab_address(body.lab) if body.lab.strip() else ""
     return here.shared.get(here.root, SeedTrier).try_seeds(body.seeds, body.contact, lab)
@@ -246,7 +238,7 @@ class UploadedOntologies:
 
     def _find_upload(self, key: str) -> tuple[Path, Ontology]:
         if key not in self._files:
-            raise ResourceMissing("this ontology is not here any more; upload it again")
+            raise routes.ResourceMissing("this ontology is not here any more; upload it again")
         return self._files[key]
 
     def close(self) -> None:
@@ -286,7 +278,7 @@ class ConceptItem(Struct):
     synonyms: tuple[str, ...]
 
 
-def upload_ontology(here: RequestContext, body: UploadedFile) -> OntologyUpload:
+def upload_ontology(here: routes.RequestContext, body: UploadedFile) -> OntologyUpload:
     """Bring an ontology (OBO, RDF, CSV, JSON, MeSH) to choose a concept from."""
     key, ontology = here.shared.get(here.root, UploadedOntologies).add_upload(
         body.name, body.content
@@ -294,7 +286,7 @@ def upload_ontology(here: RequestContext, body: UploadedFile) -> OntologyUpload:
     return OntologyUpload(key, len(ontology), routes.safe_upload_name(body.name, "ontology"))
 
 
-def list_concepts(here: RequestContext, query: ConceptQuery) -> list[ConceptItem]:
+def list_concepts(here: routes.RequestContext, query: ConceptQuery) -> list[ConceptItem]:
     """Concepts of an ontology whose names are like what was typed."""
     ontology = here.shared.get(here.root, UploadedOntologies).get_ontology(query.source)
     found = matching_concepts(ontology, query.find, query.most)
@@ -350,17 +342,17 @@ class TopicCreated(Struct):
     """What is worth knowing, though nothing is wrong."""
 
 
-def create_topic(here: RequestContext, body: NewTopic) -> TopicCreated:
+def create_topic(here: routes.RequestContext, body: NewTopic) -> TopicCreated:
     """Make a collection of a new topic."""
     name = body.name.strip()
     if why := routes.name_problem(name):
-        raise FormError("name", f"{name!r} cannot be the name: {why}")
+        raise routes.FormError("name", f"{name!r} cannot be the name: {why}")
     place = here.root / name
     if place.exists():
-        raise FormError("name", f"there is a folder {name!r} already; choose another name")
+        raise routes.FormError("name", f"there is a folder {name!r} already; choose another name")
     _check_new_topic(body)
     with _sibling_folder(here.root) as folder:
-        with errors_by_key():
+        with routes.errors_by_key():
             found = create(folder / name, **_create_arguments(here, body, folder))
         settings = found.settings
         if body.ontology and body.ontology not in OWN_ONTOLOGIES:
@@ -373,7 +365,7 @@ def create_topic(here: RequestContext, body: NewTopic) -> TopicCreated:
         except OSError as error:
             taken = error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
             why = "is there already" if taken else str(error.strerror)
-            raise FormError("name", f"{name!r}: {why}") from error
+            raise routes.FormError("name", f"{name!r}: {why}") from error
     notes = list(language_hints(settings.topic))
     try:
         allow_engine(settings, place)  # who types an engine's address wants it asked
@@ -392,7 +384,7 @@ def _check_new_topic(body: NewTopic) -> None:
     try:
         make_user_agent(body.contact.strip(), "0")
     except ConfigError as error:
-        raise FormError(
+        raise routes.FormError(
             "contact",
             "the contact does not say how to reach you: write an e-mail address or a web page "
             "(http://…), so that the owner of a site can complain",
@@ -402,20 +394,20 @@ def _check_new_topic(body: NewTopic) -> None:
             check_engine(body.search_engine, body.search_url.strip())
         except ConfigError as error:
             key, _, said = str(error).partition(": ")
-            raise FormError(key.replace(".", "_"), said) from error
+            raise routes.FormError(key.replace(".", "_"), said) from error
     if not any(text.strip() for text in (*body.seeds, *body.good)) and not body.search_engine:
-        raise FormError(
+        raise routes.FormError(
             "seeds",
             "there are no seeds: write at least one address to begin with, or choose a search "
             "engine",
         )
 
 
-def _create_arguments(here: RequestContext, body: NewTopic, folder: Path) -> dict[str, Any]:
+def _create_arguments(here: routes.RequestContext, body: NewTopic, folder: Path) -> dict[str, Any]:
     lab = bool(body.lab.strip())
     tables: dict[str, Any] = {"scope": {"rule": body.scope}} if body.scope != "everything" else {}
     if lab:
-        with errors_in_field("lab"):
+        with routes.errors_in_field("lab"):
             tables["fetch"] = {"lab": lab_address(body.lab)}
         tables["politeness"] = {"loopback_delay_s": 0.0}
     if body.search_engine:
@@ -449,7 +441,7 @@ _COPIED_FIELDS = (
 
 def complete_addresses(field: str, texts: list[str], lab: bool) -> list[str]:
     """As they were typed, made whole."""
-    with errors_in_field(field):
+    with routes.errors_in_field(field):
         return [str(seed_address(text, lab=lab)) for text in texts if text.strip()]
 
 
@@ -468,7 +460,9 @@ def _write_examples(
     for number, file in enumerate((*files, *pasted), 1):
         field = f"{kind}_files" if number <= len(files) else f"{kind}_texts"
         if len(file.content) > MAX_UPLOAD_BYTES:
-            raise FormError(field, f"{file.name} is larger than {MAX_UPLOAD_BYTES // 1_000_000} MB")
+            raise routes.FormError(
+                field, f"{file.name} is larger than {MAX_UPLOAD_BYTES // 1_000_000} MB"
+            )
         # Each in a folder of its own: two files may have the same name.
         path = folder / str(number) / routes.safe_upload_name(file.name, "example")
         path.parent.mkdir()
@@ -479,7 +473,7 @@ def _write_examples(
             # The person knows the file by its name, and not by where we put it.
             what = file.name if number <= len(files) else "the pasted text"
             why = "holds no text that can be read; give HTML, or plain text"
-            raise FormError(field, f"{what} {why}") from error
+            raise routes.FormError(field, f"{what} {why}") from error
         paths.append(str(path))
     return paths
 
@@ -505,8 +499,8 @@ def _sibling_folder(root: Path) -> Iterator[Path]:
 
 
 ROUTES = (
-    Route("POST", "/api/collections", create_topic, most_bytes=15_000_000),
-    Route("POST", "/api/seeds", try_new_seeds),
-    Route("POST", "/api/ontology", upload_ontology, most_bytes=14_000_000),
-    Route("GET", "/api/ontology/concepts", list_concepts),
+    routes.Route("POST", "/api/collections", create_topic, most_bytes=15_000_000),
+    routes.Route("POST", "/api/seeds", try_new_seeds),
+    routes.Route("POST", "/api/ontology", upload_ontology, most_bytes=14_000_000),
+    routes.Route("GET", "/api/ontology/concepts", list_concepts),
 )

@@ -12,13 +12,6 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.api import search
-from honeyguide.api.search import (
-    EngineTrouble,
-    QueryReport,
-    SearchCosts,
-    SearchOverview,
-    search_overview,
-)
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.search.query_planner import QuerySuggestions, suggest_queries
@@ -51,12 +44,12 @@ class EngineInfo(msgspec.Struct, frozen=True):
 
 class QueriesView(msgspec.Struct, frozen=True):
     engine: EngineInfo
-    spent: SearchCosts
+    spent: search.SearchCosts
     running: bool
-    rows: list[QueryReport]
+    rows: list[search.QueryReport]
     wanted: list[str]
     """People's queries that were not asked yet."""
-    trouble: EngineTrouble | None
+    trouble: search.EngineTrouble | None
     example: str = _EXAMPLE_TOML
     """What to write into topic.toml where no engine is set."""
 
@@ -125,16 +118,16 @@ class QueriesCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = Lock()
-        self._seen: tuple[float, Settings, SearchOverview] | None = None
+        self._seen: tuple[float, Settings, search.SearchOverview] | None = None
         """Until when, by which settings, and what."""
         self._known: tuple[object, SuggestionItems] | None = None
         self.asking = Lock()
 
-    def get_overview(self, settings: Settings) -> SearchOverview:
+    def get_overview(self, settings: Settings) -> search.SearchOverview:
         with self._lock:
             began = time.monotonic()
             if self._seen is None or began >= self._seen[0] or self._seen[1] != settings:
-                found = search_overview(self._folder, settings)
+                found = search.search_overview(self._folder, settings)
                 now = time.monotonic()
                 self._seen = (now + 9 * (now - began), settings, found)
             return self._seen[2]

@@ -24,12 +24,7 @@ from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.store.labels import EffectiveLabels
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Page, Url
-from honeyguide.watch.compare.revisit_comparison import (
-    PreviousVersion,
-    RelevanceFunction,
-    RevisitComparison,
-    compare_response,
-)
+from honeyguide.watch.compare import revisit_comparison
 from honeyguide.watch.discover import DiscoveryQueue
 from honeyguide.watch.notify.channels import (
     AppriseMessenger,
@@ -100,11 +95,13 @@ async def open_watch(
         rules = [rule for rule, _ in channels]
         threshold = settings.topic.threshold
         book = RevisitState(store, settings.watch, priors, rules, threshold, clock, relevance)
-        flow: RevisitFlow[PreviousVersion, RevisitComparison] = RevisitFlow(
+        flow: RevisitFlow[
+            revisit_comparison.PreviousVersion, revisit_comparison.RevisitComparison
+        ] = RevisitFlow(
             network,
             RevisitPoliteness(robots, politeness, bool(settings.fetch.lab), now),
             book.previous_version,
-            partial(compare_response, relevance=relevance),
+            partial(revisit_comparison.compare_response, relevance=relevance),
             per_site=settings.politeness.domain_hosts,
             heard=heard,
             fetchers=FetchConcurrency(affordable_fetches()),
@@ -210,7 +207,7 @@ def _resolve_env(text: str, where: str) -> str:
     return held
 
 
-def _relevance_of_text(strategy: Strategy) -> RelevanceFunction:
+def _relevance_of_text(strategy: Strategy) -> revisit_comparison.RelevanceFunction:
     """How much a changed text has to do with the topic, as far as the crawl's strategy knows."""
 
     def score_text(text: str) -> float:

@@ -14,14 +14,7 @@ from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.store import Store
 from honeyguide.store.watch_list import WatchedState
 from honeyguide.types import Url
-from honeyguide.watch.compare.mask_names import (
-    SHAPE_MASK,
-    BlockAnchor,
-    anchored_mask,
-    line_mask,
-    mask_path,
-    soft_mask,
-)
+from honeyguide.watch.compare import mask_names
 from honeyguide.watch.compare.page_change import with_title
 from honeyguide.watch.compare.volatile import VolatileMemory
 
@@ -114,7 +107,7 @@ def _load_memory(store: Store, url: Url) -> VolatileMemory:
 
 def _masks_from_memory(url: Url, memory: VolatileMemory) -> WatchMasks:
     found = (
-        WatchMask(key, mask_path(key), "person" if key in memory.added else "habit")
+        WatchMask(key, mask_names.mask_path(key), "person" if key in memory.added else "habit")
         for key in sorted(memory.active_masks())
     )
     return WatchMasks(url, tuple(found), tuple(sorted(memory.opened)))
@@ -165,17 +158,17 @@ class _MaskedPage:
         self._known: dict[str, str] = {}
         self._anchors: dict[str, list[int]] = {}
         for place, (path, text, _) in enumerate(blocks):
-            self._known.setdefault(soft_mask(path, text), text)
-            self._known.setdefault(line_mask(path, text), text)
+            self._known.setdefault(mask_names.soft_mask(path, text), text)
+            self._known.setdefault(mask_names.line_mask(path, text), text)
             self._anchors.setdefault(_anchor_digest(text), []).append(place)
 
     def describe_mask(self, mask: str) -> str:
-        if mask == SHAPE_MASK:
+        if mask == mask_names.SHAPE_MASK:
             return "its tags, without their texts"
         for kind, said in _KINDS.items():
             if mask.startswith(kind):
                 return said.format(mask.removeprefix(kind) or "it")
-        path = mask_path(mask)
+        path = mask_names.mask_path(mask)
         if mask == path:
             count = self._at[path]
             blocks = f"{count} block{'' if count == 1 else 's'} now"
@@ -206,7 +199,7 @@ class _MaskedPage:
 
 
 def _anchor_digest(text: str) -> str:
-    return anchored_mask("", BlockAnchor(text, 0))[1:].partition("+")[0]
+    return mask_names.anchored_mask("", mask_names.BlockAnchor(text, 0))[1:].partition("+")[0]
 
 
 def _quote_text(text: str) -> str:

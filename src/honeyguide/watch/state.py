@@ -22,14 +22,8 @@ from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Response, Url, Visit
 from honeyguide.url import host_of
 from honeyguide.watch import record
+from honeyguide.watch.compare import revisit_comparison
 from honeyguide.watch.compare.page_change import compare_snapshots
-from honeyguide.watch.compare.revisit_comparison import (
-    PreviousVersion,
-    RelevanceFunction,
-    RevisitComparison,
-    cached_snapshot,
-    check_health,
-)
 from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
 from honeyguide.watch.notify.delivery import queue_change
 from honeyguide.watch.notify.rules import NotifyRule
@@ -71,7 +65,7 @@ class RevisitState:
     threshold: float
     """What makes a page relevant."""
     clock: Callable[[], float]
-    relevance: RelevanceFunction | None = None
+    relevance: revisit_comparison.RelevanceFunction | None = None
     under_way: dict[Url, WatchedRow] = field(default_factory=dict)
     _batch: dict[Url, RevisitRecord] = field(default_factory=dict)
     _written: float = 0.0
@@ -115,11 +109,11 @@ class RevisitState:
             self.store.watched.save_rows([row])
         return row
 
-    def previous_version(self, page: DuePage) -> PreviousVersion:
+    def previous_version(self, page: DuePage) -> revisit_comparison.PreviousVersion:
         """What is known of a page that brought another body."""
         row = self.under_way.get(page.url)
         if row is None or not page.digest:
-            return PreviousVersion()
+            return revisit_comparison.PreviousVersion()
         latest = self.store.versions.latest_version(page.url)
         try:
             body = self.store.versions.read_body(page.url, latest.number) if latest else None
@@ -127,8 +121,8 @@ class RevisitState:
             _log.warning("%s begins anew: %s", page.url, error)
             body = None
         if latest is None or body is None:
-            return PreviousVersion()
-        return PreviousVersion(
+            return revisit_comparison.PreviousVersion()
+        return revisit_comparison.PreviousVersion(
             body,
             latest.content_type,
             row.succeeded or latest.last_seen,
@@ -139,7 +133,7 @@ class RevisitState:
         )
 
     def take_outcome(
-        self, outcome: RevisitOutcome[RevisitComparison]
+        self, outcome: RevisitOutcome[revisit_comparison.RevisitComparison]
     ) -> tuple[RevisitRecord, record.ScheduleUpdate]:
         """A page comes back: what is written down of it, and what the schedule is told."""
         made, plan = self._record_outcome(self.under_way.pop(outcome.page.url), outcome)
@@ -147,12 +141,12 @@ class RevisitState:
         return made, plan
 
     def _record_outcome(
-        self, row: WatchedRow, outcome: RevisitOutcome[RevisitComparison]
+        self, row: WatchedRow, outcome: RevisitOutcome[revisit_comparison.RevisitComparison]
     ) -> tuple[RevisitRecord, record.ScheduleUpdate]:
         seen, response = outcome.found, outcome.response
         finding = seen.finding if seen is not None else None
         if outcome.state == "aside" and response is not None:
-            finding = check_health(response)
+            finding = revisit_comparison.check_health(response)
         if finding is not None:
             was = self._known_problem(row)
             made = record.record_problem(row, outcome, finding, was, self.settings.gone_after)
@@ -170,8 +164,8 @@ class RevisitState:
     def _record_look(
         self,
         row: WatchedRow,
-        outcome: RevisitOutcome[RevisitComparison],
-        seen: RevisitComparison | None,
+        outcome: RevisitOutcome[revisit_comparison.RevisitComparison],
+        seen: revisit_comparison.RevisitComparison | None,
     ) -> RevisitRecord:
         """The page was seen; without ``seen``, it is as it was."""
         prior, was = self.priors.prior_for(row.url), self._known_problem(row)
@@ -225,7 +219,7 @@ class RevisitState:
     ) -> Change | None:
         try:
             one, other = (
-                cached_snapshot(
+                revisit_comparison.cached_snapshot(
                     self.store.versions.read_body(row.url, v.number), row.url, v.content_type
                 )
                 for v in (old, new)
@@ -237,7 +231,10 @@ class RevisitState:
         return compare_snapshots(one, other, masks, self.relevance, at=new.at, since=old.last_seen)
 
     def admit_discovery(
-        self, visit: Visit, outcome: RevisitOutcome[RevisitComparison], room: bool
+        self,
+        visit: Visit,
+        outcome: RevisitOutcome[revisit_comparison.RevisitComparison],
+        room: bool,
     ) -> WatchedRow | None:
         """A page that was discovered goes into the journal and, if it is relevant and there is
         room, on the list; what the list then says of it."""

@@ -15,14 +15,9 @@ from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.types import Url
+from honeyguide.watch.compare import page_change
 from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
 from honeyguide.watch.compare.mask_names import data_mask
-from honeyguide.watch.compare.page_change import (
-    compare_snapshots,
-    is_pair_masked,
-    narrowest_mask,
-    with_title,
-)
 from honeyguide.watch.compare.volatile import VolatileMemory
 
 DiffPiece = tuple[Literal["same", "removed", "added"], str]
@@ -150,7 +145,7 @@ def diff_versions(
         else frozenset()
     )
     at, since = versions[new].at, versions[old].last_seen
-    found = compare_snapshots(one, other, masks, at=at, since=since)
+    found = page_change.compare_snapshots(one, other, masks, at=at, since=since)
     return VersionDiff(versions[old], versions[new], found, one, other, masks)
 
 
@@ -169,7 +164,7 @@ def check_version(number: int, kept: list[int]) -> None:
 def diff_side_by_side(found: VersionDiff) -> Iterator[BlockDiff]:
     """All blocks that differ in the order of the new version, with their neighbours, and the
     fields of the page's data at the end."""
-    old, new = with_title(found.before), with_title(found.after)
+    old, new = page_change.with_title(found.before), page_change.with_title(found.after)
     matching = match_blocks(old, new)
     yield from _with_neighbours(_align_blocks(old, new, matching, found.masks))
     for edit in found.change.edits if found.change else ():
@@ -193,7 +188,7 @@ def _align_blocks(
         for pair in gone.get(at, ()):
             block = old[pair.old]
             masked = _is_pair_hidden(pair, old, new, matching, masks)
-            mask = narrowest_mask(pair, old, new, matching)
+            mask = page_change.narrowest_mask(pair, old, new, matching)
             yield BlockDiff("removed", block.path, block.text, "", masked, mask)
         if at == len(new):
             return
@@ -206,7 +201,7 @@ def _align_blocks(
         what: Literal["added", "moved", "changed"] = (
             "added" if found.old < 0 else "moved" if before == block.text else "changed"
         )
-        mask = narrowest_mask(found, old, new, matching)
+        mask = page_change.narrowest_mask(found, old, new, matching)
         yield BlockDiff(what, block.path, before, block.text, masked, mask)
 
 
@@ -217,7 +212,7 @@ def _is_pair_hidden(
     matching: BlockMatching,
     masks: frozenset[str],
 ) -> bool:
-    return bool(masks) and is_pair_masked(pair, old, new, matching, masks)
+    return bool(masks) and page_change.is_pair_masked(pair, old, new, matching, masks)
 
 
 def _with_neighbours(blocks: Iterator[BlockDiff]) -> Iterator[BlockDiff]:

@@ -362,9 +362,7 @@ class DatabaseChanges:
             os.close(file)
 
     def _pragma_value(self, name: str) -> int:
-        row = self.database.fetch_one(f"PRAGMA {name}")
-        assert row is not None
-        return int(row[0])
+        return self.database.fetch_number(f"PRAGMA {name}")
 
 
 def _contiguous_runs(numbers: Iterable[int], alone: dict[int, int]) -> Iterator[tuple[int, int]]:

@@ -11,14 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Self
 
-from honeyguide.cluster.vault.database_changes import (
-    PART,
-    DatabaseChanges,
-    DatabaseSnapshot,
-    FileStamp,
-    stamp_file,
-    unpack_pages,
-)
+from honeyguide.cluster.vault import database_changes
 from honeyguide.cluster.vault.object_store import ObjectStore
 from honeyguide.cluster.vault.shard_log import (
     Clock,
@@ -34,6 +27,7 @@ from honeyguide.cluster.vault.shard_log import (
     unpack_entry,
 )
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
+from honeyguide.store.collection_files import sync_folder
 from honeyguide.store.database import Database, SqliteErrorGuard
 
 _DELETED_AT_ONCE = 100
@@ -101,7 +95,7 @@ class RestoreReport:
     """Read from the vault."""
     when: float = 0.0
     """When the last of it was saved, by its owner's clock."""
-    known: FileStamp | None = None
+    known: database_changes.FileStamp | None = None
     """The file as it was made, to tell whether it was written to since."""
     sizes: tuple[int, int] = (0, 0)
     """Bytes of the whole copy in the vault, and of what came after it."""
@@ -164,8 +158,8 @@ def _build_database(
         # An old log beside the new file would be taken for its own.
         _remove_database(path)
         half.rename(path)
-        known = stamp_file(path)
-        _sync_folder(folder)
+        known = database_changes.stamp_file(path)
+        sync_folder(folder)
     return RestoreReport(entries, size, when, known, (whole, size - whole), seen)
 
 
@@ -207,7 +201,7 @@ def _apply_segments(
 def _write_pages(fd: int, entry: VaultEntry) -> None:
     head = entry.head
     try:
-        for number, page in unpack_pages(entry.body, head.page_size, head.pages):
+        for number, page in database_changes.unpack_pages(entry.body, head.page_size, head.pages):
             os.pwrite(fd, page, (number - 1) * head.page_size)
     except ValueError as error:
         raise damaged_entry(entry_name(head.shard, head.number), str(error)) from error
@@ -229,14 +223,6 @@ def _check_database(path: Path) -> None:
 def _remove_database(path: Path) -> None:
     for end in ("-wal", "-shm", "-journal", ""):
         path.with_name(path.name + end).unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _missing_entry(error: _EntryGone) -> ClusterError:
@@ -285,9 +271,9 @@ class ShardReplicator:
     def __init__(self, vault: ObjectStore, owner: ShardOwner) -> None:
         self._vault = vault
         self._owner = owner
-        self._pages: DatabaseChanges | None = None
-        self._taken: DatabaseSnapshot | None = None
-        self._known: FileStamp | None = None
+        self._pages: database_changes.DatabaseChanges | None = None
+        self._taken: database_changes.DatabaseSnapshot | None = None
+        self._known: database_changes.FileStamp | None = None
         self._behind = owner.base != 0
         """Whether the log holds a database that is not restored yet."""
         self._tidy = LogCompactor(vault, owner.shard, owner.number)
@@ -349,13 +335,13 @@ class ShardReplicator:
         """Send what was committed since the last time."""
         return self.send_snapshot(self.take_snapshot(database))
 
-    def take_snapshot(self, database: Database) -> DatabaseSnapshot:
+    def take_snapshot(self, database: Database) -> database_changes.DatabaseSnapshot:
         """The first half of :meth:`save`: copies what changed, quickly, and asks nobody. The
         database may be used again while :meth:`send_snapshot` runs in another thread."""
         self._taken = self._changes_of(database).take_snapshot(whole=self._needs_full_copy())
         return self._taken
 
-    def send_snapshot(self, taken: DatabaseSnapshot) -> SaveReport:
+    def send_snapshot(self, taken: database_changes.DatabaseSnapshot) -> SaveReport:
         """The second half. If it fails, the next :meth:`take_snapshot` takes all of it again."""
         with closing(taken):
             if taken is not self._taken or self._pages is None:
@@ -385,25 +371,25 @@ class ShardReplicator:
             raise ClusterError(f"{name} in the vault differs from {path}; both were left alone")
         return False
 
-    def _changes_of(self, database: Database) -> DatabaseChanges:
+    def _changes_of(self, database: Database) -> database_changes.DatabaseChanges:
         if self._pages is None or self._pages.database is not database:
             if self._behind:
                 raise ClusterError(
                     f"shard {self._owner.shard} has a saved database: restore it before saving"
                 )
-            self._pages, self._known = DatabaseChanges(database, self._known), None
+            self._pages, self._known = database_changes.DatabaseChanges(database, self._known), None
         return self._pages
 
     def _needs_full_copy(self) -> bool:
         large = self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
         return large or self._owner.number - self._owner.base > _MOST + self._base_entries
 
-    def _append_segments(self, taken: DatabaseSnapshot) -> SaveReport:
+    def _append_segments(self, taken: database_changes.DatabaseSnapshot) -> SaveReport:
         owner = self._owner
         run_steps(self._vault, owner.settle_steps())
         first = owner.number + 1
         size = entries = 0
-        for part, (body, last) in enumerate(taken.packed_parts(PART)):
+        for part, (body, last) in enumerate(taken.packed_parts(database_changes.PART)):
             steps = owner.append_steps(
                 "segment",
                 body,

@@ -408,11 +408,9 @@ class ShardOwner:
 
     def _read_entry(self, number: int) -> StoreSteps[VaultEntry | None]:
         data = yield ReadObject(entry_name(self.shard, number))
-        return (
-            None
-            if data is None
-            else unpack_entry(data, entry_name(self.shard, number), self.shard, number)
-        )
+        if data is None:
+            return None
+        return unpack_entry(data, entry_name(self.shard, number), self.shard, number)
 
 
 def _no_entry() -> StoreSteps[None]:

@@ -11,20 +11,8 @@ from typing import Literal
 from honeyguide.change import Block, Change, ChangeKind, PageEdit, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Url
+from honeyguide.watch.compare import mask_names
 from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
-from honeyguide.watch.compare.mask_names import (
-    SHAPE_MASK,
-    TITLE_PATH,
-    BlockAnchor,
-    anchored_mask,
-    data_mask,
-    folder_mask,
-    line_mask,
-    link_mask,
-    order_mask,
-    soft_mask,
-    word_skeleton,
-)
 
 
 def is_pair_masked(
@@ -41,7 +29,7 @@ def is_pair_masked(
         return True
     if not closely:
         return False
-    if all(line_mask(block.path, block.text) in masks for block in sides):
+    if all(mask_names.line_mask(block.path, block.text) in masks for block in sides):
         return True
     if pair.old < 0:
         return is_place_masked(new[pair.new], matching.above_new(new, pair.new), masks)
@@ -52,35 +40,39 @@ def is_pair_masked(
     over_other = matching.above_new(new, pair.new)
     if is_place_masked(one, over_one, masks) and is_place_masked(other, over_other, masks):
         return True
-    if one.path != other.path or word_skeleton(one.text) != word_skeleton(other.text):
+    if one.path != other.path or mask_names.word_skeleton(one.text) != mask_names.word_skeleton(
+        other.text
+    ):
         return False
-    key = soft_mask(other.path, other.text)
+    key = mask_names.soft_mask(other.path, other.text)
     return (
         key in masks
-        or anchored_mask(key, over_other) in masks
-        or anchored_mask(key, over_one) in masks
+        or mask_names.anchored_mask(key, over_other) in masks
+        or mask_names.anchored_mask(key, over_one) in masks
     )
 
 
-def is_place_masked(block: Block, above: BlockAnchor | None, masks: frozenset[str]) -> bool:
+def is_place_masked(
+    block: Block, above: mask_names.BlockAnchor | None, masks: frozenset[str]
+) -> bool:
     """Whether anything may stand at this place."""
     if block.path in masks:
         return True
-    return above is not None and anchored_mask(block.path, above) in masks
+    return above is not None and mask_names.anchored_mask(block.path, above) in masks
 
 
 def narrowest_mask(
     pair: BlockPair, old: Sequence[Block], new: Sequence[Block], matching: BlockMatching
 ) -> str:
     """The mask that covers what differs here and as little else as can be; '': there is none."""
-    sides: list[tuple[Block, BlockAnchor]] = []
+    sides: list[tuple[Block, mask_names.BlockAnchor]] = []
     if pair.new >= 0:
         sides.append((new[pair.new], matching.above_new(new, pair.new)))
     if pair.old >= 0:
         sides.append((old[pair.old], matching.above_old(old, pair.old)))
     tried = (
-        *(line_mask(block.path, block.text) for block, _ in sides),
-        *(anchored_mask(block.path, above) for block, above in sides),
+        *(mask_names.line_mask(block.path, block.text) for block, _ in sides),
+        *(mask_names.anchored_mask(block.path, above) for block, above in sides),
         *(block.path for block, _ in sides),
     )
     fitting = (key for key in tried if is_pair_masked(pair, old, new, matching, frozenset((key,))))
@@ -154,7 +146,9 @@ class EditCounter:
                 self._count_pair(old[pair.old], new[pair.new])
         for pair in matching.moved:
             path = new[pair.new].path
-            if order_mask(path) in self.masks or is_place_masked(new[pair.new], None, self.masks):
+            if mask_names.order_mask(path) in self.masks or is_place_masked(
+                new[pair.new], None, self.masks
+            ):
                 continue
             self.restyled = True
             if len(self.edits) < MAX_EDITS:
@@ -167,7 +161,7 @@ class EditCounter:
 
     def _count_pair(self, old: Block, new: Block) -> None:
         if old.text == new.text:
-            if order_mask(new.path) in self.masks:
+            if mask_names.order_mask(new.path) in self.masks:
                 self.masked += 1
                 return
             self.restyled = True
@@ -199,8 +193,8 @@ class EditCounter:
         if old == new:
             return
         before, after = Counter(old), Counter(new)
-        gone = [pair for pair in before - after if data_mask(pair[0]) not in self.masks]
-        come = [pair for pair in after - before if data_mask(pair[0]) not in self.masks]
+        gone = [pair for pair in before - after if mask_names.data_mask(pair[0]) not in self.masks]
+        come = [pair for pair in after - before if mask_names.data_mask(pair[0]) not in self.masks]
         waiting: dict[str, list[str]] = {}
         for name, value in gone:
             waiting.setdefault(name, []).append(value)
@@ -341,7 +335,7 @@ def compare_snapshots(
     tally.count_fields(old.data, new.data)
     added, removed = links_changed(old, new, masks)
     tally.links = len(added) + len(removed)
-    kinds = tally.change_kinds(old.shape != new.shape and SHAPE_MASK not in masks)
+    kinds = tally.change_kinds(old.shape != new.shape and mask_names.SHAPE_MASK not in masks)
     if not kinds:
         return None
     return Change(
@@ -376,7 +370,7 @@ def compare_bodies(
 def with_title(snapshot: Snapshot) -> tuple[Block, ...]:
     if not snapshot.title:
         return snapshot.blocks
-    return (Block(TITLE_PATH, snapshot.title), *snapshot.blocks)
+    return (Block(mask_names.TITLE_PATH, snapshot.title), *snapshot.blocks)
 
 
 def links_changed(
@@ -397,4 +391,4 @@ def links_changed(
 
 
 def _is_link_masked(url: Url, masks: Collection[str]) -> bool:
-    return link_mask(url) in masks or folder_mask(url) in masks
+    return mask_names.link_mask(url) in masks or mask_names.folder_mask(url) in masks

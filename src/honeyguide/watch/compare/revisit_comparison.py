@@ -16,13 +16,8 @@ from honeyguide.change import Change, ChangeKind, Snapshot
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
+from honeyguide.watch.compare import volatile
 from honeyguide.watch.compare.page_change import compare_snapshots
-from honeyguide.watch.compare.volatile import (
-    VolatileMemory,
-    find_volatile,
-    initial_memory,
-    observe_changed,
-)
 from honeyguide.watch.visit.due import DuePage
 
 _START = 65_536
@@ -221,7 +216,7 @@ class PreviousVersion(NamedTuple):
     content_type: str = "text/html"
     at: float = 0.0
     """When that version was last seen."""
-    memory: VolatileMemory = VolatileMemory()
+    memory: volatile.VolatileMemory = volatile.VolatileMemory()
     template: frozenset[str] = frozenset()
     """What is masked on most pages of its host."""
     second_look: bool = False
@@ -234,7 +229,7 @@ class RevisitComparison(NamedTuple):
     """What a comparison came to."""
 
     change: Change | None = None
-    memory: VolatileMemory = VolatileMemory()
+    memory: volatile.VolatileMemory = volatile.VolatileMemory()
     finding: HealthFinding | None = None
     """What came is not the page."""
 
@@ -253,11 +248,11 @@ def compare_response(
     if finding := check_health(response, new, old):
         return RevisitComparison(memory=known.memory, finding=finding)
     if known.second_look:
-        return RevisitComparison(memory=initial_memory(find_volatile(old, new)))
+        return RevisitComparison(memory=volatile.initial_memory(volatile.find_volatile(old, new)))
     masks = known.memory.active_masks(known.template)
     change = compare_snapshots(old, new, masks, relevance, at=response.started, since=known.at)
     return RevisitComparison(
-        change, observe_changed(known.memory, old, new, response.started - known.at)
+        change, volatile.observe_changed(known.memory, old, new, response.started - known.at)
     )
 
 

@@ -10,17 +10,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from honeyguide.change import Block, Snapshot
+from honeyguide.watch.compare import mask_names
 from honeyguide.watch.compare.block_matching import BlockMatching, BlockPair, match_blocks
-from honeyguide.watch.compare.mask_names import (
-    SHAPE_MASK,
-    anchored_mask,
-    data_mask,
-    folder_mask,
-    link_mask,
-    order_mask,
-    soft_mask,
-    word_skeleton,
-)
 from honeyguide.watch.compare.page_change import KEY_FIELDS, links_changed, with_title
 
 _MOSTLY = 0.6
@@ -69,33 +60,36 @@ def diff_as_masks(old: Snapshot, new: Snapshot) -> VolatileDiff:
         ]
         block, anchor = sides[-1]
         if _only_generated(pair, before, after):
-            key = soft_mask(block.path, block.text)
+            key = mask_names.soft_mask(block.path, block.text)
             if quiet is None:
                 quiet = _quiet_masks(after, matching, changed.keys())
-            key = anchored_mask(key, anchor) if key in quiet else key
+            key = mask_names.anchored_mask(key, anchor) if key in quiet else key
             found.soft[key] = max(block.weight, found.soft.get(key, 0.0))
             continue
         if len(sides) == 2:
             one, over = sides[0]
             if one.text == block.text:
-                found.other.add(order_mask(block.path))
+                found.other.add(mask_names.order_mask(block.path))
                 continue
-            was, now = soft_mask(one.path, one.text), soft_mask(block.path, block.text)
+            was = mask_names.soft_mask(one.path, one.text)
+            now = mask_names.soft_mask(block.path, block.text)
             found.successors[was] = now
-            found.successors[anchored_mask(was, over)] = anchored_mask(now, anchor)
+            found.successors[mask_names.anchored_mask(was, over)] = mask_names.anchored_mask(
+                now, anchor
+            )
         found.edited_blocks += 1
         for side, over in sides:
             path = side.path
             mostly = changed[path] >= _MOSTLY * (changed[path] + kept[path]) and kept[path] < _SOME
-            key = path if path and mostly else anchored_mask(path, over)
+            key = path if path and mostly else mask_names.anchored_mask(path, over)
             found.hard[key] = max(side.weight, found.hard.get(key, 0.0))
-    found.other |= {order_mask(after[pair.new].path) for pair in matching.moved}
+    found.other |= {mask_names.order_mask(after[pair.new].path) for pair in matching.moved}
     alike, found.lone_links = _link_masks(old, new)
     found.other |= alike
-    found.other |= {data_mask(name) for name, _ in Counter(old.data) - Counter(new.data)}
-    found.other |= {data_mask(name) for name, _ in Counter(new.data) - Counter(old.data)}
+    found.other |= {mask_names.data_mask(name) for name, _ in Counter(old.data) - Counter(new.data)}
+    found.other |= {mask_names.data_mask(name) for name, _ in Counter(new.data) - Counter(old.data)}
     if old.shape != new.shape:
-        found.other.add(SHAPE_MASK)
+        found.other.add(mask_names.SHAPE_MASK)
     return found
 
 
@@ -103,13 +97,13 @@ def _only_generated(pair: BlockPair, old: Sequence[Block], new: Sequence[Block])
     if pair.old < 0 or pair.new < 0 or old[pair.old].path != new[pair.new].path:
         return False
     one, other = old[pair.old].text, new[pair.new].text
-    return one != other and word_skeleton(one) == word_skeleton(other)
+    return one != other and mask_names.word_skeleton(one) == mask_names.word_skeleton(other)
 
 
 def _quiet_masks(new: Sequence[Block], matching: BlockMatching, paths: Collection[str]) -> set[str]:
     """Soft masks of blocks that did not differ: others have the same words at the same path."""
     beside = (new[at] for at in matching.kept_new if new[at].path in paths)
-    return {soft_mask(other.path, other.text) for other in islice(beside, _BESIDE)}
+    return {mask_names.soft_mask(other.path, other.text) for other in islice(beside, _BESIDE)}
 
 
 def _link_masks(old: Snapshot, new: Snapshot) -> tuple[set[str], set[str]]:
@@ -118,11 +112,11 @@ def _link_masks(old: Snapshot, new: Snapshot) -> tuple[set[str], set[str]]:
     come, gone = _by_link_mask(added), _by_link_mask(removed)
     alike = come.keys() & gone.keys()
     alone = [url for key, url in (come | gone).items() if key not in alike]
-    return alike, {folder_mask(url) for url in alone}
+    return alike, {mask_names.folder_mask(url) for url in alone}
 
 
 def _by_link_mask(urls: Iterable[str]) -> dict[str, str]:
-    return {link_mask(url): url for url in urls}
+    return {mask_names.link_mask(url): url for url in urls}
 
 
 # --------------------------------------------------------------------------------------------------

@@ -14,15 +14,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from honeyguide.errors import ConfigError
+from honeyguide.watch.imports import plain
 from honeyguide.watch.imports.changedetection import read_backup, read_watches
-from honeyguide.watch.imports.plain import (
-    ImportCollector,
-    ImportedPage,
-    SkippedEntry,
-    find_separator,
-    read_list,
-    read_table,
-)
 from honeyguide.watch.imports.urlwatch import read_jobs
 
 _TEXT = 20_000_000
@@ -38,8 +31,8 @@ class ImportedWatchList:
 
     format_name: str
     """What the file was taken for."""
-    pages: tuple[ImportedPage, ...]
-    skipped: tuple[SkippedEntry, ...]
+    pages: tuple[plain.ImportedPage, ...]
+    skipped: tuple[plain.SkippedEntry, ...]
     """What could not be carried over, in the order of the file."""
 
 
@@ -67,7 +60,7 @@ def read_watch_list(file: BinaryIO) -> ImportedWatchList:
     return _imported_list(*_read_any_format(body))
 
 
-def _read_any_format(body: bytes) -> tuple[str, ImportCollector]:
+def _read_any_format(body: bytes) -> tuple[str, plain.ImportCollector]:
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -82,9 +75,9 @@ def _read_any_format(body: bytes) -> tuple[str, ImportCollector]:
         return "changedetection.io", read_watches(_parse_json(text))
     if _JOBS.search(text):
         return "urlwatch or webchanges jobs", read_jobs(text)
-    if find_separator(text):
-        return "CSV", read_table(text)
-    return "list", read_list(text)
+    if plain.find_separator(text):
+        return "CSV", plain.read_table(text)
+    return "list", plain.read_list(text)
 
 
 def _parse_json(text: str) -> object:
@@ -98,5 +91,5 @@ def _parse_json(text: str) -> object:
         ) from error
 
 
-def _imported_list(form: str, basket: ImportCollector) -> ImportedWatchList:
+def _imported_list(form: str, basket: plain.ImportCollector) -> ImportedWatchList:
     return ImportedWatchList(form, tuple(basket.pages.values()), tuple(basket.skipped))

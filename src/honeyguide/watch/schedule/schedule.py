@@ -7,16 +7,9 @@ from heapq import heapify, heappop, heappush, nsmallest
 from typing import Literal, NamedTuple
 
 from honeyguide.types import Url
+from honeyguide.watch.schedule import prices
 from honeyguide.watch.schedule.change_rate import DAY, FASTEST, SLOWEST, ChangeRate
 from honeyguide.watch.schedule.host_turns import HostTurn, HostTurns
-from honeyguide.watch.schedule.prices import (
-    HOUR,
-    UNKNOWN_RATE,
-    ScheduleRows,
-    TokenBucket,
-    VisitPrices,
-    WatchBudget,
-)
 
 _UNITS = ((365 * DAY, "year"), (DAY, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 
@@ -137,13 +130,13 @@ def describe_span(seconds: float) -> str:
 class Schedule:
     """Pages, the price of a visit, and whose turn it is."""
 
-    def __init__(self, budget: WatchBudget, now: float) -> None:
+    def __init__(self, budget: prices.WatchBudget, now: float) -> None:
         self._budget = budget
-        self._rows = ScheduleRows()
-        self._prices = VisitPrices(budget, self._rows)
+        self._rows = prices.ScheduleRows()
+        self._prices = prices.VisitPrices(budget, self._rows)
         self._soon: list[HostTurn] = []
         self._turns = HostTurns(budget.host_rest_s)
-        self._bucket = TokenBucket(budget.per_hour, now)
+        self._bucket = prices.TokenBucket(budget.per_hour, now)
         self._tuned = self._tune_at = now
         self._made = self._discovered = 0
         self._leaving: dict[Url, int] = {}
@@ -165,7 +158,7 @@ class Schedule:
         key: Url,
         host: str,
         *,
-        rate: ChangeRate | None = UNKNOWN_RATE,
+        rate: ChangeRate | None = prices.UNKNOWN_RATE,
         weight: float | None = 1.0,
         last: float | None = None,
         paused: bool = False,
@@ -352,7 +345,7 @@ class Schedule:
                 self._turns.offer(turn, int(self._rows.host[turn.row]))
 
     def _granted_visits(self, seconds: float) -> float:
-        return self._budget.per_hour * seconds / HOUR
+        return self._budget.per_hour * seconds / prices.HOUR
 
     def _tune_prices(self, now: float) -> None:
         """A period is over: correct the prices, and find out what is due in the next one."""
