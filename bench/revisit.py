@@ -27,9 +27,8 @@ from honeyguide.watch.schedule.change_rate import (
     estimate_rate,
     update_belief,
 )
-from honeyguide.watch.schedule.prices import DAY, WatchBudget
+from honeyguide.watch.schedule.prices import DAY, FRESH, WatchBudget, balance_price
 from honeyguide.watch.schedule.schedule import Schedule
-from honeyguide.watch.schedule.value import FRESH, balance_price
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "revisit.json"

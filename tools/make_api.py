@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from honeyguide.studio.app import all_routes
-from honeyguide.studio.openapi import api_table
+from honeyguide.studio.routes import api_table
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "api.md"
 HEAD = """\

@@ -16,7 +16,7 @@ from typing import Any
 import honeyguide
 from honeyguide import errors
 from honeyguide.studio.app import all_routes
-from honeyguide.studio.openapi import describe_api
+from honeyguide.studio.routes import describe_api
 from tests.golden.telling import drawn, helps, told
 from tests.golden.webs import CASES, create, visit
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import SearchError
-from honeyguide.search.api_keys import ApiKey
+from honeyguide.search.credentials import ApiKey
 from honeyguide.search.engine import (
     MAX_QUERY_CHARACTERS,
     MAX_SNIPPET,

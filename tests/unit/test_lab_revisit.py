@@ -21,7 +21,7 @@ from honeyguide.lab.revisit import (
     measure_visits,
     simulate_visits,
 )
-from honeyguide.watch.schedule.value import AGE
+from honeyguide.watch.schedule.prices import AGE
 
 
 def world(changes: dict[int, list[float]], days: float = 10.0, pages: int = 2) -> ChangingWeb:

@@ -16,9 +16,8 @@ from honeyguide.api.search import allow_engine as agree_to
 from honeyguide.api.search import configured_engine, engine_problem
 from honeyguide.config.settings import SearchSettings, Settings
 from honeyguide.errors import ConfigError, SearchError
-from honeyguide.search import consent
-from honeyguide.search.api_keys import config_folder
-from honeyguide.search.consent import is_private_url
+from honeyguide.search import credentials
+from honeyguide.search.credentials import config_folder, is_private_url
 from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
 from tests.unit.engine_server import HOME, KEY, QUERY, Time, says, serving, settings
 
@@ -92,8 +91,8 @@ def test_it_holds_for_that_folder_engine_server_and_key_only(tmp_path: Path) -> 
     ):
         assert "queries allow" in engine_problem(of(search), folder)
     assert "queries allow" in engine_problem(of(FAR), tmp_path / "other")
-    wanted = consent.required_consent(replace(FAR, key_env="HONEYGUIDE_OTHER"), folder)
-    assert not consent.has_consent(wanted)
+    wanted = credentials.required_consent(replace(FAR, key_env="HONEYGUIDE_OTHER"), folder)
+    assert not credentials.has_consent(wanted)
 
 
 def test_the_lab_needs_nobody(tmp_path: Path, file: Path) -> None:
@@ -189,8 +188,8 @@ def test_many_agree_at_once(tmp_path: Path, file: Path, monkeypatch: pytest.Monk
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(consent.has_consent(consent.required_consent(FAR, folder)) for folder in folders)
-    monkeypatch.setattr(consent, "MAX_CONSENTS", 3)
+    assert all(credentials.has_consent(credentials.required_consent(FAR, folder)) for folder in folders)
+    monkeypatch.setattr(credentials, "MAX_CONSENTS", 3)
     agree_to(of(FAR), tmp_path / "last")
     kept = [one["folder"] for one in json.loads(file.read_text())["agreed"]]
     assert (len(kept), kept[-1]) == (3, str(tmp_path / "last")), "the oldest are forgotten"

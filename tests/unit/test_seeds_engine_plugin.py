@@ -13,7 +13,7 @@ import pytest
 from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError
 from honeyguide.search import engine_factory
-from honeyguide.search.api_keys import ApiKey
+from honeyguide.search.credentials import ApiKey
 from honeyguide.search.engine import SearchEngine
 from honeyguide.search.http_client import EngineHttpClient
 from honeyguide.types import Request, Response

@@ -15,7 +15,7 @@ import pytest
 
 from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.search.api_keys import ApiKey, load_api_key
+from honeyguide.search.credentials import ApiKey, load_api_key
 
 TEXT = 'Bearer "a/b+c=d&e<f?>'
 

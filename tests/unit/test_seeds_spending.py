@@ -16,8 +16,8 @@ import pytest
 from honeyguide.config.settings import SearchSettings
 from honeyguide.errors import ConfigError, SearchError
 from honeyguide.search import engine_factory
-from honeyguide.search.api_keys import ApiKey
-from honeyguide.search.quota import MonthlyQuota, MonthlyUsage, state_file
+from honeyguide.search.credentials import ApiKey
+from honeyguide.search.http_client import MonthlyQuota, MonthlyUsage, state_file
 from tests.unit.engine_server import KEY, QUERY, Says, Time, ask, says, serving, settings, use
 
 MARCH = datetime(2026, 3, 31, 23, 59, 0, tzinfo=UTC).timestamp()

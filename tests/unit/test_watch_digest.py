@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from honeyguide.change import Change, PageEdit
 from honeyguide.types import Url
 from honeyguide.url import canonical_url
-from honeyguide.watch.notify.digest import batch_changes, digest_entries
 from honeyguide.watch.notify.message import (
     SHOWN_ENTRIES,
     ChangeMessage,
     HtmlFormat,
+    batch_changes,
     clean_line,
     compose_message,
+    digest_entries,
     entry_lines,
     escape_markdown,
     markdown_link,

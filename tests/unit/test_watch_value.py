@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.schedule.value import AGE, FRESH, SQRT, VALUES, VisitValue, balance_price
+from honeyguide.watch.schedule.prices import AGE, FRESH, SQRT, VALUES, VisitValue, balance_price
 
 EVERY = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 RATES = st.floats(5e-4, 50)

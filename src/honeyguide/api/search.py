@@ -21,14 +21,13 @@ from honeyguide.crawl.status import format_money
 from honeyguide.errors import ConfigError, HoneyguideError, SearchError
 from honeyguide.fetch.http import make_user_agent
 from honeyguide.protocols import Fetcher, Strategy
-from honeyguide.search import consent
+from honeyguide.search import credentials
 from honeyguide.search.engine import ResultPage, SearchEngine, SearchResult
 from honeyguide.search.engine_factory import make_engine, make_engine_fetcher, make_quota
-from honeyguide.search.http_client import TOO_LARGE_TEXT
+from honeyguide.search.http_client import TOO_LARGE_TEXT, MonthlyUsage
 from honeyguide.search.query import Query, parse_query
 from honeyguide.search.query_bandit import QueryBandit
 from honeyguide.search.query_planner import newest_taken_search, restore_query_bandit
-from honeyguide.search.quota import MonthlyUsage
 from honeyguide.search.session import canonical_hits
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.open_store import open_existing_store
@@ -74,7 +73,7 @@ def allow_engine(settings: Settings, folder: Path) -> Path | None:
     is: where; None if nobody need agree. Raises ConfigError."""
     if not settings.search.engine or settings.fetch.lab:
         return None
-    return consent.grant_consent(consent.required_consent(settings.search, folder))
+    return credentials.grant_consent(credentials.required_consent(settings.search, folder))
 
 
 def month_usage(settings: Settings, folder: Path) -> MonthlyUsage | None:

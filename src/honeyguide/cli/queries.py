@@ -36,7 +36,7 @@ def allow_queries(
     from honeyguide.api.collection import Collection
     from honeyguide.api.search import ENGINE_UNSET, allow_engine
     from honeyguide.errors import ConfigError
-    from honeyguide.search.consent import required_consent
+    from honeyguide.search.credentials import required_consent
 
     collection = Collection(name)
     settings = collection.settings

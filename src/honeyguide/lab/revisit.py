@@ -27,9 +27,8 @@ from honeyguide.watch.schedule.change_rate import (
     softmax_rows,
     update_belief,
 )
-from honeyguide.watch.schedule.prices import DAY, WatchBudget
+from honeyguide.watch.schedule.prices import AGE, DAY, FRESH, SQRT, VisitValue, WatchBudget
 from honeyguide.watch.schedule.schedule import Schedule
-from honeyguide.watch.schedule.value import AGE, FRESH, SQRT, VisitValue
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -405,8 +405,7 @@ class LinkLanguagePredictor:
         return tuple(reasons)
 
     def _link_signs(self, link: Link) -> list[str]:
-        """All that it shows; :meth:`predict_links` looks at the same in another order, for speed.
-        """
+        """All that it shows; :meth:`predict_links` looks at the same in another order, for speed."""
         directory = _directory_of(link.url)
         _, _, mark, country = self._directories[directory]
         signs = [

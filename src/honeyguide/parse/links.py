@@ -160,12 +160,12 @@ class TagPaths:
         climbed: list[ElementLike] = []
         path = ""
         # A parsed element has a parent, up to the root, which is always html.
-        node = cast(ElementLike, element.parent)
+        node = cast("ElementLike", element.parent)
         while node not in known:
             if len(climbed) >= _CLIMB or node.tag in _TOP:
                 break
             climbed.append(node)
-            node = cast(ElementLike, node.parent)
+            node = cast("ElementLike", node.parent)
         else:
             path = known[node]
         for node in reversed(climbed):

@@ -16,11 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from honeyguide.errors import ConfigError
-from honeyguide.search import consent
-from honeyguide.search.api_keys import ApiKey, load_api_key, sent_key_name
+from honeyguide.search import credentials
+from honeyguide.search.credentials import ApiKey, load_api_key, sent_key_name
 from honeyguide.search.engine import SearchEngine
-from honeyguide.search.http_client import EngineHttpClient, warn_unencrypted_key
-from honeyguide.search.quota import MonthlyQuota, state_file
+from honeyguide.search.http_client import (
+    EngineHttpClient,
+    MonthlyQuota,
+    state_file,
+    warn_unencrypted_key,
+)
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -91,9 +95,9 @@ def make_engine(
     )
     engine = make(settings, line)
     if not lab and folder is not None:
-        consent.require_consent(settings, folder, keyed=bool(key))
+        credentials.require_consent(settings, folder, keyed=bool(key))
     if key and sent_key_name(settings):
-        warn_unencrypted_key(consent.engine_origin(settings), proxied=proxied)
+        warn_unencrypted_key(credentials.engine_origin(settings), proxied=proxied)
     return engine
 
 
@@ -125,7 +129,7 @@ def make_engine_fetcher(settings: Settings, folder: Path | None = None) -> Fetch
 
 def _private_access_allowed(settings: SearchSettings, folder: Path) -> bool:
     try:
-        return consent.has_consent(consent.required_consent(settings, folder))
+        return credentials.has_consent(credentials.required_consent(settings, folder))
     except ConfigError:
         return False  # told where somebody's word is needed; a public engine does without
 
@@ -137,7 +141,7 @@ def _make_quota(
         key = ApiKey()  # whose it is does not matter where it is not sent
     if not (key or settings.per_month or settings.price):
         return None
-    place = consent.engine_origin(settings) or settings.engine
+    place = credentials.engine_origin(settings) or settings.engine
     return MonthlyQuota(state_file(), place, key, settings.per_month, clock)
 
 

@@ -20,7 +20,7 @@ from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.links.ranking import LinkKnowledge, SourceBandit
 from honeyguide.protocols import Fetcher, Frontier, RankFunction
 from honeyguide.search import query_planner
-from honeyguide.search.consent import is_private_url
+from honeyguide.search.credentials import is_private_url
 from honeyguide.search.engine import SearchEngine, SearchResult
 from honeyguide.search.engine_factory import make_engine, make_engine_fetcher
 from honeyguide.search.query import Query, parse_query

@@ -31,13 +31,12 @@ from honeyguide.studio import (
     label,
     monitoring,
     new_topic,
-    openapi,
     page,
     queries,
     watching,
 )
 from honeyguide.studio.endpoints import RouteAnswerer, drain_body, problem_response
-from honeyguide.studio.routes import Route
+from honeyguide.studio.routes import Route, api_page, describe_api
 from honeyguide.studio.runs import SharedObjects, StudioRuns
 
 STATIC_FOLDER = Path(__file__).parent / "static"
@@ -131,14 +130,14 @@ def build_app(
 def _route_app(known: Sequence[Route], desk: RouteAnswerer, pages: StaticAssets) -> Starlette:
     @cache
     def openapi_bytes() -> bytes:
-        return msgspec.json.encode(openapi.describe_api(known))
+        return msgspec.json.encode(describe_api(known))
 
     async def openapi_document(_: Request) -> Response:
         return Response(openapi_bytes(), media_type="application/json")
 
     async def api_docs(_: Request) -> Response:
         headers = {"Content-Security-Policy": auth.PAGE_POLICY}
-        return Response(openapi.api_page(known), media_type="text/html", headers=headers)
+        return Response(api_page(known), media_type="text/html", headers=headers)
 
     async def static_file(request: Request) -> Response:
         name = request.path_params.get("path", "index.html")

@@ -187,7 +187,7 @@ class TextNet:
         table = self.arrays.get("embedding")
         if table is not None and (table.ndim != 2 or not len(table)):
             raise ModelError("a network is damaged: its embedding is no table")
-        expected = layer_shapes(cast(NetKind, self.kind), self.width, out.shape[1])
+        expected = layer_shapes(cast("NetKind", self.kind), self.width, out.shape[1])
         if table is not None:
             expected["embedding"] = table.shape
         found = {name: array.shape for name, array in self.arrays.items()}

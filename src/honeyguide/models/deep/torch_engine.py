@@ -200,7 +200,7 @@ def torch_probabilities(net: TextNet, ids: NetInts) -> NetFloats:
     with torch.no_grad(), torch.backends.cudnn.flags(allow_tf32=False):
         for start in range(0, len(ids), _READ):
             part = torch.as_tensor(ids[start : start + _READ], device=where)
-            logits = forward_pass(cast(NetKind, net.kind), params, part, (part > 0).sum(dim=1))
+            logits = forward_pass(cast("NetKind", net.kind), params, part, (part > 0).sum(dim=1))
             parts.append(torch.softmax(logits, dim=1).cpu().numpy())
     return np.concatenate(parts)
 

@@ -228,7 +228,7 @@ def train_net(
     )
     weights: Weights = {}
     if encoder is None:
-        weights["embedding"] = _initial_embedding(words, cast(WordTable | None, embedding), dice)
+        weights["embedding"] = _initial_embedding(words, cast("WordTable | None", embedding), dice)
     width = encoder.width if encoder else weights["embedding"].shape[1]
     weights |= draw_weights(kind, width, len(categories), dice)
     held = choose_held_out(numbers, seed)[owners]

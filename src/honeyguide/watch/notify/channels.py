@@ -21,11 +21,12 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from honeyguide.change import Change
 from honeyguide.errors import ConfigError, DiskFull, StoreError
-from honeyguide.watch.notify.digest import DigestEntry, digest_entries
 from honeyguide.watch.notify.message import (
     ChangeMessage,
+    DigestEntry,
     HtmlFormat,
     clean_line,
+    digest_entries,
     entry_headline,
     entry_lines,
     safe_link,

@@ -19,7 +19,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.text.language import check_language, split_words, stems_of
 from honeyguide.types import Url
 from honeyguide.url import canonical_url, host_of
-from honeyguide.watch.notify.digest import batch_changes
+from honeyguide.watch.notify.message import batch_changes
 
 DigestRhythm = Literal["each", "hourly", "daily", "weekly"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
