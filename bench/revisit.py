@@ -27,7 +27,7 @@ from honeyguide.watch.schedule.change_rate import (
     estimate_rate,
     update_belief,
 )
-from honeyguide.watch.schedule.prices import DAY, FRESH, WatchBudget, balance_price
+from honeyguide.watch.schedule.prices import DAY, FRESH, WatchBudget
 from honeyguide.watch.schedule.schedule import Schedule
 
 ROOT = Path(__file__).parents[1]
@@ -89,8 +89,12 @@ def main() -> None:
 
 def table() -> list[float]:
     """Cho and Garcia-Molina's: the optimal frequencies of pages that change 1 to 5 times a day."""
-    rates, ones = np.array([1.0, 2, 3, 4, 5]), np.ones(5)
-    return [float(f) for f in 1 / FRESH.waits(rates, ones, balance_price(FRESH, rates, ones, 5))]
+    low, high = 1e-18, 1e18
+    while high / low > 1 + 1e-9:
+        price = (low * high) ** 0.5
+        found = [1 / FRESH.wait(rate, 1.0, price) for rate in (1.0, 2.0, 3.0, 4.0, 5.0)]
+        low, high = (price, high) if sum(found) > 5 else (low, price)
+    return found
 
 
 def resident() -> int:

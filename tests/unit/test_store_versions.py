@@ -67,9 +67,7 @@ def test_every_version_can_be_shown_and_small_edits_are_small(tmp_path: Path) ->
         assert store.versions.latest_version(URL) == rows[-1]
         for n, page in enumerate(pages):
             assert store.versions.read_body(URL, n + 1) == page
-        count, size, held = store.versions.size_totals()
-        assert (count, size) == (40, sum(map(len, pages)))
-        assert held == sum(row.stored for row in rows)
+        assert sum(row.stored for row in rows) < sum(map(len, pages))
 
 
 def test_an_edit_in_a_large_page_is_small_too() -> None:

@@ -175,12 +175,6 @@ def test_relevance_of_what_changed_counts() -> None:
     assert 0 < half < plain
 
 
-def test_persistence_counts() -> None:
-    new = page([*PARAGRAPHS, "Bees and their wax."])
-    half = changed(new, persistence={"main.post/p": 0.5}).significance
-    assert half < changed(new).significance
-
-
 def test_masked_blocks_are_counted_and_not_shown() -> None:
     mask = "footer/p"
     assert compare_snapshots(page(), page(footer="Something else"), [mask]) is None

@@ -159,11 +159,6 @@ class BodyStore:
                 continue  # what cannot be read cannot be written anew: leave it all as it is
             self._db.execute("DELETE FROM bodies WHERE id = ?", (number,))
 
-    def size_totals(self) -> tuple[int, int, int]:
-        """Bodies, their bytes, and the bytes they take; a whole scan."""
-        row = self._db.fetch_one("SELECT count(*), total(size), total(length(data)) FROM bodies")
-        return (0, 0, 0) if row is None else (int(row[0]), int(row[1]), int(row[2]))
-
     def _nearest_living_base(self, number: int, dead: set[int]) -> int | None:
         """The nearest base that stays."""
         for _ in range(_MAX_CHAIN):
@@ -382,10 +377,6 @@ class VersionTable:
             with self._db.join_transaction():
                 gone += sum(self._thin_page(page, rule, now) for (page,) in batch)
         return gone
-
-    def size_totals(self) -> tuple[int, int, int]:
-        """Different bodies, their bytes, and the bytes they take on the disk; a whole scan."""
-        return self._bodies.size_totals()
 
     def _thin_page(self, page: int, rule: Retention, now: float) -> int:
         rows = self._db.fetch_all(

@@ -24,7 +24,7 @@ from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.store.labels import EffectiveLabels
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Page, Url
-from honeyguide.watch.compare import revisit_comparison
+from honeyguide.watch.compare import page_change, revisit_comparison
 from honeyguide.watch.discover import DiscoveryQueue
 from honeyguide.watch.notify.channels import (
     AppriseMessenger,
@@ -207,7 +207,7 @@ def _resolve_env(text: str, where: str) -> str:
     return held
 
 
-def _relevance_of_text(strategy: Strategy) -> revisit_comparison.RelevanceFunction:
+def _relevance_of_text(strategy: Strategy) -> page_change.RelevanceFunction:
     """How much a changed text has to do with the topic, as far as the crawl's strategy knows."""
 
     def score_text(text: str) -> float:

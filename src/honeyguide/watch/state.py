@@ -22,7 +22,7 @@ from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Response, Url, Visit
 from honeyguide.url import host_of
 from honeyguide.watch import record
-from honeyguide.watch.compare import revisit_comparison
+from honeyguide.watch.compare import page_change, revisit_comparison
 from honeyguide.watch.compare.page_change import compare_snapshots
 from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
 from honeyguide.watch.notify.delivery import queue_change
@@ -65,7 +65,7 @@ class RevisitState:
     threshold: float
     """What makes a page relevant."""
     clock: Callable[[], float]
-    relevance: revisit_comparison.RelevanceFunction | None = None
+    relevance: page_change.RelevanceFunction | None = None
     under_way: dict[Url, WatchedRow] = field(default_factory=dict)
     _batch: dict[Url, RevisitRecord] = field(default_factory=dict)
     _written: float = 0.0

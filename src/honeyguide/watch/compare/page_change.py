@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Literal
@@ -109,7 +109,6 @@ class EditCounter:
 
     masks: frozenset[str]
     relevance: RelevanceFunction | None
-    persistence: Mapping[str, float]
     edits: list[tuple[PageEdit, float]] = field(default_factory=list)
     """With the letters that are new in each, as far as they count."""
     masked: int = 0
@@ -184,7 +183,6 @@ class EditCounter:
             self.words += words or text.count(" ") + 1
         if self.relevance is not None:
             amount *= min(1.0, max(0.0, self.relevance(text)))
-        amount *= self.persistence.get(block.path, 1.0)
         self.edits.append((edit, amount))
 
     def count_fields(
@@ -312,14 +310,12 @@ def compare_snapshots(
     masks: Collection[str] = (),
     relevance: RelevanceFunction | None = None,
     *,
-    persistence: Mapping[str, float] | None = None,
     at: float = 0.0,
     since: float = 0.0,
 ) -> Change | None:
     """The change from one version to the next; None: nothing that is not masked differs.
 
-    ``relevance`` says how much a changed text has to do with the topic, 0..1, and
-    ``persistence`` how often what appears at a path is still there at the next visit.
+    ``relevance`` says how much a changed text has to do with the topic, 0..1.
     """
     if (
         old.blocks == new.blocks
@@ -330,7 +326,7 @@ def compare_snapshots(
         return None
     masks = frozenset(masks)
     before, after = with_title(old), with_title(new)
-    tally = EditCounter(masks, relevance, persistence or {})
+    tally = EditCounter(masks, relevance)
     tally.count_blocks(before, after, match_blocks(before, after))
     tally.count_fields(old.data, new.data)
     added, removed = links_changed(old, new, masks)

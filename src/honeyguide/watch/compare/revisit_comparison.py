@@ -8,7 +8,6 @@ or looks like the host's answer to an address that cannot exist, and has lost th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from honeyguide.parse.blocks import read_snapshot
 from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
 from honeyguide.watch.compare import volatile
-from honeyguide.watch.compare.page_change import compare_snapshots
+from honeyguide.watch.compare.page_change import RelevanceFunction, compare_snapshots
 from honeyguide.watch.visit.due import DuePage
 
 _START = 65_536
@@ -70,7 +69,6 @@ _LITTLE = 0.2
 """Share of the old main text that may be left of a page that is no more …"""
 _SHORT = 3_000
 """… and letters that an apology may have."""
-_SAME = 0.9
 
 
 class HealthFinding(NamedTuple):
@@ -84,12 +82,10 @@ def check_health(
     response: Response,
     now: Snapshot | None = None,
     before: Snapshot | None = None,
-    probe: Snapshot | None = None,
 ) -> HealthFinding | None:
     """What is the matter; None: nothing, or nobody can tell.
 
-    ``before`` is the last good version, ``probe`` the host's answer to an address that cannot
-    exist, where somebody asked for it.
+    ``before`` is the last good version.
     """
     status = response.status
     if status in _GONE:
@@ -102,7 +98,7 @@ def check_health(
         return HealthFinding("blocked", f"{status}, {by}") if by else None
     if status not in (200, 203) or now is None:
         return None
-    return _detect_wall(response, now, before) or _detect_soft_404(now, before, probe)
+    return _detect_wall(response, now, before) or _detect_soft_404(now, before)
 
 
 def health_news(was: ChangeKind | None, finding: HealthFinding | None) -> HealthFinding | None:
@@ -139,17 +135,9 @@ def _detect_wall(
     return None
 
 
-def _detect_soft_404(
-    now: Snapshot, before: Snapshot | None, probe: Snapshot | None
-) -> HealthFinding | None:
+def _detect_soft_404(now: Snapshot, before: Snapshot | None) -> HealthFinding | None:
     if before is None or _remaining_share(before, now) > _LITTLE:
         return None
-    if (
-        probe is not None
-        and _remaining_share(probe, now) >= _SAME
-        and _remaining_share(now, probe) >= _SAME
-    ):
-        return HealthFinding("soft_404", "like a page that cannot exist")
     said = [now.title, *(b.text for b in now.blocks if _last_element(b.path) in _HEADINGS)]
     heard = next((found[0] for text in said[:20] if (found := _NOT_FOUND(text[:300]))), "")
     if not heard and len(text := _main_text(now)) <= _SHORT // 4 and (found := _NOT_FOUND(text)):
@@ -189,11 +177,6 @@ def _remaining_share(before: Snapshot, now: Snapshot) -> float:
     return left / whole if whole else 1.0
 
 
-def moved_to(finding: HealthFinding) -> Url | None:
-    """Where a page moved to."""
-    return Url(finding.detail) if finding.kind == "moved" else None
-
-
 # --------------------------------------------------------------------------------------------------
 # The rest of the ladder, for another body: what changed, and is it still the page?
 # --------------------------------------------------------------------------------------------------
@@ -204,8 +187,6 @@ _MUCH = 4_000
 _SMALL, _LATEST = 65_536, 256
 """Bytes of a body, and bodies: some 60 MB at most. Two for each page that waits for a second look:
 with half as many, a round of a thousand pages read every fourth body twice."""
-
-RelevanceFunction = Callable[[str], float]
 
 
 class PreviousVersion(NamedTuple):

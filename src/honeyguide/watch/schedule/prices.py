@@ -42,15 +42,13 @@ _CLOSE = 1e-12
 
 
 class VisitValue(NamedTuple):
-    """A value of visits. ``worth`` and ``waits`` take arrays, ``wait`` numbers."""
+    """A value of visits. ``worth`` takes arrays, ``wait`` numbers."""
 
     name: ValueName
     worth: Callable[[Numbers, Numbers, Numbers], Floats]
     """(rate, weight, days since the last visit) → V."""
-    waits: Callable[[Numbers, Numbers, Numbers], Floats]
-    """(rate, weight, price) → days until V reaches the price; infinite if it never does."""
     wait: Callable[[float, float, float], float]
-    """The same for one page."""
+    """(rate, weight, price) → days until V reaches the price; infinite if it never does."""
 
 
 def _g(x: Floats) -> Floats:
@@ -67,18 +65,6 @@ def _h_one(x: float) -> float:
     if x < _SMALL:
         return x * x * x * (1 / 3 - x * (1 / 8 - x * (1 / 30 - x / 144)))
     return x * x / 2 + math.expm1(-x) + x * math.exp(-x)
-
-
-def _h_inverse(y: Floats) -> Floats:
-    """Newton from the right: h is convex, so every step stays there."""
-    y = np.maximum(y, 1e-300)
-    x = np.cbrt(3 * y) + np.sqrt(2 * y)
-    for _ in range(_STEPS):
-        step = (_h(x) - y) / (-x * np.expm1(-x))
-        x = x - step
-        if np.all(np.abs(step) <= _CLOSE * x):
-            break
-    return x
 
 
 def _h_inverse_one(y: float) -> float:
@@ -106,62 +92,22 @@ def _g_inverse(y: Floats) -> Floats:
     return np.where(reached, x, np.inf)
 
 
-def _worth_fresh(rate: Numbers, weight: Numbers, days: Numbers) -> Floats:
-    return np.asarray(weight / rate * _g(np.asarray(rate * days)))
-
-
-def _waits_fresh(rate: Numbers, weight: Numbers, price: Numbers) -> Floats:
-    return np.asarray(_g_inverse(np.asarray(price * rate / weight)) / rate)
-
-
-def _wait_fresh(rate: float, weight: float, price: float) -> float:
-    return float(_g_inverse(np.asarray(price * rate / weight))) / rate
-
-
-def _worth_age(rate: Numbers, weight: Numbers, days: Numbers) -> Floats:
-    return np.asarray(weight / (rate * rate) * _h(np.asarray(rate * days)))
-
-
-def _waits_age(rate: Numbers, weight: Numbers, price: Numbers) -> Floats:
-    return np.asarray(_h_inverse(np.asarray(price * rate * rate / weight)) / rate)
-
-
-def _wait_age(rate: float, weight: float, price: float) -> float:
-    return _h_inverse_one(price * rate * rate / weight) / rate
-
-
-def _worth_sqrt(rate: Numbers, weight: Numbers, days: Numbers) -> Floats:
-    return np.asarray(weight * rate * days * days / 2)
-
-
-def _waits_sqrt(rate: Numbers, weight: Numbers, price: Numbers) -> Floats:
-    return np.asarray(np.sqrt(2 * price / (weight * rate)))
-
-
-def _wait_sqrt(rate: float, weight: float, price: float) -> float:
-    return math.sqrt(2 * price / (weight * rate))
-
-
-AGE = VisitValue("age", _worth_age, _waits_age, _wait_age)
-FRESH = VisitValue("fresh", _worth_fresh, _waits_fresh, _wait_fresh)
-SQRT = VisitValue("sqrt", _worth_sqrt, _waits_sqrt, _wait_sqrt)
+FRESH = VisitValue(
+    "fresh",
+    lambda rate, weight, days: np.asarray(weight / rate * _g(np.asarray(rate * days))),
+    lambda rate, weight, price: float(_g_inverse(np.asarray(price * rate / weight))) / rate,
+)
+AGE = VisitValue(
+    "age",
+    lambda rate, weight, days: np.asarray(weight / (rate * rate) * _h(np.asarray(rate * days))),
+    lambda rate, weight, price: _h_inverse_one(price * rate * rate / weight) / rate,
+)
+SQRT = VisitValue(
+    "sqrt",
+    lambda rate, weight, days: np.asarray(weight * rate * days * days / 2),
+    lambda rate, weight, price: math.sqrt(2 * price / (weight * rate)),
+)
 VALUES: dict[ValueName, VisitValue] = {"age": AGE, "fresh": FRESH, "sqrt": SQRT}
-
-
-def balance_price(value: VisitValue, rates: Numbers, weights: Numbers, visits: float) -> float:
-    """The price at which these pages need so many visits a day in all.
-
-    >>> rates = np.array([1.0, 2, 3, 4, 5])
-    >>> price = balance(FRESH, rates, np.ones(5), 5)
-    >>> " ".join(f"{f:.2f}" for f in 1 / FRESH.waits(rates, np.ones(5), price))
-    '1.15 1.36 1.35 1.14 0.00'
-    """
-    low, high = math.log(1e-18), math.log(1e18)
-    for _ in range(80):
-        middle = (low + high) / 2
-        asked = float(np.sum(1 / value.waits(rates, weights, math.exp(middle))))
-        low, high = (middle, high) if asked > visits else (low, middle)
-    return math.exp((low + high) / 2)
 
 
 # -- How many requests may be made, and what a visit must be worth for one of them --
