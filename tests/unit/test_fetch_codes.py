@@ -5,7 +5,8 @@ import pytest
 
 from honeyguide import errors
 from honeyguide.errors import FetchError, ProtocolError
-from honeyguide.fetch.curl_errors import CURL_ERRORS, to_printable, translate_curl_error
+from honeyguide.fetch.curl import CURL_ERRORS, translate_curl_error
+from honeyguide.fetch.decode import to_printable
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ import pytest
 
 from honeyguide.errors import FetchError, ParseError
 from honeyguide.fetch import cookies, http_headers
-from honeyguide.fetch.curl_errors import to_printable, translate_curl_error
+from honeyguide.fetch.curl import translate_curl_error
+from honeyguide.fetch.decode import to_printable
 from honeyguide.net import retry
 from honeyguide.net.robots import parse_robots
 from honeyguide.parse.charset import decode_body

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.cluster.vault.object_store import FolderStore, open_object_store
+from honeyguide.cluster.vault import open_object_store
+from honeyguide.cluster.vault.object_store import FolderStore
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
 

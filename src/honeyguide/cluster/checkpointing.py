@@ -16,6 +16,7 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from honeyguide.cluster.messages import CheckpointStatus, Message
@@ -158,11 +159,8 @@ class Checkpointer:
             await self._sleep_until_stopped(min(left, self._settings.lease_s / _RENEWALS_PER_LEASE))
 
     async def _sleep_until_stopped(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(max(0.01, seconds)):
-                await self._stopped.wait()
-        except TimeoutError:
-            pass
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), max(0.01, seconds))
 
     async def _save_once(self) -> None:
         """Taken here, between two transactions; sent while the ring turns on."""

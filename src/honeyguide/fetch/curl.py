@@ -18,8 +18,17 @@ from typing import Any, Final, NamedTuple
 
 import pycurl
 
-from honeyguide.errors import FetchError, FetchTimeout, Forbidden, ProtocolError, TooLarge
-from honeyguide.fetch.curl_errors import translate_curl_error
+from honeyguide.errors import (
+    ConnectError,
+    DnsError,
+    FetchError,
+    FetchTimeout,
+    Forbidden,
+    ProtocolError,
+    TlsError,
+    TooLarge,
+)
+from honeyguide.fetch.decode import to_printable
 from honeyguide.fetch.http_headers import ResponseHead, parse_head
 
 _ACTIONS = {
@@ -453,6 +462,27 @@ class CurlTransfer:
             return pycurl.SOCKET_BAD
         self._sockets.append(opened)
         return opened
+
+
+_CODES_BY_ERROR: dict[type[FetchError], tuple[int, ...]] = {
+    ProtocolError: (1, 3, 8, 16, 61, 92, 95, 100),
+    ConnectError: (5, 7, 18, 52, 55, 56, 96, 97),
+    DnsError: (6,),
+    FetchTimeout: (28,),
+    TlsError: (35, 51, 53, 54, 58, 59, 60, 64, 66, 77, 80, 82, 83, 90, 91, 98, 101),
+}
+CURL_ERRORS: Final = {code: kind for kind, codes in _CODES_BY_ERROR.items() for code in codes}
+"""The error for each of curl's codes; any other code is a plain FetchError."""
+_READ_ERROR = 56
+_NOT_HTTP = ("chunk", "response headers")
+"""Broken chunks and endless heads have no code of their own: curl calls them reading errors."""
+
+
+def translate_curl_error(url: str, code: int, message: str) -> FetchError:
+    kind = CURL_ERRORS.get(code, FetchError)
+    if code == _READ_ERROR and any(words in message for words in _NOT_HTTP):
+        kind = ProtocolError
+    return kind(url, to_printable(message) or f"curl error {code}")
 
 
 def find_ca_bundle() -> str:

@@ -14,7 +14,6 @@ import zstandard
 from isal import isal_zlib
 
 from honeyguide.errors import ProtocolError, TooLarge
-from honeyguide.fetch.curl_errors import to_printable
 
 ACCEPT_ENCODING: Final = "gzip, deflate, br, zstd"
 
@@ -37,6 +36,14 @@ _ISAL_ERRORS = (cast("type[Exception]", isal_zlib.IsalError), OverflowError)
 
 DecodedBody = tuple[bytes, int]
 """A body, and how much of what came was needed for it: rubbish may follow."""
+
+
+_DETAIL_CHARS = 200
+
+
+def to_printable(text: str) -> str:
+    """Text of a server as printable ASCII of bounded length, for a journal or a terminal."""
+    return ascii(text[:_DETAIL_CHARS])[1:-1][:_DETAIL_CHARS]
 
 
 class CorruptBody(ValueError):

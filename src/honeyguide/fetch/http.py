@@ -11,8 +11,7 @@ from honeyguide.config.settings import FetchSettings
 from honeyguide.errors import ConfigError, DnsError, FetchError, Forbidden, ProtocolError, WrongType
 from honeyguide.fetch.cookies import CookieJar
 from honeyguide.fetch.curl import BodyLimit, CurlOptions, CurlPool, CurlResponse
-from honeyguide.fetch.curl_errors import to_printable
-from honeyguide.fetch.decode import ACCEPT_ENCODING, decode_body
+from honeyguide.fetch.decode import ACCEPT_ENCODING, decode_body, to_printable
 from honeyguide.fetch.dns import DnsResolver
 from honeyguide.fetch.http_headers import (
     ResponseHead,

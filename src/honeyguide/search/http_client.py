@@ -24,7 +24,7 @@ from urllib.parse import urlencode
 from msgspec import Raw
 
 from honeyguide.errors import ConfigError, FetchError, SearchError, SearchFailure
-from honeyguide.fetch.curl_errors import to_printable
+from honeyguide.fetch.decode import to_printable
 from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.net.retry import MAX_WAIT_S, parse_retry_after
 from honeyguide.protocols import Fetcher

@@ -34,16 +34,7 @@ class TextCodec:
         return self._pack.compress(data)
 
     def unpack(self, data: object, most: int = MAX_TEXT_BYTES) -> bytes:
-        """What was packed. The frame says how long it is; zstd holds it to that."""
-        if not isinstance(data, bytes):
-            raise CollectionCorrupt("a stored text is damaged: it is not in bytes")
-        try:
-            size = zstandard.frame_content_size(data)
-            if not 0 <= size <= most:
-                raise CollectionCorrupt(f"a stored text is damaged: it claims {size} bytes")
-            return self._unpack.decompress(data)
-        except zstandard.ZstdError as error:
-            raise CollectionCorrupt(f"a stored text is damaged: {error}") from error
+        return unpack_frame(data, self._unpack, most, "text")
 
     def pack_text(self, headings: tuple[str, ...], text: str) -> bytes:
         try:
@@ -61,6 +52,24 @@ class TextCodec:
             return _TEXT_DECODER.decode(self.unpack(data))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise CollectionCorrupt(f"a stored text is damaged: {error}") from error
+
+
+def unpack_frame(
+    data: object, decompressor: zstandard.ZstdDecompressor, most: int, what: str
+) -> bytes:
+    """Decompress a zstd frame that states a size of at most ``most`` bytes.
+
+    Raises CollectionCorrupt, in whose message ``what`` names the data.
+    """
+    if not isinstance(data, bytes):
+        raise CollectionCorrupt(f"a stored {what} is damaged: it is not in bytes")
+    try:
+        size = zstandard.frame_content_size(data)
+        if not 0 <= size <= most:
+            raise CollectionCorrupt(f"a stored {what} is damaged: it claims {size} bytes")
+        return decompressor.decompress(data)
+    except zstandard.ZstdError as error:
+        raise CollectionCorrupt(f"a stored {what} is damaged: {error}") from error
 
 
 def replace_surrogates(text: str) -> str:

@@ -17,7 +17,7 @@ import zstandard
 
 from honeyguide.errors import CollectionCorrupt, StoreError
 from honeyguide.store import row_checks
-from honeyguide.store.codec import replace_surrogates
+from honeyguide.store.codec import replace_surrogates, unpack_frame
 from honeyguide.store.database import Database, SqlRow, to_int64
 from honeyguide.types import Url
 from honeyguide.url import url_fingerprint
@@ -56,16 +56,8 @@ def pack_delta(body: bytes, base: bytes | None = None) -> bytes:
 
 def unpack_delta(data: object, base: bytes | None, most: int) -> bytes:
     """What was packed, with the same ``base``; never more than ``most`` bytes."""
-    if not isinstance(data, bytes):
-        raise CollectionCorrupt("a stored version is damaged: it is not in bytes")
-    try:
-        size = zstandard.frame_content_size(data)
-        if not 0 <= size <= most:
-            raise CollectionCorrupt(f"a stored version is damaged: it claims {size} bytes")
-        words = None if base is None else _raw_dictionary(base)
-        return zstandard.ZstdDecompressor(dict_data=words).decompress(data)
-    except zstandard.ZstdError as error:
-        raise CollectionCorrupt(f"a stored version is damaged: {error}") from error
+    dictionary = None if base is None else _raw_dictionary(base)
+    return unpack_frame(data, zstandard.ZstdDecompressor(dict_data=dictionary), most, "version")
 
 
 def _raw_dictionary(base: bytes) -> zstandard.ZstdCompressionDict:

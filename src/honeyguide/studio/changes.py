@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.api.user_urls import possible_urls, resolve_url
-from honeyguide.change import Change, ChangeKind, PageEdit
+from honeyguide.change import ChangeKind, PageEdit
 from honeyguide.config.settings import NotifySettings, Settings
 from honeyguide.store.change_feed import ChangeRow
 from honeyguide.store.open_store import open_existing_store
@@ -365,7 +365,7 @@ def show_change(here: RequestContext, query: ChangeQuery) -> ChangeItem:
 
 
 def _change_item(row: ChangeRow, edits: int = _EDITS_SHOWN) -> ChangeItem:
-    change: Change = row.change
+    change = row.change
     return ChangeItem(
         row.id,
         change.url,

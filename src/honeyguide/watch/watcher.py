@@ -7,7 +7,7 @@ import heapq
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
@@ -123,7 +123,7 @@ class Watcher:
         until = self.clock() + hours * 3_600 if hours else float("inf")
         self._enter_relevant(self.clock())
         pages = self._round_pages(self._all_pages()) if once else self._scheduled_pages(until)
-        self._load_discoveries()
+        self.discoveries.load(self.store.facts.get("watch", "links"))
         # Whoever looks from outside can tell it from a crawl, which holds the same lock.
         self.store.facts.set(*RUNNING_FACT, os.getpid())
         over = asyncio.Event()
@@ -138,7 +138,7 @@ class Watcher:
             over.set()
             await telling
             self.state.commit()
-            self._save_discoveries()
+            self.store.facts.set("watch", "links", self.discoveries.dump())
         await self.notify_loop.deliver_all()
         self.store.versions.thin_out(record.retention_of(self.settings), self.clock())
         trouble = self.notify_loop.trouble or self.progress.trouble
@@ -225,20 +225,10 @@ class Watcher:
         url = self.discoveries.take_best()
         return None if url is None else DuePage(url, VisitPurpose.DISCOVER)
 
-    def _load_discoveries(self) -> None:
-        """Links that an earlier run found and did not follow."""
-        self.discoveries.load(self.store.facts.get("watch", "links"))
-
-    def _save_discoveries(self) -> None:
-        self.store.facts.set("watch", "links", self.discoveries.dump())
-
     async def _sleep_until_woken(self, seconds: float) -> None:
         self._woken.clear()
-        try:
-            async with asyncio.timeout(max(seconds, 0.005)):
-                await self._woken.wait()
-        except TimeoutError:
-            pass
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._woken.wait(), max(seconds, 0.005))
 
     # -- outcomes in -----------------------------------------------------------------------------
 
@@ -295,10 +285,8 @@ class Watcher:
 
     def _apply_list_edits(self) -> None:
         """What people said of the list since: added, paused, weighed."""
-        while (
-            last := (found := self.store.watched.edited_after(self._last_edit)).last
-        ) > self._last_edit:
-            self._last_edit = last
+        while (found := self.store.watched.edited_after(self._last_edit)).last > self._last_edit:
+            self._last_edit = found.last
             for row in found.rows:
                 if row.state == "watched":
                     self._schedule_row(row)

@@ -20,7 +20,6 @@ from typing import ParamSpec, Protocol, TypeVar
 from honeyguide.errors import ClusterError, ConfigError, StorageUnreachable
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}(/[A-Za-z0-9][A-Za-z0-9._-]{0,127}){0,7}")
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
 MAX_OBJECT_BYTES = 1 << 27
 """Bytes of the largest object that is read in one piece; larger ones only come as chunks."""
 
@@ -46,34 +45,6 @@ class ObjectStore(Protocol):
 
     def read_chunks(self, name: str) -> Iterator[bytes] | None:
         """An object of any size, piece by piece; None: there is none."""
-
-
-def open_object_store(place: str) -> ObjectStore:
-    """The vault at a folder (``/mnt/shared/crawl``) or in a bucket (``s3://bucket/prefix``)."""
-    if place.startswith("s3://"):
-        from honeyguide.cluster.vault.bucket import BucketStore
-
-        return _check_exclusive(BucketStore(place), place)
-    if _SCHEME.match(place):
-        raise ConfigError(
-            f"a vault is a folder that all machines see, or s3://bucket/prefix; not {place!r:.200}"
-        )
-
-    return _check_exclusive(FolderStore(Path(place)), place)
-
-
-def _check_exclusive(vault: ObjectStore, place: str) -> ObjectStore:
-    """Some storages accept the wish not to replace an object, and replace it."""
-    name = f"probe/{token_hex(12)}"
-    made = [vault.create(name, b"first"), vault.create(name, b"second")]
-    kept = vault.read(name)
-    vault.delete(name)
-    if made != [True, False] or kept != b"first":
-        raise ConfigError(
-            f"{place} cannot hold a vault: it replaces what exists. Use a folder on a file system "
-            "with hard links, or a storage that obeys If-None-Match"
-        )
-    return vault
 
 
 def checked_object_name(name: str, *, folder: bool = False) -> str:

@@ -237,7 +237,7 @@ def _missing_entry(error: _EntryGone) -> ClusterError:
 #
 #     keeper = Keeper.claim(vault("/mnt/shared/birds"), shard=3, by="worker-7")
 #     keeper.restore(folder)
-#     …                                     # open the database; wait until keeper.may_act()
+#     …                                     # open the database; wait until keeper.seconds_left()
 #     keeper.save(database)                 # now and then, between transactions
 #     keeper.farewell(database)             # at the end, so that the next need not wait
 #
@@ -264,7 +264,7 @@ class SaveReport:
 
 
 class ShardReplicator:
-    """One claim to one shard. For one thread at a time, but for :meth:`may_act` and its like,
+    """One claim to one shard. For one thread at a time, but for :meth:`seconds_left` and its like,
     and for :meth:`take_snapshot` and :meth:`send_snapshot`, of which each may have a thread of its
     own."""
 
@@ -301,10 +301,6 @@ class ShardReplicator:
     def epoch(self) -> int:
         """How many owners the shard has had, this one included."""
         return self._owner.epoch
-
-    def may_act(self) -> bool:
-        """Whether pages may be fetched at this instant. Asks the clock, not the vault."""
-        return self._owner.may_act()
 
     def seconds_left(self) -> float:
         """For how many seconds more, without another :meth:`renew_lease` or :meth:`save`."""

@@ -239,10 +239,6 @@ class ShardOwner:
         self._pending: _PendingEntry | None = None
         """Sent, and we do not know whether it arrived: nothing else may take its number."""
 
-    def may_act(self) -> bool:
-        """Whether the shard may fetch pages at this instant."""
-        return self.seconds_left() > 0
-
     def seconds_left(self) -> float:
         """For how many seconds it may go on without another look; 0: it may not."""
         begins, ends = self.acting_window()
