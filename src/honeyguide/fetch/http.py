@@ -87,14 +87,10 @@ class CurlFetcher:
             self._resolver = resolver or DnsResolver(timeout_s=settings.connect_s, clock=clock)
         self._wire = CurlPool(
             CurlOptions(
-                settings.connect_s,
-                settings.read_s,
-                settings.total_s,
-                self._refuse_address,
-                proxy,
+                settings.connect_s, settings.read_s, settings.total_s, self._refuse_address, proxy,
                 authorities,
             )
-        )
+        )  # fmt: skip
 
     async def fetch(self, request: Request) -> Response:
         """One request, one answer; redirects are answers. Raises FetchError."""
@@ -145,13 +141,9 @@ class CurlFetcher:
         head, room = arrived.head, arrived.room
         try:
             return decode_body(
-                request.url,
-                arrived.payload,
-                head.header("content-encoding"),
-                limit=room.bytes,
-                ratio=self._settings.inflate_ratio,
-                truncate=room.truncate,
-            )
+                request.url, arrived.payload, head.header("content-encoding"), limit=room.bytes,
+                ratio=self._settings.inflate_ratio, truncate=room.truncate,
+            )  # fmt: skip
         except ProtocolError:
             if 200 <= head.status < 300:
                 raise

@@ -58,21 +58,11 @@ def topic_info(here: RequestContext) -> TopicInfo:
     collection = here.open_collection()
     said, limits = collection.settings.topic, collection.settings.crawl
     return TopicInfo(
-        said.description,
-        said.keywords,
-        said.seeds,
-        said.good + said.good_files,
-        said.bad + said.bad_files,
-        said.language,
-        Path(said.ontology).name,
-        said.concept,
-        collection.topics[1:],
-        limits.strategy,
-        collection.learns,
-        limits.pages,
-        collection.settings.fetch.contact,
-        said.threshold,
-    )
+        said.description, said.keywords, said.seeds, said.good + said.good_files,
+        said.bad + said.bad_files, said.language, Path(said.ontology).name, said.concept,
+        collection.topics[1:], limits.strategy, collection.learns, limits.pages,
+        collection.settings.fetch.contact, said.threshold,
+    )  # fmt: skip
 
 
 def run_state(here: RequestContext) -> RunState:

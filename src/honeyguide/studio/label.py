@@ -313,19 +313,10 @@ def list_questions(here: RequestContext, query: QuestionsQuery) -> QuestionItems
 def _question_item(asked: label_queries.LabelQuestion, topic: str) -> QuestionItem:
     row = asked.row
     return QuestionItem(
-        row.id,
-        row.url,
-        host_of(row.url)[:255],
-        make_layout_safe(row.title[:_TITLE_CHARS]),
-        asked.verdict,
-        asked.relevant,
-        row.score,
-        topic,
-        asked.why,
-        asked.because,
-        reason_items(asked.reasons),
-        asked.snippet,
-    )
+        row.id, row.url, host_of(row.url)[:255], make_layout_safe(row.title[:_TITLE_CHARS]),
+        asked.verdict, asked.relevant, row.score, topic, asked.why, asked.because,
+        reason_items(asked.reasons), asked.snippet,
+    )  # fmt: skip
 
 
 def label_text(here: RequestContext, query: LabelTextQuery) -> LabelText:

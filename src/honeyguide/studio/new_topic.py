@@ -162,15 +162,9 @@ async def _try_seed(
         return SeedTrial(seed, False, str(error))
     said = page.title.strip() or "a page without a title"
     return SeedTrial(
-        seed,
-        True,
-        said[:300],
-        page.url,
-        len(page.text.split()),
-        len(page.links),
-        page.language,
+        seed, True, said[:300], page.url, len(page.text.split()), len(page.links), page.language,
         round(time.perf_counter() - began, 2),
-    )
+    )  # fmt: skip
 
 
 def seed_address(text: str, *, lab: bool = False) -> Url:

@@ -242,13 +242,9 @@ def _updated_belief(
     if row.succeeded is None:
         return row.rate or prior
     return update_belief(
-        row.rate or prior,
-        prior,
-        last=row.succeeded,
-        now=outcome.at,
-        changed=weight,
+        row.rate or prior, prior, last=row.succeeded, now=outcome.at, changed=weight,
         modified=parse_last_modified(outcome.modified),
-    )
+    )  # fmt: skip
 
 
 def _health_change(

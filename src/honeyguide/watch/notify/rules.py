@@ -110,15 +110,8 @@ def _unix_time(day: date, clock: time, where: ZoneInfo) -> float:
 
 
 DEFAULT_KINDS: tuple[ChangeKind, ...] = (
-    "new",
-    "content",
-    "data",
-    "moved",
-    "gone",
-    "back",
-    "blocked",
-    "soft_404",
-)
+    "new", "content", "data", "moved", "gone", "back", "blocked", "soft_404",
+)  # fmt: skip
 """What a rule tells of if it does not say: no news that nobody reads."""
 
 
