@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from honeyguide.studio.app import all_routes
 from honeyguide.studio.routes import api_table
+from honeyguide.studio.serving import all_routes
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "api.md"
 HEAD = """\

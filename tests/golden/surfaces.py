@@ -15,8 +15,8 @@ from typing import Any
 
 import honeyguide
 from honeyguide import errors
-from honeyguide.studio.app import all_routes
 from honeyguide.studio.routes import describe_api
+from honeyguide.studio.serving import all_routes
 from tests.golden.telling import drawn, helps, told
 from tests.golden.webs import CASES, create, visit
 

@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message
 
-from honeyguide.studio.app import build_app
 from honeyguide.studio.auth import AuthGate
 from honeyguide.studio.runs import SharedObjects, StudioRuns
+from honeyguide.studio.serving import build_app
 
 PORT = 8765
 

@@ -15,10 +15,10 @@ from msgspec import Meta, Struct
 
 from honeyguide.errors import CollectionLocked, ConfigError
 from honeyguide.studio import endpoints
-from honeyguide.studio.app import GuardedApp, StaticAssets, _route_app, all_routes
 from honeyguide.studio.auth import SAFETY_HEADERS, AuthGate
 from honeyguide.studio.routes import RawAnswer, RequestContext, ResourceMissing, Route, StreamAnswer
 from honeyguide.studio.runs import SharedObjects, StudioRuns
+from honeyguide.studio.serving import GuardedApp, StaticAssets, _route_app, all_routes
 from tests.unit.studio_client import PORT, Answer, Client
 
 

@@ -19,7 +19,7 @@ from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
 from honeyguide.types import Url
 from honeyguide.watch.compare.page_change import compare_snapshots
-from honeyguide.watch.notify.rules import NotifyRule, count_by_significance, is_wanted
+from honeyguide.watch.notify.delivery import NotifyRule, count_by_significance, is_wanted
 from honeyguide.watch.version_diff import VersionDiff, diff_side_by_side
 from tests.unit.studio_client import Client
 

@@ -19,11 +19,10 @@ import pytest
 
 from honeyguide.api.create import create
 from honeyguide.errors import ConfigError
-from honeyguide.studio import app, serving
-from honeyguide.studio.app import StaticAssets
+from honeyguide.studio import serving
 from honeyguide.studio.endpoints import RouteAnswerer
 from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
-from honeyguide.studio.serving import Studio, bind_studio, make_server
+from honeyguide.studio.serving import StaticAssets, Studio, bind_studio, make_server
 
 ended = threading.Event()
 
@@ -48,12 +47,12 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
     monkeypatch.setattr(serving, "_STRANGER_S", 0.3)
     monkeypatch.setattr(serving, "_CONNECTIONS", 20)
     monkeypatch.setattr(serving, "_STRANGERS", 30)
-    monkeypatch.setattr(app, "SEND_S", 0.3)
+    monkeypatch.setattr(serving, "SEND_S", 0.3)
     found = bind_studio(tmp_path)
     ready = threading.Event()
-    routes = (*app.all_routes(), Route("GET", "/api/endless", endless))
-    inner = app._route_app(routes, RouteAnswerer(found.runs, found.shared), StaticAssets())
-    running = make_server(app.GuardedApp(inner, found.gate), ready.set)
+    routes = (*serving.all_routes(), Route("GET", "/api/endless", endless))
+    inner = serving._route_app(routes, RouteAnswerer(found.runs, found.shared), StaticAssets())
+    running = make_server(serving.GuardedApp(inner, found.gate), ready.set)
     thread = threading.Thread(target=running.run, args=([found.listening],))
     thread.start()
     assert ready.wait(20)

@@ -337,7 +337,7 @@ def test_a_zip_bomb_is_not_unpacked() -> None:
 def test_no_more_is_unpacked_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     many = packed({f"{n}/watch.json": watch(url=f"https://e.org/{n}") for n in range(20)})
     assert len(got(many).pages) == 20
-    monkeypatch.setattr("honeyguide.watch.imports.changedetection._ALL", 5_000)
+    monkeypatch.setattr("honeyguide.watch.imports.plain._ALL", 5_000)
     with pytest.raises(ConfigError, match="unpacks to more"):
         got(many)
     bomb = packed({"a/watch.json": b" " * 20_000_000})

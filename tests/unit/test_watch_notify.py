@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from honeyguide.change import Change, PageEdit
 from honeyguide.errors import ConfigError
 from honeyguide.types import Url
-from honeyguide.watch.notify.rules import (
+from honeyguide.watch.notify.delivery import (
     NotifyRule,
     WaitingChange,
     due_time,

@@ -13,9 +13,13 @@ from honeyguide.change import Change, PageEdit
 from honeyguide.store import Store
 from honeyguide.types import Url
 from honeyguide.watch.notify.channels import SendOutcome, given_up, retry_later, sent_at
-from honeyguide.watch.notify.delivery import NotificationDelivery, deliver_queued, queue_change
+from honeyguide.watch.notify.delivery import (
+    NotificationDelivery,
+    NotifyRule,
+    deliver_queued,
+    queue_change,
+)
 from honeyguide.watch.notify.message import ChangeMessage
-from honeyguide.watch.notify.rules import NotifyRule
 
 NOON = 1_700_049_600.0
 """12:00 UTC."""

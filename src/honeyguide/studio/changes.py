@@ -21,7 +21,7 @@ from honeyguide.url import host_of
 from honeyguide.watch import manual_edits, version_diff
 from honeyguide.watch.compare.page_change import with_title
 from honeyguide.watch.manual_edits import describe_masks
-from honeyguide.watch.notify.rules import NotifyRule, count_by_significance
+from honeyguide.watch.notify.delivery import NotifyRule, count_by_significance
 
 _BLOCKS_SHOWN = 600
 """Blocks that are shown …"""

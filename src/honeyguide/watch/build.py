@@ -25,7 +25,6 @@ from honeyguide.store.labels import EffectiveLabels
 from honeyguide.store.store import Store
 from honeyguide.types import UNKNOWN_SCORE, Page, Url
 from honeyguide.watch.compare import page_change, revisit_comparison
-from honeyguide.watch.discover import DiscoveryQueue
 from honeyguide.watch.notify.channels import (
     AppriseMessenger,
     FeedFile,
@@ -33,8 +32,7 @@ from honeyguide.watch.notify.channels import (
     Messenger,
     StreamMessenger,
 )
-from honeyguide.watch.notify.delivery import NotifyLoop
-from honeyguide.watch.notify.rules import NotifyRule, is_wanted
+from honeyguide.watch.notify.delivery import NotifyLoop, NotifyRule, is_wanted
 from honeyguide.watch.record import schedule_page
 from honeyguide.watch.schedule.change_rate import START_BELIEF, RatePriors
 from honeyguide.watch.schedule.prices import DAY, WatchBudget
@@ -44,7 +42,7 @@ from honeyguide.watch.visit.concurrency import FetchConcurrency, affordable_fetc
 from honeyguide.watch.visit.flow import RevisitFlow
 from honeyguide.watch.visit.politeness import RevisitPoliteness
 from honeyguide.watch.visit.revisit import RobotsEntry
-from honeyguide.watch.watcher import Watcher
+from honeyguide.watch.watcher import DiscoveryQueue, Watcher
 
 _FEED_CHANGES, _FEED_SCAN = 100, 5_000
 """Changes in a feed, and newest changes among which they are looked for."""

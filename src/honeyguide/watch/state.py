@@ -25,8 +25,7 @@ from honeyguide.watch import record
 from honeyguide.watch.compare import page_change, revisit_comparison
 from honeyguide.watch.compare.page_change import compare_snapshots
 from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
-from honeyguide.watch.notify.delivery import queue_change
-from honeyguide.watch.notify.rules import NotifyRule
+from honeyguide.watch.notify.delivery import NotifyRule, queue_change
 from honeyguide.watch.record import HeldChange, RevisitRecord
 from honeyguide.watch.schedule.change_rate import Belief, RatePriors
 from honeyguide.watch.visit.due import DuePage, RevisitOutcome

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from honeyguide.errors import ConfigError
 from honeyguide.watch.imports import plain
-from honeyguide.watch.imports.changedetection import read_backup, read_watches
+from honeyguide.watch.imports.plain import read_backup, read_watches
 from honeyguide.watch.imports.urlwatch import read_jobs
 
 _TEXT = 20_000_000

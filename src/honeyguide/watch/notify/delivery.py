@@ -1,4 +1,9 @@
-"""From the outbox to people: what waits becomes messages, and what became of them is noted.
+"""When people may be told: digests at their hour, quiet hours by the clock on their wall.
+
+Pure arithmetic on Unix times; a time zone only says what the wall clock shows.
+
+
+From the outbox to people: what waits becomes messages, and what became of them is noted.
 
 Which changes make up a message is written down before it is sent. Whoever is killed in between
 sends the very same message again, under the same id, and never a change in two messages.
@@ -7,28 +12,293 @@ sends the very same message again, under the same id, and never a change in two 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import groupby
 from logging import getLogger
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from honeyguide.change import Change
+from honeyguide.change import Change, ChangeKind
+from honeyguide.errors import ConfigError
 from honeyguide.store.change_feed import ChangeFeed, NotificationOutbox, UnsentChange
 from honeyguide.store.store import Store
+from honeyguide.text.language import check_language, split_words, stems_of
+from honeyguide.types import Url
+from honeyguide.url import canonical_url, host_of
 from honeyguide.watch.notify.channels import Messenger, SendOutcome
-from honeyguide.watch.notify.message import compose_message
-from honeyguide.watch.notify.rules import (
-    NotifyRule,
-    WaitingChange,
-    due_time,
-    is_wanted,
-    quiet_until,
-    ready_batches,
-    time_zone,
-    wake_at,
-)
+from honeyguide.watch.notify.message import batch_changes, compose_message
+
+DigestRhythm = Literal["each", "hourly", "daily", "weekly"]
+Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+
+_SPAN = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)\s*[-–]\s*([01]?\d|2[0-3]):([0-5]\d)").fullmatch
+_HOUR = 3600.0
+_LAST_TIME = 250_000_000_000.0
+"""In the year 9892: far enough, and with some days left before the end of all calendars."""
+
+
+@lru_cache(maxsize=64)
+def time_zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    # A name such as "Europe" is a folder, and one with a NUL is no name at all.
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ConfigError(
+            f"there is no time zone {name!r}; write one such as 'Europe/Istanbul' or 'UTC' "
+            "(where the system has no list of zones: pip install tzdata)"
+        ) from None
+
+
+@lru_cache(maxsize=64)
+def parse_quiet_hours(text: str) -> tuple[time, time]:
+    """``22:00-07:00`` as two times of day; the second may be on the morrow."""
+    found = _SPAN(text.strip())
+    if not found:
+        raise ConfigError(f"quiet hours are written as '22:00-07:00', not {text!r}")
+    start, end = (time(int(h), int(m)) for h, m in (found.group(1, 2), found.group(3, 4)))
+    if start == end:
+        raise ConfigError(f"quiet hours {text!r} would never end, or never begin")
+    return start, end
+
+
+def quiet_until(quiet: str, at: float, where: ZoneInfo) -> float:
+    """The end of the quiet hours that ``at`` lies in; ``at`` itself where it lies in none."""
+    if not quiet:
+        return at
+    start, end = parse_quiet_hours(quiet)
+    wall = _wall_clock(at, where)
+    now = wall.time()
+    over_night = start > end
+    if not (now >= start or now < end if over_night else start <= now < end):
+        return at
+    day = wall.date() + timedelta(days=over_night and now >= start)
+    return _moment_after(day, end, at, where)
+
+
+def digest_time(
+    rhythm: DigestRhythm, at: float, where: ZoneInfo, hour: int, weekday: Weekday
+) -> float:
+    """When what was found at ``at`` belongs into a message, quiet hours aside."""
+    if rhythm == "each":
+        return at
+    if rhythm == "hourly":
+        return (at // _HOUR + 1) * _HOUR
+    today = _wall_clock(at, where).date()
+    for ahead in range(9):
+        day = today + timedelta(days=ahead)
+        if rhythm == "weekly" and day.weekday() != get_args(Weekday).index(weekday):
+            continue
+        if (found := _unix_time(day, time(hour), where)) > at:
+            return found
+    return at  # beyond the end of all calendars
+
+
+def _moment_after(day: date, clock: time, at: float, where: ZoneInfo) -> float:
+    """That moment; where the clock shows it twice, the one that lies ahead."""
+    found = _unix_time(day, clock, where)
+    return found if found > at else _unix_time(day, clock.replace(fold=1), where)
+
+
+def _wall_clock(at: float, where: ZoneInfo) -> datetime:
+    """What the clock on the wall shows; what no calendar knows, a damaged store may hold."""
+    return datetime.fromtimestamp(min(max(at, 0.0), _LAST_TIME) if at == at else 0.0, where)
+
+
+def _unix_time(day: date, clock: time, where: ZoneInfo) -> float:
+    return datetime.combine(day, clock, where).timestamp()
+
+
+# --------------------------------------------------------------------------------------------------
+# Which changes are told, through which channel, and when. Pure functions, told the time.
+#
+# A rule says what one channel wants to hear. What it wants waits until :func:`due_time`; then
+# :func:`ready_batches` hands it over in batches, each of which becomes one message.
+# --------------------------------------------------------------------------------------------------
+
+
+DEFAULT_KINDS: tuple[ChangeKind, ...] = (
+    "new", "content", "data", "moved", "gone", "back", "blocked", "soft_404",
+)  # fmt: skip
+"""What a rule tells of if it does not say: no news that nobody reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotifyRule:
+    """What one channel wants to hear of, and when. Every condition must hold."""
+
+    channel: str
+    """The name of the channel."""
+    kinds: tuple[ChangeKind, ...] = DEFAULT_KINDS
+    """Kinds of change; one of the change's kinds must be among them."""
+    significance: float = 0.0
+    """Least significance, 0..1, of a change of the page's content. That a page has gone, moved
+    or is blocked is told in any case: nothing on it can be weighed."""
+    words: tuple[str, ...] = ()
+    """Words or phrases, found by their stems; one of them must have come or gone."""
+    language: str = "en"
+    """Language of the words."""
+    pages: tuple[str, ...] = ()
+    """Hosts (``example.org``, ``*.example.org``) or addresses (``https://example.org/news/*``);
+    one of them must fit."""
+    quiet: str = ""
+    """No message in these hours: ``22:00-07:00``."""
+    zone: str = "UTC"
+    """Time zone of quiet hours and digests: ``Europe/Istanbul``."""
+    digest: DigestRhythm = "each"
+    """At once, or gathered and told once an hour, a day, a week."""
+    hour: int = 8
+    """Hour of day of daily and weekly digests."""
+    weekday: Weekday = "monday"
+    """Day of weekly digests."""
+    name: str = ""
+    """Under which its messages wait; needed where a channel has several rules."""
+
+    @property
+    def queue_name(self) -> str:
+        return self.name or self.channel
+
+    def __post_init__(self) -> None:
+        where = f"the rule for {self.channel!r}"
+        for name, value, known in (
+            *(("kinds", kind, get_args(ChangeKind)) for kind in self.kinds),
+            ("digest", self.digest, get_args(DigestRhythm)),
+            ("weekday", self.weekday, get_args(Weekday)),
+        ):
+            if value not in known:
+                raise ConfigError(f"{where}: {name}: {value!r} is none of {', '.join(known)}")
+        if not 0 <= self.significance <= 1:
+            raise ConfigError(f"{where}: significance lies between 0 and 1")
+        if not 0 <= self.hour <= 23:
+            raise ConfigError(f"{where}: hour lies between 0 and 23")
+        check_language(self.language)
+        for word in self.words:
+            if not split_words(word, self.language):
+                raise ConfigError(f"{where}: words: there is no word in {word!r}")
+        time_zone(self.zone)
+        if self.quiet:
+            parse_quiet_hours(self.quiet)
+
+
+class WaitingChange(NamedTuple):
+    """A change that a channel wants to hear of and was not told yet."""
+
+    key: int
+    """By which the store knows it."""
+    change: Change
+
+
+WEIGHED_KINDS = frozenset({"content", "minor", "data", "links", "structure", "cosmetic"})
+"""Kinds whose significance was measured."""
+
+
+def is_wanted(rule: NotifyRule, change: Change) -> bool:
+    return not reason_unwanted(rule, change)
+
+
+def reason_unwanted(rule: NotifyRule, change: Change) -> str:
+    """Why this change is not told, in words; '' if it is."""
+    kinds = [kind for kind in change.kinds if kind in rule.kinds]
+    if not kinds:
+        return f"of the kind {', '.join(change.kinds) or 'none'}"
+    if change.significance < rule.significance and all(kind in WEIGHED_KINDS for kind in kinds):
+        return f"significance {change.significance:.2f} is under {rule.significance:.2f}"
+    if rule.pages and not any(_matches_page(pattern, change.url) for pattern in rule.pages):
+        return "on none of the rule's pages"
+    if rule.words and not _concerns_terms(change, rule.words, rule.language):
+        return "none of the rule's words came or went"
+    return ""
+
+
+def due_time(rule: NotifyRule, at: float) -> float:
+    """When a change that was found at ``at`` may be told first."""
+    where = time_zone(rule.zone)
+    told = digest_time(rule.digest, at, where, rule.hour, rule.weekday)
+    return quiet_until(rule.quiet, told, where)
+
+
+def ready_batches(
+    rule: NotifyRule, waiting: Sequence[WaitingChange], now: float
+) -> list[tuple[WaitingChange, ...]]:
+    """What is to be told now, a batch for each message; empty while it is not yet time.
+
+    A digest takes along what was found since its hour: nobody wants two messages in a row.
+    """
+    if not waiting or quiet_until(rule.quiet, now, time_zone(rule.zone)) > now:
+        return []
+    if due_time(rule, min(item.change.at for item in waiting)) > now:
+        return []
+    if rule.digest != "each":
+        return [tuple(waiting)]
+    places = batch_changes([item.change for item in waiting])
+    return [tuple(waiting[place] for place in batch) for batch in places]
+
+
+def wake_at(rule: NotifyRule, waiting: Sequence[WaitingChange]) -> float | None:
+    """When :func:`ready_batches` may next have something; None if nothing waits."""
+    return due_time(rule, min(item.change.at for item in waiting)) if waiting else None
+
+
+def count_by_significance(
+    rule: NotifyRule, changes: Iterable[tuple[Sequence[ChangeKind], int, int]]
+) -> list[int]:
+    """How many past changes the rule would have told if its least significance were 0, 0.01 … 1.
+
+    The changes are counted: (kinds, hundredths of significance, how many). Pages and words are not
+    looked at, so that a rule that asks for some tells fewer.
+    """
+    told = [0] * 101
+    plain = replace(rule, pages=(), words=())
+    for kinds, hundredths, count in changes:
+        light = Change(Url(""), 0.0, tuple(kinds))
+        if not is_wanted(replace(plain, significance=0.0), light):
+            continue
+        # Even what weighs nothing is told by the strictest rule: it is not a matter of weight.
+        anyway = is_wanted(replace(plain, significance=1.0), light)
+        for threshold in range(101 if anyway else hundredths + 1):
+            told[threshold] += count
+    return told
+
+
+def _matches_page(pattern: str, url: Url) -> bool:
+    if "/" in pattern:
+        return fnmatchcase(url, pattern if "*" in pattern else canonical_url(pattern) or pattern)
+    name = host_of(url)
+    return any(fnmatchcase(n, pattern.lower()) for n in (name, name.removeprefix("www.")))
+
+
+def _concerns_terms(change: Change, terms: Sequence[str], language: str) -> bool:
+    """Whether a term stands more or less often in a block than before.
+
+    That it stands in a block of which something else changed is no news about it.
+    """
+    stems = stems_of(language)
+    wanted = [tuple(stems[word] for word in split_words(term, language)) for term in terms]
+    for edit in change.edits:
+        old, new = (
+            [stems[w] for w in split_words(text, language)] for text in (edit.old, edit.new)
+        )
+        if any(_count_term(term, old) != _count_term(term, new) for term in wanted):
+            return True
+    return False
+
+
+def _count_term(term: tuple[str, ...], said: Sequence[str]) -> int:
+    if len(term) == 1:
+        return said.count(term[0])
+    return sum(
+        tuple(said[place : place + len(term)]) == term
+        for place, word in enumerate(said)
+        if word == term[0]
+    )
+
+
+# -- From the outbox to people: what waits becomes messages, and what became of them  --
 
 _MAX_CHANGES = 300
 """Changes that are read at once; the others follow in the next messages."""
