@@ -42,7 +42,7 @@ docs: $(READY) ## write the generated pages of the docs
 	@$(BIN)/python tools/make_api.py
 
 # The extras that the tests use. PyTorch is some gigabytes: tests of it skip where it is missing.
-LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet
+LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet --extra yaml
 
 lock: ## resolve the pinned versions anew
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 $(LOCKED) --group dev pyproject.toml \
