@@ -27,7 +27,6 @@ from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ParseError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make_order
-from honeyguide.lab.papers.zheng_2008 import DEMO_ONTOLOGY
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import demo_files, load_demo_topics, without_scheme
@@ -59,6 +58,7 @@ RESULT = ROOT / "bench" / "results" / "ring.json"
 PAGE = ROOT / "docs" / "reference" / "ring-cost.md"
 TOPIC = "backup-and-replication"
 LINKS = 60
+ONTOLOGY = ROOT / "bench" / "papers" / "backup.csv"
 COMMIT = 32
 LINEAR, OTHERS, HOUSE = 1.5, 3.0, 2.0
 """Goals for judging a page and ranking 60 links, in milliseconds."""
@@ -291,7 +291,7 @@ def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -
             "topic": {
                 "seeds": list(topic.seeds),
                 "keywords": list(topic.keywords),
-                "ontology": str(DEMO_ONTOLOGY),
+                "ontology": str(ONTOLOGY),
                 "concept": "backup",
                 **stated,
             },

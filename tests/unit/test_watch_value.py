@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bench.revisit.study import balance_price
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.schedule.value import AGE, FRESH, SQRT, VALUES, VisitValue, balance_price
+from honeyguide.watch.schedule.prices import AGE, FRESH, SQRT, VALUES, VisitValue
 
 EVERY = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 RATES = st.floats(5e-4, 50)
@@ -16,8 +17,9 @@ WEIGHTS = st.floats(1e-3, 1e3)
 
 def test_the_published_table_of_cho_and_garcia_molina() -> None:
     rates, ones = np.array([1.0, 2, 3, 4, 5]), np.ones(5)
-    visits = 1 / FRESH.waits(rates, ones, balance_price(FRESH, rates, ones, 5))
-    assert visits.round(2).tolist() == [1.15, 1.36, 1.35, 1.14, 0.0]
+    price = balance_price(FRESH, rates, ones, 5)
+    visits = [round(1 / FRESH.wait(rate, 1.0, price), 2) for rate in rates.tolist()]
+    assert visits == [1.15, 1.36, 1.35, 1.14, 0.0]
 
 
 @EVERY
@@ -27,13 +29,6 @@ def test_waiting_undoes_worth(value: VisitValue, rate: float, weight: float, day
         return  # so near its bound that moments cannot be told apart
     worth = float(value.worth(rate, weight, days))
     assert value.wait(rate, weight, worth) == pytest.approx(days, rel=1e-5)
-
-
-@EVERY
-@given(rate=RATES, weight=WEIGHTS, price=st.floats(1e-12, 1e12))
-def test_one_page_is_as_many(value: VisitValue, rate: float, weight: float, price: float) -> None:
-    many = value.waits(np.array([rate, 1.0]), np.array([weight, 1.0]), price)
-    assert value.wait(rate, weight, price) == pytest.approx(many[0], rel=1e-9)
 
 
 @EVERY
@@ -68,4 +63,5 @@ def test_a_balanced_price_spends_the_budget(value: VisitValue) -> None:
     rates = np.array([0.01, 0.1, 1.0, 10.0])
     weights = np.array([1.0, 5.0, 2.0, 1.0])
     price = balance_price(value, rates, weights, 3.0)
-    assert np.sum(1 / value.waits(rates, weights, price)) == pytest.approx(3.0, rel=1e-6)
+    pages = zip(rates.tolist(), weights.tolist(), strict=True)
+    assert sum(1 / value.wait(*page, price) for page in pages) == pytest.approx(3.0, rel=1e-6)

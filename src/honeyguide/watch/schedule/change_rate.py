@@ -154,19 +154,6 @@ def softmax_rows(logs: Floats) -> Floats:
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
 
-def cho_garcia_molina(looks: int, changes: int, days: float) -> float:
-    """Changes a day, from so many looks at equal intervals.
-
-    Cho and Garcia-Molina (2003), the estimator with corrected bias: -ln((n-x+.5)/(n+.5))/Δ.
-    Meegahapola et al. detect changes to learn how often pages change, and name no estimator; this
-    is the one that fits their rounds of equal length.
-    """
-    if looks <= 0 or not days > 0:
-        return 0.0
-    unchanged = looks - min(max(changes, 0), looks)
-    return -math.log((unchanged + 0.5) / (looks + 0.5)) / days
-
-
 # --------------------------------------------------------------------------------------------------
 # What to believe of a page before its first look: that it is like its siblings.
 #

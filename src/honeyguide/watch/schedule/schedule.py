@@ -123,7 +123,7 @@ def describe_span(seconds: float) -> str:
 #     schedule.visited(url, now, rate=rate(learned))
 #
 # A page is due when a visit to it is worth the price of one
-# (:mod:`honeyguide.watch.schedule.value`). The price is one number for all pages, such that they
+# (:mod:`honeyguide.watch.schedule.prices`). The price is one number for all pages, such that they
 # ask for as many visits as the budget grants; once in a period it is corrected. A host that cannot
 # take the visits its pages ask for has a surcharge, the multiplier of its own limit (Kolobov et al.
 # 2019). We depart from the published greedy rule (in every slot the most valuable page, Busa-Fekete

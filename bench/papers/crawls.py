@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from honeyguide.config.settings import Settings, parse_settings
 from honeyguide.errors import ConfigError
-from honeyguide.lab.papers.neighbours import PageNeighbourhood, links_of, read_page, relevant_keys
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.types import UNREQUESTED, Example, Link, Url
+
+from .neighbours import PageNeighbourhood, links_of, read_page, relevant_keys
 
 
 @dataclass(frozen=True, slots=True)
