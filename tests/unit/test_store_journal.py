@@ -7,6 +7,8 @@ import pytest
 
 from honeyguide.errors import StoreError
 from honeyguide.store import GenerationCount, Store
+from honeyguide.store.visits import VisitRow, _visit_columns
+from honeyguide.store.warc_archive import NO_LOCATION
 from honeyguide.types import Link, Page, Reason, Url, Verdict, Visit
 from tests.unit.store_visits import bad, copy, good
 
@@ -40,6 +42,12 @@ def test_a_visit_comes_back_with_everything(store: Store) -> None:
     assert visit.page is not None
     assert store.latest_page(visit.link.url) == visit.page
     assert store.page_text(number) == (visit.page.headings, visit.page.text)
+
+
+def test_every_column_gets_its_value_by_name() -> None:
+    """A name that is no column would be lost without a word."""
+    for visit in (good(1), bad(2), copy(3, "https://example.org/")):
+        assert _visit_columns(visit, True, None, NO_LOCATION, "").keys() == set(VisitRow._fields)
 
 
 def test_attempts_at_one_address_stand_side_by_side(store: Store) -> None:
