@@ -40,7 +40,7 @@ def collection(folder: Path, lab: str, *languages: str) -> Path:
         crawl={"concurrency": 4},
         fetch={"lab": lab},
         politeness={"loopback_delay_s": 0.0},
-        store={"texts": "all"},
+        store={"keep_text": "all"},
     )
     return folder
 
