@@ -228,7 +228,7 @@ crawl by it:
     [stop]
     coverage = 0.9      # about 90 % of the relevant pages in reach are found
     precision = 0.02    # or fewer than 2 % of the last 200 visits were relevant
-    after = 200         # but not before so many visits
+    min_visits = 200    # but not before so many visits
 
 For one run, `honeyguide crawl birds --until-coverage 0.9 --min-precision 0.02` says the same, whatever
 the topic says; 0 goes on in any case.

@@ -54,7 +54,7 @@ class Stage:
             now=0.0,
             site_links=settings.scope.links_per_domain,
             site_hosts=settings.scope.hosts_per_domain,
-            site_busy=settings.politeness.domain_hosts,
+            site_busy=settings.politeness.concurrent_hosts_per_domain,
         )
         self.links = links
         """Distinct ones there ever were, whatever became of them."""

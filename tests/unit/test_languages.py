@@ -226,7 +226,7 @@ def two_languages() -> FakeWeb:
 
 
 def settings(**topic: Any) -> dict[str, Any]:
-    return {"topic": {"language": ["tr"], "words": "en"} | topic, "crawl": {"strategy": "keyword"}}
+    return {"topic": {"language": ["tr"], "keyword_language": "en"} | topic, "crawl": {"strategy": "keyword"}}
 
 
 def test_other_languages_are_kept_apart_and_counted(tmp_path: Path) -> None:
@@ -422,16 +422,16 @@ def test_keywords_are_in_the_first_language_unless_said() -> None:
 
     assert spoken() == "en"
     assert spoken(language=["tr", "de"]) == "tr"
-    assert spoken(language=["tr"], words="en") == "en"
-    assert spoken(words="de") == "de"
+    assert spoken(language=["tr"], keyword_language="en") == "en"
+    assert spoken(keyword_language="de") == "de"
 
 
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        ({"topic": {"language": "tr"}}, r'language = \["tr"\].*words = "tr"'),
+        ({"topic": {"language": "tr"}}, r'language = \["tr"\].*keyword_language = "tr"'),
         ({"topic": {"language": ["tur"]}}, r"topic.language\[0\].*did you mean 'tr'"),
-        ({"topic": {"words": "german"}}, "topic.words.*did you mean 'de'"),
+        ({"topic": {"keyword_language": "german"}}, "topic.keyword_language.*did you mean 'de'"),
         ({"topic": {"language": ["tr", "tr"]}}, "twice"),
         ({"language": {"threshold": 1.5}}, "language.threshold"),
         ({"language": {"predicts": True}}, "did you mean language.predict"),

@@ -13,7 +13,7 @@ from typing import Any
 
 from honeyguide.api.collection import Collection
 from honeyguide.config import topic_file
-from honeyguide.config.settings import Settings, TopicSettings, parse_settings
+from honeyguide.config.settings import Settings, TopicSettings, parse_settings, with_current_keys
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, suited_strategy
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import make_user_agent
@@ -111,7 +111,7 @@ def create(
     model: str = "",
     categories: str | Iterable[str] = (),
     language: str | Iterable[str] = (),
-    words: str = "",
+    keyword_language: str = "",
     strategy: str = "",
     pages: int = 1000,
     topics: Iterable[dict[str, Any]] = (),
@@ -122,8 +122,8 @@ def create(
     further topics (``topics=[{"name": …, "keywords": […]}]``) and who is told of changes
     (``notify=[{"to": …}]``).
 
-    ``language``: what pages must be written in, such as "tr"; ``words``: the language of the
-    keywords, where it is another. Files given as examples are copied into it.
+    ``language``: what pages must be written in, such as "tr"; ``keyword_language``: the
+    language of the keywords, where it is another. Files given as examples are copied into it.
     """
     folder = Path(folder)
     ensure_vacant(folder)
@@ -145,7 +145,7 @@ def create(
         "model": model.strip(),
         "categories": _as_list(categories),
         "language": _as_list(language),
-        "words": words.strip(),
+        "keyword_language": keyword_language.strip() or str(tables.pop("words", "")),
     }
     _check_ontology(topic["ontology"], topic["concept"])
     strategy = strategy or suited_strategy(topic)
@@ -157,6 +157,7 @@ def create(
     for name, table in tables.items():
         _check_table(name, table)
         chosen.setdefault(name, {}).update(table)
+    chosen = with_current_keys(chosen, "settings")
     further, channels = list(topics), list(notify)
     lists = {"topics": further, "notify": channels}
     settings = parse_settings(chosen | {name: found for name, found in lists.items() if found})

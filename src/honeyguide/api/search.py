@@ -260,7 +260,7 @@ def _query_reports(
     store: Store, settings: Settings, searches: list[SearchRow]
 ) -> list[QueryReport]:
     groups = group_by_query(searches)
-    pulls = QueryBandit(settings.crawl.seed, settings.search.most_queries)
+    pulls = QueryBandit(settings.crawl.random_seed, settings.search.most_queries)
     restore_query_bandit(store, pulls)
     stopped = {arm.query.key: arm.stopped for arm in pulls.arms()}
     done = newest_taken_search(store)

@@ -153,7 +153,7 @@ def load_judged_pages(
 
 def restore_source_bandit(store: Store, settings: Settings) -> SourceBandit:
     """What earlier runs got from links, sitemaps and searches."""
-    sources = SourceBandit(settings.crawl.seed)
+    sources = SourceBandit(settings.crawl.random_seed)
     for row in store.visits(since=max(0, store.counts().visits - _SOURCE_VISITS)):
         sources.record_visit(_as_visit(row))
     return sources
@@ -215,7 +215,7 @@ async def open_crawl(
 
             engine = open_search_engine(folder, settings, fetcher, clock, closing)
         languages = build_language_gate(settings)
-        reads = strategy.traits.reads == "words" or settings.store.texts == "all"
+        reads = strategy.traits.reads == "words" or settings.store.keep_text == "all"
         words = reads or languages is not None
         store = closing.enter_context(
             Store.open(
@@ -371,13 +371,13 @@ def _build_frontier(
             order = "best"
     return LinkFrontier(
         store.log,
-        make_order(order, settings.crawl.seed),
+        make_order(order, settings.crawl.random_seed),
         merge=strategy.traits.merge,
         now=now,
         delay=polite.loopback_delay_s if settings.fetch.lab else polite.delay_s,
         site_links=settings.scope.links_per_domain,
         site_hosts=settings.scope.hosts_per_domain,
-        site_busy=polite.domain_hosts,
+        site_busy=polite.concurrent_hosts_per_domain,
     )
 
 
@@ -391,7 +391,7 @@ def _build_politeness(store: Store, settings: Settings, now: float) -> CrawlPoli
         quota.count_visits(domain_of(row.host), row.visits, row.relevant)
     return CrawlPoliteness(
         robots,
-        HostDelayPolicy(settings.politeness, settings.crawl.seed),
+        HostDelayPolicy(settings.politeness, settings.crawl.random_seed),
         quota,
         FailureStreaks(),
         lab=bool(settings.fetch.lab),

@@ -28,7 +28,7 @@ class ExhaustionRule:
 
     def stop_reason(self) -> str:
         rules, visits = self.rules, self.coverage.visits
-        if not (rules.precision or rules.coverage) or visits < max(rules.after, _CHECK_EVERY):
+        if not (rules.precision or rules.coverage) or visits < max(rules.min_visits, _CHECK_EVERY):
             return ""
         if visits - self._looked < _CHECK_EVERY:
             return ""

@@ -138,7 +138,7 @@ def trial_settings(trial: CrawlTrial, topic: DrawnTopic) -> Settings:
             "topic": {
                 "name": trial.topic,
                 "language": list(chosen.gate),
-                "words": trial.web.language,
+                "keyword_language": trial.web.language,
                 "keywords": list(keywords),
                 "seeds": list(topic.seeds),
             },

@@ -157,7 +157,7 @@ def _read_record(store: Store, row: VisitRow, scope: ScopeSettings) -> Page | No
 
 TOPICS_SAMPLE = """
 # Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
-# seeds, language, words and threshold:
+# seeds, language, keyword_language and threshold:
 #     [[topics]]
 #     name="bats"
 #     keywords=["bat", "echolocation"]

@@ -388,7 +388,7 @@ def suggest_queries(folder: Path, settings: Settings, number: int) -> QuerySugge
     for page, weight in _file_examples(folder, settings):
         composer.add_page(page.url, page.title, page.text[:_MAX_TEXT], weight)
         good, bad = good + (weight > 0), bad + (weight < 0)
-    pulls = QueryBandit(settings.crawl.seed, settings.search.most_queries)
+    pulls = QueryBandit(settings.crawl.random_seed, settings.search.most_queries)
     asked: set[str] = set()
     if (folder / "collection.db").exists():
         with open_existing_store(folder, "read") as store:

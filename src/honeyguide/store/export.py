@@ -135,16 +135,21 @@ ExportFormat = Literal["parquet", "csv", "jsonl", "warc"]
 ExportProgress = Callable[[int], None]
 
 EXPORT_COLUMNS: dict[str, type] = {
-    "url": str, "title": str, "description": str, "language": str, "tongue": str,
-    "queued": float, "score": float, "verdict": float, "reasons": str, "relevant": bool,
+    "url": str, "title": str, "description": str, "language": str, "detected_language": str,
+    "initial_score": float, "score": float, "verdict": float, "reasons": str, "relevant": bool,
     "generation": int, "label": float, "label_by": str, "source": str, "anchor": str,
     "depth": int, "channel": str, "at": str, "tries": int, "status": int, "failure": str,
-    "detail": str, "moved": str, "media_type": str, "charset": str, "canonical": str,
-    "may_index": bool, "copy_of": str, "copy_exact": bool, "warc": str, "offset": int,
+    "detail": str, "redirect_to": str, "media_type": str, "charset": str, "canonical": str,
+    "indexable": bool, "copy_of": str, "copy_exact": bool, "warc": str, "offset": int,
     "length": int, "payload_digest": str, "text_digest": int, "visit": int, "text": str,
 }  # fmt: skip
 """What a row of an export tells, and its type; any of them may be missing (None)."""
 
+_ROW_FIELDS = {
+    "detected_language": "tongue", "initial_score": "queued", "redirect_to": "moved",
+    "indexable": "may_index",
+}  # fmt: skip
+"""Columns that have another name in the database."""
 _FORMAT_ENDINGS: dict[str, ExportFormat] = {
     ".parquet": "parquet",
     ".csv": "csv",
@@ -345,7 +350,7 @@ def _export_rows(
         yield {
             name: kind(value) if kind is bool and value is not None else value
             for name, kind in columns.items()
-            for value in (found[name] if name in found else getattr(row, name),)
+            for value in (found[name] if name in found else getattr(row, _ROW_FIELDS.get(name, name)),)
         }
 
 

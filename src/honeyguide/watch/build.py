@@ -88,7 +88,7 @@ async def open_watch(
         robots, now = RobotsCache(), clock()
         for entry in store.fresh_robots(now):
             robots.restore_entry(*entry)
-        politeness = HostDelayPolicy(settings.politeness, settings.crawl.seed)
+        politeness = HostDelayPolicy(settings.politeness, settings.crawl.random_seed)
         priors, schedule = RatePriors(), Schedule(budget_of(settings), now)
         priors.learn_all((row.url, row.rate) for row in store.watched.iter_rows() if row.rate)
         relevance = _relevance_of_text(strategy)
@@ -105,7 +105,7 @@ async def open_watch(
             RevisitPoliteness(robots, politeness, bool(settings.fetch.lab), now),
             book.previous_version,
             partial(compare_response, relevance=relevance),
-            per_site=settings.politeness.domain_hosts,
+            per_site=settings.politeness.concurrent_hosts_per_domain,
             heard=heard,
             fetchers=FetchConcurrency(affordable_fetches()),
             clock=clock,
@@ -126,9 +126,9 @@ def budget_of(settings: Settings) -> WatchBudget:
     return WatchBudget(
         per_hour=chosen.requests_per_hour,
         host_rest_s=0.0,  # the flow knows better how long a host rests
-        shortest_s=chosen.shortest_s,
-        longest_s=chosen.longest_days * DAY,
-        value=chosen.value,
+        shortest_s=chosen.min_interval_s,
+        longest_s=chosen.max_interval_days * DAY,
+        value=chosen.objective,
     )
 
 

@@ -63,7 +63,7 @@ async def deliver_queued(
     unsent = outbox.list_unsent(rule.queue_name, now, _MAX_CHANGES)
     if not unsent:
         return []
-    if (later := quiet_until(rule.quiet, now, time_zone(rule.zone))) > now:
+    if (later := quiet_until(rule.quiet_hours, now, time_zone(rule.time_zone))) > now:
         outbox.defer_changes(rule.queue_name, [one.change for one in unsent], later)
         return []
     told: list[NotificationDelivery] = []
