@@ -6,7 +6,6 @@ import ast
 from pathlib import Path
 
 import pytest
-
 from tools import house
 
 REPORT = house.measure(house.SOURCE)

@@ -17,7 +17,8 @@ from math import log, sqrt
 from honeyguide.api.collection import Collection
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
-from honeyguide.text.language import is_too_short, split_words, stems_of, stop_words
+from honeyguide.text.language import split_words, stems_of, stop_words
+from honeyguide.text.normalise import is_too_short
 from honeyguide.url import domain_of, host_of
 
 MIN_COSINE = 0.9

@@ -57,8 +57,7 @@ class ExampleBuffer:
         return [*self._kept[True, good].values(), *self._kept[False, good].values()]
 
     def is_stale(self) -> bool:
-        """Whether a tenth of the good or of the bad pages is new since the last :meth:`mark_used`.
-        """
+        """Whether a tenth of the good or of the bad pages is new since the last :meth:`mark_used`."""
         return any(
             news > 1e-9 and news >= _REFRESH_SHARE * self._then[good] - 1e-9
             for good, news in self._news.items()
