@@ -34,7 +34,7 @@ class Body(Struct, forbid_unknown_fields=True):
     share: float = 0.0
 
 
-def echo(here: RequestContext, query: Query) -> dict[str, object]:
+def echo(here: RequestContext, query: Query) -> dict[str, Any]:
     return {
         "folder": here.folder and here.folder.name, "person": here.person, "number": query.number,
         "most": query.most, "host": query.host,
@@ -82,12 +82,12 @@ def raw(_: RequestContext) -> RawAnswer:
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/visits/{number}", echo, query=Query),
-    Route("POST", "/api/say", say, body=Body, most_bytes=1000),
-    Route("POST", "/api/fail", fail, body=Body),
-    Route("GET", "/api/stream", stream, returns=StreamAnswer),
-    Route("GET", "/api/events", events, returns=StreamAnswer),
-    Route("GET", "/api/raw", raw, returns=RawAnswer),
+    Route("GET", "/api/c/{name}/visits/{number}", echo),
+    Route("POST", "/api/say", say, most_bytes=1000),
+    Route("POST", "/api/fail", fail),
+    Route("GET", "/api/stream", stream),
+    Route("GET", "/api/events", events),
+    Route("GET", "/api/raw", raw),
 )
 
 

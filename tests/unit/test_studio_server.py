@@ -51,7 +51,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
     monkeypatch.setattr(app, "SEND_S", 0.3)
     found = bind_studio(tmp_path)
     ready = threading.Event()
-    routes = (*app.all_routes(), Route("GET", "/api/endless", endless, returns=StreamAnswer))
+    routes = (*app.all_routes(), Route("GET", "/api/endless", endless))
     inner = app._route_app(routes, RouteAnswerer(found.runs, found.shared), StaticAssets())
     running = make_server(app.GuardedApp(inner, found.gate), ready.set)
     thread = threading.Thread(target=running.run, args=([found.listening],))

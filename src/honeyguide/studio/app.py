@@ -29,9 +29,11 @@ from honeyguide.studio import (
     home,
     label,
     monitoring,
+    new_topic,
     openapi,
     page,
     queries,
+    watching,
 )
 from honeyguide.studio.auth import (
     LOGIN_PATH,
@@ -117,18 +119,9 @@ _DRAINED_BYTES = 100_000
 
 def all_routes() -> tuple[Route, ...]:
     """Everything that may be asked of the studio."""
-    return (
-        *home.ROUTES,
-        *control.ROUTES,
-        *monitoring.ROUTES,
-        *collection.ROUTES,
-        *page.PREVIEW_ROUTES,
-        *label.ROUTES,
-        *changes.ROUTES,
-        *compare.ROUTES,
-        *monitoring.METRICS_ROUTES,
-        *queries.ROUTES,
-    )
+    screens = (home, control, new_topic, monitoring, collection, page, label, changes, watching)
+    routes = [route for screen in (*screens, compare, queries) for route in screen.ROUTES]
+    return (*routes, *monitoring.METRICS_ROUTES)
 
 
 def build_app(

@@ -15,7 +15,6 @@ from honeyguide.store.change_feed import ChangeRow
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow
-from honeyguide.studio import watching
 from honeyguide.studio.routes import RequestContext, ResourceMissing, Route
 from honeyguide.types import Url
 from honeyguide.url import host_of
@@ -139,6 +138,7 @@ def diff_pieces(old: str, new: str, most: int) -> list[Piece]:
 
 
 def page_difference(here: RequestContext, query: DiffQuery) -> PageDifference:
+    """What differs between two versions of a page."""
     with here.read_store() as store:
         url = resolve_url(store, query.url)
         found = diff_versions(store, url, query.old, query.new, everything=query.all)
@@ -208,11 +208,13 @@ def _diff_version(row: VersionRow) -> DiffVersion:
 
 
 def list_masks(here: RequestContext, query: MasksQuery) -> MaskItems:
+    """What differs on a page at every visit and is not told."""
     with here.read_store() as store:
         return _mask_items(store, manual_edits.list_masks(store, resolve_url(store, query.url)))
 
 
 def edit_mask(here: RequestContext, body: MaskOrder) -> MaskItems:
+    """Mask a place, open it, or take back what was said of it."""
     act = {
         "mask": manual_edits.mask_places,
         "unmask": manual_edits.unmask_places,
@@ -225,22 +227,6 @@ def edit_mask(here: RequestContext, body: MaskOrder) -> MaskItems:
 def _mask_items(store: Store, found: manual_edits.WatchMasks) -> MaskItems:
     words = describe_masks(store, found.url, [*(one.mask for one in found.masks), *found.opened])
     return MaskItems(found.url, [MaskItem(*one) for one in found.masks], list(found.opened), words)
-
-
-DIFF_ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET", "/api/c/{name}/diff", page_difference, query=DiffQuery, returns=PageDifference,
-        summary="What differs between two versions of a page",
-    ),
-    Route(
-        "GET", "/api/c/{name}/masks", list_masks, query=MasksQuery, returns=MaskItems,
-        summary="What differs on a page at every visit and is not told",
-    ),
-    Route(
-        "POST", "/api/c/{name}/masks", edit_mask, body=MaskOrder, returns=MaskItems,
-        summary="Mask a place, open it, or take back what was said of it",
-    ),
-)  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------
@@ -357,6 +343,7 @@ class ChangeStoreFilter(TypedDict):
 
 
 def list_changes(here: RequestContext, query: ChangeFilter) -> ChangeItems:
+    """What changed on the watched pages, newest first."""
     url = Url(possible_urls(query.url)[0]) if query.url else None
     asked = ChangeStoreFilter(
         since=time.time() - query.days * _DAY_S if query.days else None,
@@ -378,6 +365,7 @@ def list_changes(here: RequestContext, query: ChangeFilter) -> ChangeItems:
 
 
 def show_change(here: RequestContext, query: ChangeQuery) -> ChangeItem:
+    """One change with all that is kept of it."""
     with here.read_store() as store:
         found = store.changes.get_change(query.number)
     if found is None:
@@ -414,12 +402,14 @@ def _change_edit(edit: PageEdit) -> ChangeEdit:
 
 
 def mark_seen(here: RequestContext, body: SeenUpdate) -> SeenCount:
+    """Mark changes as seen, or as not seen yet."""
     with open_existing_store(here.collection_folder, "write") as store:
         store.changes.mark_seen(body.ids, time.time() if body.seen else None)
     return SeenCount(len(body.ids))
 
 
 def try_rule(here: RequestContext, query: RuleTrialQuery) -> RuleTrial:
+    """How many changes each least significance would have told."""
     settings: Settings = here.open_collection().settings
     rules = settings.notify or (NotifySettings(to="", name="a new [[notify]]"),)
     place = min(query.rule, len(rules) - 1)
@@ -448,22 +438,11 @@ def try_rule(here: RequestContext, query: RuleTrialQuery) -> RuleTrial:
 
 _HERE = "/api/c/{name}/changes"
 ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET", _HERE, list_changes, query=ChangeFilter, returns=ChangeItems,
-        summary="What changed on the watched pages, newest first",
-    ),
-    Route(
-        "POST", f"{_HERE}/seen", mark_seen, body=SeenUpdate, returns=SeenCount,
-        summary="Mark changes as seen, or as not seen yet",
-    ),
-    Route(
-        "GET", f"{_HERE}/trial", try_rule, query=RuleTrialQuery, returns=RuleTrial,
-        summary="How many changes each least significance would have told",
-    ),
-    Route(
-        "GET", f"{_HERE}/{{number}}", show_change, query=ChangeQuery, returns=ChangeItem,
-        summary="One change with all that is kept of it",
-    ),
-    *DIFF_ROUTES,
-    *watching.ROUTES,
-)  # fmt: skip
+    Route("GET", _HERE, list_changes),
+    Route("POST", f"{_HERE}/seen", mark_seen),
+    Route("GET", f"{_HERE}/trial", try_rule),
+    Route("GET", f"{_HERE}/{{number}}", show_change),
+    Route("GET", "/api/c/{name}/diff", page_difference),
+    Route("GET", "/api/c/{name}/masks", list_masks),
+    Route("POST", "/api/c/{name}/masks", edit_mask),
+)

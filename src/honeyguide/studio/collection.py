@@ -20,7 +20,6 @@ from honeyguide.store.export import stream_export
 from honeyguide.store.labels import TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.studio import page
 from honeyguide.studio.indexing import Indexer, SearchIndexProgress
 from honeyguide.studio.routes import RequestContext, Route, StreamAnswer
 from honeyguide.studio.search_index import (
@@ -133,6 +132,7 @@ class FilterChoices(msgspec.Struct, frozen=True):
 
 
 def list_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
+    """Search, filter and sort the collection's visits."""
     if not _has_store(here):
         return VisitItems([], "", 0, False, SearchIndexProgress(0, 0, 0, done=True))
     try:
@@ -163,6 +163,7 @@ def _search_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
 
 
 def filter_choices(here: RequestContext) -> FilterChoices:
+    """Languages and hosts to choose from."""
     topics = list(here.open_collection().topics)
     if not _has_store(here):
         return FilterChoices({}, [], 0, topics)
@@ -173,6 +174,7 @@ def filter_choices(here: RequestContext) -> FilterChoices:
 
 
 def export_selection(here: RequestContext, query: ExportQuery) -> StreamAnswer:
+    """The selection as a file."""
     if query.format == "parquet" and find_spec("pyarrow") is None:
         raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow")
     if query.words.strip():  # what is wrong is told now: once the file has begun, nobody hears it
@@ -310,11 +312,7 @@ def _export_chunks(
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/visits", list_visits, VisitsQuery, returns=VisitItems,
-          summary="Search, filter and sort the collection's visits"),
-    Route("GET", "/api/c/{name}/choices", filter_choices, returns=FilterChoices,
-          summary="Languages and hosts to choose from"),
-    Route("GET", "/api/c/{name}/export", export_selection, ExportQuery, returns=StreamAnswer,
-          summary="The selection as a file"),
-    *page.ROUTES,
-)  # fmt: skip
+    Route("GET", "/api/c/{name}/visits", list_visits),
+    Route("GET", "/api/c/{name}/choices", filter_choices),
+    Route("GET", "/api/c/{name}/export", export_selection),
+)

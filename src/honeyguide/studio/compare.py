@@ -201,6 +201,7 @@ class LabComparison(msgspec.Struct, frozen=True):
 
 
 def list_comparisons(here: RequestContext) -> list[LabComparisonItem]:
+    """The lab's comparisons in this folder."""
     found = []
     for folder in find_result_folders(here.root):
         summary = read_summary(folder)
@@ -216,6 +217,7 @@ def list_comparisons(here: RequestContext) -> list[LabComparisonItem]:
 
 
 def show_comparison(here: RequestContext, query: LabComparisonQuery) -> LabComparison:
+    """One comparison: figures with intervals, and curves."""
     folder = next(
         (
             f
@@ -319,18 +321,6 @@ def _topic_name(one: LabCrawl) -> str:
     return _ODD_CHARS.sub("-", f"{one.web}-{one.topic}")
 
 
-LAB_ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET", "/api/lab", list_comparisons, returns=list[LabComparisonItem],
-        summary="The lab's comparisons in this folder",
-    ),
-    Route(
-        "GET", "/api/lab/comparison", show_comparison, query=LabComparisonQuery, returns=LabComparison,
-        summary="One comparison: figures with intervals, and curves",
-    ),
-)  # fmt: skip
-
-
 # --------------------------------------------------------------------------------------------------
 # The Compare screen: the generations of a collection.
 # --------------------------------------------------------------------------------------------------
@@ -383,6 +373,7 @@ class GenerationPair(msgspec.Struct, frozen=True):
 
 
 def list_generations(here: RequestContext) -> GenerationItems:
+    """What the strategy learned."""
     learns = here.open_collection().learns
     with here.read_store() as store:
         known, live, counts = (
@@ -416,24 +407,21 @@ def _generation_item(one: GenerationRow, live: bool, visits: int, relevant: int)
 
 
 def use_generation(here: RequestContext, body: GenerationChoice) -> LiveGeneration:
+    """Go back, or forward, to a generation."""
     here.open_collection().use(body.number)
     return LiveGeneration(body.number)
 
 
 def compare_two_generations(here: RequestContext, query: GenerationPair) -> GenerationComparison:
+    """Two generations on the same pages."""
     return here.open_collection().compare(query.one, query.other)
 
 
 _HERE = "/api/c/{name}/generations"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_generations, returns=GenerationItems, summary="What the strategy learned"),
-    Route(
-        "POST", f"{_HERE}/use", use_generation, body=GenerationChoice, returns=LiveGeneration,
-        summary="Go back, or forward, to a generation",
-    ),
-    Route(
-        "GET", f"{_HERE}/compare", compare_two_generations, query=GenerationPair, returns=GenerationComparison,
-        summary="Two generations on the same pages",
-    ),
-    *LAB_ROUTES,
-)  # fmt: skip
+    Route("GET", _HERE, list_generations),
+    Route("POST", f"{_HERE}/use", use_generation),
+    Route("GET", f"{_HERE}/compare", compare_two_generations),
+    Route("GET", "/api/lab", list_comparisons),
+    Route("GET", "/api/lab/comparison", show_comparison),
+)

@@ -83,7 +83,7 @@ def run_state(here: RequestContext) -> RunState:
 def order_run(here: RequestContext, body: RunOrder) -> RunState:
     """Start, pause, resume or stop; kill: end it at once, which loses what is under way."""
     if body.do == "start":
-        here.open_collection()  # a mistake in topic.toml is told here, and not by a process that ends
+        here.open_collection()  # a mistake in topic.toml shows here already
         run = here.runs.start(here.collection_folder, body.kind, _run_options(body))
     elif body.do == "resume":
         run = here.runs.resume(here.collection_folder)
@@ -134,13 +134,6 @@ def _run_options(body: RunOrder) -> list[str]:
     return [*flags, *(f"{key}={value}" for key, value in given.items() if value is not None)]
 
 
-ROUTES = (
-    Route("GET", "/api/c/{name}/topic", topic_info, returns=TopicInfo),
-    Route("GET", "/api/c/{name}/run", run_state, returns=RunState),
-    Route("POST", "/api/c/{name}/run", order_run, body=RunOrder, returns=RunState),
-)
-
-
 # --------------------------------------------------------------------------------------------------
 # Changing a topic that exists: its description, keywords, seeds and limit.
 # --------------------------------------------------------------------------------------------------
@@ -181,13 +174,9 @@ def edit_topic(here: RequestContext, body: TopicEdit) -> TopicInfo:
     return topic_info(here)
 
 
-EDIT_ROUTES = (
-    Route(
-        "PUT",
-        "/api/c/{name}/topic",
-        edit_topic,
-        body=TopicEdit,
-        returns=TopicInfo,
-        most_bytes=5_000_000,
-    ),
+ROUTES = (
+    Route("GET", "/api/c/{name}/topic", topic_info),
+    Route("GET", "/api/c/{name}/run", run_state),
+    Route("POST", "/api/c/{name}/run", order_run),
+    Route("PUT", "/api/c/{name}/topic", edit_topic, most_bytes=5_000_000),
 )

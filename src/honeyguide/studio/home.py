@@ -13,7 +13,7 @@ from honeyguide.config.settings import load_settings
 from honeyguide.crawl.from_settings import strategy_choices
 from honeyguide.errors import HoneyguideError
 from honeyguide.store.open_store import open_existing_store
-from honeyguide.studio import control, new_topic, routes
+from honeyguide.studio import routes
 from honeyguide.studio.routes import RequestContext, Route
 
 _COLLECTIONS_COUNTED = 30
@@ -123,17 +123,6 @@ def _language_names() -> dict[str, str]:
 
 
 ROUTES = (
-    Route("GET", "/api/collections", list_collections, returns=list[CollectionItem]),
-    Route(
-        "POST",
-        "/api/collections",
-        new_topic.create_topic,
-        body=new_topic.NewTopic,
-        returns=new_topic.TopicCreated,
-        most_bytes=15_000_000,
-    ),
-    Route("GET", "/api/choices", topic_choices, returns=TopicChoices),
-    *control.EDIT_ROUTES,
-    *new_topic.SEED_ROUTES,
-    *new_topic.UPLOAD_ROUTES,
+    Route("GET", "/api/collections", list_collections),
+    Route("GET", "/api/choices", topic_choices),
 )

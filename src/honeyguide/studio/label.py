@@ -141,6 +141,7 @@ class NextLinks(msgspec.Struct, frozen=True):
 
 
 def list_labellers(here: RequestContext) -> LabellerItems:
+    """Who labelled how much, and how far they agree."""
     with here.read_store() as store:
         agreed = people.annotator_agreement(store)
         return LabellerItems(
@@ -154,6 +155,7 @@ def list_labellers(here: RequestContext) -> LabellerItems:
 
 
 def label_worth(here: RequestContext) -> LabelWorth:
+    """What further labels would buy."""
     settings = here.open_collection().settings
     with here.read_store() as store:
         found = label_learning_curve(store, settings)
@@ -162,6 +164,7 @@ def label_worth(here: RequestContext) -> LabelWorth:
 
 
 def next_links(here: RequestContext) -> NextLinks:
+    """The links that go first now."""
     seen = live_status.read_live_status(here.collection_folder)
     if seen is None:
         return NextLinks(None, False, None, [])
@@ -171,14 +174,6 @@ def next_links(here: RequestContext) -> NextLinks:
 
 
 _LABEL_PATH = "/api/c/{name}/label"
-LABELLER_ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET", f"{_LABEL_PATH}/people", list_labellers, returns=LabellerItems,
-        summary="Who labelled how much, and how far they agree",
-    ),
-    Route("GET", f"{_LABEL_PATH}/worth", label_worth, returns=LabelWorth, summary="What further labels would buy"),
-    Route("GET", f"{_LABEL_PATH}/top", next_links, returns=NextLinks, summary="The links that go first now"),
-)  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------
@@ -296,6 +291,7 @@ class RecentReasons:
 
 
 def list_questions(here: RequestContext, query: QuestionsQuery) -> QuestionItems:
+    """Pages whose labels would help most."""
     collection = here.open_collection()
     settings, by = collection.settings, here.person or DEFAULT_LABELLER
     scope = _QUESTION_SCOPE._replace(by=by, choice=query.choice)
@@ -333,6 +329,7 @@ def _question_item(asked: label_queries.LabelQuestion, topic: str) -> QuestionIt
 
 
 def label_text(here: RequestContext, query: LabelTextQuery) -> LabelText:
+    """The text of a visited page, and where the evidence stands in it."""
     settings = here.open_collection().settings
     with here.read_store() as store:
         row = store.visit_by_id(query.visit)
@@ -353,6 +350,7 @@ def label_text(here: RequestContext, query: LabelTextQuery) -> LabelText:
 
 
 def answer_question(here: RequestContext, body: LabelAnswer) -> LabelAnswerResult:
+    """A person's answer."""
     collection, by = here.open_collection(), here.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
     against, counts = "", True
@@ -374,6 +372,7 @@ def answer_question(here: RequestContext, body: LabelAnswer) -> LabelAnswerResul
 
 
 def undo_answer(here: RequestContext, body: UndoAnswer) -> UndoAnswerResult:
+    """Take back this person's last word on a page."""
     collection = here.open_collection()
     by = here.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
@@ -399,18 +398,11 @@ def _label_word(value: float) -> str:
 
 _HERE = "/api/c/{name}/label"
 ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET", f"{_HERE}/questions", list_questions, query=QuestionsQuery, returns=QuestionItems,
-        summary="Pages whose labels would help most",
-    ),
-    Route(
-        "GET", f"{_HERE}/text", label_text, query=LabelTextQuery, returns=LabelText,
-        summary="The text of a visited page, and where the evidence stands in it",
-    ),
-    Route("POST", _HERE, answer_question, body=LabelAnswer, returns=LabelAnswerResult, summary="A person's answer"),
-    Route(
-        "POST", f"{_HERE}/undo", undo_answer, body=UndoAnswer, returns=UndoAnswerResult,
-        summary="Take back this person's last word on a page",
-    ),
-    *LABELLER_ROUTES,
-)  # fmt: skip
+    Route("GET", f"{_HERE}/questions", list_questions),
+    Route("GET", f"{_HERE}/text", label_text),
+    Route("POST", _HERE, answer_question),
+    Route("POST", f"{_HERE}/undo", undo_answer),
+    Route("GET", f"{_LABEL_PATH}/people", list_labellers),
+    Route("GET", f"{_LABEL_PATH}/worth", label_worth),
+    Route("GET", f"{_LABEL_PATH}/top", next_links),
+)

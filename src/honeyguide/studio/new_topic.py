@@ -195,11 +195,6 @@ def try_new_seeds(here: RequestContext, body: SeedTrialQuery) -> list[SeedTrial]
     return here.shared.get(here.root, SeedTrier).try_seeds(body.seeds, body.contact, lab)
 
 
-SEED_ROUTES = (
-    Route("POST", "/api/seeds", try_new_seeds, body=SeedTrialQuery, returns=list[SeedTrial]),
-)
-
-
 # --------------------------------------------------------------------------------------------------
 # Ontologies that were uploaded for a topic that is not made yet, and which concepts they have.
 # --------------------------------------------------------------------------------------------------
@@ -304,25 +299,6 @@ def list_concepts(here: RequestContext, query: ConceptQuery) -> list[ConceptItem
     ontology = here.shared.get(here.root, UploadedOntologies).get_ontology(query.source)
     found = matching_concepts(ontology, query.find, query.most)
     return [ConceptItem(match.name, match.id, match.synonyms) for match in found]
-
-
-UPLOAD_ROUTES = (
-    Route(
-        "POST",
-        "/api/ontology",
-        upload_ontology,
-        body=UploadedFile,
-        returns=OntologyUpload,
-        most_bytes=14_000_000,
-    ),
-    Route(
-        "GET",
-        "/api/ontology/concepts",
-        list_concepts,
-        query=ConceptQuery,
-        returns=list[ConceptItem],
-    ),
-)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -527,3 +503,11 @@ def _sibling_folder(root: Path) -> Iterator[Path]:
             yield Path(folder)
     except OSError as error:
         raise ConfigError(f"nothing can be written in {root}: {error.strerror}") from error
+
+
+ROUTES = (
+    Route("POST", "/api/collections", create_topic, most_bytes=15_000_000),
+    Route("POST", "/api/seeds", try_new_seeds),
+    Route("POST", "/api/ontology", upload_ontology, most_bytes=14_000_000),
+    Route("GET", "/api/ontology/concepts", list_concepts),
+)

@@ -72,7 +72,7 @@ def _describe_operation(
         }
     )  # fmt: skip
     said: dict[str, Any] = {
-        "summary": _route_summary(route),
+        "summary": route.summary,
         "operationId": re.sub(r"\W+", "_", f"{route.method.lower()} {route.path}").strip("_"),
         "parameters": _describe_parameters(route, components),
         "responses": {"200": {"description": "done", "content": answer}}
@@ -116,11 +116,6 @@ def _describe_parameters(route: Route, components: dict[str, Any]) -> list[dict[
     return listed
 
 
-def _route_summary(route: Route) -> str:
-    """What it is for; where it does not say so, what its answer says of itself."""
-    return route.summary or (route.answer.__doc__ or "").strip().partition("\n")[0].rstrip(".")
-
-
 def api_page(routes: Sequence[Route]) -> bytes:
     """The routes for people to read."""
     rows = []
@@ -128,7 +123,7 @@ def api_page(routes: Sequence[Route]) -> bytes:
         asks = [*_field_names(route.query, "?"), *_field_names(route.body, "")]
         rows.append(
             f"<tr><td><code>{route.method}</code></td><td><code>{escape(route.path)}</code></td>"
-            f"<td>{escape(_route_summary(route))}"
+            f"<td>{escape(route.summary)}"
             f"<div class=muted>{escape(', '.join(asks))}</div></td></tr>"
         )
     return (
@@ -145,7 +140,7 @@ def api_table(routes: Sequence[Route]) -> str:
     """The routes as a Markdown table, for docs/reference/api.md."""
     lines = ["| | path | what for |", "|---|---|---|"]
     for route in sorted(routes, key=lambda route: (route.path, route.method)):
-        summary = _route_summary(route)
+        summary = route.summary
         lines.append(f"| {route.method} | `{route.path}` | {summary} |")
     return "\n".join(lines)
 

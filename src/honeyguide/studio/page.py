@@ -84,6 +84,7 @@ class PreviewQuery(msgspec.Struct, frozen=True):
 
 
 def render_preview(here: RequestContext, query: PreviewQuery) -> RawAnswer:
+    """A page as it looked, for a sandboxed frame."""
     with here.read_store() as store:
         url, body, kind = _kept_body(store, query)
     if is_binary(body, kind):
@@ -122,12 +123,6 @@ def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
     except FetchError as error:
         raise ResourceMissing(f"what was kept cannot be unpacked: {error.detail}") from error
     return url, body, bare.header("content-type") or "text/html"
-
-
-PREVIEW_ROUTES = (
-    Route("GET", "/api/c/{name}/page/rendered", render_preview, PreviewQuery, returns=RawAnswer,
-          summary="A page as it looked, for a sandboxed frame"),
-)  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------
@@ -234,6 +229,7 @@ class PageView(msgspec.Struct, frozen=True):
 
 
 def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
+    """One page: its text, reasons, way from a seed, versions."""
     settings = here.open_collection().settings
     with here.read_store() as store:
         url = _page_url(store, query)
@@ -310,6 +306,6 @@ def _visit_attempt(row: VisitRow) -> VisitAttempt:
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/page", page_view, PageViewQuery, returns=PageView,
-          summary="One page: its text, reasons, way from a seed, versions"),
-)  # fmt: skip
+    Route("GET", "/api/c/{name}/page", page_view),
+    Route("GET", "/api/c/{name}/page/rendered", render_preview),
+)

@@ -182,6 +182,7 @@ class QueriesCache:
 
 
 def queries_view(here: RequestContext) -> QueriesView:
+    """What search engines were asked, what it brought and what it cost."""
     settings = here.open_collection().settings
     found = here.shared_for(QueriesCache).get_overview(settings)
     chosen = settings.search
@@ -205,11 +206,13 @@ def _engine_host(address: str) -> str:
 
 
 def list_suggestions(here: RequestContext, query: SuggestionsQuery) -> SuggestionItems:
+    """Queries worth asking next, and the pages that they were made from."""
     known = here.shared_for(QueriesCache).get_suggestions(here.open_collection().settings)
     return msgspec.structs.replace(known, rows=known.rows[: query.number])
 
 
 def ask_query(here: RequestContext, body: NewQuery) -> AskedQueryResult:
+    """Ask a query now, or leave it for the crawl that runs."""
     settings, thinking = here.open_collection().settings, here.shared_for(QueriesCache)
     if not thinking.asking.acquire(timeout=_PATIENCE_S / 10):
         raise ConfigError("another query is being asked; try again in a moment")
@@ -234,6 +237,7 @@ def ask_query(here: RequestContext, body: NewQuery) -> AskedQueryResult:
 
 
 def try_engine(here: RequestContext, body: EngineTrialQuery) -> EngineTrialResult:
+    """One question, to see that the engine, its address and its key work."""
     settings = here.open_collection().settings
     found = search.try_engine(here.collection_folder, settings, body.query, patience=_PATIENCE_S)
     return EngineTrialResult(found.ok, found.said)
@@ -241,20 +245,8 @@ def try_engine(here: RequestContext, body: EngineTrialQuery) -> EngineTrialResul
 
 _HERE = "/api/c/{name}/queries"
 ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET", _HERE, queries_view, returns=QueriesView,
-        summary="What search engines were asked, what it brought and what it cost",
-    ),
-    Route(
-        "POST", _HERE, ask_query, body=NewQuery, returns=AskedQueryResult,
-        summary="Ask a query now, or leave it for the crawl that runs",
-    ),
-    Route(
-        "GET", f"{_HERE}/suggestions", list_suggestions, query=SuggestionsQuery, returns=SuggestionItems,
-        summary="Queries worth asking next, and the pages that they were made from",
-    ),
-    Route(
-        "POST", f"{_HERE}/test", try_engine, body=EngineTrialQuery, returns=EngineTrialResult,
-        summary="One question, to see that the engine, its address and its key work",
-    ),
-)  # fmt: skip
+    Route("GET", _HERE, queries_view),
+    Route("POST", _HERE, ask_query),
+    Route("GET", f"{_HERE}/suggestions", list_suggestions),
+    Route("POST", f"{_HERE}/test", try_engine),
+)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, get_type_hints
 from urllib.parse import unquote
 
 from honeyguide.errors import ConfigError, HoneyguideError
@@ -268,14 +268,24 @@ class Route:
     path: str
     answer: Callable[..., Any]
     query: type | None = None
-    """A msgspec.Struct: typed parameters with defaults and bounds."""
+    """A msgspec.Struct with typed, bounded parameters; not given: the type of ``query``."""
     body: type | None = None
-    """A msgspec.Struct with ``forbid_unknown_fields=True``."""
-    returns: Any = dict[str, Any]
-    """A msgspec.Struct, or a list or dict of them; Raw or Stream where it is no JSON."""
+    """A msgspec.Struct with ``forbid_unknown_fields=True``; not given: the type of ``body``."""
+    returns: Any = None
+    """What ``answer`` returns, if its annotation does not say it: a msgspec.Struct, a list or dict
+    of them, or :class:`RawAnswer` or :class:`StreamAnswer` where it is no JSON."""
     summary: str = ""
+    """Not given: the first line of the docstring of ``answer``."""
     most_bytes: int = 1_000_000
-    """Of the body; at most ten million."""
+    """Largest body; at most ten million."""
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(self.answer)
+        for name, kind in (("query", "query"), ("body", "body"), ("returns", "return")):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, hints.get(kind))
+        doc = (self.answer.__doc__ or "").strip().partition("\n")[0].rstrip(".")
+        object.__setattr__(self, "summary", self.summary or doc)
 
 
 @dataclass(frozen=True)

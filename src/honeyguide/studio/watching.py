@@ -168,6 +168,7 @@ class WatchedOrderResult(msgspec.Struct, frozen=True):
 
 
 def list_watched(here: RequestContext, query: WatchedQuery) -> WatchedItems:
+    """The watch list."""
     state: WatchedState | None = None if query.state == "all" else query.state
     with here.read_store() as store:
         host = query.host.strip().lower() or None
@@ -205,6 +206,7 @@ def _watched_item(
 
 
 def next_visits(here: RequestContext, query: NextVisitsQuery) -> NextVisits:
+    """The pages that are visited next."""
     foretold = here.shared_for(ForecastCache).latest_forecast()
     with here.read_store() as store:
         watched = store.watched.count_by_state().get("watched", 0)
@@ -220,6 +222,7 @@ def next_visits(here: RequestContext, query: NextVisitsQuery) -> NextVisits:
 
 
 def explain_next_visit(here: RequestContext, query: NextVisitQuery) -> NextVisitReason:
+    """When a page is visited next, and why then."""
     with here.read_store() as store:
         url = resolve_url(store, query.url)
         row = store.watched.find_row(url)
@@ -236,6 +239,7 @@ def explain_next_visit(here: RequestContext, query: NextVisitQuery) -> NextVisit
 
 
 def order_watched(here: RequestContext, body: WatchedOrder) -> WatchedOrderResult:
+    """Add, pause, resume, weigh, remove."""
     if body.action == "weigh" and body.weight is None:
         raise ConfigError("say which weight; 1 is that of all other pages")
     if not (here.collection_folder / "collection.db").exists():
@@ -252,14 +256,8 @@ def order_watched(here: RequestContext, body: WatchedOrder) -> WatchedOrderResul
 
 _HERE = "/api/c/{name}/watched"
 ROUTES: tuple[Route, ...] = (
-    Route("GET", _HERE, list_watched, query=WatchedQuery, returns=WatchedItems, summary="The watch list"),
-    Route("POST", _HERE, order_watched, body=WatchedOrder, returns=WatchedOrderResult, summary="Add, pause, resume, weigh, remove"),
-    Route(
-        "GET", f"{_HERE}/next", next_visits, query=NextVisitsQuery, returns=NextVisits,
-        summary="The pages that are visited next",
-    ),
-    Route(
-        "GET", f"{_HERE}/why", explain_next_visit, query=NextVisitQuery, returns=NextVisitReason,
-        summary="When a page is visited next, and why then",
-    ),
-)  # fmt: skip
+    Route("GET", _HERE, list_watched),
+    Route("POST", _HERE, order_watched),
+    Route("GET", f"{_HERE}/next", next_visits),
+    Route("GET", f"{_HERE}/why", explain_next_visit),
+)
