@@ -49,7 +49,7 @@ class Stage:
         self._store = Store.open(folder, "crawl")
         opened = process_time() - cpu
         self._frontier = LinkFrontier(
-            self._store.log,
+            self._store.frontier_log,
             make_order("best", 1),
             now=0.0,
             site_links=settings.scope.links_per_domain,

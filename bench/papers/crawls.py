@@ -142,8 +142,10 @@ def run_study_crawl(
                     without_scheme(row.url),
                     bool(row.has_page),
                     bool(row.relevant),
-                    f"{row.title}\n{store.page_text(row.id)[1]}" if texts and row.relevant else "",
+                    f"{row.title}\n{store.visits.page_text(row.id)[1]}"
+                    if texts and row.relevant
+                    else "",
                 )
-                for row in store.visits()
+                for row in store.visits.iter_visits()
                 if row.status is not None or row.failure not in UNREQUESTED
             ]

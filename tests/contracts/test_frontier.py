@@ -34,7 +34,7 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
 
             def again() -> FrontierLog:
                 opened.close()
-                return opened.enter_context(Store.open(tmp_path, "crawl")).log
+                return opened.enter_context(Store.open(tmp_path, "crawl")).frontier_log
 
             yield again
 

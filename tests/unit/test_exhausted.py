@@ -98,9 +98,9 @@ def test_a_record_that_is_lost_or_stale_is_counted_anew(tmp_path: Path) -> None:
         assert anew.estimate(report.progress.waiting) == report.estimate
         stopping.save_coverage(store, anew)
         with store.transaction():
-            row = next(store.visits(relevant=True))
-            store.update_verdict(row.id, Verdict(0.0))
-            store.recount_relevant(0.5)
+            row = next(store.visits.iter_visits(relevant=True))
+            store.visits.update_verdict(row.id, Verdict(0.0))
+            store.counter.recount_relevant(0.5)
         assert stopping.coverage_estimate(store, 1, crawled=False) is None, (
             "another page counts now"
         )

@@ -30,7 +30,7 @@ def store(tmp_path: Path):
     with Store.open(tmp_path / "bees", "crawl") as opened:
         with opened.transaction():
             opened.append_visits([good(1), good(2, 0.1), sly, bad(4), same, moved])
-        opened.add_labels([Label(good(1).link.url, 1.0, "ada", 9.0)])
+        opened.labels.add([Label(good(1).link.url, 1.0, "ada", 9.0)])
         yield opened
 
 
@@ -91,10 +91,10 @@ def test_everything_means_every_visit(store: Store, tmp_path: Path) -> None:
 
 
 def test_a_label_overrules_the_verdict(store: Store, tmp_path: Path) -> None:
-    store.add_labels(
+    store.labels.add(
         [Label(good(2).link.url, 0.5, "ada", 9.0), Label(good(3).link.url, 0.4, "ada", 9.0)]
     )
-    store.add_labels([Label(bad(4).link.url, 1.0, "ada", 9.0)])
+    store.labels.add([Label(bad(4).link.url, 1.0, "ada", 9.0)])
     assert export_collection(store, tmp_path / "some.jsonl").rows == 3
     assert [row["visit"] for row in lines(tmp_path / "some.jsonl")] == [1, 2, 5]
     export_collection(store, tmp_path / "all.jsonl", everything=True)
@@ -177,7 +177,7 @@ def test_warc_without_compression(store: Store, tmp_path: Path) -> None:
 def test_lost_records_are_counted(store: Store, tmp_path: Path) -> None:
     (file,) = warc_files(store.folder)
     whole = file.read_bytes()
-    row = store.visit_by_id(5)
+    row = store.visits.visit_by_id(5)
     assert row is not None
     assert row.offset is not None
     file.write_bytes(whole[: row.offset + 1])
@@ -234,7 +234,7 @@ def test_an_empty_collection_exports_nothing(tmp_path: Path) -> None:
     with Store.open(tmp_path / "c", "crawl") as store:
         for kind in ("csv", "jsonl", "warc", "parquet"):
             assert export_collection(store, tmp_path / f"x.{kind}").rows == 0
-        assert store.effective_label(Url("https://e.org/")) is None
+        assert store.labels.effective_label(Url("https://e.org/")) is None
 
 
 def test_a_strangers_journal_cannot_lead_astray(tmp_path: Path) -> None:

@@ -501,7 +501,7 @@ class _ResultStore(NamedTuple):
             store.searches.add_search(search, hits)
             rows = []
             for hit, score in zip(hits, scores, strict=True):
-                visits = store.attempts_at(hit.url)
+                visits = store.visits.attempts_at(hit.url)
                 verdict = visits[-1].verdict if visits else None
                 rows.append(ScoredResult(*hit, score, bool(visits), verdict))
         return rows

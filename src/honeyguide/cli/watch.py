@@ -336,7 +336,7 @@ async def _run_watch(
         if (
             not quiet
             and not any(watch.store.watched.iter_rows())
-            and not watch.store.counts().relevant
+            and not watch.store.counter.read_counts().relevant
         ):
             say(
                 f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}"

@@ -83,7 +83,7 @@ class Checkpointer:
     @property
     def is_all_saved(self) -> bool:
         """Whether all that is written is saved."""
-        return self._store is not None and self._store.changes_made == self._changes
+        return self._store is not None and self._store.database.changes_made == self._changes
 
     def warc_directory(self, folder: Path) -> WarcFolder:
         return WarcFolder(folder, self._shard + 1, self._keeper.epoch, self._kept)
@@ -171,8 +171,8 @@ class Checkpointer:
         taken = self._keeper.take_snapshot(store.database)
         held, newest, changes, now = (
             len(self._held),
-            store.last_visit_id(),
-            store.changes_made,
+            store.visits.last_id(),
+            store.database.changes_made,
             time.time(),
         )
         # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.

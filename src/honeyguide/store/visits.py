@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, cast, get_type_hints
 
@@ -252,8 +252,9 @@ class VisitTable:
                 connection.execute("INSERT INTO texts VALUES(?, ?)", (number, data))
         return number
 
-    def set_topics(self, topics: tuple[str, ...]) -> None:
-        """Verdicts speak of these topics from now on."""
+    def set_topics(self, wanted: Sequence[str]) -> None:
+        """Verdicts speak of these topics from now on; none: of one, whose name nobody needs."""
+        topics = tuple(wanted)
         if topics != self.topics:
             with self._db.join_transaction():
                 values = ("topics", pack_names(topics))
@@ -272,6 +273,7 @@ class VisitTable:
 
     def iter_visits(
         self,
+        *,
         relevant: bool | None = None,
         host: str | None = None,
         page: bool | None = None,
@@ -298,6 +300,11 @@ class VisitTable:
             if count == limit:
                 return
             yield row
+
+    def last_id(self) -> int:
+        """The number of the last visit."""
+        row = self._db.fetch_one("SELECT coalesce(max(id), 0) FROM visits")
+        return int(row[0]) if row else 0
 
     def iter_outcomes(self, since: int = 0) -> Iterator[tuple[bool, str, str, int]]:
         """Of every visit that somebody was asked for, oldest first: whether it was relevant, and
@@ -330,7 +337,9 @@ class VisitTable:
         )
         return sum(row[1] for row in rows), {row[0]: row[2] for row in rows if row[0] and row[2]}
 
-    def update_verdict(self, number: int, verdict: Verdict, tongue: str) -> None:
+    def update_verdict(self, number: int, verdict: Verdict, tongue: str = "") -> None:
+        """Another verdict on a visit's page, and its language; ``VisitCounter.recount_relevant``
+        when all are."""
         self._db.execute(
             "UPDATE visits SET verdict = ?, reasons = ?, topics = ?, ungated = ?, tongue = ? "
             "WHERE id = ?",
@@ -375,6 +384,11 @@ class VisitTable:
         row = self._db.fetch_one("SELECT data FROM texts WHERE visit = ?", (number,))
         return ((), "") if row is None else self._codec.unpack_text(row[0])
 
+    def forget_texts(self, until: int) -> None:
+        """Forget the texts of visits up to this one: a shard does when its collection has them."""
+        with self._db.join_transaction():
+            self._db.execute("DELETE FROM texts WHERE visit <= ?", (until,))
+
     def latest_page(self, url: str) -> Page | None:
         """The newest page that this address brought, without its links."""
         where = (
@@ -386,6 +400,7 @@ class VisitTable:
         return None if found is None else self.rebuild_page(found)
 
     def rebuild_page(self, row: VisitRow) -> Page:
+        """The page of one visit, without its links."""
         headings, text = self.page_text(row.id)
         return Page(
             url=row.url,

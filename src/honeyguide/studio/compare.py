@@ -377,9 +377,9 @@ def list_generations(here: RequestContext) -> GenerationItems:
     learns = here.open_collection().learns
     with here.read_store() as store:
         known, live, counts = (
-            store.generations(),
-            store.live_generation(),
-            store.counts().generations,
+            store.generations.list_all(),
+            store.generations.live_number(),
+            store.counter.read_counts().generations,
         )
     rows = [
         _generation_item(one, one.number == live, *counts.get(one.number, (0, 0)))

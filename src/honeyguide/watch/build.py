@@ -86,7 +86,7 @@ async def open_watch(
             closing.push_async_callback(network.aclose)
         channels = channels_of(settings.notify, folder, store, name, out or sys.stdout)
         robots, now = RobotsCache(), clock()
-        for entry in store.fresh_robots(now):
+        for entry in store.robots.iter_fresh(now):
             robots.restore_entry(*entry)
         politeness = HostDelayPolicy(settings.politeness, settings.crawl.random_seed)
         priors, schedule = RatePriors(), Schedule(budget_of(settings), now)
@@ -94,7 +94,7 @@ async def open_watch(
         relevance = _relevance_of_text(strategy)
 
         def heard(entry: RobotsEntry) -> None:
-            store.save_robots(*entry)
+            store.robots.save_robots(*entry)
             schedule.spent(clock())
 
         rules = [rule for rule, _ in channels]
@@ -112,7 +112,7 @@ async def open_watch(
         )
 
         def known(url: Url) -> bool:
-            return store.watched.find_row(url) is not None or bool(store.attempts_at(url))
+            return store.watched.find_row(url) is not None or bool(store.visits.attempts_at(url))
 
         yield Watcher(
             store, settings.watch, flow, schedule, book,

@@ -125,7 +125,7 @@ class Watcher:
         pages = self._round_pages(self._all_pages()) if once else self._scheduled_pages(until)
         self._load_discoveries()
         # Whoever looks from outside can tell it from a crawl, which holds the same lock.
-        self.store.facts.set(*RUNNING_FACT, os.getpid())
+        self.store.watch_facts.set(*RUNNING_FACT, os.getpid())
         over = asyncio.Event()
         telling = asyncio.create_task(self.notify_loop.run(over))
         try:
@@ -227,10 +227,10 @@ class Watcher:
 
     def _load_discoveries(self) -> None:
         """Links that an earlier run found and did not follow."""
-        self.discoveries.load(self.store.facts.get("watch", "links"))
+        self.discoveries.load(self.store.watch_facts.get("watch", "links"))
 
     def _save_discoveries(self) -> None:
-        self.store.facts.set("watch", "links", self.discoveries.dump())
+        self.store.watch_facts.set("watch", "links", self.discoveries.dump())
 
     async def _sleep_until_woken(self, seconds: float) -> None:
         self._woken.clear()
