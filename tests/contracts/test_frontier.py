@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder, make_order
 from honeyguide.frontier.replay import find_logged_link
 from honeyguide.protocols import Frontier, FrontierLog
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
-from tests.contracts.logs import FileLog
+from tests.contracts.logs import FileLog, MemoryFrontierLog
 
 Reopen = Callable[[], FrontierLog]
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 from tests.contracts.test_frontier import drain, link
 
 

@@ -15,10 +15,10 @@ from honeyguide.cluster.sharded_frontier import (
     shard_of,
 )
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import make_order
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 NEAR, FAR = (
     next(f"site{n}.org" for n in range(100) if shard_of(f"site{n}.org", 2) == shard)

@@ -26,13 +26,12 @@ def snapshot(body: str) -> Snapshot:
 
 
 def found(
-    body: str, status: int = 200, *headers: tuple[str, str], before: str = ARTICLE, probe: str = ""
+    body: str, status: int = 200, *headers: tuple[str, str], before: str = ARTICLE
 ) -> HealthFinding | None:
     return check_health(
         answer(status, body, *headers),
         snapshot(body),
         snapshot(before) if before else None,
-        snapshot(probe) if probe else None,
     )
 
 
@@ -122,13 +121,6 @@ def test_consent_above_a_page_that_is_still_there() -> None:
 )
 def test_an_apology_that_says_200(body: str) -> None:
     assert kind(found(body)) == "soft_404"
-
-
-def test_the_answer_to_an_address_that_cannot_exist() -> None:
-    home = "<title>Shop</title><main><h1>Welcome</h1><p>See our offers of the week.</main>"
-    assert found(home) is None
-    assert kind(found(home, probe=home)) == "soft_404"
-    assert found(home, before=home, probe=home) is None
 
 
 @pytest.mark.parametrize(

@@ -234,11 +234,6 @@ class LabResponder:
         other.engine = engine and engine.fresh_copy()
         return other
 
-    def prepare_all(self) -> None:
-        """Prepare every page now, so that a benchmark does not pay for it later."""
-        for record in self.web:
-            self._ready.put(without_scheme(record.url), self._prepare_response(record))
-
     def _should_fail(self, key: str) -> bool:
         # robots.txt never fails: a crawler would rightly leave the whole host alone.
         if key.endswith("/robots.txt") or key.startswith(LAB_HOST):

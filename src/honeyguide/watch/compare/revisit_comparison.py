@@ -75,7 +75,6 @@ _LITTLE = 0.2
 """Share of the old main text that may be left of a page that is no more …"""
 _SHORT = 3_000
 """… and letters that an apology may have."""
-_SAME = 0.9
 
 
 class HealthFinding(NamedTuple):
@@ -89,12 +88,10 @@ def check_health(
     response: Response,
     now: Snapshot | None = None,
     before: Snapshot | None = None,
-    probe: Snapshot | None = None,
 ) -> HealthFinding | None:
     """What is the matter; None: nothing, or nobody can tell.
 
-    ``before`` is the last good version, ``probe`` the host's answer to an address that cannot
-    exist, where somebody asked for it.
+    ``before`` is the last good version.
     """
     status = response.status
     if status in _GONE:
@@ -107,7 +104,7 @@ def check_health(
         return HealthFinding("blocked", f"{status}, {by}") if by else None
     if status not in (200, 203) or now is None:
         return None
-    return _detect_wall(response, now, before) or _detect_soft_404(now, before, probe)
+    return _detect_wall(response, now, before) or _detect_soft_404(now, before)
 
 
 def health_news(was: ChangeKind | None, finding: HealthFinding | None) -> HealthFinding | None:
@@ -144,17 +141,9 @@ def _detect_wall(
     return None
 
 
-def _detect_soft_404(
-    now: Snapshot, before: Snapshot | None, probe: Snapshot | None
-) -> HealthFinding | None:
+def _detect_soft_404(now: Snapshot, before: Snapshot | None) -> HealthFinding | None:
     if before is None or _remaining_share(before, now) > _LITTLE:
         return None
-    if (
-        probe is not None
-        and _remaining_share(probe, now) >= _SAME
-        and _remaining_share(now, probe) >= _SAME
-    ):
-        return HealthFinding("soft_404", "like a page that cannot exist")
     said = [now.title, *(b.text for b in now.blocks if _last_element(b.path) in _HEADINGS)]
     heard = next((found[0] for text in said[:20] if (found := _NOT_FOUND(text[:300]))), "")
     if not heard and len(text := _main_text(now)) <= _SHORT // 4 and (found := _NOT_FOUND(text)):
@@ -192,11 +181,6 @@ def _remaining_share(before: Snapshot, now: Snapshot) -> float:
         if block.text in present:
             left += amount
     return left / whole if whole else 1.0
-
-
-def moved_to(finding: HealthFinding) -> Url | None:
-    """Where a page moved to."""
-    return Url(finding.detail) if finding.kind == "moved" else None
 
 
 # --------------------------------------------------------------------------------------------------

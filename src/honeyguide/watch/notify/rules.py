@@ -187,14 +187,6 @@ class WaitingChange(NamedTuple):
     change: Change
 
 
-class RuleReplay(NamedTuple):
-    """What a rule would have done with past changes."""
-
-    told: tuple[Change, ...]
-    kept: tuple[tuple[Change, str], ...]
-    """What it would have kept back, and why."""
-
-
 WEIGHED_KINDS = frozenset({"content", "minor", "data", "links", "structure", "cosmetic"})
 """Kinds whose significance was measured."""
 
@@ -244,18 +236,6 @@ def ready_batches(
 def wake_at(rule: NotifyRule, waiting: Sequence[WaitingChange]) -> float | None:
     """When :func:`ready_batches` may next have something; None if nothing waits."""
     return due_time(rule, min(item.change.at for item in waiting)) if waiting else None
-
-
-def replay_rule(rule: NotifyRule, changes: Iterable[Change]) -> RuleReplay:
-    """The rule tried on past changes: what it would have told, and kept back."""
-    told: list[Change] = []
-    kept: list[tuple[Change, str]] = []
-    for change in changes:
-        if why := reason_unwanted(rule, change):
-            kept.append((change, why))
-        else:
-            told.append(change)
-    return RuleReplay(tuple(told), tuple(kept))
 
 
 def count_by_significance(

@@ -239,10 +239,3 @@ class RatePriors:
                 self._groups[name] = total if group is None else group + total
             while len(self._groups) > self._most:
                 self._groups.popitem(last=False)
-
-    def forget(self, url: Url, old: Belief) -> None:
-        """A page is not watched any more."""
-        gone = belief_shares(old)
-        for name in _groups_of(url):
-            if (group := self._groups.get(name)) is not None:
-                self._groups[name] = np.maximum(group - gone, 0.0)
