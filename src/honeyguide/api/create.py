@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from heapq import nsmallest
 from inspect import signature
 from pathlib import Path
@@ -15,7 +14,7 @@ from honeyguide.api.collection import Collection
 from honeyguide.config import topic_file
 from honeyguide.config.settings import Settings, TopicSettings, parse_settings, with_current_keys
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, suited_strategy
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, suggest_name
 from honeyguide.fetch.http import make_user_agent
 from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.languages.gate import undetectable_note
@@ -201,8 +200,7 @@ def _check_table(name: str, table: object) -> None:
     known_tables = [item.name for item in fields(Settings)]
     if name not in known_tables:
         arguments = [a for a in signature(create).parameters if a not in ("folder", "tables")]
-        near = get_close_matches(name, [*arguments, *known_tables], 1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(arguments)}"
+        hint = suggest_name(name, [*arguments, *known_tables], "{}")
         raise ConfigError(f"create() takes no {name!r}; {hint}")
     if not isinstance(table, dict):
         raise ConfigError(f"{name} must be a table of settings, such as {name}={{…}}: {table!r}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say
+from honeyguide.cli.formatting import count_noun, make_console, progress_bar, safe_text, say
 from honeyguide.cli.lab_compare import compare_strategies
 from honeyguide.cli.options import (
     AliasesOption,
@@ -218,19 +218,9 @@ def _build_engine(
     web: LabWeb, serving: ServingOptions, reach: float, latency_s: float, fault: str
 ) -> LabSearchEngine:
     """Reading a large web takes a while: say how far it is."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     from honeyguide.lab.search_engine import make_lab_engine
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("indexing", total=None)
+    with progress_bar("indexing") as show:
         return make_lab_engine(
-            web,
-            serving,
-            reach=reach,
-            latency_s=latency_s,
-            fault=fault,
-            progress=lambda done, of: bar.update(task, completed=done, total=of),
+            web, serving, reach=reach, latency_s=latency_s, fault=fault, progress=show
         )

@@ -16,7 +16,7 @@ from xxhash import xxh3_64_hexdigest
 
 from honeyguide.errors import ConfigError
 from honeyguide.lab.web import LabWeb, RecordedResponse, gunzip_bytes, gzip_bytes, without_scheme
-from honeyguide.types import Url
+from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
 
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
@@ -158,6 +158,14 @@ class LabResponse(NamedTuple):
     @property
     def body(self) -> bytes:
         return gunzip_bytes(self.packed)
+
+    def to_response(self, url: Url) -> Response:
+        """The same as a fetcher would bring it."""
+        lines = self.head.decode("latin-1").split("\r\n")[1:]
+        headers = tuple((k, v) for k, _, v in (line.partition(": ") for line in lines) if k)
+        body = self.body
+        head = self.head + b"Content-Length: %d\r\n\r\n" % len(body)
+        return Response(url, self.status, headers, body, body, b"", head, "", 0.0, 0.0)
 
 
 NO_RESPONSE = LabResponse(0, b"", b"")

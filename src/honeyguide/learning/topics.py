@@ -15,11 +15,11 @@ from honeyguide.config.settings import FurtherTopic, ScopeSettings, Settings
 from honeyguide.config.topic_file import to_toml
 from honeyguide.errors import ConfigError, FetchError, ParseError, StoreError
 from honeyguide.fetch.decode import decode_body
-from honeyguide.parse.read import parse_page
+from honeyguide.parse.read import parse_body, parse_page
 from honeyguide.store.labels import EffectiveLabels, TopicSelection
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import Example, Label, Link, Page, Response, Url
+from honeyguide.types import Example, Label, Link, Page, Url
 from honeyguide.url import canonical_url
 
 _MAX_EXAMPLE_FILES = 1_000
@@ -109,9 +109,8 @@ def _read_example(path: Path, key: str) -> Page:
         raise ConfigError(f"{key}: {path} cannot be read: {error}") from error
     kind = mimetypes.guess_type(path.name)[0] or "text/html"
     url = Url(f"file://localhost{path.resolve().as_posix()}")
-    answer = Response(url, 200, (("Content-Type", kind),), body, body, b"", b"", "", 0.0, 0.0)
     try:
-        page = parse_page(answer, Link(url))
+        page = parse_body(body, Link(url), kind)
     except ParseError as error:
         raise ConfigError(f"{key}: {path} holds no text that can be read: {error}") from error
     if not any(text.strip() for text in (page.title, page.text, *page.headings)):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.config.validation import check_within
-from honeyguide.errors import ConfigError, ModelError
+from honeyguide.errors import ConfigError, ModelError, suggest_name
 from honeyguide.models import categories as folder
 from honeyguide.models.categories import AnyCategoryModel
 from honeyguide.models.deep.category_model import model_checksum
@@ -256,8 +255,7 @@ def _check_categories(known: Sequence[str], wanted: Sequence[str]) -> None:
         raise ConfigError(f"topic.categories: which of these is the topic? {names}")
     for name in wanted:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {names}"
+            hint = suggest_name(name, known)
             raise ConfigError(f"topic.categories: the model has no {name!r}; {hint}")
     if len(set(wanted)) >= len(known):
         raise ConfigError("topic.categories: that is all there are; every page would be relevant")
