@@ -40,6 +40,7 @@ fix: $(READY) ## let ruff mend what it can
 docs: $(READY) ## write the generated pages of the docs
 	@$(BIN)/python tools/make_reference.py
 	@$(BIN)/python tools/make_api.py
+	@$(BIN)/python tools/make_imports.py
 
 # The extras that the tests use. PyTorch is some gigabytes: tests of it skip where it is missing.
 LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet --extra yaml

@@ -124,7 +124,7 @@ def loop_report(ring: CrawlLoop, reason: str, began: float, warnings: Sequence[s
 
 
 # --------------------------------------------------------------------------------------------------
-# The ring: links out of the frontier, links back into it. docs/ring.md walks through it.
+# The ring: links out of the frontier, links back into it. docs/architecture.md walks through it.
 #
 #     seeds → frontier → fetch → read → judge → visit → store
 #                ↑                        ↓       ↓
