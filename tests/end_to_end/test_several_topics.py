@@ -214,8 +214,8 @@ def test_lessons_apart(tmp_path: Path, web: RecordedWeb) -> None:
         done = asyncio.run(lesson())
     assert done.live
     learned: Any = done.strategy
-    assert learned.strategy_for(SEARCH) is made_of.part(SEARCH), "three good pages teach nothing"
-    assert learned.strategy_for(ACCESS) is not made_of.part(ACCESS)
+    assert learned.strategy_for(SEARCH) is made_of.strategy_for(SEARCH), "three good pages teach nothing"
+    assert learned.strategy_for(ACCESS) is not made_of.strategy_for(ACCESS)
 
 
 def test_status_and_export_count_the_same_whatever_people_said(
