@@ -40,9 +40,10 @@ fix: $(READY) ## let ruff mend what it can
 docs: $(READY) ## write the generated pages of the docs
 	@$(BIN)/python tools/make_reference.py
 	@$(BIN)/python tools/make_api.py
+	@$(BIN)/python tools/make_imports.py
 
 # The extras that the tests use. PyTorch is some gigabytes: tests of it skip where it is missing.
-LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet
+LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet --extra yaml
 
 lock: ## resolve the pinned versions anew
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 $(LOCKED) --group dev pyproject.toml \
@@ -69,7 +70,7 @@ bench-ring: $(READY) ## CPU per page by station of the ring and by strategy (a m
 
 bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FOLDER=… (half an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-papers FOLDER=…"; exit 2; }
-	@$(BIN)/python bench/papers.py "$(FOLDER)"
+	@$(BIN)/python -m bench.papers all "$(FOLDER)"
 
 bench-biology: $(READY) ## the network over an ontology beside keywords: make bench-biology FOLDER=… (a quarter of an hour)
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-biology FOLDER=…"; exit 2; }
@@ -98,7 +99,7 @@ bench-watch: $(READY) ## revisits beside urlwatch, changedetection.io and webcha
 	@$(BIN)/python -m bench.watch.run
 
 bench-revisit: $(READY) ## when to come back: our schedule beside others, simulated (some 10 minutes)
-	@$(BIN)/python bench/revisit.py
+	@$(BIN)/python -m bench.revisit
 
 bench-languages: $(READY) ## languages heard and foretold, confusion tables (fetches Django's translations)
 	@$(BIN)/python bench/languages.py --write

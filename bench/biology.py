@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from papers.arithmetic import by_topic
+from papers.zheng_2008 import OntologyTopic, average_harvest, run_crawls
+
 from honeyguide.lab.metrics import bootstrap_mean, paired_difference
-from honeyguide.lab.papers import study
-from honeyguide.lab.papers.arithmetic import by_topic
-from honeyguide.lab.papers.zheng_2008 import OntologyTopic, average_harvest, run_crawls
 from honeyguide.lab.trials import WebSpec
+from papers import study
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "biology.md"

@@ -26,7 +26,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from honeyguide.models.deep import SEGMENT_WORDS, train_net
+from honeyguide.models.deep.training import train_net
+from honeyguide.models.deep.vocabulary import SEGMENT_WORDS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "categories.json"

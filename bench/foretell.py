@@ -127,7 +127,7 @@ def report(webs: dict[str, dict[Url, Known]]) -> str:
         "## Links", "",
         "Links are followed breadth-first through a whole web (*loss*: mean logarithmic loss; *apart*: how",
         "often a link to a wanted page is thought likelier than another), or the likeliest first, ranked anew",
-        f"every {_RERANK} visits; each is foretold before it is followed. The last columns are wanted pages among",
+        f"every {_RERANK} visits; each is predicted before it is followed. The last columns are wanted pages among",
         f"{VISITS} visits, mean and deviation over {DRAWS} draws of seeds: 3 wanted pages, and 5 others in all webs",
         "together. *prior* never learns.", "",
         "| web, wanted | links | wanted | by | loss | apart | wanted of the likeliest | breadth-first |",

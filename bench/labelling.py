@@ -91,7 +91,9 @@ def measure(seed: int, topic: str, room: Path) -> Result:
 def _found(folder: Path, relevant: Callable[[str], bool]) -> int:
     """Relevant pages among the visits after the labels."""
     with Store.open(folder, "read") as store:
-        return sum(relevant(row.url) for row in list(store.visits())[BEFORE : BEFORE + AFTER])
+        return sum(
+            relevant(row.url) for row in list(store.visits.iter_visits())[BEFORE : BEFORE + AFTER]
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -75,7 +75,7 @@ def page(results: Sequence[TrialResult], topics: Sequence[str], draws: int, budg
         "",
         "- **Help**: that of an office suite as it stands on one host, 2,561 pages under one path",
         "  (`/7.4/tr/`), all but one with `lang=tr`. 1,153 are labelled Turkish by whoever recorded",
-        "  them, 1,310 English, 98 neither. Of every third page, 57 % of the English ones were heard as",
+        "  them, 1,310 English, 98 neither. Of every third page, 57 % of the English ones were detected as",
         "  Turkish; those that we read mix both languages. Neither address nor declaration tells a",
         "  page's language here: what is left is where a link stands, what its anchor says, and what",
         "  came of links like it.",

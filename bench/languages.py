@@ -140,7 +140,7 @@ def short_texts(texts: dict[str, list[str]]) -> str:
         lines += [
             f"**{size}**",
             "",
-            "| written in | texts | heard as | wanted |",
+            "| written in | texts | detected as | wanted |",
             "|---|---|---|---|",
         ]
         for name in SHOWN:
@@ -196,7 +196,7 @@ def pages(webs: dict[str, dict[Url, foretell.Known]]) -> str:
     ear = LanguageDetector(("tr",))
     lines = ["## Pages", "", "What pages declare is withheld here, except in the last column.", ""]
     lines += [
-        "| web | stated | pages | heard as | wanted | with `html lang` |",
+        "| web | stated | pages | detected as | wanted | with `html lang` |",
         "|---|---|---|---|---|---|",
     ]
     for web, known in webs.items():

@@ -82,8 +82,14 @@ def followed(trial: CrawlTrial, bare: bool) -> tuple[Any, Any]:
         simulate_crawl(Path(folder), settings(trial, topic, bare), open_web(trial.web).responder.fresh_copy(),
               examples=examples)  # fmt: skip
         with Store.open(Path(folder), "read") as store:
-            strategy = store.load_generation(store.live_generation() or 0, lambda _: Honeyguide)
-            links = [row.link for row in store.visits() if row.link.yields and row.link.source]
+            strategy = store.generations.load(
+                store.generations.live_number() or 0, lambda _: Honeyguide
+            )
+            links = [
+                row.link
+                for row in store.visits.iter_visits()
+                if row.link.yields and row.link.source
+            ]
     plain = replace(strategy, moved=(), sign_names="", sign_weights=None)
     rows = plain.evidence(links)
     return rows, np.array([float(without_scheme(link.url) in relevant) for link in links])

@@ -27,7 +27,6 @@ from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ParseError
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.order import make_order
-from honeyguide.lab.papers.zheng_2008 import DEMO_ONTOLOGY
 from honeyguide.lab.responses import LabResponder
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import demo_files, load_demo_topics, without_scheme
@@ -59,6 +58,7 @@ RESULT = ROOT / "bench" / "results" / "ring.json"
 PAGE = ROOT / "docs" / "reference" / "ring-cost.md"
 TOPIC = "backup-and-replication"
 LINKS = 60
+ONTOLOGY = ROOT / "bench" / "papers" / "backup.csv"
 COMMIT = 32
 LINEAR, OTHERS, HOUSE = 1.5, 3.0, 2.0
 """Goals for judging a page and ranking 60 links, in milliseconds."""
@@ -190,7 +190,7 @@ def _kept(asked: Sequence[Answered], warc: bool) -> tuple[float, float, float]:
     settings = replace(Settings().store, warc=warc)
     spent = [0.0, 0.0, 0.0]
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl", settings) as at:
-        frontier = LinkFrontier(at.log, make_order("best", 1), now=0.0)
+        frontier = LinkFrontier(at.frontier_log, make_order("best", 1), now=0.0)
         for first in range(0, len(asked), COMMIT):
             some = asked[first : first + COMMIT]
             marks = [process_time()]
@@ -210,7 +210,7 @@ def _kept(asked: Sequence[Answered], warc: bool) -> tuple[float, float, float]:
 
 
 def _visit(one: Answered, store: Store) -> Visit:
-    copy = store.find_duplicate(one.page.url, one.page.text)
+    copy = store.duplicates.find_duplicate(one.page.url, one.page.text)
     link = Link(one.page.url)
     return Visit(
         link, 0.0, response=one.response, page=one.page, verdict=Verdict(0.5), duplicate=copy
@@ -257,7 +257,7 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
     fresh, ranking, again = replace(strategy), 0.0, 0.0  # type: ignore[type-var]
     fresh.rank(asked[0].links)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:
-        frontier = LinkFrontier(store.log, make_order("best", 1), now=0.0)
+        frontier = LinkFrontier(store.frontier_log, make_order("best", 1), now=0.0)
         for number, one in enumerate(asked, 1):
             began = process_time()
             ledger.record_page(Link(one.page.url, one.page.url), 0.5, one.links)
@@ -291,7 +291,7 @@ def learned(name: str, parameters: dict[str, Any], taught: Sequence[Answered]) -
             "topic": {
                 "seeds": list(topic.seeds),
                 "keywords": list(topic.keywords),
-                "ontology": str(DEMO_ONTOLOGY),
+                "ontology": str(ONTOLOGY),
                 "concept": "backup",
                 **stated,
             },

@@ -90,9 +90,13 @@ def rows_of(trial: CrawlTrial) -> list[Row]:
             leg = replace(settings, crawl=limits)
             reports.append(simulate_crawl(Path(name), leg, desk, examples=examples))
         with Store.open(Path(name), "read") as store:
-            visited = [without_scheme(row.url) for row in store.visits() if row.has_page]
+            visited = [
+                without_scheme(row.url) for row in store.visits.iter_visits() if row.has_page
+            ]
             counts = [report.progress.pages for report in reports]
-            strategy = store.load_generation(store.live_generation() or 0, registry.find_strategy)
+            strategy = store.generations.load(
+                store.generations.live_number() or 0, registry.find_strategy
+            )
     reach = web.graph.reachable_from(topic.seeds)
     wanted = _wanted(web.graph, reach, strategy, settings.topic.threshold)
     labels = set(topic.relevant) & reach
@@ -228,7 +232,7 @@ crawl by it:
     [stop]
     coverage = 0.9      # about 90 % of the relevant pages in reach are found
     precision = 0.02    # or fewer than 2 % of the last 200 visits were relevant
-    after = 200         # but not before so many visits
+    min_visits = 200    # but not before so many visits
 
 For one run, `honeyguide crawl birds --until-coverage 0.9 --min-precision 0.02` says the same, whatever
 the topic says; 0 goes on in any case.

@@ -100,8 +100,8 @@ def make(folder: Path, visits: int) -> None:
                 batch = []
         with store.transaction():
             store.append_visits(batch)
-            rows = store.visits(page=True, limit=2000)
-            store.add_labels(
+            rows = store.visits.iter_visits(page=True, limit=2000)
+            store.labels.add(
                 Label(row.url, float(row.id % 2), ("ann", "bob")[row.id % 2], row.at)
                 for row in list(rows)
             )
@@ -115,7 +115,7 @@ def search(folder: Path, queries: int = 200, pages: int = 5) -> None:
     (folder / "topic.toml").write_text(f"{TOPIC}{ENGINE}")
     generator = random.Random(2)
     with Store.open(folder, "write") as store:
-        rows = list(store.visits(page=True, limit=20_000))
+        rows = list(store.visits.iter_visits(page=True, limit=20_000))
         for number in range(queries):
             query = " ".join(words(generator, 1 + number % 3))
             for page in range(1, pages + 1):

@@ -11,7 +11,8 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from honeyguide.lab.papers.study import study_web
+from papers.study import study_web
+
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import demo_files
 

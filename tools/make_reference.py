@@ -1,4 +1,4 @@
-"""Write docs/reference/settings.md from config.py: every key, type, default and meaning.
+"""Write docs/reference/settings.md from honeyguide/config: every key, type, default and meaning.
 
     python tools/make_reference.py [--check]
 
@@ -22,7 +22,7 @@ One `topic.toml` per collection. Every key is optional but `topic.seeds` (or `to
 `fetch.contact`. A key that is not listed here is an error that names the nearest right one.
 Robots.txt is always obeyed: there is no key for it.
 
-(Made by `tools/make_reference.py` from `config.py`.)
+(Made by `tools/make_reference.py` from `src/honeyguide/config/settings.py`.)
 """
 TAIL = """
 ## `[strategy]`

@@ -51,7 +51,7 @@ def _watch(root: Path, site: Site) -> None:
     made = collection(
         root / WATCHED,
         [site.url(host, f"/{_HIVES[0]}")],
-        watch={"second_look_s": 0.05, "shortest_s": 0.0, "requests_per_hour": 1e6},
+        watch={"second_look_s": 0.05, "min_interval_s": 0.0, "requests_per_hour": 1e6},
         description="Hives of the honey bee, and what happens to them.",
     )
     made.crawl()

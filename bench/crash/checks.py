@@ -28,7 +28,7 @@ def rows_of(folder: Path) -> list[VisitRow]:
         return []
     try:
         with Store.open(folder, "read") as store:
-            return list(store.visits())
+            return list(store.visits.iter_visits())
     except HoneyguideError as error:
         if "holds no collection yet" in str(error):
             return []
@@ -44,12 +44,12 @@ def faults(folder: Path) -> list[str]:
     found: list[str] = []
     try:
         with Store.open(folder, "crawl") as store:
-            found += store.warnings
+            found += store.warc_archive.warnings
         rows = rows_of(folder)
         if not rows:
             return found
         with Store.open(folder, "read") as store:
-            store.check_database()
+            store.database.check_integrity()
             found += _frontier(store, rows)
             found += _records(store, rows)
     except HoneyguideError as error:
@@ -72,7 +72,7 @@ def unfinished(folder: Path, web: Web) -> list[str]:
 def _frontier(store: Store, rows: list[VisitRow]) -> list[str]:
     """The frontier knows every visit as done, and as many links wait as the journal says; those
     that were under way when it was written wait again."""
-    frontier = LinkFrontier(store.log, make_order("best", 1))
+    frontier = LinkFrontier(store.frontier_log, make_order("best", 1))
     found = []
     done = [row.url for row in rows if row.final]
     for url, wanted in zip(done, frontier.still_wanted(done), strict=True):

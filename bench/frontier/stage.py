@@ -49,12 +49,12 @@ class Stage:
         self._store = Store.open(folder, "crawl")
         opened = process_time() - cpu
         self._frontier = LinkFrontier(
-            self._store.log,
+            self._store.frontier_log,
             make_order("best", 1),
             now=0.0,
             site_links=settings.scope.links_per_domain,
             site_hosts=settings.scope.hosts_per_domain,
-            site_busy=settings.politeness.domain_hosts,
+            site_busy=settings.politeness.concurrent_hosts_per_domain,
         )
         self.links = links
         """Distinct ones there ever were, whatever became of them."""

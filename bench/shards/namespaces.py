@@ -105,7 +105,7 @@ def judged(crawl: Crawl) -> dict[str, Any]:
     log, heads = crawl.asked(), crawl.heads()
     asked = Counter((each.host, each.path) for each in log if each.path != "/robots.txt")
     with Store.open(crawl.folder, "read") as store:
-        rows = list(store.visits())
+        rows = list(store.visits.iter_visits())
     came = {row.url.partition("//")[2] for row in rows}
     answered = {f"{each.host}{each.path}" for each in log if each.path != "/robots.txt"}
     return {

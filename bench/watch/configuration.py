@@ -16,6 +16,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from bench.watch.mtccdw import (
+    ThreadedSteps,
+    run_one_thread,
+    run_three_stages,
+    run_two_stages,
+)
 from bench.watch.stations import Alone, Report, Repository, Shared, differ, fetcher, urls
 
 from honeyguide.change import Change
@@ -31,12 +37,6 @@ from honeyguide.watch.visit.concurrency import (
     affordable_fetches,
 )
 from honeyguide.watch.visit.flow import DuePage, RevisitFlow
-from honeyguide.watch.visit.mtccdw import (
-    ThreadedSteps,
-    run_one_thread,
-    run_three_stages,
-    run_two_stages,
-)
 from honeyguide.watch.visit.politeness import RevisitPoliteness
 
 

@@ -107,7 +107,7 @@ def main() -> None:
             "fetch": {"contact": "bench@example.org", "private_addresses": True},
             "politeness": {"loopback_delay_s": 0.0},
             # Nothing else is due while it is measured.
-            "watch": {"requests_per_hour": 500, "shortest_s": 86_400.0},
+            "watch": {"requests_per_hour": 500, "min_interval_s": 86_400.0},
         }
     )
     with tempfile.TemporaryDirectory() as folder:

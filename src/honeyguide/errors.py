@@ -30,6 +30,7 @@ user's mistake is a message with a fix; our own failing is an exception.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, Literal
 
 
@@ -159,3 +160,12 @@ _FAILURE_WORDS: dict[SearchFailure, str] = {
     "garbage": "not making sense",
     "spent": "used as much as the budget allows",
 }
+
+
+def suggest_name(name: str, known: Iterable[str], shown: str = "{!r}") -> str:
+    """The end of a message about an unknown name: the nearest known one, or all of them."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {shown.format(near[0])}?" if near else f"known: {', '.join(names)}"

@@ -6,11 +6,10 @@ An outsider adds one with the entry-point group ``honeyguide.strategies``.
 from __future__ import annotations
 
 from dataclasses import is_dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from honeyguide.errors import ConfigError, ModelError
+from honeyguide.errors import ConfigError, ModelError, suggest_name
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -43,8 +42,7 @@ def find_strategy(name: str) -> type[Any]:
                 target = entry.value
                 break
         else:
-            near = get_close_matches(name, strategy_names(), 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(strategy_names())}"
+            hint = suggest_name(name, strategy_names())
             raise ConfigError(f"crawl.strategy: there is no strategy {name!r}; {hint}")
     module, _, attribute = target.partition(":")
     try:

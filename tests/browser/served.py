@@ -88,7 +88,7 @@ def attacked(folder: Path, evil: HostileSite) -> None:
     made = collection(
         folder,
         [evil.url(0), evil.missing],
-        watch={"second_look_s": 0.05, "shortest_s": 0.0, "requests_per_hour": 1e6},
+        watch={"second_look_s": 0.05, "min_interval_s": 0.0, "requests_per_hour": 1e6},
         description=" ".join(PAYLOADS[:5]),
         pages=PAGES,  # not for ever: evil.invalid is not found, and would be asked again
     )

@@ -49,7 +49,7 @@ def test_label_twenty_pages_while_it_crawls(
     given = label(looking.page, lambda url: "full-text-search" in web.labels_of(url), 20)
     assert len(given) == 20
     with Store.open(folder, "read") as store:
-        kept = {one.url: one.value >= 0.5 for _, one in store.labels()}
+        kept = {one.url: one.value >= 0.5 for _, one in store.labels.effective_after()}
     assert kept == given
     for screen in SCREENS:
         looking.go(running, screen)
@@ -66,7 +66,7 @@ def _learned(folder: Path) -> int:
     until = time.monotonic() + 60
     while time.monotonic() < until:
         with Store.open(folder, "read") as store:
-            if (live := store.live_generation() or 0) >= 1:
+            if (live := store.generations.live_number() or 0) >= 1:
                 return live
         time.sleep(0.2)
     raise AssertionError("the crawl learned nothing from twenty labels")

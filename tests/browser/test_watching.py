@@ -100,7 +100,7 @@ def test_the_chosen_change_stands_below_the_bar(looking: Looking, watched: Path)
 
 def test_live_tells_of_a_watch_that_runs(looking: Looking, watched: Path) -> None:
     with Store.open(watched, "write") as store:
-        store.facts.set(*RUNNING_FACT, os.getpid())
+        store.watch_facts.set(*RUNNING_FACT, os.getpid())
     lock = CollectionLock(watched / "lock")
     try:
         looking.go(watched.name, "live")

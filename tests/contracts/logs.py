@@ -1,10 +1,29 @@
-"""A log in a file, as simple as can be: what survives when a frontier is dropped."""
+"""Logs of a frontier, as simple as can be: in memory, and in a file that survives it."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+
+
+class MemoryFrontierLog:
+    def __init__(self) -> None:
+        self._entries: list[tuple[bytes, bytes]] = []
+
+    def append(self, index: bytes, text: bytes) -> int:
+        self._entries.append((index, text))
+        return len(self._entries) - 1
+
+    def read_text(self, entry: int) -> bytes:
+        return self._entries[entry][1]
+
+    def has_entry(self, entry: int) -> bool:
+        return entry < len(self._entries)
+
+    def scan_entries(self) -> Iterator[tuple[int, bytes]]:
+        for number, (index, _) in enumerate(self._entries):
+            yield number, index
 
 
 class FileLog:

@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder, make_order
 from honeyguide.frontier.replay import find_logged_link
 from honeyguide.protocols import Frontier, FrontierLog
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
-from tests.contracts.logs import FileLog
+from tests.contracts.logs import FileLog, MemoryFrontierLog
 
 Reopen = Callable[[], FrontierLog]
 
@@ -34,7 +33,7 @@ def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
 
             def again() -> FrontierLog:
                 opened.close()
-                return opened.enter_context(Store.open(tmp_path, "crawl")).log
+                return opened.enter_context(Store.open(tmp_path, "crawl")).frontier_log
 
             yield again
 

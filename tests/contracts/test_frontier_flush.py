@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 from tests.contracts.test_frontier import drain, link
 
 
@@ -55,18 +55,18 @@ def events(frontier: LinkFrontier, batch: int) -> None:
 @pytest.mark.parametrize("pattern", ["f", "ff", "fk", "kf", "ffk", "kffkfk", "fkfkff"])
 def test_what_a_failed_transaction_lost_is_written_again(tmp_path: Path, pattern: str) -> None:
     with Store.open(tmp_path / "good", "crawl") as store:
-        honest = LinkFrontier(store.log, BestFirstOrder())
+        honest = LinkFrontier(store.frontier_log, BestFirstOrder())
         for batch in range(len(pattern)):
             events(honest, batch)
         keep(store, honest)
-        expected = told(LinkFrontier(store.log, BestFirstOrder(), now=1000.0))
+        expected = told(LinkFrontier(store.frontier_log, BestFirstOrder(), now=1000.0))
     with Store.open(tmp_path / "bad", "crawl") as store:
-        frontier = LinkFrontier(store.log, BestFirstOrder())
+        frontier = LinkFrontier(store.frontier_log, BestFirstOrder())
         for batch, act in enumerate(pattern):
             events(frontier, batch)
             (fail if act == "f" else keep)(store, frontier)
         keep(store, frontier)
-        reopened = LinkFrontier(store.log, BestFirstOrder(), now=1000.0)
+        reopened = LinkFrontier(store.frontier_log, BestFirstOrder(), now=1000.0)
         assert told(reopened) == expected
         assert sorted(told(frontier)) == sorted(expected), "memory and log agree"
         names = [view.host for view in reopened.iter_hosts()]
@@ -75,7 +75,7 @@ def test_what_a_failed_transaction_lost_is_written_again(tmp_path: Path, pattern
 
 def test_links_stay_readable_whatever_became_of_their_transaction(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        frontier = LinkFrontier(store.log, BestFirstOrder())
+        frontier = LinkFrontier(store.frontier_log, BestFirstOrder())
         frontier.push(link(f"http://h{n}.org/", 1 - n / 10) for n in range(9))
         fail(store, frontier)
         frontier.push([link("http://late.org/", 0.01)])
@@ -89,9 +89,9 @@ def test_links_stay_readable_whatever_became_of_their_transaction(tmp_path: Path
 
 def test_a_flush_that_breaks_half_way_keeps_everything(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        frontier = LinkFrontier(store.log, BestFirstOrder())
+        frontier = LinkFrontier(store.frontier_log, BestFirstOrder())
         frontier.push(link(f"http://h{n % 5}.org/{n}") for n in range(9000))
-        append, calls = store.log.append, 0
+        append, calls = store.frontier_log.append, 0
 
         def breaking(index: bytes, text: bytes) -> int:
             nonlocal calls
@@ -100,12 +100,12 @@ def test_a_flush_that_breaks_half_way_keeps_everything(tmp_path: Path) -> None:
                 raise Full
             return append(index, text)
 
-        store.log.append = breaking  # type: ignore[method-assign]
+        store.frontier_log.append = breaking  # type: ignore[method-assign]
         with pytest.raises(Full), store.transaction():
             frontier.flush()
-        assert list(store.log.scan_entries()) == []
+        assert list(store.frontier_log.scan_entries()) == []
         keep(store, frontier)
-        assert len(LinkFrontier(store.log, BestFirstOrder())) == 9000
+        assert len(LinkFrontier(store.frontier_log, BestFirstOrder())) == 9000
 
 
 def test_a_flush_alone_is_settled_by_the_next() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.host_queues import smallest_items
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.types import Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 from tests.contracts.test_frontier import link
 
 

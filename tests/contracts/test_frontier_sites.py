@@ -7,10 +7,10 @@ from math import inf
 import pytest
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.protocols import Frontier
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 
 def link(url: str, score: float = 0.5, **more: object) -> Candidate:

@@ -62,4 +62,4 @@ def start(*words: object) -> subprocess.Popen[bytes]:
 
 def journal(folder: Path) -> list[VisitRow]:
     with Store.open(folder, "read") as store:
-        return list(store.visits())
+        return list(store.visits.iter_visits())

@@ -40,7 +40,7 @@ def bees(site: Site, tmp_path: Path, told: Told) -> Path:
 
 def labels(folder: Path) -> dict[str, float]:
     with Store.open(folder, "read") as store:
-        return {label.url: label.value for _, label in store.labels()}
+        return {label.url: label.value for _, label in store.labels.effective_after()}
 
 
 def interview(folder: Path, reply: Reply, *more: object, seconds: float = 60) -> tuple[str, int]:

@@ -40,7 +40,7 @@ def collection(folder: Path, lab: str, *languages: str) -> Path:
         crawl={"concurrency": 4},
         fetch={"lab": lab},
         politeness={"loopback_delay_s": 0.0},
-        store={"texts": "all"},
+        store={"keep_text": "all"},
     )
     return folder
 
@@ -83,10 +83,10 @@ def test_the_gate_brings_more_and_outlives_a_kill(lab: str, tmp_path: Path, told
     target = tmp_path / "some.jsonl"
     assert told("export", gated, "--to", target, "--language", code).code == 0
     lines = [json.loads(line) for line in target.read_text().splitlines()]
-    assert {line["tongue"] for line in lines} == {code}
+    assert {line["detected_language"] for line in lines} == {code}
     told("export", gated, "--to", target)
     lines = [json.loads(line) for line in target.read_text().splitlines()]
-    assert {line["tongue"] for line in lines} <= {"tr", ""}
+    assert {line["detected_language"] for line in lines} <= {"tr", ""}
     link = next(row for row in rows if row.tongue in apart and row.source)
     said = told("explain", gated, link.url).out
     assert "not in Turkish" in said

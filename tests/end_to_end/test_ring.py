@@ -153,7 +153,7 @@ def test_a_full_disk_loses_nothing(site: Site, tmp_path: Path) -> None:
 
     async def cramped() -> None:
         async with open_crawl(folder, made.settings) as ring:
-            database = ring.store._db.connection
+            database = ring.store.database.connection
             used = int(database.execute("PRAGMA page_count").get)
             database.execute(f"PRAGMA max_page_count = {used + 30}")
             await ring.run()

@@ -66,12 +66,14 @@ def visits(collection: Collection, web: RecordedWeb, pages: int) -> Collection:
 def live(collection: Collection) -> tuple[MultiTopicStrategy, dict[str, dict[str, float]]]:
     """The generation that decides, and what it says of each page for each topic."""
     with Store.open(collection.folder, "read") as store:
-        number = store.live_generation()
+        number = store.generations.live_number()
         assert number is not None
-        found = store.load_generation(number, registry.find_strategy)
+        found = store.generations.load(number, registry.find_strategy)
         assert isinstance(found, MultiTopicStrategy)
         pages = [
-            store.rebuild_page(row) for row in store.visits(page=True) if row.verdict is not None
+            store.visits.rebuild_page(row)
+            for row in store.visits.iter_visits(page=True)
+            if row.verdict is not None
         ]
         return found, {
             page.url: {name: found.strategy_for(name).judge(page).score for name in BOTH}
@@ -197,14 +199,14 @@ def test_lessons_apart(tmp_path: Path, web: RecordedWeb) -> None:
     settings = replace(collection.settings, learn=LearnSettings(teacher="interactive"))
     made_of: Any = build_strategy(settings)
     with Store.open(collection.folder, "crawl") as store:
-        rows = [row for row in store.visits(page=True) if row.verdict is not None]
-        store.add_labels([Label(row.url, float(n % 2), topic=ACCESS) for n, row in enumerate(rows)])
+        rows = [row for row in store.visits.iter_visits(page=True) if row.verdict is not None]
+        store.labels.add([Label(row.url, float(n % 2), topic=ACCESS) for n, row in enumerate(rows)])
 
         async def lesson() -> LearningResult:
             tutors = MultiTopicLearner(WorkerProcessBackend, store, settings)
             try:
                 for row in rows:
-                    tutors.offer(Example(row.link, store.rebuild_page(row), 1.0, "user"))
+                    tutors.offer(Example(row.link, store.visits.rebuild_page(row), 1.0, "user"))
                 return await tutors.build_generation(made_of)
             finally:
                 await tutors.aclose()
@@ -212,8 +214,8 @@ def test_lessons_apart(tmp_path: Path, web: RecordedWeb) -> None:
         done = asyncio.run(lesson())
     assert done.live
     learned: Any = done.strategy
-    assert learned.part(SEARCH) is made_of.part(SEARCH), "three good pages teach nothing"
-    assert learned.part(ACCESS) is not made_of.part(ACCESS)
+    assert learned.strategy_for(SEARCH) is made_of.strategy_for(SEARCH), "three good pages teach nothing"
+    assert learned.strategy_for(ACCESS) is not made_of.strategy_for(ACCESS)
 
 
 def test_status_and_export_count_the_same_whatever_people_said(

@@ -14,7 +14,7 @@ from tests.site.web import weave
 def test_a_run_is_stopped_by_what_is_asked_for(site: Site, tmp_path: Path, told: Told) -> None:
     weave(site, site.addresses[:3], pages=30)
     folder = tmp_path / "bees"
-    collection(folder, [site.url(site.addresses[0], "/")], stop={"after": 10})
+    collection(folder, [site.url(site.addresses[0], "/")], stop={"min_visits": 10})
     before = (folder / "topic.toml").read_text()
     done = told("crawl", folder, "--min-precision", "1", "--json")
     assert done.code == 0, done.err

@@ -14,19 +14,19 @@ from honeyguide.store.database import Database
 OWNER = """
 import sys
 from pathlib import Path
-from honeyguide.cluster.vault import Keeper, vault
+from honeyguide.cluster.vault import ShardReplicator, open_object_store
 from honeyguide.store.database import Database
 
 place, folder = sys.argv[1:]
-keeper = Keeper.claim(vault(place), 0, "owner")
+keeper = ShardReplicator.claim(open_object_store(place), 0, "owner")
 keeper.restore(Path(folder))
 Path(folder).mkdir(exist_ok=True)
 database = Database(Path(folder) / "collection.db", "crawl")
-number = database.one("SELECT count(*) FROM meta")[0]
+number = database.fetch_one("SELECT count(*) FROM meta")[0]
 while True:
     with database.transaction():
         for _ in range(10):
-            database.run("INSERT INTO meta VALUES(?, ?)", (f"{number:06}", "x" * (number % 5000)))
+            database.execute("INSERT INTO meta VALUES(?, ?)", (f"{number:06}", "x" * (number % 5000)))
             number += 1
     keeper.save(database)
     print(number, flush=True)

@@ -69,7 +69,7 @@ def bees(web: Web, tmp_path: Path, told: Told) -> Path:
     collection(
         folder,
         [web.url("/p0")],
-        watch={"second_look_s": 0.05, "shortest_s": 0.0, "requests_per_hour": 1e6},
+        watch={"second_look_s": 0.05, "min_interval_s": 0.0, "requests_per_hour": 1e6},
         notify=[{"to": "stdout"}],
     )
     assert told("crawl", folder, "--json").code == 0
@@ -267,7 +267,7 @@ def _watched(folder: Path, url: str) -> bool:
 
 def test_a_page_is_watched_without_a_crawl(web: Web, told: Told, tmp_path: Path) -> None:
     folder = tmp_path / "new"
-    watch = {"second_look_s": 0.05, "shortest_s": 0.0}
+    watch = {"second_look_s": 0.05, "min_interval_s": 0.0}
     collection(folder, [web.url("/p0")], watch=watch, notify=[{"to": "stdout"}])
     done = told("watch", folder, "--once")
     assert (done.code, "Nothing is watched yet" in done.err) == (0, True)

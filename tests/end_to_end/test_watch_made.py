@@ -71,7 +71,7 @@ def test_every_change_is_found_and_none_is_invented(tmp_path: Path) -> None:
         {
             "topic": {"seeds": [alive[0]], "keywords": ["index"]},
             "fetch": {"contact": "tester@example.org"},
-            "watch": {"requests_per_hour": 240.0, "discover": False, "shortest_s": 60.0},
+            "watch": {"requests_per_hour": 240.0, "discover": False, "min_interval_s": 60.0},
         }
     )
     with Store.open(tmp_path, "crawl") as store:

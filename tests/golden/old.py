@@ -17,7 +17,7 @@ from tests.golden.telling import told
 from tests.golden.webs import Case, create, visit
 
 CASES = {
-    "plain": Case("made", "honeyguide", tables={"crawl": {"pages": 30}, "store": {"texts": "all"}}),
+    "plain": Case("made", "honeyguide", tables={"crawl": {"pages": 30}, "store": {"keep_text": "all"}}),
     "topics": Case(
         "demo",
         "hybrid_svm",

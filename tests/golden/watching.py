@@ -47,11 +47,11 @@ def create(folder: Path) -> Collection:
         contact="tester@example.org",
         strategy="keyword",
         fetch={"lab": "http://127.0.0.1:1"},
-        watch={"requests_per_hour": 240.0, "discover": True, "shortest_s": 60.0},
+        watch={"requests_per_hour": 240.0, "discover": True, "min_interval_s": 60.0},
         notify=[
             {"to": "stdout"},
             {"to": "stdout", "name": "hourly", "digest": "hourly", "significance": 0.2},
-            {"to": "stdout", "name": "words", "words": ["archive", "lock"], "quiet": "23:00-01:00"},
+            {"to": "stdout", "name": "words", "words": ["archive", "lock"], "quiet_hours": "23:00-01:00"},
             {"to": "atom", "name": "late", "digest": "weekly", "kinds": ["content", "gone"]},
         ],
     )

@@ -160,7 +160,7 @@ _OTHER = [
         },
     ),
     Case("tongues", "honeyguide", "english", {"topic": {"language": ["en"]}}),
-    Case("tongues", "keyword", "turkish", {"topic": {"language": ["tr", "az"], "words": "en"}}),
+    Case("tongues", "keyword", "turkish", {"topic": {"language": ["tr", "az"], "keyword_language": "en"}}),
     Case(
         "demo",
         "keyword",
@@ -207,10 +207,10 @@ def tables_of(case: Case) -> dict[str, Any]:
             "good": good,
             "bad": bad,
         },
-        "crawl": {"strategy": case.strategy, "pages": PAGES, "concurrency": 1, "seed": 5},
+        "crawl": {"strategy": case.strategy, "pages": PAGES, "concurrency": 1, "random_seed": 5},
         "fetch": {"contact": "tester@example.org", "lab": "http://127.0.0.1:1"},
         "politeness": {"loopback_delay_s": 0.0},
-        "store": {"min_free_mb": 0, "texts": "all"},
+        "store": {"min_free_mb": 0, "keep_text": "all"},
         "learn": {"teacher": "both", "every": 15},
     }
     for name, table in case.tables.items():

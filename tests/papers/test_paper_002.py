@@ -8,17 +8,17 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from honeyguide.errors import FetchTimeout
-from honeyguide.watch.visit.mtccdw import (
+from bench.watch.mtccdw import (
     ThreadedSteps,
     ThreadRunResult,
     run_one_thread,
     run_three_stages,
     run_two_stages,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from honeyguide.errors import FetchTimeout
 
 Report = tuple[int, bool]
 

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-
-from honeyguide.watch.schedule.change_rate import cho_garcia_molina
+from bench.revisit.study import cho_garcia_molina
 
 
 def test_the_formula() -> None:

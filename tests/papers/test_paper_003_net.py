@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from honeyguide.models.deep import SEGMENT_WORDS, train_net
 from honeyguide.models.deep.net import (
     INITIAL_RANGE,
     NET_SHAPES,
@@ -15,7 +14,14 @@ from honeyguide.models.deep.net import (
     layer_shapes,
 )
 from honeyguide.models.deep.torch_engine import PATIENCE, NetTrainingOptions
-from honeyguide.models.deep.vocabulary import MAX_WORDS, PAD, UNKNOWN_WORD, WordVocabulary
+from honeyguide.models.deep.training import train_net
+from honeyguide.models.deep.vocabulary import (
+    MAX_WORDS,
+    PAD,
+    SEGMENT_WORDS,
+    UNKNOWN_WORD,
+    WordVocabulary,
+)
 
 CATEGORIES = 14
 """Cn of the paper."""
@@ -80,7 +86,7 @@ def test_the_variant_and_the_rivals() -> None:
 
 def test_a_page_is_its_segments_weighted_by_length() -> None:
     words = tuple(f"w{n}" for n in range(998))
-    from honeyguide.models.deep import CategoryModel
+    from honeyguide.models.deep.category_model import CategoryModel
 
     names = tuple(f"c{n}" for n in range(CATEGORIES))
     model = CategoryModel(names, WordVocabulary(words, 0), network())

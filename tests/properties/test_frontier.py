@@ -22,11 +22,10 @@ from hypothesis.stateful import (
 )
 
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.protocols import FrontierLog
 from honeyguide.types import Candidate, Link, Url
-from tests.contracts.logs import FileLog
+from tests.contracts.logs import FileLog, MemoryFrontierLog
 
 HOSTS = ["a.one.org", "b.one.org", "c.one.org", "two.org"]
 scores = st.integers(0, 16).map(lambda n: n / 16)

@@ -88,4 +88,4 @@ def crawl(
 
 def rows(folder: Path) -> dict[str, VisitRow]:
     with Store.open(folder, "read") as store:
-        return {row.url: row for row in store.visits()}
+        return {row.url: row for row in store.visits.iter_visits()}

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from honeyguide.models.deep import CategoryModel, NetKind, TextNet, WordVocabulary
-from honeyguide.models.deep.net import draw_weights
+from honeyguide.models.deep.category_model import CategoryModel
+from honeyguide.models.deep.net import NetKind, TextNet, draw_weights
+from honeyguide.models.deep.vocabulary import WordVocabulary
 
 WORDS = tuple(f"word{n}" for n in range(40))
 

@@ -147,7 +147,7 @@ def test_pages_that_are_labelled_or_copies_are_not_asked_about(tmp_path: Path) -
         both = {"http://a.test/b", "http://a.test/c"}
         (kept,) = {row.url for row in unlabelled_rows(store, [])} & both
         copy = (both - {kept}).pop()
-        store.add_labels([Label(Url("http://a.test/d"), 0.0), Label(Url(copy), 1.0)])
+        store.labels.add([Label(Url("http://a.test/d"), 0.0), Label(Url(copy), 1.0)])
         asked = {question.row.url for question in label_questions(store, topic(), 9)}
         assert asked == {"http://a.test/a", "http://a.test/e"}
         given_away = topic(topic={"seeds": [address(0)], "bad": ["http://a.test/e"]})
@@ -176,7 +176,7 @@ def test_the_budget_says_how_much_may_be_asked(tmp_path: Path) -> None:
         found = ask_for_labels(store, tmp_path, bound, 4)
         assert (found.left, len(found.questions)) == (3, 3)
         assert found.questions == free.questions[:3]
-        store.add_labels([Label(question.row.url, 1.0) for question in found.questions])
+        store.labels.add([Label(question.row.url, 1.0) for question in found.questions])
         assert ask_for_labels(store, tmp_path, bound, 4) == (0, [])
         assert ask_for_labels(store, tmp_path, topic(), 0) == (None, [])
 
@@ -187,12 +187,12 @@ def test_verdicts_of_an_earlier_generation_are_given_anew(tmp_path: Path) -> Non
     crawl(tmp_path, birds(), [address(0)], topic=untaught, **tables)
     with Store.open(tmp_path, "write") as store:
         assert {q.why for q in label_questions(store, topic(**tables), 2)} == {"unknown"}
-        done = [row.url for row in store.visits(page=True)][:12]
-        store.add_labels([Label(url, float(is_finch(url))) for url in done])
+        done = [row.url for row in store.visits.iter_visits(page=True)][:12]
+        store.labels.add([Label(url, float(is_finch(url))) for url in done])
     tables["crawl"]["pages"] = 22
     crawl(tmp_path, birds(), [address(0)], topic=untaught, **tables)
     with Store.open(tmp_path, "read") as store:
-        assert store.live_generation()
+        assert store.generations.live_number()
         asked = label_questions(store, topic(**tables), 6)
     assert asked
     assert all(question.relevant == is_finch(question.row.url) for question in asked)

@@ -92,13 +92,13 @@ def test_languages_that_we_know_little_of_get_a_note(told: Told) -> None:
 
 
 def test_languages_of_pages_and_of_keywords(told: Told) -> None:
-    words = ("-k", "bee", "--language", "tr", "--language", "az", "--words", "en")
+    words = ("-k", "bee", "--language", "tr", "--language", "az", "--keyword-language", "en")
     assert told("new", "a", *BASE, *words).code == 0
     topic = load_settings(Path("a/topic.toml")).topic
-    assert (topic.language, topic.words, topic.keyword_language) == (("tr", "az"), "en", "en")
+    assert (topic.language, topic.keyword_language) == (("tr", "az"), "en")
     assert told("new", "b", *BASE, "-k", "bee").code == 0
     topic = load_settings(Path("b/topic.toml")).topic
-    assert (topic.language, topic.words, topic.keyword_language) == ((), "", "en")
+    assert (topic.language, topic.keyword_language) == ((), "en")
     said = told("new", "c", *BASE, "-k", "bee", "--language", "xx")
     assert (said.code, "no language with the code 'xx'" in said.err) == (2, True)
     assert not Path("c").exists()
@@ -111,7 +111,7 @@ def test_a_topic_file_of_before_is_told_how_to_go_on(told: Told) -> None:
     said = told("status", "a")
     assert said.code == 2
     assert 'language = ["en"]' in said.err
-    assert 'words = "en"' in said.err
+    assert 'keyword_language = "en"' in said.err
 
 
 def test_a_lab_is_crawled_without_delay(told: Told) -> None:

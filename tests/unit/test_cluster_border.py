@@ -15,10 +15,10 @@ from honeyguide.cluster.sharded_frontier import (
     shard_of,
 )
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import make_order
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 NEAR, FAR = (
     next(f"site{n}.org" for n in range(100) if shard_of(f"site{n}.org", 2) == shard)
@@ -34,7 +34,7 @@ def _url(host: str, page: int) -> Url:
 def test_a_far_link_is_told_so_often_and_no_more(tmp_path: Path, sightings: int) -> None:
     with Store.open(tmp_path, "crawl") as store:
         own = LinkFrontier(MemoryFrontierLog(), make_order("best", 1))
-        post = LinkOutbox(0, 2, store.letters, lambda _: None)
+        post = LinkOutbox(0, 2, store.shard_messages, lambda _: None)
         loans = HostLeases(0, own, 60.0, lambda _: None)
         border = ShardedFrontier(own, ShardPartition(0, 2), post, loans, lambda: 1.0, sightings)
         page = [_url(NEAR, 1), _url(FAR, 1), _url(NEAR, 2), _url(FAR, 2)]
@@ -51,7 +51,7 @@ def test_a_far_link_is_told_so_often_and_no_more(tmp_path: Path, sightings: int)
             border.flush()
         told = [
             link.url
-            for _, _, data in store.letters.iter_messages()
+            for _, _, data in store.shard_messages.iter_messages()
             for _, link in unpack_links(data)
         ]
         assert told == page[1::2] * sightings

@@ -13,9 +13,9 @@ from honeyguide.cluster.messages import (
 )
 from honeyguide.cluster.sharded_frontier import HostLeases
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import make_order
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 HOST = "example.org"
 

@@ -31,7 +31,7 @@ class _End:
 
     def open(self) -> None:
         self.store = Store.open(self._folder, "crawl")
-        self.post = LinkOutbox(self._here, 2, self.store.letters, self._out.append)
+        self.post = LinkOutbox(self._here, 2, self.store.shard_messages, self._out.append)
 
     def crash(self) -> None:
         """What was not committed is gone."""
@@ -92,7 +92,7 @@ def test_every_letter_is_heard_once_and_in_order(tmp_path: Path, seed: int) -> N
             ends[1 - n].write(None, now)
     assert [ends[1].told, ends[0].told] == sent
     assert all(end.post.is_settled for end in ends)
-    assert len(list(ends[0].store.letters.iter_messages())) < DROP_TOGETHER, (
+    assert len(list(ends[0].store.shard_messages.iter_messages())) < DROP_TOGETHER, (
         "what was heard is not kept for long"
     )
     for end in ends:

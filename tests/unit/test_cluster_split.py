@@ -9,11 +9,11 @@ import pytest
 
 from honeyguide.cluster.sharded_frontier import ShardPartition, shard_of
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import make_order
 from honeyguide.frontier.replay import LogCopySource, LogCopyWriter, copy_log
 from honeyguide.types import Candidate, Link, Url
 from honeyguide.url import host_of
+from tests.contracts.logs import MemoryFrontierLog
 
 Facts = dict[str, tuple[object, ...]]
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
-from honeyguide.config.settings import Settings, load_settings, parse_settings
+from honeyguide.api.create import create
+from honeyguide.config.settings import RENAMED_KEYS, Settings, load_settings, parse_settings
 from honeyguide.errors import ConfigError
 
 
@@ -58,3 +60,49 @@ def test_load_tells_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     settings = load_settings(path)
     assert settings.crawl.pages == 3
     assert settings.strategy == {"anchor_weight": 0.5}
+
+
+def test_old_names_of_keys_are_read_with_one_hint(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "topic.toml"
+    samples = {
+        "words": "'tr'", "seed": 7, "domain_hosts": 2, "texts": "'all'", "after": 9,
+        "private": "true", "value": "'sqrt'", "shortest_s": 5.0, "longest_days": 9.0,
+        "quiet": "'22:00-07:00'", "zone": "'Europe/Istanbul'",
+    }  # fmt: skip
+
+    def written(renamed: bool) -> str:
+        tables: dict[str, list[str]] = {}
+        for path, new in RENAMED_KEYS.items():
+            table, _, old = path.partition(".")
+            tables.setdefault(table, []).append(f"{new if renamed else old} = {samples[old]}")
+        heads = {"notify": "[[notify]]\nto = 'atom'"}
+        return "\n".join("\n".join([heads.get(t, f"[{t}]"), *keys]) for t, keys in tables.items())
+
+    path.write_text(written(renamed=False))
+    settings = load_settings(path)
+    assert "topic.words is now called topic.keyword_language" in caplog.text
+    assert len(caplog.records) == len(RENAMED_KEYS)
+    load_settings(path)
+    assert len(caplog.records) == len(RENAMED_KEYS), "once is enough"
+    path.write_text(written(renamed=True))
+    assert load_settings(path) == settings != Settings()
+    assert settings.notify[0].time_zone == "Europe/Istanbul"
+    assert len(caplog.records) == len(RENAMED_KEYS)
+
+
+def test_a_key_is_not_given_under_both_names() -> None:
+    for raw in (
+        {"topic": {"words": "tr", "keyword_language": "tr"}},
+        {"notify": [{"to": "atom"}, {"quiet": "", "quiet_hours": ""}]},
+    ):
+        with pytest.raises(ConfigError, match=r"is the old name of \w+\.\w+, and both are set"):
+            parse_settings(raw)
+
+
+def test_a_new_file_has_the_new_names(tmp_path: Path) -> None:
+    made = create(tmp_path / "a", seeds="http://e.org/", contact="a@e.org", keywords="arı",
+                  words="tr", store={"texts": "all"})  # fmt: skip
+    raw = tomllib.loads((made.folder / "topic.toml").read_text("utf-8"))
+    assert (raw["topic"]["keyword_language"], raw["store"]) == ("tr", {"keep_text": "all"})

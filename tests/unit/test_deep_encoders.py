@@ -12,15 +12,10 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import (
-    NET_KINDS,
-    NetKind,
-    TextEncoder,
-    load_net_model,
-    open_embedding,
-    save_net_model,
-    train_net,
-)
+from honeyguide.models.deep.category_model import load_net_model, save_net_model
+from honeyguide.models.deep.embedding import TextEncoder, open_embedding
+from honeyguide.models.deep.net import NET_KINDS, NetKind
+from honeyguide.models.deep.training import train_net
 from honeyguide.strategies.topic_cnn import TopicCnn
 from honeyguide.training.classify import PageClassifier
 from honeyguide.types import Page, Url

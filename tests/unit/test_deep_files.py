@@ -19,15 +19,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import (
-    NET_KINDS,
+from honeyguide.models.deep.category_model import (
     CategoryModel,
-    NetKind,
-    WordVocabulary,
     load_net_model,
     model_checksum,
     save_net_model,
 )
+from honeyguide.models.deep.net import NET_KINDS, NetKind
+from honeyguide.models.deep.vocabulary import WordVocabulary
 from tests.unit import deep
 
 

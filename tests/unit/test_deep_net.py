@@ -12,9 +12,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import NET_KINDS, CategoryModel, NetKind, TextNet, WordVocabulary
+from honeyguide.models.deep.category_model import CategoryModel
 from honeyguide.models.deep.embedding import EncodedTexts
-from honeyguide.models.deep.vocabulary import FIRST, PAD, UNKNOWN_WORD, learn_vocabulary
+from honeyguide.models.deep.net import NET_KINDS, NetKind, TextNet
+from honeyguide.models.deep.vocabulary import (
+    FIRST,
+    PAD,
+    UNKNOWN_WORD,
+    WordVocabulary,
+    learn_vocabulary,
+)
 from tests.unit import deep
 
 

@@ -8,21 +8,17 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import (
-    NET_KINDS,
-    CategoryModel,
-    NetKind,
-    TrainingEngine,
-    TrainingEpoch,
-    train_net,
-)
+from honeyguide.models.deep.category_model import CategoryModel
+from honeyguide.models.deep.net import NET_KINDS, NetKind
 from honeyguide.models.deep.torch_engine import (
     EarlyStopping,
     NetTrainingOptions,
+    TrainingEpoch,
     batch_size,
     choose_held_out,
 )
 from honeyguide.models.deep.torch_engine import TrainingEpoch as Seen
+from honeyguide.models.deep.training import TrainingEngine, train_net
 from tests.unit import deep
 
 TORCH = importlib.util.find_spec("torch") is not None

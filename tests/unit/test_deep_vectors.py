@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from honeyguide.errors import ModelError
-from honeyguide.models.deep import WordTable, open_embedding, train_net
-from honeyguide.models.deep.embedding import WordVectors
+from honeyguide.models.deep.embedding import WordTable, WordVectors, open_embedding
+from honeyguide.models.deep.training import train_net
 from tests.unit import deep
 
 TEXT = "3 4\nokul 1 2 3 4\nnew york 5 6 7 8\nşehir -1 0.5 1e-3 0 \n"

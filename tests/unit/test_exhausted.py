@@ -55,7 +55,7 @@ def test_a_crawl_stops_when_its_topic_ends(tmp_path: Path, stop: dict[str, Any],
 def test_nothing_stops_it_unasked_or_too_early(tmp_path: Path) -> None:
     whole = crawl(tmp_path / "one", web(), [SEED])
     assert whole.reason == "no link is left to follow"
-    stop = {"coverage": 0.5, "precision": 0.9, "after": 300}
+    stop = {"coverage": 0.5, "precision": 0.9, "min_visits": 300}
     late = crawl(tmp_path / "two", web(), [SEED], stop=stop, crawl={"concurrency": 1})
     assert "(stop." in late.reason
     assert 300 <= late.progress.visits <= 311
@@ -98,9 +98,9 @@ def test_a_record_that_is_lost_or_stale_is_counted_anew(tmp_path: Path) -> None:
         assert anew.estimate(report.progress.waiting) == report.estimate
         stopping.save_coverage(store, anew)
         with store.transaction():
-            row = next(store.visits(relevant=True))
-            store.update_verdict(row.id, Verdict(0.0))
-            store.recount_relevant(0.5)
+            row = next(store.visits.iter_visits(relevant=True))
+            store.visits.update_verdict(row.id, Verdict(0.0))
+            store.counter.recount_relevant(0.5)
         assert stopping.coverage_estimate(store, 1, crawled=False) is None, (
             "another page counts now"
         )
@@ -108,7 +108,7 @@ def test_a_record_that_is_lost_or_stale_is_counted_anew(tmp_path: Path) -> None:
 
 
 def test_what_is_asked_for_this_time_goes_before_the_topics_own() -> None:
-    own = StopSettings(coverage=0.5, after=7)
+    own = StopSettings(coverage=0.5, min_visits=7)
     assert stopping.override_stop_rules(own) == own
     assert stopping.override_stop_rules(own, precision=0.02) == replace(own, precision=0.02)
     assert stopping.override_stop_rules(own, coverage=0.9, precision=0.0).coverage == 0.9

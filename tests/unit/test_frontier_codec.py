@@ -4,10 +4,10 @@ import pytest
 
 from honeyguide.errors import CollectionCorrupt, CollectionTooNew
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.log_codec import CHUNK_LINKS, LogCodec
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 
 def filled(links: int = 300) -> MemoryFrontierLog:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import (
     BestFirstOrder,
     BreadthFirstOrder,
@@ -21,6 +20,7 @@ from honeyguide.frontier.order import (
 from honeyguide.frontier.rows import key_from_rank, rank_from_key, ranks_from_keys
 from honeyguide.protocols import FrontierOrder
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 numbers = st.floats(allow_nan=False)
 

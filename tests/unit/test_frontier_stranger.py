@@ -13,11 +13,11 @@ import zstandard
 from honeyguide.errors import CollectionCorrupt
 from honeyguide.frontier import log_codec
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.log_codec import LogCodec, index_size
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.frontier.replay import find_logged_link, iter_batches
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 GOOD = Link(Url("http://a.org/"))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.frontier.host_queues import MIN_HOT
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import BestFirstOrder
 from honeyguide.frontier.rows import COLD
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 
 
 def test_a_batch_that_makes_a_host_tidy_up_loses_nothing() -> None:

@@ -46,9 +46,9 @@ def test_the_lesson_is_dropped(
             lesson = await super().build_generation(strategy)
             if len(parents) == 2:
                 with Store.open(tmp_path, "write") as store:
-                    assert store.live_generation() == 1
-                    store.use_generation(0)
-                    store.add_labels([Label(Url(address(0)), 1.0)])
+                    assert store.generations.live_number() == 1
+                    store.generations.set_live(0)
+                    store.labels.add([Label(Url(address(0)), 1.0)])
                 await asyncio.sleep(takes)
                 assert lesson.live, "it would have gone live"
             return lesson if len(parents) < 3 else LearningResult(None, note="enough")
@@ -57,8 +57,8 @@ def test_the_lesson_is_dropped(
     more = LEARNING["crawl"] | {"pages": 60}
     crawl(tmp_path, birds(), [address(0)], topic=TOPIC, crawl=more)
     with Store.open(tmp_path, "read") as store:
-        assert store.live_generation() == 0
-        assert [generation.number for generation in store.generations()] == [0, 1]
+        assert store.generations.live_number() == 0
+        assert [generation.number for generation in store.generations.list_all()] == [0, 1]
     assert [parent.page_words is None for parent in parents[:3]] == [True, False, True]
 
 
@@ -72,12 +72,12 @@ def test_labels_that_were_changed_wait_until_a_person_insists(tmp_path: Path) ->
         settings: dict[str, Any] = {"topic": {"keywords": []}, "crawl": more, "learn": learn}
         report = crawl(tmp_path, web, [address(0)], **settings)
         with Store.open(tmp_path, "read") as store:
-            notes = [generation.note for generation in store.generations()]
-            return store.live_generation() or 0, notes, " ".join(report.warnings)
+            notes = [generation.note for generation in store.generations.list_all()]
+            return store.generations.live_number() or 0, notes, " ".join(report.warnings)
 
     def say(by: str, right: bool) -> None:
         with Store.open(tmp_path, "write") as store, store.transaction():
-            store.add_labels(
+            store.labels.add(
                 [Label(Url(u), float(is_finch(u) == right), by=by) for u in web.paths()[:40]]
             )
 
@@ -95,7 +95,7 @@ def test_labels_that_were_changed_wait_until_a_person_insists(tmp_path: Path) ->
     assert "most labels were changed" in notes[2]
     with Store.open(tmp_path, "write") as store:
         use_generation(store, 2, "hybrid_svm")
-        store.add_labels([Label(Url(web.paths()[41]), 0.0, by="bob")])
+        store.labels.add([Label(Url(web.paths()[41]), 0.0, by="bob")])
     live, notes, _ = go_on(46)
     assert live >= 2
     assert not any("held back" in note for note in notes[3:]), "one is enough to insist"

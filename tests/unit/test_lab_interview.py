@@ -9,7 +9,7 @@ import pytest
 from honeyguide.errors import ConfigError
 from honeyguide.lab.compare import CrawlTrial, WebSpec, run_trial
 from honeyguide.lab.variants import parse_variant
-from honeyguide.store.store import Store
+from honeyguide.store.labels import LabelTable
 from honeyguide.types import Label
 from tests.unit.test_lab_compare import web
 
@@ -21,13 +21,13 @@ def test_answers_come_through_the_store_and_repeat_themselves(
     asks: str, web: WebSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[Label] = []
-    keep = Store.add_labels
+    keep = LabelTable.add
 
-    def noted(self: Store, labels: Iterable[Label]) -> None:
+    def noted(self: LabelTable, labels: Iterable[Label]) -> None:
         given.extend(labels := list(labels))
         keep(self, labels)
 
-    monkeypatch.setattr(Store, "add_labels", noted)
+    monkeypatch.setattr(LabelTable, "add", noted)
     trial = CrawlTrial(
         web, "bees", f"hybrid_svm:teacher=labels,asks={asks},answers=4", 0, 40, 2, examples=4
     )

@@ -410,7 +410,9 @@ def harvest(folder: Path, web: SyntheticWeb, topic: str, strategy: str) -> int:
     )
     simulate_crawl(folder, settings, LabResponder(web), latency=web.host_latency)
     with Store.open(folder, "read") as store:
-        return sum(topic in web.labels_of(row.url) for row in store.visits() if row.has_page)
+        return sum(
+            topic in web.labels_of(row.url) for row in store.visits.iter_visits() if row.has_page
+        )
 
 
 def test_a_keyword_crawl_finds_more_than_a_blind_one(tmp_path: Path) -> None:

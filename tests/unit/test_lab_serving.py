@@ -161,9 +161,3 @@ def test_altered_pages_are_kept_within_their_room() -> None:
         for n in range(8):
             assert lab.respond(f"a.org/{n}").status == 200
     assert sum(len(answer.packed) for answer in lab._ready.values()) <= 1 << 20
-
-
-def test_a_warm_lab_has_its_answers_ready() -> None:
-    lab = desk(recorded("https://a.org/", b"https://a.org/"))
-    lab.prepare_all()
-    assert [answer.body for answer in lab._ready.values()] == [b"http://a.org/"]

@@ -21,7 +21,7 @@ PROGRAM = """
 import sys
 from honeyguide.lab.compare import run_in_processes
 from tests.unit.test_lab_workers import nap
-list(spread(nap, [sys.argv[1]] * int(sys.argv[2]), 2))
+list(run_in_processes(nap, [sys.argv[1]] * int(sys.argv[2]), 2))
 """
 
 

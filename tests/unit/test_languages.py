@@ -226,7 +226,7 @@ def two_languages() -> FakeWeb:
 
 
 def settings(**topic: Any) -> dict[str, Any]:
-    return {"topic": {"language": ["tr"], "words": "en"} | topic, "crawl": {"strategy": "keyword"}}
+    return {"topic": {"language": ["tr"], "keyword_language": "en"} | topic, "crawl": {"strategy": "keyword"}}
 
 
 def test_other_languages_are_kept_apart_and_counted(tmp_path: Path) -> None:
@@ -241,8 +241,8 @@ def test_other_languages_are_kept_apart_and_counted(tmp_path: Path) -> None:
     assert apart.verdict_reasons[0].what == "written in German, not in Turkish"
     assert report.progress.foreign == {"de": 4}
     with Store.open(tmp_path, "read") as store:
-        assert "Bienen" in store.page_text(apart.id)[1], "its words are kept"
-        assert store.counts().tongues == {"de": 4, "tr": 2}
+        assert "Bienen" in store.visits.page_text(apart.id)[1], "its words are kept"
+        assert store.counter.read_counts().tongues == {"de": 4, "tr": 2}
         assert status.collection_status(store, parse_settings(settings()), 0).foreign == {"de": 4}
         assert status.collection_status(store, parse_settings({}), 0).foreign == {}
 
@@ -306,7 +306,7 @@ def test_another_wish_is_told_and_judging_anew_heeds_it(tmp_path: Path) -> None:
     found = rows(tmp_path)
     assert (found["http://a.test/de/1"].tongue, found["http://a.test/de/1"].relevant) == ("de", 0)
     with Store.open(tmp_path, "read") as store:
-        assert store.counts().tongues["de"] == 4
+        assert store.counter.read_counts().tongues["de"] == 4
     topic["topic"]["language"] = ["de"]
     rescore.rescore_pages(tmp_path, parse_settings(topic))
     assert rows(tmp_path)["http://a.test/de/1"].relevant
@@ -422,16 +422,16 @@ def test_keywords_are_in_the_first_language_unless_said() -> None:
 
     assert spoken() == "en"
     assert spoken(language=["tr", "de"]) == "tr"
-    assert spoken(language=["tr"], words="en") == "en"
-    assert spoken(words="de") == "de"
+    assert spoken(language=["tr"], keyword_language="en") == "en"
+    assert spoken(keyword_language="de") == "de"
 
 
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        ({"topic": {"language": "tr"}}, r'language = \["tr"\].*words = "tr"'),
+        ({"topic": {"language": "tr"}}, r'language = \["tr"\].*keyword_language = "tr"'),
         ({"topic": {"language": ["tur"]}}, r"topic.language\[0\].*did you mean 'tr'"),
-        ({"topic": {"words": "german"}}, "topic.words.*did you mean 'de'"),
+        ({"topic": {"keyword_language": "german"}}, "topic.keyword_language.*did you mean 'de'"),
         ({"topic": {"language": ["tr", "tr"]}}, "twice"),
         ({"language": {"threshold": 1.5}}, "language.threshold"),
         ({"language": {"predicts": True}}, "did you mean language.predict"),
@@ -445,5 +445,5 @@ def test_mistakes_are_told(raw: dict[str, Any], message: str) -> None:
 def test_a_label_says_nothing_of_languages(tmp_path: Path) -> None:
     crawl(tmp_path, two_languages(), [HOME], **settings())
     with Store.open(tmp_path, "write") as store:
-        store.add_labels([Label(Url("http://a.test/de/0"), 0.0)])
-        assert store.counts().tongues == {"de": 4, "tr": 2}
+        store.labels.add([Label(Url("http://a.test/de/0"), 0.0)])
+        assert store.counter.read_counts().tongues == {"de": 4, "tr": 2}

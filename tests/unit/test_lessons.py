@@ -152,7 +152,7 @@ def test_labels_of_earlier_runs_and_of_pages_never_seen(tmp_path: Path) -> None:
     assert 0.3 < sum(map(is_finch, web.paths())) / 40 < 0.7, "untaught, it takes what comes"
     with Store.open(tmp_path, "write") as store, store.transaction():
         known = [Label(Url(url), float(is_finch(url))) for url in web.paths()[:20]]
-        store.add_labels([*known, Label(Url(address(60)), 1.0), Label(Url(address(61)), 0.0)])
+        store.labels.add([*known, Label(Url(address(60)), 1.0), Label(Url(address(61)), 0.0)])
     before = len(web.paths())
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "crawl": LEARNING["crawl"] | {"pages": 60}})
     later = web.paths()[before:]
@@ -169,10 +169,10 @@ def test_a_generation_chosen_by_hand_is_taken_up(tmp_path: Path) -> None:
     }
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
     with Store.open(tmp_path, "write") as store:
-        assert (store.live_generation() or 0) >= 1
-        store.use_generation(0)
-        store.add_labels([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
-        made = len(store.generations())
+        assert (store.generations.live_number() or 0) >= 1
+        store.generations.set_live(0)
+        store.labels.add([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
+        made = len(store.generations.list_all())
 
     def see(ring: CrawlLoop) -> None:
         assert ring.generation == 0
@@ -181,8 +181,8 @@ def test_a_generation_chosen_by_hand_is_taken_up(tmp_path: Path) -> None:
     settings: dict[str, Any] = {"learn": {"teacher": "none"}, "topic": topic, "crawl": more}
     crawl(tmp_path, web, [address(0)], meanwhile=see, **settings)
     with Store.open(tmp_path, "read") as store:
-        assert store.live_generation() == 0, "without a teacher it stays"
-        assert len(store.generations()) == made
+        assert store.generations.live_number() == 0, "without a teacher it stays"
+        assert len(store.generations.list_all()) == made
 
 
 def test_good_and_bad_at_once_is_a_mistake() -> None:
@@ -229,10 +229,10 @@ def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(
         db.execute("UPDATE generations SET data = x'00112233' WHERE number >= ?", (damaged,))
     with Store.open(tmp_path, "write") as store, store.transaction():
         labels = [Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]]
-        store.add_labels(labels)
+        store.labels.add(labels)
         live, decides = (
-            store.live_generation() or 0,
-            damaged - 1 if damaged else store.next_generation(),
+            store.generations.live_number() or 0,
+            damaged - 1 if damaged else store.generations.next_number(),
         )
     more = LEARNING["crawl"] | {"pages": 60}
     report = crawl(tmp_path, web, [address(0)], **{**settings, "crawl": more})
@@ -242,11 +242,11 @@ def test_a_generation_that_cannot_be_read_gives_way_to_an_earlier_one(
     assert "unpack" not in told
     assert report.progress.visits == 60
     with Store.open(tmp_path, "read") as store:
-        new = [g for g in store.generations() if g.number > max(live, decides)]
+        new = [g for g in store.generations.list_all() if g.number > max(live, decides)]
         good = sum(label.value >= 0.5 for label in labels)
         told = f"{good} good and {len(labels) - good} bad examples"
         assert told in new[0].note, "all labels are learned from again"
-        assert store.live_generation() == report.progress.generation == new[-1].number
+        assert store.generations.live_number() == report.progress.generation == new[-1].number
 
 
 def test_judging_falls_back_from_a_damaged_generation(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ def test_judging_falls_back_from_a_damaged_generation(tmp_path: Path) -> None:
     settings = parse_settings({**LEARNING, "topic": topic | {"seeds": [address(0)]}})
     assert rescore_pages(tmp_path, settings).warning == ""
     with Store.open(tmp_path, "read") as store:
-        live = store.live_generation() or 0
+        live = store.generations.live_number() or 0
     with apsw.Connection(str(tmp_path / "collection.db")) as db:
         db.execute("UPDATE generations SET data = x'' WHERE number = ?", (live,))
     assert current_judge(tmp_path, settings)[1] == live - 1
@@ -264,7 +264,7 @@ def test_judging_falls_back_from_a_damaged_generation(tmp_path: Path) -> None:
     assert "nothing but the note is left" in done.warning
     assert f"generation {live - 1} decides" in done.warning
     with Store.open(tmp_path, "read") as store:
-        assert store.live_generation() == live - 1, "the list of generations stars it"
+        assert store.generations.live_number() == live - 1, "the list of generations stars it"
     with apsw.Connection(str(tmp_path / "collection.db")) as db:
         db.execute("UPDATE generations SET data = x'00'")
     with pytest.raises(ModelError, match="damaged"):
@@ -277,7 +277,7 @@ def test_pages_found_early_are_judged_anew(tmp_path: Path) -> None:
     crawl(tmp_path, web, [address(0)], **LEARNING)
     assert not any(row.relevant for row in rows(tmp_path).values()), "it knows nothing yet"
     with Store.open(tmp_path, "write") as store, store.transaction():
-        store.add_labels([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
+        store.labels.add([Label(Url(u), float(is_finch(u))) for u in web.paths()[:20]])
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "crawl": LEARNING["crawl"] | {"pages": 41}})
     settings = parse_settings(
         {"topic": topic, **{k: v for k, v in LEARNING.items() if k != "topic"}}
@@ -288,7 +288,7 @@ def test_pages_found_early_are_judged_anew(tmp_path: Path) -> None:
     assert done.after == sum(row.relevant for row in found.values()) > 15
     assert all(bool(row.relevant) == is_finch(url) for url, row in found.items())
     with Store.open(tmp_path, "read") as store:
-        assert store.counts().relevant == done.after
+        assert store.counter.read_counts().relevant == done.after
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -1.0])
@@ -312,7 +312,7 @@ def test_an_example_that_moved_teaches_where_it_moved_to(tmp_path: Path) -> None
     }
     crawl(tmp_path, web, [address(0)], **{**LEARNING, "topic": topic})
     with Store.open(tmp_path, "read") as store:
-        notes = [generation.note for generation in store.generations()]
+        notes = [generation.note for generation in store.generations.list_all()]
     assert any("2 good and 2 bad examples" in note for note in notes)
 
 

@@ -21,7 +21,7 @@ def go(folder: Path, name: str = "hybrid_svm", **tables: Any) -> int:
     tables = {"topic": {"name": "bees"}, **tables}
     crawl(folder, web, [SEED], crawl={"strategy": name}, **tables)
     with Store.open(folder, "read") as store:
-        return sum(one.note == "from topic.toml" for one in store.generations())
+        return sum(one.note == "from topic.toml" for one in store.generations.list_all())
 
 
 def wish(folder: Path, change: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.models.categories import train_bag_of_words as train_bags
-from honeyguide.models.deep import train_net as train_net
+from honeyguide.models.deep.training import train_net
 from honeyguide.models.deep.vocabulary import (
     MIN_KNOWN_SHARE,
     VocabularyCoverage,

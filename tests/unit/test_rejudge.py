@@ -26,14 +26,16 @@ ALONE: dict[str, Any] = {
 def agree(folder: Path) -> int:
     """Everybody who counts relevant pages says the same; how many there are."""
     with Store.open(folder, "read") as store:
-        found = [row for row in store.visits() if row.relevant]
-        counts = store.counts()
+        found = [row for row in store.visits.iter_visits() if row.relevant]
+        counts = store.counter.read_counts()
         assert counts.relevant == len(found)
-        assert sum(host.relevant for host in store.top_hosts()) == len(found)
+        assert sum(host.relevant for host in store.counter.top_hosts()) == len(found)
         assert sum(part.relevant for part in counts.generations.values()) == len(found)
-        assert store.harvest_curve()[-1][1] == len(found)
+        assert store.counter.harvest_curve()[-1][1] == len(found)
         so_far = 0
-        for row, (_, relevant) in zip(store.visits(), store.harvest_curve(10_000), strict=False):
+        for row, (_, relevant) in zip(
+            store.visits.iter_visits(), store.counter.harvest_curve(10_000), strict=False
+        ):
             so_far += row.relevant
             assert relevant == so_far
         assert json.loads(store.get_meta("coverage") or "[]")[1] == len(found)
@@ -60,7 +62,7 @@ def test_a_resumed_crawl_judges_what_an_earlier_one_could_not(tmp_path: Path) ->
     crawl(folder, web, [address(0)], **untaught)
     assert {row.verdict for row in rows(folder).values()} == {UNKNOWN_SCORE}
     with Store.open(folder, "write") as store, store.transaction():
-        store.add_labels([Label(Url(url), float(is_finch(url))) for url in web.paths()[:6]])
+        store.labels.add([Label(Url(url), float(is_finch(url))) for url in web.paths()[:6]])
     crawl(folder, web, [address(0)], **{**untaught, "crawl": ALONE["crawl"] | {"pages": 16}})
     found = rows(folder)
     assert UNKNOWN_SCORE not in {row.verdict for row in found.values()}
@@ -82,7 +84,7 @@ def test_a_persons_word_goes_before_the_verdict(tmp_path: Path, value: float) ->
     before = agree(folder)
     assert bool(rows(folder)[page].relevant) != bool(value)
     with Store.open(folder, "write") as store, store.transaction():
-        store.add_labels([Label(Url(page), value)])
+        store.labels.add([Label(Url(page), value)])
     more = settings | {"crawl": settings["crawl"] | {"pages": 31}}
     report = crawl(folder, web, seeds, **more)
     assert bool(rows(folder)[page].relevant) == bool(value)
@@ -107,13 +109,13 @@ def test_marking_twice_changes_nothing(tmp_path: Path) -> None:
     topic = {"keywords": [FINCH.split()[0], SOUP.split()[0]]}
     crawl(folder, web, [address(0)], crawl={"strategy": "keyword"}, topic=topic)
     with Store.open(folder, "write") as store:
-        numbers = {row.id: not row.relevant for row in store.visits()}
-        before = store.counts().relevant
+        numbers = {row.id: not row.relevant for row in store.visits.iter_visits()}
+        before = store.counter.read_counts().relevant
         with store.transaction():
-            assert sum(store.mark_relevant(numbers).values()) == len(numbers) - 2 * before
+            assert sum(store.counter.mark_relevant(numbers).values()) == len(numbers) - 2 * before
         with store.transaction():
-            assert store.mark_relevant(numbers) == {}
-        assert store.counts().relevant == len(numbers) - before
+            assert store.counter.mark_relevant(numbers) == {}
+        assert store.counter.read_counts().relevant == len(numbers) - before
 
 
 def test_people_go_first_after_all_was_judged_anew(tmp_path: Path) -> None:
@@ -125,10 +127,10 @@ def test_people_go_first_after_all_was_judged_anew(tmp_path: Path) -> None:
     given = {address(41), address(42)}
     page = max(url for url, row in rows(folder).items() if row.relevant and url not in given)
     with Store.open(folder, "write") as store, store.transaction():
-        store.add_labels([Label(Url(page), 0.0)])
+        store.labels.add([Label(Url(page), 0.0)])
     rescore_pages(folder, settings)
     with Store.open(folder, "crawl") as store:
-        assert overrule_verdicts(store, settings) == store.counts().relevant
+        assert overrule_verdicts(store, settings) == store.counter.read_counts().relevant
     found = rows(folder)
     assert found[address(41)].relevant
     assert not found[address(42)].relevant

@@ -212,10 +212,10 @@ def test_another_threshold_counts_anew(tmp_path: Path) -> None:
     assert report.progress.relevant == expected
     assert sum(row.relevant for row in rows(tmp_path).values()) == expected
     with Store.open(tmp_path, "read") as store:
-        counts = store.counts()
+        counts = store.counter.read_counts()
         assert counts.relevant == expected
-        assert store.harvest_curve()[-1] == (counts.visits, expected)
-        assert sum(row.relevant for row in store.top_hosts()) == expected
+        assert store.counter.harvest_curve()[-1] == (counts.visits, expected)
+        assert sum(row.relevant for row in store.counter.top_hosts()) == expected
 
 
 def test_visits_that_wait_for_nothing_leave_the_loop_its_turns(tmp_path: Path) -> None:

@@ -279,7 +279,7 @@ def test_labels_teach_the_composer(tmp_path: Path) -> None:
     first = {query for query, _ in engine.asked}
     assert not any("gauge" in query for query in first)
     with Store.open(tmp_path, "write") as store:
-        store.add_labels([Label(Url(url), 1.0, "ada") for url in urls(3)])
+        store.labels.add([Label(Url(url), 1.0, "ada") for url in urls(3)])
     web.start += 200_000
     crawl(tmp_path, web, engine, search={"mode": "search_only"}, topic={"keywords": ["bee"]})
     later = {query for query, _ in engine.asked} - first

@@ -90,7 +90,7 @@ def test_neither_when_resumed_nor_by_labels(tmp_path: Path) -> None:
         with Store.open(tmp_path / name, "crawl", words=True) as store:
             with store.transaction():
                 store.append_visits([visit(f"http://a{n}.example/", ip, n + 1.0) for n in range(4)])
-            store.add_labels(Label(Url(f"http://a{n}.example/"), 1.0) for n in range(4))
+            store.labels.add(Label(Url(f"http://a{n}.example/"), 1.0) for n in range(4))
             found, heard = queries(told()), queries(told())
             found.restore(store, 0)
             heard.poll_store(store)

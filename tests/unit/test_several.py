@@ -183,7 +183,7 @@ def raw(*further: object, **first: object) -> dict[str, Any]:
 
 
 def test_each_topic_gets_a_part_of_its_own() -> None:
-    settings = parse_settings(raw(BATS, words="tr"))
+    settings = parse_settings(raw(BATS, keyword_language="tr"))
     made: Any = build_strategy(settings)
     assert made.names == topics.topic_names(settings) == ("birds", "bats")
     assert [part.keywords for part in made.parts] == [("owl",), ("bat",)]

@@ -52,9 +52,9 @@ def test_a_text_that_is_a_bomb_or_none(folder: Path, data: object) -> None:
     change(folder, "INSERT INTO robots VALUES('http://a.org', 1000.0, 200, ?)", data)
     with Store.open(folder, "read") as store:
         with pytest.raises(CollectionCorrupt):
-            store.page_text(1)
+            store.visits.page_text(1)
         with pytest.raises(CollectionCorrupt):
-            list(store.fresh_robots(1000.0))
+            list(store.robots.iter_fresh(1000.0))
 
 
 def test_a_bomb_does_not_go_off(folder: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_bomb_does_not_go_off(folder: Path) -> None:
     change(folder, "UPDATE frontier_text SET data = ?", data)
     before = grown()
     with Store.open(folder, "read") as store, pytest.raises(CollectionCorrupt, match="claims"):
-        store.page_text(1)
+        store.visits.page_text(1)
     assert grown() < before + 50
 
 
@@ -124,7 +124,7 @@ def test_a_strategy_of_another_kind(folder: Path, data: object) -> None:
     change(folder, "PRAGMA ignore_check_constraints = ON")
     change(folder, "INSERT INTO generations VALUES(7, 's', '', 0.0, ?)", data or b"")
     with Store.open(folder, "read") as store, pytest.raises(ModelError):
-        store.load_generation(7, lambda _: Sample)
+        store.generations.load(7, lambda _: Sample)
 
 
 def npz(shape: tuple[int, ...], content: bytes = b"") -> bytes:

@@ -302,13 +302,13 @@ def test_kill_at_any_instant_loses_no_version_and_tells_nothing_anew(tmp_path: P
 
     messages = [line.split() for line in told.read_text().splitlines()]
     with Store.open(folder, "crawl") as store:
-        store.check_database()
+        store.database.check_integrity()
         versions = [row.number for row in store.versions.list_versions(Url("https://example.org/"))]
         rows = list(store.changes.iter_newest())
         assert versions == list(range(1, len(versions) + 1))
         assert [row.new for row in reversed(rows)] == versions, "a change for every version"
         waiting = {one.change for one in store.outbox.list_unsent("mail", 1.0)}
-        queued = {row[0] for row in store._db.fetch_all("SELECT change FROM outbox")}
+        queued = {row[0] for row in store.database.fetch_all("SELECT change FROM outbox")}
         assert queued == {row.id for row in rows}, "each is told, or will be"
         assert store.versions.read_body(Url("https://example.org/"), versions[-1])
     # Whoever got a message twice can tell by its key, and it says the same.

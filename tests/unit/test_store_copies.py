@@ -37,7 +37,7 @@ def shingles(words: list[str]) -> set[tuple[str, ...]]:
 
 def see(store: Store, number: int, words: str) -> DuplicateOf | None:
     visit = good(number, text=words)
-    found = store.find_duplicate(visit.link.url, words)
+    found = store.duplicates.find_duplicate(visit.link.url, words)
     with store.transaction():
         store.append_visits([visit])
     return found
@@ -84,15 +84,15 @@ def test_copies_are_found_after_reopening(tmp_path: Path) -> None:
 
 def test_copies_inside_a_batch_are_found(store: Store) -> None:
     words = prose(3)
-    assert store.find_duplicate(good(1).link.url, words) is None
-    assert store.find_duplicate(good(2).link.url, words) == DuplicateOf(
+    assert store.duplicates.find_duplicate(good(1).link.url, words) is None
+    assert store.duplicates.find_duplicate(good(2).link.url, words) == DuplicateOf(
         good(1).link.url, exact=True
     )
-    near = store.find_duplicate(good(3).link.url, words + " more")
+    near = store.duplicates.find_duplicate(good(3).link.url, words + " more")
     assert near == DuplicateOf(good(1).link.url, exact=False)
     with store.transaction():
         store.append_visits([good(n, text=words) for n in (1, 2)] + [good(3, text=words + " more")])
-    assert store.find_duplicate(good(4).link.url, words) == DuplicateOf(
+    assert store.duplicates.find_duplicate(good(4).link.url, words) == DuplicateOf(
         good(1).link.url, exact=True
     )
 
@@ -113,7 +113,7 @@ def test_a_rolled_back_text_was_not_seen(tmp_path: Path) -> None:
                 store.append_visits([good(1, text=words)])
                 raise ZeroDivisionError
 
-        store.find_duplicate(good(1).link.url, words)
+        store.duplicates.find_duplicate(good(1).link.url, words)
         with pytest.raises(ZeroDivisionError):
             failing()
         # Another visit takes the number that was free again; the text must not go with it.
@@ -127,9 +127,9 @@ def test_a_rolled_back_text_was_not_seen(tmp_path: Path) -> None:
 
 def test_texts_that_were_asked_about_and_dropped_are_forgotten(store: Store) -> None:
     for n in range(3000):
-        store.find_duplicate(Url(f"https://e.org/{n}"), f"text number {n}")
-    assert len(store._copies._waiting) <= 1024
-    assert len(store._copies._keys) <= 1024
+        store.duplicates.find_duplicate(Url(f"https://e.org/{n}"), f"text number {n}")
+    assert len(store.duplicates._waiting) <= 1024
+    assert len(store.duplicates._keys) <= 1024
 
 
 def test_another_algorithms_signatures_are_forgotten(tmp_path: Path) -> None:
@@ -178,10 +178,10 @@ def test_many_texts_of_one_template_stay_cheap(store: Store) -> None:
     for n in range(300):
         words = [*frame, *text(chance, 100).split()]
         page = Page(Url(f"https://e.org/{n}"), text=" ".join(words))
-        store.find_duplicate(page.url, page.text)
+        store.duplicates.find_duplicate(page.url, page.text)
         with store.transaction():
             store.append_visits([Visit(good(n).link._replace(url=page.url), 1.0, page=page)])
-    index = store._copies._index
+    index = store.duplicates._index
     assert index is not None
     sketch = TextSketcher().sketch_text(" ".join([*frame, "new"]))
     assert sketch is not None

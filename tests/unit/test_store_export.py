@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
+from honeyguide.cli.label_file import read_labels
 from honeyguide.errors import CollectionCorrupt, ConfigError, StoreError
 from honeyguide.store import Store
 from honeyguide.store.export import EXPORT_COLUMNS, export_collection
+from honeyguide.training.documents import read_documents
+from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
 from honeyguide.types import Label, Url, Visit
+from honeyguide.watch.imports.watch_list import load_watch_list
 from tests.unit.store_visits import answer, bad, change, good, records, warc_files
 
 
@@ -26,7 +30,7 @@ def store(tmp_path: Path):
     with Store.open(tmp_path / "bees", "crawl") as opened:
         with opened.transaction():
             opened.append_visits([good(1), good(2, 0.1), sly, bad(4), same, moved])
-        opened.add_labels([Label(good(1).link.url, 1.0, "ada", 9.0)])
+        opened.labels.add([Label(good(1).link.url, 1.0, "ada", 9.0)])
         yield opened
 
 
@@ -45,11 +49,35 @@ def test_jsonl_tells_where_everything_came_from(store: Store, tmp_path: Path) ->
     assert first["url"] == good(1).link.url
     assert first["text"] == good(1).page.text  # type: ignore[union-attr]
     assert (first["label"], first["label_by"], first["relevant"]) == (1.0, "ada", True)
-    assert (first["queued"], first["score"], first["verdict"]) == (0.25, 0.5, 0.9)
+    assert (first["initial_score"], first["score"], first["verdict"]) == (0.25, 0.5, 0.9)
     assert first["warc"] == warc_files(store.folder)[0].name
     assert first["at"] == "2023-11-14T22:13:21.000Z"
     assert json.loads(first["reasons"]) == [["honey", 0.5]]
     assert rows[1]["label"] is None
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_exports_are_read_again_with_the_columns_of_any_version(
+    store: Store, tmp_path: Path, ending: str
+) -> None:
+    made, older = tmp_path / f"new.{ending}", tmp_path / f"old.{ending}"
+    export_collection(store, made, everything=True)
+    text = made.read_text("utf-8")
+    for name, old in {
+        "detected_language": "tongue", "initial_score": "queued", "redirect_to": "moved",
+        "indexable": "may_index",
+    }.items():  # fmt: skip
+        assert name in EXPORT_COLUMNS
+        assert name in text.splitlines()[0]
+        text = text.replace(name, old)
+    older.write_text(text, "utf-8")
+    labels = [(good(1).link.url, 1.0)]
+    for file in (made, older):
+        assert [(str(url), value) for url, value in read_labels(file)] == labels
+        found = list(read_documents(file, ColumnNames(), ReadingTally()))
+        assert [(one.page.text, one.label) for one in found] == [(good(1).page.text, "1.0")]  # type: ignore[union-attr]
+        if ending == "csv":
+            assert good(1).link.url in {page.url for page in load_watch_list(file).pages}
 
 
 def test_everything_means_every_visit(store: Store, tmp_path: Path) -> None:
@@ -58,15 +86,15 @@ def test_everything_means_every_visit(store: Store, tmp_path: Path) -> None:
     assert [row["visit"] for row in rows] == [1, 2, 3, 4, 5, 6]
     assert (rows[3]["failure"], rows[3]["detail"], rows[3]["tries"]) == ("timeout", "no answer", 1)
     assert (rows[3]["status"], rows[3]["relevant"], rows[3]["text"]) == (None, False, "")
-    assert (rows[5]["status"], rows[5]["moved"]) == (301, "http://x/")
+    assert (rows[5]["status"], rows[5]["redirect_to"]) == (301, "http://x/")
     assert [row["relevant"] for row in rows] == [True, False, True, False, True, False]
 
 
 def test_a_label_overrules_the_verdict(store: Store, tmp_path: Path) -> None:
-    store.add_labels(
+    store.labels.add(
         [Label(good(2).link.url, 0.5, "ada", 9.0), Label(good(3).link.url, 0.4, "ada", 9.0)]
     )
-    store.add_labels([Label(bad(4).link.url, 1.0, "ada", 9.0)])
+    store.labels.add([Label(bad(4).link.url, 1.0, "ada", 9.0)])
     assert export_collection(store, tmp_path / "some.jsonl").rows == 3
     assert [row["visit"] for row in lines(tmp_path / "some.jsonl")] == [1, 2, 5]
     export_collection(store, tmp_path / "all.jsonl", everything=True)
@@ -149,7 +177,7 @@ def test_warc_without_compression(store: Store, tmp_path: Path) -> None:
 def test_lost_records_are_counted(store: Store, tmp_path: Path) -> None:
     (file,) = warc_files(store.folder)
     whole = file.read_bytes()
-    row = store.visit_by_id(5)
+    row = store.visits.visit_by_id(5)
     assert row is not None
     assert row.offset is not None
     file.write_bytes(whole[: row.offset + 1])
@@ -206,7 +234,7 @@ def test_an_empty_collection_exports_nothing(tmp_path: Path) -> None:
     with Store.open(tmp_path / "c", "crawl") as store:
         for kind in ("csv", "jsonl", "warc", "parquet"):
             assert export_collection(store, tmp_path / f"x.{kind}").rows == 0
-        assert store.effective_label(Url("https://e.org/")) is None
+        assert store.labels.effective_label(Url("https://e.org/")) is None
 
 
 def test_a_strangers_journal_cannot_lead_astray(tmp_path: Path) -> None:

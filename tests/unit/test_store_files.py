@@ -49,7 +49,7 @@ def test_a_file_of_another_name_is_not_read(folder: Path, precious: Path) -> Non
     change(folder, "UPDATE warcs SET name = ?", str(precious))
     change(folder, "UPDATE visits SET offset = 0, length = 100")
     with Store.open(folder, "read") as store:
-        [row] = store.visits(limit=1)
+        [row] = store.visits.iter_visits(limit=1)
         with pytest.raises(CollectionCorrupt, match="no name of ours"):
             store.warc_record(row)
 
@@ -83,7 +83,7 @@ def test_a_link_among_the_warc_files_is_not_followed(folder: Path, precious: Pat
     with pytest.raises(CollectionCorrupt, match="link"):
         crawl(folder)
     with Store.open(folder, "read") as store:
-        [row] = store.visits(limit=1)
+        [row] = store.visits.iter_visits(limit=1)
         with pytest.raises(CollectionCorrupt, match="link"):
             store.warc_record(row)
     assert precious.read_bytes() == PRECIOUS
@@ -134,7 +134,7 @@ def test_a_collection_may_itself_be_reached_by_a_link(folder: Path, tmp_path: Pa
     (tmp_path / "shortcut").symlink_to(folder)
     crawl(tmp_path / "shortcut")
     with Store.open(folder, "read") as store:
-        assert store.counts().visits == 6
+        assert store.counter.read_counts().visits == 6
 
 
 def test_a_lock_is_not_overwritten_unless_it_is_one(folder: Path, precious: Path) -> None:
@@ -182,7 +182,7 @@ def test_records_are_copied_as_they_are(folder: Path) -> None:
     [path] = warc_files(folder)
     data = path.read_bytes()
     with Store.open(folder, "read") as store:
-        row = list(store.visits())[2]
+        row = list(store.visits.iter_visits())[2]
     assert row.offset is not None
     both = warc.read_raw_records(path, row.offset, row.length, row.request_length)
     assert both == data[row.offset : row.offset + row.length + row.request_length]

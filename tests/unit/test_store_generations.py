@@ -128,16 +128,16 @@ def test_every_damage_is_told() -> None:
 
 def test_generations_in_a_collection(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
-        store.save_generation(1, "toy", Toy(), "first", 5.0)
+        store.generations.save(1, "toy", Toy(), "first", 5.0)
         with store.transaction():
-            store.save_generation(2, "toy", full(), at=6.0)
-        assert store.load_generation(1, find) == Toy()
-        assert [(g.number, g.name, g.note, g.at) for g in store.generations()] == [
+            store.generations.save(2, "toy", full(), at=6.0)
+        assert store.generations.load(1, find) == Toy()
+        assert [(g.number, g.name, g.note, g.at) for g in store.generations.list_all()] == [
             (1, "toy", "first", 5.0),
             (2, "toy", "", 6.0),
         ]
         with pytest.raises(ModelError, match="no generation 3"):
-            store.load_generation(3, find)
+            store.generations.load(3, find)
 
 
 def test_a_blob_must_be_what_its_row_says() -> None:
@@ -150,11 +150,11 @@ def test_a_blob_must_be_what_its_row_says() -> None:
 def test_what_was_pruned_and_what_is_damaged(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
         for number in range(55):
-            store.save_generation(number, "toy", Toy())
-        store._db.execute("UPDATE generations SET data = x'' WHERE number IN (0, 5, 54)")
+            store.generations.save(number, "toy", Toy())
+        store.database.execute("UPDATE generations SET data = x'' WHERE number IN (0, 5, 54)")
         for number in range(5):
             with pytest.raises(ModelError, match="too long ago" if number else "damaged"):
-                store.use_generation(number)
+                store.generations.set_live(number)
         for number in (5, 54):
             with pytest.raises(ModelError, match="damaged"):
-                store.load_generation(number, find)
+                store.generations.load(number, find)

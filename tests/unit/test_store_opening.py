@@ -30,15 +30,15 @@ def test_one_crawl_at_a_time_and_readers_beside_it(tmp_path: Path) -> None:
         with pytest.raises(CollectionLocked, match=str(os.getpid())):
             Store.open(tmp_path, "crawl")
         with Store.open(tmp_path, "read") as reader:
-            assert reader.counts().visits == 1
+            assert reader.counter.read_counts().visits == 1
             with store.transaction():
                 store.append_visits([good(2)])
-                assert reader.counts().visits == 1
-            assert reader.counts().visits == 2
+                assert reader.counter.read_counts().visits == 1
+            assert reader.counter.read_counts().visits == 2
             with pytest.raises(StoreError):
                 reader.set_meta("a", "b")
     with Store.open(tmp_path, "crawl") as store:
-        assert store.counts().visits == 2
+        assert store.counter.read_counts().visits == 2
 
 
 def test_a_lock_left_behind_by_a_dead_process_does_not_hold(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_an_older_collection_is_brought_up_to_date(
     for mode in ("write", "crawl", "read"):
         with Store.open(tmp_path, mode) as store:  # type: ignore[arg-type]
             assert store.get_meta("kept") == "yes"
-            assert store._db.fetch_all("SELECT x FROM added") == [(1,)]
+            assert store.database.fetch_all("SELECT x FROM added") == [(1,)]
 
 
 def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_collection_on_read_only_media_can_be_read(tmp_path: Path) -> None:
     folder.chmod(stat.S_IRUSR | stat.S_IXUSR)
     try:
         with Store.open(folder, "read") as store:
-            assert store.counts().visits == 1
+            assert store.counter.read_counts().visits == 1
     finally:
         folder.chmod(stat.S_IRWXU)
 
@@ -107,7 +107,7 @@ def test_a_clean_close_leaves_only_the_collection(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store, store.transaction():
         store.append_visits([good(1)])
     with Store.open(tmp_path, "read") as store:
-        assert store.counts().visits == 1
+        assert store.counter.read_counts().visits == 1
     assert {path.name for path in tmp_path.iterdir()} == {"collection.db", "lock", "warc"}
 
 

@@ -24,7 +24,7 @@ def older(folder: Path, version: int) -> Path:
     with Store.open(folder / "model", "crawl") as store:
         with store.transaction():
             store.append_visits([good(1)])
-        store.add_labels([Label(good(1).link.url, 1.0, "ada")])
+        store.labels.add([Label(good(1).link.url, 1.0, "ada")])
     old = apsw.Connection(str(folder / "collection.db"))
     for step in MIGRATIONS[:version]:
         old.execute(step)
@@ -51,9 +51,9 @@ def test_an_older_collection_becomes_a_new_one(tmp_path: Path, version: int, mod
     with pytest.raises(StoreError, match="older Honeyguide"):
         Store.open(folder, "read")
     with Store.open(folder, mode) as store:  # type: ignore[arg-type]
-        store.check_database()
-        assert [row.url for row in store.visits()] == [good(1).link.url]
-        assert [label.by for _, label in store.labels()] == ["ada"]
+        store.database.check_integrity()
+        assert [row.url for row in store.visits.iter_visits()] == [good(1).link.url]
+        assert [label.by for _, label in store.labels.effective_after()] == ["ada"]
         assert store.versions.list_versions(good(1).link.url) == []
         assert store.watched.add_pages([good(1).link.url], "crawl", 1.0) == 1
         assert store.versions.add_version(good(1).link.url, b"body", 1.0) == 1

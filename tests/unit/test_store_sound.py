@@ -51,7 +51,7 @@ def test_rows_are_of_the_kinds_they_claim(folder: Path, lie: object) -> None:
     columns = [*NUMBERS, *WHOLE, *TEXTS, *ADDRESSES]
     change(folder, f"UPDATE visits SET {', '.join(f'{name} = ?1' for name in columns)}", lie)
     with Store.open(folder, "read") as store:
-        rows = list(store.visits())
+        rows = list(store.visits.iter_visits())
         assert len(rows) == 5
         for row in rows:
             for name in NUMBERS:
@@ -64,9 +64,9 @@ def test_rows_are_of_the_kinds_they_claim(folder: Path, lie: object) -> None:
             assert all(getattr(row, name) is None for name in ADDRESSES)
             assert row.topic_scores == {}
             assert row.link.url == row.url
-            assert store.attempts_at(row.url)[0] == row
-            assert store.rebuild_page(row).text
-        assert store.counts().hosts == 3
+            assert store.visits.attempts_at(row.url)[0] == row
+            assert store.visits.rebuild_page(row).text
+        assert store.counter.read_counts().hosts == 3
 
 
 @pytest.mark.parametrize(
@@ -75,50 +75,50 @@ def test_rows_are_of_the_kinds_they_claim(folder: Path, lie: object) -> None:
 def test_rows_without_an_address_are_left_out(folder: Path, url: object) -> None:
     change(folder, "UPDATE visits SET url = ? WHERE id = 2", url)
     with Store.open(folder, "read") as store:
-        assert [row.id for row in store.visits()] == [1, 3, 4, 5]
-        assert [row.id for row in store.visits(limit=2)] == [1, 3]
-        assert store.visit_by_id(2) is None
+        assert [row.id for row in store.visits.iter_visits()] == [1, 3, 4, 5]
+        assert [row.id for row in store.visits.iter_visits(limit=2)] == [1, 3]
+        assert store.visits.visit_by_id(2) is None
 
 
 @pytest.mark.parametrize("value", ["x", b"1", 1e300, -0.1, 9e999])
 def test_labels_that_are_none(folder: Path, value: object) -> None:
     one, two = good(1).link.url, good(2).link.url
     with Store.open(folder, "write") as store:
-        store.add_labels([Label(one, 1.0, "ada"), Label(two, 0.0, "bob")])
+        store.labels.add([Label(one, 1.0, "ada"), Label(two, 0.0, "bob")])
     change(folder, "UPDATE labels SET value = ? WHERE id = 1", value)
     with Store.open(folder, "read") as store:
-        assert [label.url for _, label in store.labels()] == [two]
-        assert store.effective_label(one) is None
-        assert store.effective_label(two) == Label(two, 0.0, "bob")
+        assert [label.url for _, label in store.labels.effective_after()] == [two]
+        assert store.labels.effective_label(one) is None
+        assert store.labels.effective_label(two) == Label(two, 0.0, "bob")
 
 
 def test_labels_speak_of_canonical_addresses(folder: Path) -> None:
     with Store.open(folder, "write") as store:
-        store.add_labels(
+        store.labels.add(
             [Label(Url("http://E.org:80/a/../b#c"), 1.0, "ada"), Label(Url("no"), 1.0)]
         )
     change(folder, "UPDATE labels SET by = x'ff', at = 'x', topic = 7 WHERE id = 1")
     with Store.open(folder, "read") as store:
-        assert store.labels() == []
+        assert store.labels.effective_after() == []
     change(folder, "UPDATE labels SET topic = '' WHERE id = 1")
     with Store.open(folder, "read") as store:
-        assert store.labels() == [(1, Label(Url("http://e.org/b"), 1.0, "", 0.0))]
+        assert store.labels.effective_after() == [(1, Label(Url("http://e.org/b"), 1.0, "", 0.0))]
 
 
 def test_hosts_and_times_that_are_none(folder: Path) -> None:
     change(folder, "UPDATE hosts SET visits = 'x', relevant = x'00', failures = 9e999")
     change(folder, "UPDATE visits SET at = 'x'")
     with Store.open(folder, "read") as store:
-        assert {row[1:] for row in store.top_hosts()} == {(0, 0, 0)}
-        assert (store.counts().first, store.counts().last) == (None, None)
+        assert {row[1:] for row in store.counter.top_hosts()} == {(0, 0, 0)}
+        assert (store.counter.read_counts().first, store.counter.read_counts().last) == (None, None)
 
 
 def test_a_lie_is_not_relevant(folder: Path) -> None:
     change(folder, "UPDATE visits SET verdict = 'x' WHERE id = 1")
     change(folder, "UPDATE visits SET verdict = 1e300 WHERE id = 2")
     with Store.open(folder, "crawl") as store:
-        store.recount_relevant(0.5)
-        assert store.counts().relevant == 3
+        store.counter.recount_relevant(0.5)
+        assert store.counter.read_counts().relevant == 3
 
 
 # -- languages ---------------------------------------------------------------------------------
@@ -136,17 +136,25 @@ def test_the_journal_keeps_what_was_heard_and_what_the_gate_took(tmp_path: Path)
         with store.transaction():
             store.append_visits([spoken(1, "tr"), spoken(2, "de", verdict=apart), spoken(3, "")])
             store.append_visits([spoken(4, "de", verdict=apart)])
-        rows = list(store.visits())
+        rows = list(store.visits.iter_visits())
         assert [row.tongue for row in rows] == ["tr", "de", "", "de"]
         assert [row.ungated for row in rows] == [None, 0.8, None, 0.8]
         assert [row.topical_score for row in rows] == [0.9, 0.8, 0.9, 0.8]
-        assert [store.rebuild_page(row).detected_language for row in rows] == ["tr", "de", "", "de"]
-        assert list(store.counts().tongues.items()) == [("de", 2), ("tr", 1)]
+        assert [store.visits.rebuild_page(row).detected_language for row in rows] == [
+            "tr",
+            "de",
+            "",
+            "de",
+        ]
+        assert list(store.counter.read_counts().tongues.items()) == [("de", 2), ("tr", 1)]
         with store.transaction():
-            store.update_verdict(2, Verdict(0.7), "tr")
-            store.recount_relevant(0.5)
-        assert store.counts().tongues == {"tr": 2, "de": 1}
-        assert (list(store.visits())[1].verdict, list(store.visits())[1].ungated) == (0.7, None)
+            store.visits.update_verdict(2, Verdict(0.7), "tr")
+            store.counter.recount_relevant(0.5)
+        assert store.counter.read_counts().tongues == {"tr": 2, "de": 1}
+        assert (
+            list(store.visits.iter_visits())[1].verdict,
+            list(store.visits.iter_visits())[1].ungated,
+        ) == (0.7, None)
 
 
 def test_languages_that_are_none(folder: Path) -> None:
@@ -156,10 +164,10 @@ def test_languages_that_are_none(folder: Path) -> None:
     change(folder, "INSERT INTO counters VALUES('tongue', '\x1b[31m', 5), ('tongue', 'de', 'x')")
     change(folder, "INSERT INTO counters VALUES('tongue', 'tr', 5)")
     with Store.open(folder, "crawl") as store:
-        assert {(row.tongue, row.ungated) for row in store.visits()} == {("", None)}
-        assert store.counts().tongues == {"tr": 5, "de": 0}
-        store.recount_relevant(0.5)
-        assert store.counts().tongues == {}
+        assert {(row.tongue, row.ungated) for row in store.visits.iter_visits()} == {("", None)}
+        assert store.counter.read_counts().tongues == {"tr": 5, "de": 0}
+        store.counter.recount_relevant(0.5)
+        assert store.counter.read_counts().tongues == {}
 
 
 # -- topics ------------------------------------------------------------------------------------
@@ -177,7 +185,7 @@ def test_the_journal_keeps_each_topics_score(tmp_path: Path) -> None:
     with Store.open(tmp_path, "crawl") as store:
         with store.transaction():
             store.append_visits([good(1)])
-        store.set_topics(("birds", "bats"))
+        store.visits.set_topics(("birds", "bats"))
         verdicts = [(0.9, 0.1), (0.6, 0.7), (0.2, 0.3), (0.1, 0.2, 0.3)]
         with store.transaction():
             visits = [
@@ -187,18 +195,18 @@ def test_the_journal_keeps_each_topics_score(tmp_path: Path) -> None:
             store.append_visits(visits)
     change(tmp_path, 'UPDATE visits SET topics = \'{"bats":"x"\' WHERE id = 4')
     with Store.open(tmp_path, "crawl") as store:
-        rows = list(store.visits())
+        rows = list(store.visits.iter_visits())
         assert [row.topics == "" for row in rows] == [True, False, False, False, True]
         assert rows[2].topic_scores == {"birds": 0.6, "bats": 0.7}
-        assert store.relevant_by_topic(0.5, "birds") == {"birds": 3, "bats": 1}
-        store.update_verdict(3, Verdict(0.4, (), (0.4, 0.3)))
-        assert store.relevant_by_topic(0.5, "birds") == {"birds": 2}
+        assert store.visits.relevant_by_topic(0.5, "birds") == {"birds": 3, "bats": 1}
+        store.visits.update_verdict(3, Verdict(0.4, (), (0.4, 0.3)))
+        assert store.visits.relevant_by_topic(0.5, "birds") == {"birds": 2}
 
 
 def test_a_page_has_a_label_for_each_topic_and_person(folder: Path) -> None:
     url = good(1).link.url
     with Store.open(folder, "crawl") as store:
-        store.add_labels(
+        store.labels.add(
             [
                 Label(url, 1.0, "ada"),
                 Label(url, 0.0, "ada", topic="bats"),
@@ -206,23 +214,28 @@ def test_a_page_has_a_label_for_each_topic_and_person(folder: Path) -> None:
                 Label(url, 0.5, "ada"),
             ]
         )
-        assert {t: x.value for t, x in store.labels_by_topic(url).items()} == {"": 0.5, "bats": 1.0}
-        assert [label.value for _, label in store.labels()] == [0.5], "bats are not followed"
-        store.set_topics(("birds", "bats"))
-        assert sorted(label.value for _, label in store.labels()) == [0.5, 1.0]
-        every = store.labels(everyone=True)
+        assert {t: x.value for t, x in store.labels.labels_by_topic(url).items()} == {
+            "": 0.5,
+            "bats": 1.0,
+        }
+        assert [label.value for _, label in store.labels.effective_after()] == [0.5], (
+            "bats are not followed"
+        )
+        store.visits.set_topics(("birds", "bats"))
+        assert sorted(label.value for _, label in store.labels.effective_after()) == [0.5, 1.0]
+        every = store.labels.everyone_after()
         assert sorted(label.value for _, label in every) == [0.0, 0.5, 1.0]
 
 
 def test_one_topic_leaves_no_trace(folder: Path) -> None:
     with Store.open(folder, "crawl") as store:
-        store.set_topics(())
+        store.visits.set_topics(())
         assert store.get_meta("topics") is None
-        store.set_topics(("a", "b"))
+        store.visits.set_topics(("a", "b"))
     change(folder, "UPDATE meta SET value = '{' WHERE key = 'topics'")
     crawl(folder)
     with Store.open(folder, "read") as store:
-        assert {row.topics for row in store.visits()} == {""}
+        assert {row.topics for row in store.visits.iter_visits()} == {""}
 
 
 # -- whoever reads them --------------------------------------------------------------------------
@@ -249,7 +262,7 @@ def test_a_strangers_collection_is_asked_exported_and_crawled(tmp_path: Path, li
     )
     small(made.folder)
     with Store.open(made.folder, "write") as store:
-        store.add_labels([Label(good(1).link.url, 1.0), Label(good(2).link.url, 0.0)])
+        store.labels.add([Label(good(1).link.url, 1.0), Label(good(2).link.url, 0.0)])
     names = [*NUMBERS, *WHOLE[:-3], *TEXTS, *ADDRESSES]
     change(made.folder, f"UPDATE visits SET {', '.join(f'{name} = ?1' for name in names)}", lie)
     change(made.folder, "UPDATE visits SET url = ?1 WHERE id = 3", lie)
@@ -278,7 +291,7 @@ def test_a_strangers_collection_is_asked_exported_and_crawled(tmp_path: Path, li
 
 def test_an_older_collection_gets_its_columns(folder: Path) -> None:
     with Store.open(folder, "write") as store:
-        store.add_labels([Label(good(1).link.url, 1.0, "ada")])
+        store.labels.add([Label(good(1).link.url, 1.0, "ada")])
     tables = (
         "pages", "versions", "bodies", "watched", "watch_facts", "changes", "outbox", "passes",
         "searches", "search_results", "asked_for", "letters", "heard", "gathered",
@@ -293,9 +306,9 @@ def test_an_older_collection_gets_its_columns(folder: Path) -> None:
     with pytest.raises(StoreError, match="older"):
         Store.open(folder, "read")
     with Store.open(folder, "write") as store:
-        assert [row.topics for row in store.visits()] == [""] * 5
-        assert [label.topic for _, label in store.labels()] == [""]
-        assert [(row.tongue, row.ungated) for row in store.visits()] == [("", None)] * 5
+        assert [row.topics for row in store.visits.iter_visits()] == [""] * 5
+        assert [label.topic for _, label in store.labels.effective_after()] == [""]
+        assert [(row.tongue, row.ungated) for row in store.visits.iter_visits()] == [("", None)] * 5
 
 
 @given(st.text(alphabet="htps:/@[].%a1?#\\ é", max_size=30).map(lambda text: f"http://{text}"))

@@ -56,13 +56,13 @@ def test_what_a_rescue_leaves_behind_does_no_harm(folder: Path) -> None:
     change(folder, "ANALYZE")
     crawl(folder)
     with Store.open(folder, "read") as store:
-        assert store.counts().visits == 6
+        assert store.counter.read_counts().visits == 6
 
 
 def test_a_database_is_opened_warily(folder: Path) -> None:
     for mode in MODES:
         with Store.open(folder, mode) as store:  # type: ignore[arg-type]
-            connection = store._db.connection
+            connection = store.database.connection
             assert connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, -1) == 1
             assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, -1) == 0
             assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, -1) == 0
@@ -78,19 +78,19 @@ def test_odd_numbers_are_returned(folder: Path) -> None:
     change(folder, "UPDATE curve SET relevant = 'x'")
     change(folder, "UPDATE hosts SET visits = 1e300")
     with Store.open(folder, "read") as store:
-        counts = store.counts()
+        counts = store.counter.read_counts()
         assert (counts.first, counts.last, counts.pages) == (1e300, 1e300, 0)
         assert counts.bytes > 0
-        assert [row.at for row in store.visits()] == [1e300] * 5
-        assert len(store.harvest_curve()) == 5
-        assert store.top_hosts()[0].visits == 1e300
+        assert [row.at for row in store.visits.iter_visits()] == [1e300] * 5
+        assert len(store.counter.harvest_curve()) == 5
+        assert store.counter.top_hosts()[0].visits == 1e300
 
 
 @pytest.mark.parametrize("reasons", ["[[1]]", "{", "[" * 100_000, b"\xff", 7, '[["x", 1e999]]'])
 def test_damaged_reasons(folder: Path, reasons: object) -> None:
     change(folder, "UPDATE visits SET reasons = ?", reasons)
     with Store.open(folder, "read") as store:
-        [row] = store.visits(limit=1)
+        [row] = store.visits.iter_visits(limit=1)
         with pytest.raises(CollectionCorrupt):
             _ = row.verdict_reasons
 
@@ -104,7 +104,7 @@ def test_texts_that_are_none(folder: Path) -> None:
 def test_damaged_sketches(folder: Path) -> None:
     change(folder, "UPDATE sketches SET keys = 'short'")
     with Store.open(folder, "read") as store, pytest.raises(CollectionCorrupt):
-        store.find_duplicate(good(1).link.url, "a text of some words")
+        store.duplicates.find_duplicate(good(1).link.url, "a text of some words")
 
 
 @pytest.mark.parametrize("data", [7, 0.5, "text"])
@@ -113,9 +113,9 @@ def test_entries_of_the_frontiers_log_are_bytes(folder: Path, data: object) -> N
     change(folder, "INSERT INTO frontier_text VALUES(1, ?)", data)
     with Store.open(folder, "read") as store:
         with pytest.raises(CollectionCorrupt):
-            store.log.read_text(1)
+            store.frontier_log.read_text(1)
         with pytest.raises(CollectionCorrupt):
-            list(store.log.scan_entries())
+            list(store.frontier_log.scan_entries())
 
 
 def test_the_last_number_of_a_warc_file(folder: Path) -> None:
@@ -129,10 +129,12 @@ def test_robots_older_than_a_day_are_forgotten(folder: Path) -> None:
     now = 1_700_000_000.0
     with Store.open(folder, "crawl") as store:
         for hours in (0, 23, 25, -23, -25):
-            store.save_robots(f"http://h{hours}.org", now - hours * 3600, 200, "x")
+            store.robots.save_robots(f"http://h{hours}.org", now - hours * 3600, 200, "x")
     change(folder, "INSERT INTO robots VALUES('http://odd.org', 'x', 200, x'00')")
     with Store.open(folder, "read", clock=lambda: now) as store:
-        assert len(store._db.fetch_all("SELECT origin FROM robots")) == 6, "readers change nothing"
+        assert len(store.database.fetch_all("SELECT origin FROM robots")) == 6, (
+            "readers change nothing"
+        )
     with Store.open(folder, "crawl", clock=lambda: now) as store:
-        kept = {origin for (origin,) in store._db.fetch_all("SELECT origin FROM robots")}
+        kept = {origin for (origin,) in store.database.fetch_all("SELECT origin FROM robots")}
     assert kept == {"http://h0.org", "http://h23.org", "http://h-23.org"}

@@ -25,13 +25,13 @@ from honeyguide.config.settings import StoreSettings
 from honeyguide.store import Store
 from tests.unit.store_visits import good
 with Store.open(Path(sys.argv[1]), "crawl", StoreSettings(warc_mb=1)) as store:
-    number = store.counts().visits
+    number = store.counter.read_counts().visits
     print("started", flush=True)
     while True:
         with store.transaction():
             batch = [good(number + i) for i in range(5)]
             ids = store.append_visits(batch)
-            store.log.append(str(ids[-1]).encode(), b"links")
+            store.frontier_log.append(str(ids[-1]).encode(), b"links")
         number += 5
 """
 
@@ -53,17 +53,17 @@ def test_kill_at_any_instant_loses_nothing_finished(tmp_path: Path) -> None:
         process.stdout.close()
 
         with Store.open(tmp_path, "read") as store:
-            before = store.counts().visits
+            before = store.counter.read_counts().visits
         with Store.open(tmp_path, "crawl") as store:
-            assert store.warnings == []
-            store.check_database()
-            counts = store.counts()
+            assert store.warc_archive.warnings == []
+            store.database.check_integrity()
+            counts = store.counter.read_counts()
             assert counts.visits == before >= finished
             assert counts.visits % 5 == 0
-            rows = list(store.visits())
+            rows = list(store.visits.iter_visits())
             assert [row.id for row in rows] == list(range(1, counts.visits + 1))
             assert [row.url for row in rows] == [good(n).link.url for n in range(counts.visits)]
-            entries = [int(index) for _, index in store.log.scan_entries()]
+            entries = [int(index) for _, index in store.frontier_log.scan_entries()]
             assert entries == list(range(5, counts.visits + 1, 5))
             finished = counts.visits
     found = [
@@ -95,9 +95,9 @@ def test_a_damaged_page_is_told_and_the_warc_untouched(tmp_path: Path) -> None:
     with pytest.raises(CollectionCorrupt, match=r"WARC files.*\.recover"):
         Store.open(tmp_path, "crawl")
     with Store.open(tmp_path, "read") as store, pytest.raises(CollectionCorrupt):
-        store.check_database()
+        store.database.check_integrity()
     with Store.open(tmp_path, "read") as store, pytest.raises(CollectionCorrupt):
-        _ = [store.page_text(row.id) for row in store.visits()]
+        _ = [store.visits.page_text(row.id) for row in store.visits.iter_visits()]
     assert archive.read_bytes() == before
 
 
@@ -108,10 +108,10 @@ def test_a_damaged_text_is_told(tmp_path: Path) -> None:
     connection.execute("UPDATE visits SET reasons = '{' WHERE id = 3")
     connection.close()
     with Store.open(tmp_path, "read") as store:
-        assert store.page_text(1)[1]
+        assert store.visits.page_text(1)[1]
         with pytest.raises(CollectionCorrupt):
-            store.page_text(2)
-        row = store.visit_by_id(3)
+            store.visits.page_text(2)
+        row = store.visits.visit_by_id(3)
         assert row is not None
         with pytest.raises(CollectionCorrupt):
             _ = row.verdict_reasons
@@ -130,8 +130,8 @@ def test_a_full_disk_loses_nothing_finished(tmp_path: Path) -> None:
     made(tmp_path, 20)
     [archive] = warc_files(tmp_path)
     with Store.open(tmp_path, "crawl") as store:
-        pages = store._db.connection.pragma("page_count")
-        store._db.connection.pragma("max_page_count", pages + 5)
+        pages = store.database.connection.pragma("page_count")
+        store.database.connection.pragma("max_page_count", pages + 5)
 
         def fill() -> None:
             for batch in range(20, 2000, 20):
@@ -140,16 +140,16 @@ def test_a_full_disk_loses_nothing_finished(tmp_path: Path) -> None:
 
         with pytest.raises(DiskFull, match="make room"):
             fill()
-        finished = store.counts().visits
+        finished = store.counter.read_counts().visits
         assert finished % 20 == 0
         assert len(list(records(archive))) == 1 + 2 * finished
-        store._db.connection.pragma("max_page_count", pages + 5000)
+        store.database.connection.pragma("max_page_count", pages + 5000)
         with store.transaction():
             store.append_visits([good(5000)])
-        assert store.counts().visits == finished + 1
+        assert store.counter.read_counts().visits == finished + 1
     with Store.open(tmp_path, "read") as store:
-        store.check_database()
-        assert len(list(store.visits())) == finished + 1
+        store.database.check_integrity()
+        assert len(list(store.visits.iter_visits())) == finished + 1
 
 
 def test_a_disk_that_fills_while_a_warc_is_written(
@@ -176,7 +176,7 @@ def test_a_disk_that_fills_while_a_warc_is_written(
             with pytest.raises(DiskFull):
                 fill()
         assert archive.read_bytes() == before
-        assert store.counts().visits == 5
+        assert store.counter.read_counts().visits == 5
         fill()
-        assert store.counts().visits == 6
+        assert store.counter.read_counts().visits == 6
     assert len(list(records(archive))) == 13

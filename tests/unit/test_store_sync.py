@@ -23,7 +23,7 @@ def test_answers_are_synced_before_their_transaction_commits(
 
         def noted(fd: int) -> None:
             path = Path(f"/dev/fd/{fd}").resolve()
-            synced.append((path.name, os.fstat(fd).st_size, store._db.in_transaction))
+            synced.append((path.name, os.fstat(fd).st_size, store.database.in_transaction))
             fsync(fd)
 
         monkeypatch.setattr("os.fsync", noted)
@@ -68,7 +68,7 @@ def test_a_folder_that_could_not_be_synced_is_synced_next_time(
         with pytest.raises(StoreError, match="Input/output"):
             append()
         append()
-        assert store.counts().visits == 1
+        assert store.counter.read_counts().visits == 1
     assert folders == ["warc", "warc", tmp_path.name]
 
 
@@ -83,9 +83,9 @@ def test_a_collection_may_be_reached_through_a_link(tmp_path: Path) -> None:
 def test_a_commit_is_on_the_disk_when_it_returns(tmp_path: Path) -> None:
     full = 2
     with Store.open(tmp_path, "crawl") as store:
-        assert store._db.connection.pragma("synchronous") == full
+        assert store.database.connection.pragma("synchronous") == full
         with Store.open(tmp_path, "write") as other:
-            assert other._db.connection.pragma("synchronous") == full
+            assert other.database.connection.pragma("synchronous") == full
 
 
 @pytest.mark.parametrize("scraps", [b"\0\0\0\0\0\0", b"99\n456\n", b"12\0\0\n", b""])

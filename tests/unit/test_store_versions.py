@@ -38,7 +38,7 @@ def edited(page: bytes, n: int) -> bytes:
 
 def stored(store: Store) -> list[tuple[int, int | None, int]]:
     """(id, base, depth) of every body."""
-    rows = store._db.fetch_all("SELECT id, base, depth FROM bodies ORDER BY id")
+    rows = store.database.fetch_all("SELECT id, base, depth FROM bodies ORDER BY id")
     return [(number, base, depth) for number, base, depth in rows]
 
 
@@ -315,7 +315,7 @@ def test_a_chain_without_end_is_told(folder: Path) -> None:
         for n in range(200):
             page = edited(page, 100 + n)
             store.versions.add_version(URL, page, NOW)
-            store._db.execute("UPDATE bodies SET depth = 0")
+            store.database.execute("UPDATE bodies SET depth = 0")
     with Store.open(folder, "read") as store, pytest.raises(CollectionCorrupt, match="based on"):
         store.versions.read_body(URL, 200)
 

@@ -21,7 +21,7 @@ def crawl(folder: Path, *visits: Visit, settings: StoreSettings | None = None) -
     with Store.open(folder, "crawl", settings, clock=lambda: CLOCK) as store:
         with store.transaction():
             store.append_visits(visits)
-        return store.warnings
+        return store.warc_archive.warnings
 
 
 def test_every_answer_is_recorded_with_its_request(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_every_answer_is_recorded_with_its_request(tmp_path: Path) -> None:
 def test_a_record_can_be_read_back_alone(tmp_path: Path) -> None:
     crawl(tmp_path, good(1), good(2))
     with Store.open(tmp_path, "read") as store:
-        [row] = store.attempts_at(good(2).link.url)
+        [row] = store.visits.attempts_at(good(2).link.url)
         found = store.warc_record(row)
         assert found is not None
         headers, block = found
@@ -91,7 +91,7 @@ def test_a_payload_seen_before_is_referred_to(tmp_path: Path) -> None:
     kinds = [kind for kind, _, _ in records(path) if kind != "request"]
     assert kinds == ["warcinfo", "response", "revisit", "revisit", "response", "response"]
     with Store.open(tmp_path, "read") as store:
-        row = store.visit_by_id(3)
+        row = store.visits.visit_by_id(3)
         assert row is not None
         assert row.payload_of == 1
         found = store.warc_record(row)
@@ -116,7 +116,7 @@ def test_not_modified_refers_to_the_last_answer(tmp_path: Path) -> None:
     kinds = [kind for kind, _, _ in records(path) if kind != "request"]
     assert kinds == ["warcinfo", "response", "revisit", "response"]
     with Store.open(tmp_path, "read") as store:
-        row = store.visit_by_id(2)
+        row = store.visits.visit_by_id(2)
         assert row is not None
         found = store.warc_record(row)
         assert found is not None
@@ -131,7 +131,7 @@ def test_a_full_file_is_followed_by_the_next(tmp_path: Path) -> None:
         for number in (3, 4):
             with store.transaction():
                 store.append_visits([good(number)])
-        names = [row.warc for row in store.visits()]
+        names = [row.warc for row in store.visits.iter_visits()]
     assert len(set(names)) == 3
     assert [path.name for path in warc_files(tmp_path)] == sorted({str(name) for name in names})
     for path in warc_files(tmp_path):
@@ -142,8 +142,8 @@ def test_no_files_without_warc(tmp_path: Path) -> None:
     crawl(tmp_path, good(1), settings=StoreSettings(warc=False))
     assert not (tmp_path / "warc").exists()
     with Store.open(tmp_path, "read") as store:
-        assert next(store.visits()).warc is None
-        assert next(store.visits()).payload_digest
+        assert next(store.visits.iter_visits()).warc is None
+        assert next(store.visits.iter_visits()).payload_digest
 
 
 def test_a_failed_transaction_leaves_no_records(tmp_path: Path, monkeypatch) -> None:
@@ -155,7 +155,7 @@ def test_a_failed_transaction_leaves_no_records(tmp_path: Path, monkeypatch) -> 
         def failing() -> None:
             with store.transaction():
                 store.append_visits([good(2)])
-                store._archive.flush()
+                store.warc_archive.flush()
                 assert path.stat().st_size > len(before)
                 raise ZeroDivisionError
 

@@ -152,7 +152,7 @@ def test_a_long_list_takes_little_memory(store: Store) -> None:
 
 
 def said(store: Store, topics: TopicSelection | None = None) -> EffectiveLabels:
-    return EffectiveLabels(store.labels(), topics)
+    return EffectiveLabels(store.labels.effective_after(), topics)
 
 
 def test_relevant_pages_enter_once(store: Store) -> None:
@@ -183,8 +183,8 @@ def test_people_overrule_verdicts(store: Store) -> None:
     with store.transaction():
         store.append_visits([good(1), good(2, 0.1), good(3), bad(4)])
     store.watched.add_pages([url(3)], "crawl", NOW)
-    store.add_labels([Label(url(1), 0.0), Label(url(2), 1.0), Label(url(3), 0.0)])
-    store.add_labels([Label(bad(4).link.url, 1.0)])
+    store.labels.add([Label(url(1), 0.0), Label(url(2), 1.0), Label(url(3), 0.0)])
+    store.labels.add([Label(bad(4).link.url, 1.0)])
     words = said(store)
     # Also of visits before the last time one looked.
     for since in (0, 99):
@@ -199,15 +199,15 @@ def test_what_a_person_added_does_not_leave_by_itself(store: Store) -> None:
     with store.transaction():
         store.append_visits([good(1)])
     store.watched.add_pages([url(1)], "user", NOW)
-    store.add_labels([Label(url(1), 0.0)])
+    store.labels.add([Label(url(1), 0.0)])
     assert list(store.watched.pages_to_leave(said(store))) == []
 
 
 def test_several_topics(store: Store) -> None:
-    store.set_topics(("birds", "bats"))
+    store.visits.set_topics(("birds", "bats"))
     with store.transaction():
         store.append_visits([good(n, verdict=Verdict(0.9, (), (0.9, 0.2))) for n in (1, 2)])
-    store.add_labels([Label(url(1), 0.0), Label(url(2), 0.0), Label(url(2), 1.0, topic="bats")])
+    store.labels.add([Label(url(1), 0.0), Label(url(2), 0.0), Label(url(2), 1.0, topic="bats")])
     words = said(store, TopicSelection(("birds", "bats"), 0.5))
     assert [row.url for row in store.watched.pages_to_enter(0, words)] == [url(2)]
 
@@ -254,7 +254,7 @@ def test_rows_without_an_address_are_left_out(tmp_path: Path) -> None:
 
 
 def test_facts(store: Store) -> None:
-    facts = store.facts
+    facts = store.watch_facts
     with store.transaction():
         for n in range(3):
             facts.set("host", f"h{n:03}.org", {"masks": [n], "ş": 0.5})
@@ -270,10 +270,10 @@ def test_facts(store: Store) -> None:
 def test_facts_of_a_stranger(tmp_path: Path, lie: object) -> None:
     with Store.open(tmp_path, "crawl") as store:
         for name in "abc":
-            store.facts.set("host", name, 1)
+            store.watch_facts.set("host", name, 1)
     change(tmp_path, "UPDATE watch_facts SET value = ? WHERE name = 'b'", lie)
     change(tmp_path, "UPDATE watch_facts SET name = ? WHERE name = 'c'", b"\xff")
     with Store.open(tmp_path, "read") as store:
-        assert store.facts.get("host", "a") == 1
-        value = store.facts.get("host", "b")
+        assert store.watch_facts.get("host", "a") == 1
+        value = store.watch_facts.get("host", "b")
         assert value is None or isinstance(value, int | float)

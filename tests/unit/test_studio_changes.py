@@ -202,7 +202,9 @@ def test_the_trial_says_what_the_rule_itself_would_say(
     changes = [Change(URL, 0.0, tuple(each), part / 100) for each, part in past]
     rule = NotifyRule("x", kinds=tuple(kinds), significance=threshold / 100)
     counted = [(tuple(each), part, 1) for each, part in past]
-    assert count_by_significance(rule, counted)[threshold] == sum(is_wanted(rule, one) for one in changes)
+    assert count_by_significance(rule, counted)[threshold] == sum(
+        is_wanted(rule, one) for one in changes
+    )
 
 
 def test_the_watch_list_and_its_next_visits(client: Client) -> None:

@@ -113,7 +113,7 @@ def test_filters(bees: RequestContext) -> None:
 def test_labels_choose(bees: RequestContext) -> None:
     urls = [Url(f"https://host{n % 3}.example.org/{n}") for n in range(4)]
     with Store.open(bees.collection_folder, "write") as store:
-        store.add_labels(Label(url, float(n < 3), "ann", 5.0) for n, url in enumerate(urls))
+        store.labels.add(Label(url, float(n < 3), "ann", 5.0) for n, url in enumerate(urls))
     assert found(bees, label="good") == [3, 2, 1]
     assert found(bees, label="bad") == [4]
     assert found(bees, label="any") == [4, 3, 2, 1]
@@ -231,7 +231,7 @@ def test_it_is_indexed_while_somebody_looks(tmp_path: Path) -> None:
 def test_a_changed_verdict_is_noticed(bees: RequestContext) -> None:
     assert 1 not in found(bees, least=0.95)
     with Store.open(bees.collection_folder, "write") as store, store.transaction():
-        store.update_verdict(1, Verdict(0.99))
+        store.visits.update_verdict(1, Verdict(0.99))
     Indexer(bees.collection_folder).catch_up()
     assert 1 in found(bees, least=0.95)
 

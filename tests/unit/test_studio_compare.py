@@ -34,11 +34,11 @@ def client(tmp_path: Path) -> Iterator[Client]:
     folder.mkdir()
     (folder / "topic.toml").write_text(TOPIC)
     with Store.open(folder, "crawl") as store:
-        store.save_generation(0, "keyword", Keyword(keywords=("honey",)), "from topic.toml", 1.0)
+        store.generations.save(0, "keyword", Keyword(keywords=("honey",)), "from topic.toml", 1.0)
         note = f"20 good and 9 bad examples; {GateTrial(6, 0.25, 0.125)}"
-        store.save_generation(1, "keyword", Keyword(keywords=("honey", "bee")), note, 2.0)
+        store.generations.save(1, "keyword", Keyword(keywords=("honey", "bee")), note, 2.0)
         note = f"held back: 20 good and 9 bad examples; {GateTrial(6, 0.125, 0.5)}"
-        store.save_generation(2, "keyword", Keyword(keywords=("wax",)), note, 3.0, live=False)
+        store.generations.save(2, "keyword", Keyword(keywords=("wax",)), note, 3.0, live=False)
         with store.transaction():
             store.append_visits([good(n, score=n % 2) for n in range(20)])
     made = Client(tmp_path)

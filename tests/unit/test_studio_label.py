@@ -58,7 +58,7 @@ def said(client: Client, url: str, word: str, person: str = "ada", **more: str) 
 
 def counted(client: Client, url: str) -> float | None:
     with Store.open(client.root / "bees", "read") as store:
-        label = store.effective_label(url)
+        label = store.labels.effective_label(url)
     return None if label is None else label.value
 
 
@@ -107,8 +107,8 @@ def test_what_most_say_counts_and_of_a_tie_the_newest(client: Client) -> None:
     assert outvoted["against"] in ("ada", "cem")
     assert counted(client, url) == 1.0, "two of three"
     with Store.open(client.root / "bees", "read") as store:
-        assert len(store.labels()) == 1, "the crawl hears of one label a page"
-        assert {label.by for _, label in store.labels(everyone=True)} == {"ada", "bob", "cem"}
+        assert len(store.labels.effective_after()) == 1, "the crawl hears of one label a page"
+        assert {label.by for _, label in store.labels.everyone_after()} == {"ada", "bob", "cem"}
 
 
 def test_undo_gives_a_label_back_to_the_budget(client: Client) -> None:
@@ -123,11 +123,11 @@ def test_undo_gives_a_label_back_to_the_budget(client: Client) -> None:
 def test_undo_restores_what_was_before(client: Client) -> None:
     url = good(11).link.url  # judged relevant
     with Store.open(client.root / "bees", "read") as store:
-        before = store.counts().relevant
+        before = store.counter.read_counts().relevant
     said(client, url, "not")
     client.kept.close()  # what is counted a moment later is counted now
     with Store.open(client.root / "bees", "read") as store:
-        assert store.counts().relevant == before - 1
+        assert store.counter.read_counts().relevant == before - 1
     said(client, url, "relevant")
     undone = client.post(f"{HERE}/undo", {"url": url}, by("ada")).json
     assert undone == {"undone": True, "was": "relevant", "now": "not", "left": None}
@@ -136,8 +136,8 @@ def test_undo_restores_what_was_before(client: Client) -> None:
     assert counted(client, url) is None
     client.kept.close()
     with Store.open(client.root / "bees", "read") as store:
-        assert store.counts().relevant == before, "the verdict counts again"
-        assert store.counts().labels == 0
+        assert store.counter.read_counts().relevant == before, "the verdict counts again"
+        assert store.counter.read_counts().labels == 0
     assert client.post(f"{HERE}/undo", {"url": url}, by("ada")).json["undone"] is False
 
 
@@ -155,14 +155,14 @@ def test_undo_of_one_leaves_what_others_said(client: Client) -> None:
 def test_a_crawl_hears_of_what_was_taken_back(client: Client) -> None:
     url = good(3).link.url
     with Store.open(client.root / "bees", "crawl") as store:
-        store.add_labels([Label(url, 1.0, "ada"), Label(url, 0.0, "bob")])
-        heard = store.labels()[-1][0]
-        assert store.labels(heard) == []
-        store.people.undo_last(url, "bob")
-        (again,) = store.labels(heard)
+        store.labels.add([Label(url, 1.0, "ada"), Label(url, 0.0, "bob")])
+        heard = store.labels.effective_after()[-1][0]
+        assert store.labels.effective_after(heard) == []
+        store.labels.undo_last(url, "bob")
+        (again,) = store.labels.effective_after(heard)
         assert again[0] > heard
         assert again[1].value == 1.0
-        assert store.labels(again[0]) == [], "once"
+        assert store.labels.effective_after(again[0]) == [], "once"
 
 
 def test_people_are_kept_apart_and_their_agreement_is_shown(client: Client) -> None:
@@ -222,10 +222,10 @@ def test_the_trend_is_read_from_the_trials(tmp_path: Path) -> None:
     )
     with Store.open(tmp_path, "crawl") as store:
         for n in range(40):
-            store.add_labels([Label(Url(f"https://a.org/{n}"), n % 2, "ada", float(n))])
+            store.labels.add([Label(Url(f"https://a.org/{n}"), n % 2, "ada", float(n))])
         for number, (at, error) in enumerate(((9.5, 0.3), (19.5, 0.2), (39.5, 0.1))):
             note = f"12 good and 3 bad examples; {GateTrial(8, 0.31, error)}"
-            store.save_generation(number, "keyword", Keyword(keywords=("honey",)), note, at)
+            store.generations.save(number, "keyword", Keyword(keywords=("honey",)), note, at)
         found = label_learning_curve(store, settings)
     assert [one.labels for one in found.tried] == [10, 20, 40]
     assert found.per_ten == pytest.approx(-0.0643, abs=1e-3)

@@ -13,7 +13,6 @@ from honeyguide.crawl import live_status
 from honeyguide.crawl.live_status import LiveFrontier, LiveStatus, LiveStatusWriter, WaitingHost
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.frontier.frontier import SCORE_BINS, LinkFrontier
-from honeyguide.frontier.log import MemoryFrontierLog
 from honeyguide.frontier.order import make_order
 from honeyguide.store.collection_files import CollectionLock
 from honeyguide.store.counters import CollectionCounts, GenerationCount
@@ -26,6 +25,7 @@ from honeyguide.studio.monitoring import (
     harvest_curve,
 )
 from honeyguide.types import Candidate, Link, Url
+from tests.contracts.logs import MemoryFrontierLog
 from tests.end_to_end.crawling import collection
 from tests.site.server import Site
 from tests.site.web import weave

@@ -56,7 +56,7 @@ def test_a_watch_is_told_of(tmp_path: Path) -> None:
         assert row is not None
         store.watched.save_rows([row._replace(visits=7, visited=50.0)])
         store.changes.append(Change(PAGE, 50.0, ("content",), 0.5))
-        store.facts.set(*RUNNING_FACT, os.getpid())
+        store.watch_facts.set(*RUNNING_FACT, os.getpid())
     state = LiveViewCache(folder).newest_view()[1].watch
     assert state is not None
     assert (state.pages, state.visits, state.changes, state.last) == (2, 7, 1, 50.0)
@@ -67,7 +67,7 @@ def test_a_watch_is_told_of(tmp_path: Path) -> None:
         assert running is not None
         assert running.running
         with Store.open(folder, "write") as store:
-            store.facts.set(*RUNNING_FACT, os.getpid() + 1)
+            store.watch_facts.set(*RUNNING_FACT, os.getpid() + 1)
         crawling = LiveViewCache(folder).newest_view()[1].watch
         assert crawling is not None
         assert not crawling.running, "somebody else holds the lock: a crawl"

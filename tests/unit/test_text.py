@@ -4,12 +4,13 @@ import pytest
 
 from honeyguide.errors import ConfigError
 from honeyguide.text.language import (
-    OwnStems,
     check_language,
     fold_text,
+    language_of,
     split_words,
     stems_of,
     stop_words,
+    word_memo,
 )
 from honeyguide.text.relevance import TermMatcher, keyword_relevance
 from honeyguide.types import Page, Url
@@ -34,7 +35,7 @@ def test_stems_remember_and_know_no_unknown_language() -> None:
 
 
 def test_what_is_too_long_for_a_word_is_cut_and_not_remembered() -> None:
-    stems = OwnStems("en")
+    stems = word_memo(language_of("en").stem)
     assert stems["a" * 2000] == "a" * 64
     assert len(stems["a" * 64]) == 64
     assert list(stems) == ["a" * 64]

@@ -120,6 +120,15 @@ def test_a_mistake_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_old_names_of_keys_stay_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "topic.toml"
+    old = '[topic]\nseeds = ["http://e.org/"]\nwords = "tr"  # mine\n[fetch]\ncontact = "a@e.org"\n'
+    file.write_text(old)
+    made = change_topic_file(tmp_path, {"topic": {"keywords": ["arı"]}})
+    assert made.topic.keyword_language == "tr"
+    assert file.read_text() == old.replace("[topic]\n", '[topic]\nkeywords = ["arı"]\n')
+
+
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     made = create(tmp_path / "birds", seeds=["https://a.example/"], contact="a@b.example")
     other = tmp_path / "secret"

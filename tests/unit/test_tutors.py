@@ -63,7 +63,7 @@ class Heard:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path, "crawl") as store:
-        store.set_topics(("birds", "bats"))
+        store.visits.set_topics(("birds", "bats"))
         yield store
 
 
@@ -88,7 +88,7 @@ def taught(one: MultiTopicLearner) -> LearningResult:
 
 def test_people_speak_of_topics(store: Store) -> None:
     one, birds, bats = tutors(store)
-    store.add_labels(
+    store.labels.add(
         [
             Label(Url("http://e.org/owl"), 0.0),
             Label(Url("http://e.org/pipistrelle"), 1.0, topic="bats"),
@@ -187,7 +187,7 @@ def test_one_failure_is_told_and_two_are_raised(store: Store) -> None:
 
 
 def test_what_an_earlier_run_learned_is_no_occasion(store: Store) -> None:
-    store.add_labels(
+    store.labels.add(
         [Label(Url("http://e.org/x"), 1.0, topic="bats"), Label(Url("http://e.org/y"), 1.0)]
     )
     store.set_meta("taught", "1")

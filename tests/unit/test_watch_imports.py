@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 import time
 import tracemalloc
 import zipfile
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.errors import ConfigError
+from honeyguide.watch.imports import urlwatch
 from honeyguide.watch.imports.plain import ImportedPage, parse_interval
 from honeyguide.watch.imports.urlwatch import YamlMark, parse_jobs
 from honeyguide.watch.imports.watch_list import ImportedWatchList, load_watch_list, read_watch_list
@@ -153,7 +156,14 @@ url: *other
 """
 
 
-def test_job_files_of_urlwatch_and_webchanges() -> None:
+@pytest.fixture(params=["C", "Python"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyYAML with libyaml, and where it was built without."""
+    if request.param == "Python":
+        monkeypatch.delattr(yaml, "CSafeLoader")
+
+
+def test_job_files_of_urlwatch_and_webchanges(parser: None) -> None:
     found = got(JOBS)
     assert found.format_name == "urlwatch or webchanges jobs"
     assert found.pages == (
@@ -180,26 +190,50 @@ def test_job_files_of_urlwatch_and_webchanges() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("url: https://e.org/\n\tname: x", "line 2: indent with spaces"),
-        ("url: https://e.org/\nname: 'open\n\n", "line 2: what begins with ' does not end"),
-        ("url: https://e.org/\nname: a: b", "line 2: a text with a colon"),
+        ("url: https://e.org/\n\tname: x", "line 2: found "),
+        (
+            "url: https://e.org/\nname: 'open\n\n",
+            "line 4: found unexpected end of stream, while scanning a quoted scalar of line 2",
+        ),
+        ("url: https://e.org/\nname: a: b", "line 2: mapping values are not allowed"),
         ("---\n- url: https://e.org/\n", "line 2: separate jobs by a line ---"),
-        ("name: x\n---\n{url: https://e.org/}\n", "line 3: write each key"),
-        ("url: https://e.org/\nwhat is this\n", "line 2: expected a key"),
-        ("url: https://e.org/\n--- url: x\n", "line 2: write the job below"),
-        ("url: https://e.org/\nname: @x\n", "line 2: a text that begins with @"),
-        ("url: https://e.org/\nname: 'a' b\n", "line 2: there is more behind"),
-        ("url: https://e.org/\ntags: [a, b\n", "line 2: what begins with [ does not end"),
-        ("url: https://e.org/\ntags:\n  - a\n b\n", "line 4: this belongs neither"),
+        ("url: https://e.org/\nwhat is this\n", "line 3: could not find expected ':'"),
+        ("url: https://e.org/\n--- url: x\n", "line 2: expected a key and a value"),
+        ("url: https://e.org/\n---\n*other\n", "line 3: expected a key and a value"),
+        ("url: https://e.org/\nname: @x\n", "line 2: found character"),
+        ("url: https://e.org/\nname: 'a' b\n", "line 2: "),
+        ("url: https://e.org/\ntags: [a, b\n", "line 3: "),
+        ("url: https://e.org/\ntags:\n  - a\n b\n", "line 4: "),
+        ("url: https://e.org/\n? [a]\n: b\n", "line 2: expected a key that is a text"),
+        ("url: https://e.org/ # ü\nname: \x07\n", "line 2: "),
+        ("url: https://e.org/\na: " + 200 * "[", "line 2: too deep"),
     ],
 )
-def test_a_damaged_job_file_names_the_line(text: str, says: str) -> None:
+def test_a_damaged_job_file_names_the_line(parser: None, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         got(text)
     assert str(caught.value).startswith(says)
 
 
-def test_values_as_yaml_has_them() -> None:
+def test_a_job_in_braces_is_read() -> None:
+    found = got("name: x\n---\n{url: 'https://e.org/', tags: [a]}\n")
+    assert [(page.url, page.tags) for page in found.pages] == [("https://e.org/", ("a",))]
+
+
+def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(urlwatch, "_MAX_EVENTS", 100)
+    with pytest.raises(ConfigError, match="line 50: too many values"):
+        got("url: https://e.org/\n" + "a: b\n" * 100)
+
+
+def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    with pytest.raises(ConfigError, match=r"pip install 'honeyguide\[yaml\]'"):
+        got("url: https://e.org/")
+    assert urls(got("https://e.org/")) == ["https://e.org/"]
+
+
+def test_values_as_yaml_has_them(parser: None) -> None:
     text = (
         "a: plain # comment\nb: 'it''s'\nc: \"tab\\there \\x41\\u00e7\\U0001F600\"\n"
         "d: https://e.org/#not-a-comment\ne:\nf: |\n  one\n\n  two\ng: >\n  one\n  two\n\n  three\n"

@@ -87,13 +87,13 @@ def test_significance_is_not_asked_of_a_page_that_is_gone() -> None:
         {"digest": "monthly"},
         {"hour": 24},
         {"weekday": "Monday"},
-        {"quiet": "22-7"},
-        {"quiet": "22:00-22:00"},
-        {"quiet": "24:00-07:00"},
-        {"zone": "Europe"},
-        {"zone": "Mars/Base"},
-        {"zone": "../../etc/passwd"},
-        {"zone": "a\0b"},
+        {"quiet_hours": "22-7"},
+        {"quiet_hours": "22:00-22:00"},
+        {"quiet_hours": "24:00-07:00"},
+        {"time_zone": "Europe"},
+        {"time_zone": "Mars/Base"},
+        {"time_zone": "../../etc/passwd"},
+        {"time_zone": "a\0b"},
         {"words": ("!?",)},
         {"language": "English"},
     ],
@@ -107,27 +107,29 @@ def test_a_rule_that_cannot_work_is_refused(wrong: dict[str, Any]) -> None:
     ("rule", "found", "told"),
     [
         (NotifyRule("c"), "2026-01-15T23:30", "2026-01-15T23:30"),
-        (NotifyRule("c", quiet="22:00-07:00"), "2026-01-15T21:59", "2026-01-15T21:59"),
-        (NotifyRule("c", quiet="22:00-07:00"), "2026-01-15T22:00", "2026-01-16T07:00"),
-        (NotifyRule("c", quiet="22:00-07:00"), "2026-01-16T06:59", "2026-01-16T07:00"),
-        (NotifyRule("c", quiet="22:00-07:00"), "2026-01-16T07:00", "2026-01-16T07:00"),
-        (NotifyRule("c", quiet="12:00-14:00"), "2026-01-16T13:00", "2026-01-16T14:00"),
+        (NotifyRule("c", quiet_hours="22:00-07:00"), "2026-01-15T21:59", "2026-01-15T21:59"),
+        (NotifyRule("c", quiet_hours="22:00-07:00"), "2026-01-15T22:00", "2026-01-16T07:00"),
+        (NotifyRule("c", quiet_hours="22:00-07:00"), "2026-01-16T06:59", "2026-01-16T07:00"),
+        (NotifyRule("c", quiet_hours="22:00-07:00"), "2026-01-16T07:00", "2026-01-16T07:00"),
+        (NotifyRule("c", quiet_hours="12:00-14:00"), "2026-01-16T13:00", "2026-01-16T14:00"),
         (NotifyRule("c", digest="hourly"), "2026-01-15T10:00", "2026-01-15T11:00"),
-        (NotifyRule("c", digest="hourly", quiet="22:00-07:00"), "2026-01-15T21:30", "2026-01-16T07:00"),
+        (NotifyRule("c", digest="hourly", quiet_hours="22:00-07:00"), "2026-01-15T21:30", "2026-01-16T07:00"),
         (NotifyRule("c", digest="daily"), "2026-01-15T07:59", "2026-01-15T08:00"),
         (NotifyRule("c", digest="daily"), "2026-01-15T08:00", "2026-01-16T08:00"),
-        (NotifyRule("c", digest="daily", hour=6, quiet="22:00-07:00"), "2026-01-15T23:00",
+        (NotifyRule("c", digest="daily", hour=6, quiet_hours="22:00-07:00"), "2026-01-15T23:00",
          "2026-01-16T07:00"),
         (NotifyRule("c", digest="weekly", weekday="friday"), "2026-01-15T12:00", "2026-01-16T08:00"),
         (NotifyRule("c", digest="weekly", weekday="friday"), "2026-01-16T09:00", "2026-01-23T08:00"),
         # The night in which the clock goes forward, and the one in which it goes back.
-        (NotifyRule("c", quiet="22:00-02:30"), "2026-03-28T23:00", "2026-03-29T03:30"),
+        (NotifyRule("c", quiet_hours="22:00-02:30"), "2026-03-28T23:00", "2026-03-29T03:30"),
         (NotifyRule("c", digest="daily"), "2026-03-28T09:00", "2026-03-29T08:00"),
         (NotifyRule("c", digest="daily"), "2026-10-24T09:00", "2026-10-25T08:00"),
     ],
 )  # fmt: skip
 def test_when_it_is_told(rule: NotifyRule, found: str, told: str) -> None:
-    here = NotifyRule(**{name: getattr(rule, name) for name in rule.__slots__} | {"zone": BERLIN})
+    here = NotifyRule(
+        **{name: getattr(rule, name) for name in rule.__slots__} | {"time_zone": BERLIN}
+    )
     assert due_time(here, at(found)) == at(told)
 
 
@@ -169,7 +171,7 @@ def test_quiet_hours_end(start: int, end: int, name: str, now: int) -> None:
 def test_what_is_found_later_is_told_no_earlier(
     digest: Any, hour: int, name: str, quiet: str, first: float, more: float
 ) -> None:
-    rule = NotifyRule("c", digest=digest, hour=hour, zone=name, quiet=quiet)
+    rule = NotifyRule("c", digest=digest, hour=hour, time_zone=name, quiet_hours=quiet)
     assert first <= due_time(rule, first) <= due_time(rule, first + more)
     assert due_time(rule, first) <= first + 9 * 86400
 
@@ -177,7 +179,7 @@ def test_what_is_found_later_is_told_no_earlier(
 @pytest.mark.parametrize("odd", [1e300, -1e300, float("inf"), float("nan")])
 @pytest.mark.parametrize("digest", ["each", "daily", "weekly"])
 def test_times_that_no_calendar_knows_do_no_harm(odd: float, digest: Any) -> None:
-    rule = NotifyRule("c", digest=digest, quiet="22:00-07:00", zone=BERLIN)
+    rule = NotifyRule("c", digest=digest, quiet_hours="22:00-07:00", time_zone=BERLIN)
     assert isinstance(due_time(rule, odd), float)
 
 
@@ -201,7 +203,7 @@ def test_a_flood_is_one_message() -> None:
 
 
 def test_a_digest_waits_for_its_hour_and_takes_all() -> None:
-    rule = NotifyRule("c", digest="daily", zone=BERLIN, quiet="22:00-07:00")
+    rule = NotifyRule("c", digest="daily", time_zone=BERLIN, quiet_hours="22:00-07:00")
     old = WaitingChange(1, change(at=at("2026-01-15T09:00")))
     young = WaitingChange(2, change(at=at("2026-01-16T07:59")))
     assert wake_at(rule, [young, old]) == at("2026-01-16T08:00")

@@ -192,10 +192,6 @@ def test_a_page_counts_once_however_often_it_is_told() -> None:
     assert estimate_rate(often.prior_for(NEWS)).per_day == pytest.approx(
         estimate_rate(once.prior_for(NEWS)).per_day, rel=1e-2
     )
-    often.forget(NEWS, old)
-    assert estimate_rate(often.prior_for(NEWS)).per_day == pytest.approx(
-        estimate_rate(START_BELIEF).per_day, rel=1e-2
-    )
 
 
 def test_all_at_once_is_the_same_as_one_by_one() -> None:

@@ -111,7 +111,7 @@ def test_what_is_given_up_is_not_tried_again_but_seen(store: Store) -> None:
 
 
 def test_nobody_is_woken_at_night_not_even_by_a_second_try(store: Store) -> None:
-    rule, friend = NotifyRule("chat", quiet="12:01-07:00"), Friend("retry")
+    rule, friend = NotifyRule("chat", quiet_hours="12:01-07:00"), Friend("retry")
     leave(store, rule, change(1))
     run(store, rule, friend, NOON)
     leave(store, rule, change(2, NOON + 70))

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bench.revisit.study import balance_price
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.schedule.prices import AGE, FRESH, SQRT, VALUES, Floats, VisitValue
+from honeyguide.watch.schedule.prices import AGE, FRESH, SQRT, VALUES, VisitValue
 
 EVERY = pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 RATES = st.floats(5e-4, 50)
 WEIGHTS = st.floats(1e-3, 1e3)
 
 
-def frequencies(value: VisitValue, rates: Floats, weights: Floats, price: float) -> Floats:
-    """Visits a day to each page at that price."""
-    pairs = zip(rates.tolist(), weights.tolist(), strict=True)
-    return np.array([1 / value.wait(rate, weight, price) for rate, weight in pairs])
-
-
-def balance_price(value: VisitValue, rates: Floats, weights: Floats, visits: float) -> float:
-    """The price at which these pages need so many visits a day in all."""
-    low, high = -41.0, 41.0
-    for _ in range(80):
-        middle = (low + high) / 2
-        asked = frequencies(value, rates, weights, float(np.exp(middle))).sum()
-        low, high = (middle, high) if asked > visits else (low, middle)
-    return float(np.exp((low + high) / 2))
-
-
 def test_the_published_table_of_cho_and_garcia_molina() -> None:
     rates, ones = np.array([1.0, 2, 3, 4, 5]), np.ones(5)
-    visits = frequencies(FRESH, rates, ones, balance_price(FRESH, rates, ones, 5))
-    assert visits.round(2).tolist() == [1.15, 1.36, 1.35, 1.14, 0.0]
+    price = balance_price(FRESH, rates, ones, 5)
+    visits = [round(1 / FRESH.wait(rate, 1.0, price), 2) for rate in rates.tolist()]
+    assert visits == [1.15, 1.36, 1.35, 1.14, 0.0]
 
 
 @EVERY
@@ -77,4 +63,5 @@ def test_a_balanced_price_spends_the_budget(value: VisitValue) -> None:
     rates = np.array([0.01, 0.1, 1.0, 10.0])
     weights = np.array([1.0, 5.0, 2.0, 1.0])
     price = balance_price(value, rates, weights, 3.0)
-    assert np.sum(frequencies(value, rates, weights, price)) == pytest.approx(3.0, rel=1e-6)
+    pages = zip(rates.tolist(), weights.tolist(), strict=True)
+    assert sum(1 / value.wait(*page, price) for page in pages) == pytest.approx(3.0, rel=1e-6)

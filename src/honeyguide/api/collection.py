@@ -114,11 +114,11 @@ class Collection:
     def pages(self, *, relevant: bool | None = True) -> Iterator[VisitRow]:
         """The pages found, oldest first."""
         with open_existing_store(self.folder, "read") as store:
-            yield from store.visits(relevant=relevant, page=True)
+            yield from store.visits.iter_visits(relevant=relevant, page=True)
 
     def text(self, row: VisitRow) -> str:
         with open_existing_store(self.folder, "read") as store:
-            return store.page_text(row.id)[1]
+            return store.visits.page_text(row.id)[1]
 
     def explain(self, url: str) -> Explanation:
         """Why an address was fetched, or why not."""
@@ -157,7 +157,7 @@ class Collection:
     def labels(self, url: str) -> dict[str, Label]:
         """The newest label of a page for each topic, by its name; with one topic, under ''."""
         with open_existing_store(self.folder, "read") as store:
-            said = store.labels_by_topic(resolve_url(store, url))
+            said = store.labels.labels_by_topic(resolve_url(store, url))
         first = self.topics[0] if self.topics else ""
         return {label.topic or first: label for label in said.values()}
 
@@ -188,8 +188,8 @@ class Collection:
         from honeyguide.api import generations as generations_
 
         with open_existing_store(self.folder, "write") as store:
-            if generation in {known.number for known in store.generations()}:
-                found = store.load_generation(generation, registry.find_strategy)
+            if generation in {known.number for known in store.generations.list_all()}:
+                found = store.generations.load(generation, registry.find_strategy)
                 if topic_names(found) != self.topics:
                     raise ConfigError(f"generation {generation} knows other topics than topic.toml")
             generations_.use_generation(store, generation, self.settings.crawl.strategy)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from heapq import nsmallest
 from inspect import signature
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 
 from honeyguide.api.collection import Collection
 from honeyguide.config import topic_file
-from honeyguide.config.settings import Settings, TopicSettings, parse_settings
+from honeyguide.config.settings import Settings, TopicSettings, parse_settings, with_current_keys
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, suited_strategy
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, suggest_name
 from honeyguide.fetch.http import make_user_agent
 from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.languages.gate import undetectable_note
@@ -111,7 +110,7 @@ def create(
     model: str = "",
     categories: str | Iterable[str] = (),
     language: str | Iterable[str] = (),
-    words: str = "",
+    keyword_language: str = "",
     strategy: str = "",
     pages: int = 1000,
     topics: Iterable[dict[str, Any]] = (),
@@ -122,8 +121,8 @@ def create(
     further topics (``topics=[{"name": …, "keywords": […]}]``) and who is told of changes
     (``notify=[{"to": …}]``).
 
-    ``language``: what pages must be written in, such as "tr"; ``words``: the language of the
-    keywords, where it is another. Files given as examples are copied into it.
+    ``language``: what pages must be written in, such as "tr"; ``keyword_language``: the
+    language of the keywords, where it is another. Files given as examples are copied into it.
     """
     folder = Path(folder)
     ensure_vacant(folder)
@@ -145,7 +144,7 @@ def create(
         "model": model.strip(),
         "categories": _as_list(categories),
         "language": _as_list(language),
-        "words": words.strip(),
+        "keyword_language": keyword_language.strip() or str(tables.pop("words", "")),
     }
     _check_ontology(topic["ontology"], topic["concept"])
     strategy = strategy or suited_strategy(topic)
@@ -157,6 +156,7 @@ def create(
     for name, table in tables.items():
         _check_table(name, table)
         chosen.setdefault(name, {}).update(table)
+    chosen = with_current_keys(chosen, "settings")
     further, channels = list(topics), list(notify)
     lists = {"topics": further, "notify": channels}
     settings = parse_settings(chosen | {name: found for name, found in lists.items() if found})
@@ -200,8 +200,7 @@ def _check_table(name: str, table: object) -> None:
     known_tables = [item.name for item in fields(Settings)]
     if name not in known_tables:
         arguments = [a for a in signature(create).parameters if a not in ("folder", "tables")]
-        near = get_close_matches(name, [*arguments, *known_tables], 1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(arguments)}"
+        hint = suggest_name(name, [*arguments, *known_tables], "{}")
         raise ConfigError(f"create() takes no {name!r}; {hint}")
     if not isinstance(table, dict):
         raise ConfigError(f"{name} must be a table of settings, such as {name}={{…}}: {table!r}")

@@ -19,7 +19,6 @@ from honeyguide.links.parent_pages import MeanParent
 from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Strategy
 from honeyguide.search.query import parse_query
-from honeyguide.store.shards import frontier_log_for
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.text.highlights import format_verdict, unstem_reasons
@@ -82,15 +81,15 @@ def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Expl
     if url is None:
         raise ConfigError(f"{text!r} is no http or https address")
     with Store.open(folder, "read") as store:
-        visits = tuple(store.attempts_at(url))
+        visits = tuple(store.visits.attempts_at(url))
         waiting = None
         if not (visits and _is_over(visits[-1])):
-            with frontier_log_for(store, url) as log:
+            with store.frontier_log_for(url) as log:
                 waiting = find_logged_link(log, url)
         link = visits[-1].link if visits else waiting.link if waiting else None
         untold = not visits
         generation = visits[-1].generation if visits else None
-        label = store.effective_label(url)
+        label = store.labels.effective_label(url)
         return Explanation(
             url,
             _answer_in_words(store, settings, url, visits, waiting, now),
@@ -139,7 +138,7 @@ def _answer_in_words(
         score = f"{waiting.queued:.2f}"
         return f"It waits in the frontier; its score was {score} when it was found."
     robots = RobotsCache()
-    for entry in store.fresh_robots(now):
+    for entry in store.robots.iter_fresh(now):
         robots.restore_entry(*entry)
     rules = robots.get_rules(site_origin(url), now)
     if rules is not None and not rules.allows(url):
@@ -151,12 +150,12 @@ def _score_reasons(
     store: Store, link: Link | None, generation: int | None, settings: Settings, untold: bool
 ) -> tuple[Reason, ...]:
     """``untold``: the link waits, and only the page that it was found on is known of it."""
-    live = store.live_generation()
+    live = store.generations.live_number()
     if link is None or live is None or link.channel in ("seed", "example"):
         return ()
     strategy: Strategy | None
     try:
-        strategy = store.load_generation(
+        strategy = store.generations.load(
             live if generation is None else generation, registry.find_strategy
         )
     except ModelError:
@@ -171,7 +170,7 @@ def _score_reasons(
     if untold and strategy.traits.parent_score == "all" and link.source is not None:
         told = "by the page that it was found on alone: the crawl counts its other pages, too"
         reasons.append(Reason(told, 0.0))
-    source = store.attempts_at(link.source) if link.source else []
+    source = store.visits.attempts_at(link.source) if link.source else []
     least = SEED_LINK_SCORE if strategy.traits.parent_score in ("all", "each") else link.parent
     if source and source[-1].channel == "seed" and (source[-1].verdict or 0.0) < least:
         told = f"its page is a seed, which counts as at least {least:.2f}"
@@ -213,7 +212,7 @@ def _is_over(row: VisitRow) -> bool:
 def _path_from_seed(store: Store, link: Link | None) -> tuple[SeedPathStep, ...]:
     steps: list[SeedPathStep] = []
     while link is not None and link.source is not None and len(steps) < _MAX_STEPS:
-        rows = store.attempts_at(link.source)
+        rows = store.visits.attempts_at(link.source)
         if not rows:
             break
         steps.append(SeedPathStep(link.source, link.anchor, rows[-1].verdict))

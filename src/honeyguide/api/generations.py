@@ -62,10 +62,10 @@ class GenerationComparison:
 
 
 def list_generations(store: Store) -> list[GenerationSummary]:
-    live, decided = store.live_generation(), store.judged_by_generation()
+    live, decided = store.generations.live_number(), store.visits.judged_by_generation()
     return [
         GenerationSummary(g, g.number == live, *decided.get(g.number, (0, 0)))
-        for g in store.generations()
+        for g in store.generations.list_all()
     ]
 
 
@@ -84,19 +84,19 @@ def compare_generations(
 ) -> GenerationComparison:
     """Judge the same pages by two generations, here and now."""
     first, second = (_load_generation(store, number) for number in (one, other))
-    labels = {label.url: label.value for _, label in store.labels()}
+    labels = {label.url: label.value for _, label in store.labels.effective_after()}
     labelled: list[Example] = []
     moved: list[VerdictChange] = []
     changed = pages = 0
-    newest = store.counts().visits
-    rows = [row for url in labels for row in store.attempts_at(url)[-1:] if row.has_page]
+    newest = store.counter.read_counts().visits
+    rows = [row for url in labels for row in store.visits.attempts_at(url)[-1:] if row.has_page]
     rows += [
         row
-        for row in store.visits(page=True, since=max(0, newest - _COMPARED_PAGES))
+        for row in store.visits.iter_visits(page=True, since=max(0, newest - _COMPARED_PAGES))
         if row.url not in labels
     ]
     for row in rows:
-        page = store.latest_page(row.url)
+        page = store.visits.latest_page(row.url)
         label = labels.get(row.url)
         foreign = row.ungated is not None and label is None  # neither of the two decided
         if page is None or row.verdict is None or foreign:
@@ -121,27 +121,29 @@ def compare_generations(
 def use_generation(store: Store, number: int, strategy: str) -> None:
     """Go back, or forward, to this generation; a crawl that runs takes it up at once."""
     _load_generation(store, number)
-    chosen = next(g for g in store.generations() if g.number == number)
+    chosen = next(g for g in store.generations.list_all() if g.number == number)
     if chosen.name != strategy:
         raise ConfigError(
             f"generation {number} is one of the strategy {chosen.name!r}, but this topic uses "
             f"{strategy!r}; set crawl.strategy in topic.toml to go back to it"
         )
     with store.transaction():
-        store.use_generation(number)
+        store.generations.set_live(number)
         if was_held_back(chosen):  # who insists on it means what the labels say now
-            store.set_meta("taught", str(max((n for n, _ in store.labels()), default=0)))
+            store.set_meta(
+                "taught", str(max((n for n, _ in store.labels.effective_after()), default=0))
+            )
 
 
 def _load_generation(store: Store, number: int) -> Strategy:
-    known = [generation.number for generation in store.generations()]
+    known = [generation.number for generation in store.generations.list_all()]
     if number not in known:
         raise ConfigError(
             f"there is no generation {number}; known: {known[0]} to {known[-1]}"
             if known
             else "there are no generations yet; crawl first"
         )
-    strategy: Strategy = store.load_generation(number, registry.find_strategy)
+    strategy: Strategy = store.generations.load(number, registry.find_strategy)
     return strategy
 
 
@@ -191,9 +193,9 @@ class LabelLearningCurve(NamedTuple):
 
 
 def label_learning_curve(store: Store, settings: Settings) -> LabelLearningCurve:
-    given = sorted(label.at for _, label in store.labels())
+    given = sorted(label.at for _, label in store.labels.effective_after())
     tried = []
-    for generation in store.generations():
+    for generation in store.generations.list_all():
         trial = generation_trial(generation)
         if trial is not None:
             labels = bisect_right(given, generation.at)
@@ -218,8 +220,8 @@ def _error_trend(tried: list[TrialPoint]) -> float | None:
 
 
 def _unsure_share(store: Store, threshold: float) -> tuple[int, float | None]:
-    newest = store.counts().visits
-    rows = store.visits(page=True, since=max(0, newest - _RECENT_VISITS))
+    newest = store.counter.read_counts().visits
+    rows = store.visits.iter_visits(page=True, since=max(0, newest - _RECENT_VISITS))
     verdicts = [row.verdict for row in rows if row.verdict is not None and row.ungated is None]
     if not verdicts:
         return 0, None

@@ -46,7 +46,7 @@ def undo_label(
     with open_existing_store(folder, "write") as store:
         url = resolve_url(store, text)
         about = _label_topic(settings, store, text, topic)
-        done = store.people.undo_last(url, by, about)
+        done = store.labels.undo_last(url, by, about)
     if count and done is not None and not isinstance(done.was, str):
         apply_new_labels(folder, settings, [url])
     return done
@@ -58,15 +58,15 @@ def record_skip(
     """This person was asked about a page and gives no label: it is not asked about again."""
     with open_existing_store(folder, "write") as store:
         about = _label_topic(settings, store, text, topic)
-        store.people.pass_over(resolve_url(store, text), by, word, time.time(), about)
+        store.labels.pass_over(resolve_url(store, text), by, word, time.time(), about)
 
 
 def annotator_stats(store: Store) -> list[AnnotatorStats]:
     """Everybody who said something, the busiest first."""
     counts: dict[str, list[int]] = {}
-    for _, label in store.labels(everyone=True):
+    for _, label in store.labels.everyone_after():
         counts.setdefault(label.by, [0, 0, 0, 0])[0 if label.value >= 0.5 else 1] += 1
-    for _, by, word in store.people.list_passes():
+    for _, by, word in store.labels.list_passes():
         counts.setdefault(by, [0, 0, 0, 0])[2 if word == "unsure" else 3] += 1
     found = [AnnotatorStats(name, *numbers) for name, numbers in counts.items()]
     return sorted(found, key=lambda person: -sum(person[1:]))
@@ -75,7 +75,7 @@ def annotator_stats(store: Store) -> list[AnnotatorStats]:
 def annotator_agreement(store: Store) -> AnnotatorAgreement:
     """How far people agree where two of them labelled the same page for the same topic."""
     said: dict[str, dict[tuple[Url, str], bool]] = {}
-    for _, label in store.labels(everyone=True):
+    for _, label in store.labels.everyone_after():
         said.setdefault(label.by, {})[label.url, label.topic] = label.value >= 0.5
     return measure_agreement(said)
 
@@ -147,13 +147,13 @@ def label_with_conflicts(
     """The same, and which of them contradict an earlier label of somebody else: what most say
     counts, and of a tie the newest, but not silently."""
     with open_existing_store(folder, "read") as store:
-        newest = max((number for number, _ in store.labels(everyone=True)), default=0)
+        newest = max((number for number, _ in store.labels.everyone_after()), default=0)
         done = add_labels(folder, settings, judged, by, topic, count=count)
-        pairs = find_contradictions(store.labels(everyone=True), newest)
+        pairs = find_contradictions(store.labels.everyone_after(), newest)
         opposed = []
         for mine, theirs in pairs:
             if mine.by == by:
-                found = store.labels_by_topic(mine.url).get(mine.topic)
+                found = store.labels.labels_by_topic(mine.url).get(mine.topic)
                 counts = found is not None and (found.value >= 0.5) == (mine.value >= 0.5)
                 opposed.append(LabelConflict(mine, theirs, counts))
     return done, opposed
@@ -162,7 +162,7 @@ def label_with_conflicts(
 def count_contested_pages(folder: Path) -> int:
     """Pages of which people say both (of one topic)."""
     with open_existing_store(folder, "read") as store:
-        said = find_contradictions(store.labels(everyone=True))
+        said = find_contradictions(store.labels.everyone_after())
     return len({(mine.url, mine.topic) for mine, _ in said})
 
 
@@ -185,8 +185,8 @@ def _store_labels(
         if labels.setdefault(url, label).value != label.value:
             raise ConfigError(f"{url} is labelled both ways; say which it is")
     with store.transaction():
-        store.add_labels(labels.values())
-    missing = [label for url, label in labels.items() if not store.attempts_at(url)]
+        store.labels.add(labels.values())
+    missing = [label for url, label in labels.items() if not store.visits.attempts_at(url)]
     opposed = sum(topics.opposes_examples(settings, labels.values()))
     bad = sum(label.value < 0.5 for label in missing)
     return LabelOutcome(len(labels), len(missing), opposed, bad)

@@ -259,7 +259,7 @@ def _query_reports(
     store: Store, settings: Settings, searches: list[SearchRow]
 ) -> list[QueryReport]:
     groups = group_by_query(searches)
-    pulls = QueryBandit(settings.crawl.seed, settings.search.most_queries)
+    pulls = QueryBandit(settings.crawl.random_seed, settings.search.most_queries)
     restore_query_bandit(store, pulls)
     stopped = {arm.query.key: arm.stopped for arm in pulls.arms()}
     done = newest_taken_search(store)
@@ -500,7 +500,7 @@ class _ResultStore(NamedTuple):
             store.searches.add_search(search, hits)
             rows = []
             for hit, score in zip(hits, scores, strict=True):
-                visits = store.attempts_at(hit.url)
+                visits = store.visits.attempts_at(hit.url)
                 verdict = visits[-1].verdict if visits else None
                 rows.append(ScoredResult(*hit, score, bool(visits), verdict))
         return rows

@@ -40,14 +40,13 @@ def resolve_url(store: Store, text: str, *, waiting: bool = False) -> Url:
     urls = possible_urls(text)
     if len(urls) > 1:
         for url in urls:
-            if store.attempts_at(url):
+            if store.visits.attempts_at(url):
                 return url
         if waiting:
             from honeyguide.frontier.replay import find_logged_link
-            from honeyguide.store.shards import frontier_log_for
 
             for url in urls:
-                with frontier_log_for(store, url) as log:
+                with store.frontier_log_for(url) as log:
                     if find_logged_link(log, url):
                         return url
     return urls[0]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
+from honeyguide.cli.formatting import count_noun, progress_bar, safe_text, say, shell_quote
 from honeyguide.cli.options import CollectionName, JsonOption
 
 
@@ -118,14 +118,11 @@ def judge(name: CollectionName, as_json: JsonOption = False) -> None:
 
     `honeyguide judge birds`
     """
-    from rich.progress import Progress
-
     from honeyguide.api.collection import Collection
 
     collection = Collection(name)
-    with Progress(console=make_console(), transient=True, disable=as_json) as bar:
-        task = bar.add_task("judging")
-        done = collection.judge(lambda n, of: bar.update(task, completed=n, total=of))
+    with progress_bar("judging", quiet=as_json) as show:
+        done = collection.judge(show)
     if as_json:
         typer.echo(json.dumps(done._asdict()))
         return

@@ -66,19 +66,16 @@ def settings(
 
     `honeyguide settings scope`
     """
-    from difflib import get_close_matches
-
     from rich.table import Table as Grid
 
     from honeyguide.cli.formatting import make_console
     from honeyguide.config.topic_file import settings_tables, to_toml
-    from honeyguide.errors import ConfigError
+    from honeyguide.errors import ConfigError, suggest_name
 
     known = settings_tables()
     wanted = table.strip("[]")
     if wanted and wanted not in known:
-        near = get_close_matches(wanted, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+        hint = suggest_name(wanted, known)
         raise ConfigError(f"there is no table {table!r} in a topic.toml; {hint}")
     shown = [known[wanted]] if wanted else list(known.values())
     if as_json:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say
+from honeyguide.cli.formatting import count_noun, make_console, progress_bar, safe_text, say
 from honeyguide.cli.lab_compare import compare_strategies
 from honeyguide.cli.options import (
     AliasesOption,
@@ -75,161 +75,6 @@ def compare_overlap(
 
 
 # --------------------------------------------------------------------------------------------------
-# ``honeyguide lab paper``
-# --------------------------------------------------------------------------------------------------
-
-
-def replicate_paper(
-    number: Annotated[
-        str,
-        typer.Argument(
-            metavar="PAPER",
-            help="000: Iliou et al. 2017, 001: Zheng et al. 2008, 004: Xu et al. 2014.",
-            show_default=False,
-        ),
-    ],
-    folder: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="FOLDER",
-            help="Where wikipedia-schools-2007.jsonl.gz lies; none: the embedded demo web.",
-            show_default=False,
-        ),
-    ] = None,
-    draws: Annotated[
-        int,
-        typer.Option("--draws", metavar="N", min=1, help="Sets of pages or seeds for each topic."),
-    ] = 1,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Results.")] = Path(
-        "papers"
-    ),
-    workers: Annotated[
-        int, typer.Option("--workers", metavar="N", min=0, help="0: all cores.")
-    ] = 0,
-    as_json: JsonOption = False,
-) -> None:
-    """Do a founding paper's experiment again, and show our figures beside the paper's.
-
-    Goes on where an interrupted study ended; more draws add only what is missing.
-
-    Examples:
-
-    `honeyguide lab paper 000`
-
-    `honeyguide lab paper 001 recorded-webs --draws 5 --json`
-    """
-    from honeyguide.cli.formatting import say
-    from honeyguide.cli.lab_compare import count_jobs
-    from honeyguide.lab.papers.study import find_study, run_jobs, study_markdown
-
-    chosen = find_study(number)
-    jobs = chosen.list_jobs(folder, draws)
-    with count_jobs(f"paper {number}", out) as done:
-        outcomes = run_jobs(number, jobs, out, workers=workers, done=done)
-    tables = chosen.result_tables(outcomes)
-    page = study_markdown(chosen, tables)
-    (out / f"{number}.md").write_text(page, "utf-8")
-    if as_json:
-        typer.echo(json.dumps({"title": chosen.TITLE, "tables": [t._asdict() for t in tables]}))
-    else:
-        typer.echo(page, nl=False)
-        say(f"The same in {out / f'{number}.md'}, every draw in {out / f'{number}.jsonl'}")
-
-
-# --------------------------------------------------------------------------------------------------
-# ``honeyguide lab revisit``
-# --------------------------------------------------------------------------------------------------
-
-
-def compare_revisit_rules(
-    rule: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RULE",
-            help="uniform, proportional, nutch, stormcrawler, fresh-known, age-known, age, "
-            "age-siblings, sqrt, watch; none: all.",
-            show_default=False,
-        ),
-    ] = None,
-    visits: Annotated[
-        float, typer.Option("--visits", metavar="N", min=0.001, help="A page and day.")
-    ] = 0.3,
-    seeds: Annotated[
-        int, typer.Option("--seeds", metavar="N", min=1, help="Webs to try them on.")
-    ] = 5,
-    pages: Annotated[int, typer.Option("--pages", metavar="N", min=1, help="Of each web.")] = 1000,
-    days: Annotated[
-        float, typer.Option("--days", metavar="N", min=1, help="The second half is measured.")
-    ] = 200.0,
-    drift: Annotated[
-        float | None,
-        typer.Option(
-            "--drift",
-            metavar="DAY",
-            help="When all pages exchange their habits.",
-            show_default=False,
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Compare rules by which crawlers come back to pages that change, at the same budget.
-
-    age: by weight, for how long copies are out of date · fresh: the share of them that is not ·
-    delay: from a change to the visit that finds it · caught: versions that are seen at all ·
-    starved: pages that change and are never visited again.
-
-    Examples:
-
-    `honeyguide lab revisit`
-
-    `honeyguide lab revisit nutch age watch --visits 1 --seeds 2`
-
-    `honeyguide lab revisit age-known age watch --drift 60 --json`
-    """
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.table import Table
-
-    from honeyguide.cli.formatting import make_console
-    from honeyguide.lab.revisit import BASELINE_RULE, REVISIT_RULES, RevisitStudy
-
-    study = RevisitStudy(tuple(rule or REVISIT_RULES), visits, seeds, pages, days, drift)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    with Progress(*columns, console=make_console(stderr=True), transient=True) as bar:
-        task = bar.add_task("revisit", total=study.steps)
-        results = study.run(lambda n, name: bar.update(task, completed=n, description=name))
-    if as_json:
-        typer.echo(json.dumps(results.to_json()))
-        return
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    table.add_column("", no_wrap=True)
-    table.add_column("age", justify="right", no_wrap=True)
-    table.add_column("beside uniform", justify="right", no_wrap=True)
-    for name in ("fresh", "delay", "caught", "starved"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for name in results.figures:
-        gain = results.age_gain(name)
-        table.add_row(
-            name,
-            f"{results.mean_of(name, 'age_weighted').mean:.3f} d",
-            f"{-gain.mean:+.0%} ({-gain.high:+.0%} … {-gain.low:+.0%})"
-            if name != BASELINE_RULE
-            else "",
-            f"{results.mean_of(name, 'fresh_weighted').mean:.1%}",
-            f"{results.mean_of(name, 'delay').mean:.2f} d",
-            f"{results.mean_of(name, 'caught').mean:.1%}",
-            f"{results.mean_of(name, 'starved').mean:.1%}",
-        )
-    make_console().print(table)
-
-
-# --------------------------------------------------------------------------------------------------
 # ``honeyguide lab``
 # --------------------------------------------------------------------------------------------------
 
@@ -248,8 +93,6 @@ def lab_group() -> None:
 
 app.command("compare", cls=CliCommand)(compare_strategies)
 app.command("overlap", cls=CliCommand)(compare_overlap)
-app.command("revisit", cls=CliCommand)(compare_revisit_rules)
-app.command("paper", cls=CliCommand)(replicate_paper)
 
 
 @app.command("serve", cls=CliCommand)
@@ -375,19 +218,9 @@ def _build_engine(
     web: LabWeb, serving: ServingOptions, reach: float, latency_s: float, fault: str
 ) -> LabSearchEngine:
     """Reading a large web takes a while: say how far it is."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
     from honeyguide.lab.search_engine import make_lab_engine
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("indexing", total=None)
+    with progress_bar("indexing") as show:
         return make_lab_engine(
-            web,
-            serving,
-            reach=reach,
-            latency_s=latency_s,
-            fault=fault,
-            progress=lambda done, of: bar.update(task, completed=done, total=of),
+            web, serving, reach=reach, latency_s=latency_s, fault=fault, progress=show
         )

@@ -1,4 +1,4 @@
-"""Many crawls of the lab: a bar that counts them, and what Ctrl-C leaves."""
+"""``honeyguide lab compare``"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from honeyguide.cli.formatting import make_console, say
+from honeyguide.cli.formatting import progress_bar, say
 from honeyguide.cli.options import (
     AliasesOption,
     DisallowOption,
@@ -25,40 +25,23 @@ from honeyguide.cli.options import (
 
 @contextmanager
 def count_jobs(what: str, out: Path) -> Iterator[Callable[[int, int], None]]:
-    """Yields who is told how many are done, of how many. Interrupted, it says what is kept."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    """A bar that counts crawls; interrupted, it says how many are kept."""
+    kept = 0, 0
+    try:
+        with progress_bar(what) as show:
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
-    kept, of = 0, 0
-    with Progress(*columns, console=make_console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
+            def done(number: int, total: int) -> None:
+                nonlocal kept
+                kept = number, total
+                show(number, total)
 
-        def done(number: int, total: int) -> None:
-            nonlocal kept, of
-            kept, of = number, total
-            bar.update(task, completed=number, total=total)
-
-        try:
             yield done
-        except KeyboardInterrupt:
-            bar.stop()
-            say(
-                f"honeyguide: interrupted; {kept} of {of} crawls are kept in {out}, and the same "
-                "command goes on with the others"
-            )
-            raise typer.Exit(130) from None
-
-
-# --------------------------------------------------------------------------------------------------
-# ``honeyguide lab compare``
-# --------------------------------------------------------------------------------------------------
+    except KeyboardInterrupt:
+        say(
+            f"honeyguide: interrupted; {kept[0]} of {kept[1]} crawls are kept in {out}, and the "
+            "same command goes on with the others"
+        )
+        raise typer.Exit(130) from None
 
 
 def compare_strategies(
@@ -151,7 +134,6 @@ def compare_strategies(
     -s honeyguide -s honeyguide:engine=lab,queries=2`
     """
     from honeyguide import registry
-    from honeyguide.cli.formatting import say
     from honeyguide.errors import ConfigError
     from honeyguide.lab.compare import CrawlTrial, WebSpec
     from honeyguide.lab.compare import run_comparison as run

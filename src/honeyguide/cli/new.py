@@ -84,14 +84,15 @@ def new(
             "--language", metavar="CODE", help="Only pages in this language, such as tr; repeat it."
         ),
     ] = None,
-    words_: Annotated[
+    keyword_language: Annotated[
         str,
         typer.Option(
-            "--words",
+            "--keyword-language",
             metavar="CODE",
             help="Language of the keywords; otherwise the first --language, or en.",
         ),
     ] = "",
+    words_: Annotated[str, typer.Option("--words", hidden=True)] = "",
     strategy: Annotated[
         str,
         typer.Option(
@@ -182,7 +183,7 @@ def new(
         model=_absolute_path(model),
         categories=category or [],
         language=language or [],
-        words=words_,
+        keyword_language=keyword_language or words_,
         strategy=strategy,
         pages=pages,
         **tables,

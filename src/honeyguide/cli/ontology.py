@@ -101,7 +101,7 @@ def _topic_settings(
         known,
         distance=known.distance if distance is None else distance,
         relations=tuple(relation or known.relations),
-        words=language or known.keyword_language,
+        keyword_language=language or known.keyword_language,
     )
 
 

@@ -21,7 +21,7 @@ from honeyguide.cli.formatting import (
     shell_quote,
 )
 from honeyguide.cli.options import CollectionName, JsonOption
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, suggest_name
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
@@ -41,13 +41,10 @@ WATCH_ACTIONS = (
 
 
 def run_action(collection: Collection, action: str, what: list[str], *, as_json: bool) -> None:
-    from difflib import get_close_matches
-
     from honeyguide.store.store import Store
 
     if action not in WATCH_ACTIONS:
-        near = get_close_matches(action, WATCH_ACTIONS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(WATCH_ACTIONS)}"
+        hint = suggest_name(action, WATCH_ACTIONS, "{}")
         raise ConfigError(f"watch has no action {action!r}; {hint}")
     if action in ("list", "channels") and what:
         raise ConfigError(f"watch NAME {action} takes nothing more: {what[0]!r}")
@@ -336,7 +333,7 @@ async def _run_watch(
         if (
             not quiet
             and not any(watch.store.watched.iter_rows())
-            and not watch.store.counts().relevant
+            and not watch.store.counter.read_counts().relevant
         ):
             say(
                 f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}"

@@ -84,7 +84,7 @@ class Checkpointer:
     @property
     def is_all_saved(self) -> bool:
         """Whether all that is written is saved."""
-        return self._store is not None and self._store.changes_made == self._changes
+        return self._store is not None and self._store.database.changes_made == self._changes
 
     def warc_directory(self, folder: Path) -> WarcFolder:
         return WarcFolder(folder, self._shard + 1, self._keeper.epoch, self._kept)
@@ -168,8 +168,8 @@ class Checkpointer:
         store = self._store
         taken = self._keeper.take_snapshot(store.database)
         held = len(self._held)
-        newest = store.last_visit_id()
-        changes = store.changes_made
+        newest = store.visits.last_id()
+        changes = store.database.changes_made
         now = time.time()
         # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.
         loop = asyncio.get_running_loop()

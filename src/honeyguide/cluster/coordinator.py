@@ -61,7 +61,7 @@ class VisitSync:
     """When their last answer came."""
 
     def __post_init__(self) -> None:
-        self.until = {n: self.store.last_synced_visit(n) for n in range(self.shards)}
+        self.until = {n: self.store.shard_sync.synced_until(n) for n in range(self.shards)}
         """The last visit of each shard that the collection has."""
 
     def request_visits(self, states: dict[int, ShardState], *, hurry: bool) -> None:
@@ -79,7 +79,7 @@ class VisitSync:
         self._answered[bundle.shard] = self.clock()
         if not bundle.data:
             return None
-        taken = self.store.import_visit_batch(
+        taken = self.store.shard_sync.import_visits(
             bundle.shard, VisitTransferBatch(bundle.first, bundle.last, bundle.data)
         )
         self.until[bundle.shard] = max(self.until[bundle.shard], bundle.last)
@@ -196,7 +196,9 @@ class Coordinator:
         lessons: TrainingFeed,
         languages: LanguageGate | None,
     ) -> None:
-        self._tally = CrawlTally.from_counts(self.store.counts(), self.settings.topic.threshold)
+        self._tally = CrawlTally.from_counts(
+            self.store.counter.read_counts(), self.settings.topic.threshold
+        )
         counted = self.store, self.settings, self._tally, self.coverage, DomainQuota(0), None
         rejudge = VerdictCorrector(*counted, languages)
         self._learner = CentralLearner(
@@ -364,14 +366,14 @@ class Coordinator:
             return False
         if any(map(self._gathering.is_behind, self.states.values())):
             return False
-        status.mark_run_start(self.store, self.store.counts().visits, self.clock())
+        status.mark_run_start(self.store, self.store.counter.read_counts().visits, self.clock())
         limit = self.settings.crawl.pages
         if limit and any(state.allotted < 0 for state in self.states.values()):
             # They went on while we were away, and had no limit before.
             self._send_all(VisitGrant(0))
             return False
         unsaved = sum(state.unsaved for state in self.states.values())
-        left = max(0, limit - self.store.counts().visits - unsaved) if limit else None
+        left = max(0, limit - self.store.counter.read_counts().visits - unsaved) if limit else None
         self._budget = CrawlBudget(left, self.states)
         self._settled = unsaved, self.states.copy()
         for n, state in self.states.items():
@@ -435,7 +437,7 @@ class Coordinator:
     def _store_visits(self, bundle: ShardVisits) -> None:
         taken = self._gathering.take_visits(bundle)
         if taken is not None:
-            for seen in self.store.iter_outcomes(since=taken.first - 1):
+            for seen in self.store.visits.iter_outcomes(since=taken.first - 1):
                 self.coverage.add_outcome(*seen)
             if self.clock() - self._noted >= _NOTE_S:
                 self._save_waiting_count()
@@ -464,7 +466,7 @@ class Coordinator:
             self._send_to(shard, message)
 
     def _build_report(self, reason: str, began: float) -> Report:
-        counts = self.store.counts()
+        counts = self.store.counter.read_counts()
         now = self.progress()
         progress = replace(
             now,
@@ -481,7 +483,7 @@ class Coordinator:
         shards = [text for ended in self._ended.values() for text in ended.warnings]
         warnings = dict.fromkeys(
             (
-                *self.store.warnings,
+                *self.store.warc_archive.warnings,
                 *self._learner.warnings,
                 *shards,
                 *self._told,

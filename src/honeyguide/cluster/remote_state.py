@@ -24,7 +24,7 @@ from honeyguide.cluster.vault import (
 from honeyguide.cluster.vault.shard_log import entry_number, unpack_entry
 from honeyguide.cluster.vault.shard_log import log_prefix as log_place
 from honeyguide.errors import ClusterError, ConfigError
-from honeyguide.store.shards import SPLIT_KEY, count_shards, shard_folder
+from honeyguide.store.shards import SPLIT_KEY, shard_folder
 from honeyguide.store.store import Store
 
 _AWAY_KEY, _VAULT_KEY, _ADDRESS_KEY = "away", "vault", "cluster"
@@ -76,8 +76,8 @@ def send_away(store: Store, where: ClusterLocation, told: Announce) -> None:
     if "://" not in where.vault and Path(where.vault).is_dir():
         Path(vault_place(store, where.vault)).mkdir(exist_ok=True)
     place = open_object_store(vault_place(store, where.vault))
-    told(f"bringing {count_shards(store)} shards to the vault")
-    for shard in range(count_shards(store)):
+    told(f"bringing {store.shard_count} shards to the vault")
+    for shard in range(store.shard_count):
         keeper = ShardReplicator.claim(place, shard, "the coordinator")
         keeper.discard_saved()
         # Opened once, so that whatever a killed crawl left half done is tidied up.
@@ -92,18 +92,18 @@ def send_away(store: Store, where: ClusterLocation, told: Announce) -> None:
 def bring_home(store: Store, told: Announce) -> list[str]:
     """All shards have taken leave: what they are lies here again. Says what is missing."""
     place = open_object_store(vault_place(store, known_cluster(store).vault))
-    if any(end.get("kind") != "farewell" for end in last_vault_entries(place, count_shards(store))):
+    if any(end.get("kind") != "farewell" for end in last_vault_entries(place, store.shard_count)):
         raise ClusterError(
             f"somebody still has shards of {store.folder}: nothing was brought home. Run the same "
             "command again"
         )
     told("bringing the shards home")
-    for shard in range(count_shards(store)):
+    for shard in range(store.shard_count):
         rebuild_database(place, shard, shard_folder(store.folder, shard))
         _fetch_warc_files(place, shard, store.folder / "warc")
         with open_shard(store, shard) as found:
-            for parcel in leftover_visits(found, store.last_synced_visit(shard)):
-                store.import_visit_batch(shard, parcel)
+            for parcel in leftover_visits(found, store.shard_sync.synced_until(shard)):
+                store.shard_sync.import_visits(shard, parcel)
     store.set_meta(_AWAY_KEY, "0")
     return missing_records(store)
 
@@ -113,9 +113,7 @@ def recall_shards(store: Store, told: Announce) -> list[str]:
     if not is_away(store):
         raise ClusterError(f"the shards of {store.folder} are at home")
     place = open_object_store(vault_place(store, known_cluster(store).vault))
-    keepers = [
-        ShardReplicator.claim(place, shard, "recall") for shard in range(count_shards(store))
-    ]
+    keepers = [ShardReplicator.claim(place, shard, "recall") for shard in range(store.shard_count)]
     wait = max(keeper.seconds_to_wait() for keeper in keepers)
     if wait:
         told(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
@@ -218,7 +216,7 @@ def read_cluster_status(folder: Path, address: str = "") -> ClusterStatus:
         where = known_cluster(store)
         mark = store.get_meta(SPLIT_KEY) or ""
         shards = store.shard_count
-        away, visits = is_away(store), store.counts().visits
+        away, visits = is_away(store), store.counter.read_counts().visits
         place = vault_place(store, where.vault)
     if not where.vault:
         raise ConfigError(f"{folder} was never crawled on a cluster")

@@ -32,7 +32,6 @@ from honeyguide.store.shards import (
     SPLIT_KEY,
     SUFFIXES_KEY,
     VisitTransferBatch,
-    count_shards,
     mismatch_message,
     shard_folder,
 )
@@ -56,7 +55,11 @@ def is_shard_lost(store: Store, shard: int) -> bool:
     if not path.is_file() or not path.stat().st_size:
         return True
     newest, mark = _read_visit_and_mark(path)
-    if not mark or mark != store.get_meta(SPLIT_KEY) or newest < store.last_synced_visit(shard):
+    if (
+        not mark
+        or mark != store.get_meta(SPLIT_KEY)
+        or newest < store.shard_sync.synced_until(shard)
+    ):
         raise CollectionCorrupt(mismatch_message(place))
     return False
 
@@ -154,7 +157,7 @@ def prepare_shards(
 ) -> None:
     """Give a collection that is open to crawl so many shards; 1: none. ``told`` hears what takes
     long. ``without_lost``: shards whose folders are gone begin anew, with nothing but seeds."""
-    now = count_shards(store)
+    now = store.shard_count
     if not 1 <= shards <= MAX_SHARDS or now > MAX_SHARDS:
         raise ConfigError(f"a crawl has 1 to {MAX_SHARDS} shards, not {max(now, shards)}")
     _remove_unfinished(store)
@@ -190,16 +193,16 @@ def split_collection(store: Store, shards: int) -> None:
         for each in made:
             open_.enter_context(each.transaction())
         copy_log(
-            LogCopySource(store.log),
-            [LogCopyWriter(each.log) for each in made],
+            LogCopySource(store.frontier_log),
+            [LogCopyWriter(each.frontier_log) for each in made],
             partial(_shard_of_name, shards),
         )
         for shard, each in enumerate(made):
             each.set_meta(SPLIT_KEY, mark)
             each.set_meta("seeds", store.get_meta("seeds") or "[]")
-            each.set_topics(store.topic_names())
-            each.inherit_hosts(store, partial(_lives_in_shard, shard, shards))
-        newest = [each.last_visit_id() for each in made]
+            each.visits.set_topics(store.visits.topics)
+            each.shard_sync.copy_hosts(store.database, partial(_lives_in_shard, shard, shards))
+        newest = [each.visits.last_id() for each in made]
     _sync_folder(part)
     part.rename(whole)
     _sync_folder(store.folder)
@@ -207,35 +210,35 @@ def split_collection(store: Store, shards: int) -> None:
         store.set_meta(SHARDS_KEY, str(shards))
         store.set_meta(SPLIT_KEY, mark)
         store.set_meta(SUFFIXES_KEY, suffix_list_digest())
-        store.begin_sync(newest)
+        store.shard_sync.begin_sync(newest)
 
 
 def join_shards(store: Store) -> None:
     """Everything that shards know, and the collection does not, into the collection."""
-    shards = count_shards(store)
+    shards = store.shard_count
     with ExitStack() as open_:
         made = [open_.enter_context(open_shard(store, shard)) for shard in range(shards)]
         for shard, each in enumerate(made):
-            for parcel in leftover_visits(each, store.last_synced_visit(shard)):
-                store.import_visit_batch(shard, parcel)
+            for parcel in leftover_visits(each, store.shard_sync.synced_until(shard)):
+                store.shard_sync.import_visits(shard, parcel)
         with store.transaction():
-            store.log.clear()
-            writer = LogCopyWriter(store.log)
+            store.frontier_log.clear()
+            writer = LogCopyWriter(store.frontier_log)
             seeds = set(_decode_list(store.get_meta("seeds")))
             for shard, each in enumerate(made):
-                copy_log(LogCopySource(each.log), [writer], lambda _: 0)
+                copy_log(LogCopySource(each.frontier_log), [writer], lambda _: 0)
                 seeds.update(_decode_list(each.get_meta("seeds")))
-                store.adopt_shard(each, shard)
+                store.shard_sync.adopt_shard(each.database, shard)
             _deliver_links(store, made)
             store.set_meta("seeds", json.dumps(sorted(seeds)))
             store.set_meta(SHARDS_KEY, "1")
-            store.forget_shards()
+            store.shard_sync.forget_sync()
     remove_shards(store.folder / SHARDS_FOLDER)
 
 
 def leftover_visits(shard: Store, after: int) -> Iterator[VisitTransferBatch]:
     """What was visited and not gathered, because a crawl was killed."""
-    while (parcel := shard.next_visit_batch(after, _BATCH_VISITS)) is not None:
+    while (parcel := shard.shard_sync.pack_visits(after, _BATCH_VISITS)) is not None:
         yield parcel
         after = parcel.last
 
@@ -261,18 +264,18 @@ def _recreate_shard(store: Store, shard: int, shards: int) -> None:
     place.mkdir(parents=True)
     with _open_shard_store(place, store.folder, shard) as made, made.transaction():
         made.set_meta(SPLIT_KEY, store.get_meta(SPLIT_KEY) or "")
-        made.set_topics(store.topic_names())
-        made.inherit_hosts(store, partial(_lives_in_shard, shard, shards))
-        frontier = LinkFrontier(made.log, make_order("breadth", 1))
-        for row in made.visits():
+        made.visits.set_topics(store.visits.topics)
+        made.shard_sync.copy_hosts(store.database, partial(_lives_in_shard, shard, shards))
+        frontier = LinkFrontier(made.frontier_log, make_order("breadth", 1))
+        for row in made.visits.iter_visits():
             if row.url not in seeds:
                 frontier.push([Candidate(row.link, row.queued, row.queued)])
         while (done := frontier.pop(float("inf"))) is not None:
             frontier.finish(done, 0.0, 0.0)
         frontier.flush()
-        newest = made.last_visit_id()
+        newest = made.visits.last_id()
     with store.transaction():
-        store.begin_shard_sync(shard, newest)
+        store.shard_sync.begin_shard_sync(shard, newest)
     _sync_folder(store.folder / PART_FOLDER)
     (store.folder / SHARDS_FOLDER).mkdir(exist_ok=True)
     home = shard_folder(store.folder, shard)
@@ -301,7 +304,7 @@ def _remove_unfinished(store: Store) -> None:
     remove_shards(store.folder / PART_FOLDER)
     folder = store.folder / SHARDS_FOLDER
     if (
-        count_shards(store) == 1
+        store.shard_count == 1
         and folder.is_dir()
         and not folder.is_symlink()
         and any_crawled(folder)
@@ -310,19 +313,19 @@ def _remove_unfinished(store: Store) -> None:
             f"{folder} holds a crawl that {store.folder}/collection.db does not know of: it is an "
             "older one. Put the right one in its place, or move the shards away"
         )
-    if count_shards(store) == 1:
+    if store.shard_count == 1:
         remove_shards(folder)
 
 
 def _deliver_links(store: Store, made: list[Store]) -> None:
     """Letters that nobody heard: their links join the others."""
     order = make_order("breadth", 1)
-    frontier = LinkFrontier(store.log, order)
+    frontier = LinkFrontier(store.frontier_log, order)
     for shard, each in enumerate(made):
-        for to, number, data in each.letters.iter_messages():
+        for to, number, data in each.shard_messages.iter_messages():
             if not 0 <= to < len(made):
                 raise CollectionCorrupt(f"a letter of shard {shard} is for one that is not there")
-            if number > made[to].letters.received_numbers().get(shard, 0):
+            if number > made[to].shard_messages.received_numbers().get(shard, 0):
                 frontier.push(Candidate(link, score, score) for score, link in unpack_links(data))
     frontier.flush()
 

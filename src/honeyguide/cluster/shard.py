@@ -236,7 +236,7 @@ class Shard:
                 self._send_visits(message, ring.store)
             case VisitSyncAck():
                 if not ring.unjudged_count:
-                    ring.store.forget_texts(message.until)
+                    ring.store.visits.forget_texts(message.until)
             case TerminationProbe():
                 self._round = message.round
                 self._report_state()
@@ -290,12 +290,12 @@ class Shard:
             raise ClusterError("this machine has another list of public suffixes: hosts would move")
         keeping, longest = self._keeping, self._settings.fetch.total_s
         if keeping is None:
-            post = LinkOutbox(here, self._plan.shards, store.letters, self._send)
+            post = LinkOutbox(here, self._plan.shards, store.shard_messages, self._send)
             loans = HostLeases(here, own, longest, self._send)
         else:
             keeping.attach_store(store)
             cluster = self._settings.cluster
-            told = here, self._plan.shards, store.letters, keeping.send_when_saved
+            told = here, self._plan.shards, store.shard_messages, keeping.send_when_saved
             post = LinkOutbox(*told, window=_CLUSTER_WINDOW, again_s=max(1.0, 4 * cluster.save_s))
             longest = max(longest, cluster.lease_s)
             note = partial(_save_lent_hosts, store)
@@ -310,7 +310,7 @@ class Shard:
         here, most = self._plan.shard, wish.most
         if self._keeping is not None:
             most = min(most, self._keeping.newest - wish.after)
-        found = store.next_visit_batch(wish.after, most) if most > 0 else None
+        found = store.shard_sync.pack_visits(wish.after, most) if most > 0 else None
         if found is None:
             self._send(ShardVisits(here, wish.after + 1, wish.after, b""))
         else:
@@ -350,7 +350,7 @@ class Shard:
         now, tally = ring.progress(), ring.tally
         wake = frontier.wake_at()
         still = frontier.is_settled
-        committed = newest = ring.store.last_visit_id()
+        committed = newest = ring.store.visits.last_id()
         if self._keeping is not None:
             still, committed = still and self._keeping.is_all_saved, self._keeping.newest
             self._send(self._keeping.checkpoint_status(frontier.post.unacknowledged))

@@ -182,7 +182,7 @@ class CentralLearner:
 
     def _read_visits(self, since: int) -> Iterator[Visit]:
         """Visits of the collection, as far as anybody learns from them."""
-        for row in self.store.visits(since=since):
+        for row in self.store.visits.iter_visits(since=since):
             verdict = None if row.verdict is None else Verdict(row.verdict, row.verdict_reasons)
             if verdict is not None and row.ungated is not None:
                 verdict = verdict._replace(ungated=row.ungated)

@@ -135,7 +135,7 @@ async def crawl_with_runner(
     began = time.time()
     async with open_coordinator(folder, settings, wish, runner) as (coordinator, plans):
         store = coordinator.store
-        status.mark_run_start(store, store.counts().visits, began)
+        status.mark_run_start(store, store.counter.read_counts().visits, began)
         with stop_on_signals(coordinator.stop):
             teller, ended = LiveStatusWriter(folder, pages=settings.crawl.pages), "it broke off"
             watching = asyncio.create_task(_observe_progress(coordinator, observer, teller))
@@ -179,7 +179,7 @@ async def open_coordinator(
     async with AsyncExitStack() as closing:
         store = closing.enter_context(Store.open(folder, "crawl", settings.store))
         store.set_threshold(settings.topic.threshold)
-        store.set_topics(topics.topic_names(settings))
+        store.visits.set_topics(topics.topic_names(settings))
         shards = store.shard_count if wish.shards is None else wish.shards
         if wish.cluster is None:
             remote_state.refuse_if_away(store)
@@ -193,7 +193,8 @@ async def open_coordinator(
         if not remote_state.is_away(store):
             prepare_shards(store, shards, wish.announce, without_lost=wish.without_lost)
         if wish.cluster is not None:
-            store.warc_archive.warnings.clear()  # files may still be in the vault: looked for at the end
+            # Files may still be in the vault: they are looked for at the end.
+            store.warc_archive.warnings.clear()
             remote_state.send_away(store, wish.cluster, wish.announce)
         strategy, generation, _, warning = choose_generation(store, settings, made, time.time())
         given = topics.load_all_example_files(folder, settings)

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """Asking a search engine for pages that no link leads to. A key never stands here: only where
-    it is to be found."""
+    """Asking a search engine for pages that no link leads to. The API key itself is never written
+    here: only where to find it."""
 
     engine: str = ""
     """Which engine is asked: ``searxng``, ``brave``, ``json``, or a plug-in's name; none given: no
@@ -21,20 +21,20 @@ class SearchSettings:
     """Its address. searxng: https://host/search; brave: known; json: a template with {query} and,
     where it has them, {page}, {offset}, {count} and {key}."""
     key_env: str = "HONEYGUIDE_SEARCH_KEY"
-    """Variable of the environment that holds the key; begins with HONEYGUIDE_."""
+    """Environment variable that holds the API key; begins with HONEYGUIDE_."""
     key_file: str = ""
-    """File that holds it, in ~/.config/honeyguide."""
+    """File that holds the API key, in ~/.config/honeyguide."""
     queries: tuple[str, ...] = ()
     """Your own queries; they are asked first."""
     compose: bool = True
-    """Make further queries out of what good pages have in common."""
-    private: bool = False
-    """Words of your own files and of pages in private networks may be asked, too; otherwise only
-    you ask them."""
+    """Compose further queries from phrases that relevant pages have in common."""
+    allow_private_text: bool = False
+    """Queries may contain words of your own files and of pages in private networks; otherwise only
+    queries that you write do."""
     mode: Literal["joint", "search_only"] = "joint"
-    """Follow links and ask, or visit only what the engine finds."""
+    """Follow links and query the engine, or visit only what the engine finds."""
     language: str = ""
-    """Language that the engine is told; not given: that of the topic, if it has one."""
+    """Language to request from the engine; not given: that of the topic, if it has one."""
     per_minute: float = 10.0
     """Most requests to the engine in a minute; 0: no limit."""
     per_month: int = 0
@@ -42,7 +42,7 @@ class SearchSettings:
     price: float = 0.0
     """What 1,000 requests cost, in your currency."""
     most_queries: int = 200
-    """Most different queries in the collection, people's own included."""
+    """Most different queries in the collection, your own included."""
     header: str = ""
     """json: the header that takes the key; not given: {key} in the template."""
     results: str = "results"

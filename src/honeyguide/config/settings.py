@@ -7,7 +7,9 @@ key and the nearest right one, before anything is opened or fetched.
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -21,11 +23,13 @@ from honeyguide.config.watch_settings import WatchSettings as WatchSettings
 from honeyguide.errors import ConfigError
 from honeyguide.multi_topic import MAX_TOPICS
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class TopicSettings:
     """What the user is after. Further topics of the same crawl are ``[[topics]]`` tables: a name of
-    their own, and the keys of this table but seeds, language, words and threshold."""
+    their own, and the keys of this table but seeds, language, keyword_language and threshold."""
 
     name: str = ""
     """For people; the folder's name if not given."""
@@ -44,9 +48,9 @@ class TopicSettings:
     bad_files: tuple[str, ...] = ()
     """Files that are not."""
     language: tuple[str, ...] = ()
-    """Languages that pages must be written in, such as ["tr"]; none given: any. Pages in others are
-    kept apart."""
-    words: str = ""
+    """Languages that pages must be written in, such as ["tr"]; none given: any. Pages in other
+    languages are stored, but do not count as relevant."""
+    keyword_language: str = ""
     """Language of the keywords: it chooses stemmer and stop words; not given: the first of
     language, else en."""
     threshold: float = 0.5
@@ -64,10 +68,10 @@ class TopicSettings:
     categories: tuple[str, ...] = ()
     """Which of the model's categories the topic is."""
 
-    @property
-    def keyword_language(self) -> str:
-        """The language of the keywords, whoever chose it."""
-        return self.words or (self.language[0] if self.language else "en")
+    def __post_init__(self) -> None:
+        if not self.keyword_language:
+            code = self.language[0] if self.language else "en"
+            object.__setattr__(self, "keyword_language", code)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +107,11 @@ class CrawlSettings:
     depth: int = 0
     """Follow at most so many links away from a seed; 0: no limit."""
     concurrency: int = 32
-    """Most visits under way at once, in each shard; fewer when the machine is short of breath."""
+    """Most visits in progress at once, in each shard; fewer while CPU or memory is short."""
     patience_s: float = 600.0
     """Stop when no host will be ready for so long; a later run goes on."""
-    seed: int = 1
-    """Where random choices start from, so that a crawl can be repeated."""
+    random_seed: int = 1
+    """Seed of the random number generator, so that a crawl can be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +179,8 @@ class PolitenessSettings:
     """Rest at least so many times as long as the host took to answer."""
     loopback_delay_s: float = 1.0
     """The same rest for this machine itself and for the lab, where 0 is allowed."""
-    domain_hosts: int = 4
-    """Most hosts of one registrable domain that are asked at once."""
+    concurrent_hosts_per_domain: int = 4
+    """Most hosts of one registrable domain that are requested from at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +189,9 @@ class StoreSettings:
     """Keep every answer as it came, in WARC files."""
     warc_mb: int = 1000
     """Start a new WARC file at this size."""
-    texts: Literal["read", "all"] = "read"
-    """Keep the words of pages, and look for near copies, where the strategy reads words; or always.
-    A breadth-first crawl only reads links."""
+    keep_text: Literal["read", "all"] = "read"
+    """Store the text of pages and detect near duplicates: ``read``: where the strategy reads text;
+    ``all``: always. A breadth-first crawl only reads links."""
     min_free_mb: int = 200
     """Stop cleanly when the disk has less room than this."""
 
@@ -222,25 +226,25 @@ class LearnSettings:
 
 @dataclass(frozen=True, slots=True)
 class LanguageSettings:
-    """How ``topic.language`` is kept to; without it, none of this matters."""
+    """How ``topic.language`` is applied; without it, these settings have no effect."""
 
     threshold: float = 0.6
-    """How sure it must be that a page is in a wanted language. Pages too short to tell pass."""
+    """Least confidence that a page is in a wanted language. Pages too short to tell pass."""
     predict: bool = True
-    """Foretell from a link, before it is followed, which language it leads to; false: languages are
-    heard only after the download."""
+    """Predict from a link, before it is followed, which language it leads to; false: languages are
+    detected only after the download."""
 
 
 @dataclass(frozen=True, slots=True)
 class StopSettings:
-    """When the topic is exhausted, as far as that can be told; the budget is ``crawl.pages``."""
+    """When the topic counts as exhausted (an estimate); the budget is ``crawl.pages``."""
 
     precision: float = 0.0
     """Stop when less than this share of the last 200 visits was relevant, say 0.02; 0: never."""
     coverage: float = 0.0
     """Stop when about this share of the relevant pages in reach is found, say 0.9; 0: never."""
-    after: int = 200
-    """Least visits before either may stop."""
+    min_visits: int = 200
+    """Least visits before either rule may stop the crawl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,6 +296,56 @@ def _resolve_paths(topic: T, folder: Path) -> T:
     return topic
 
 
+RENAMED_KEYS = {
+    "topic.words": "keyword_language",
+    "crawl.seed": "random_seed",
+    "politeness.domain_hosts": "concurrent_hosts_per_domain",
+    "store.texts": "keep_text",
+    "stop.after": "min_visits",
+    "search.private": "allow_private_text",
+    "watch.value": "objective",
+    "watch.shortest_s": "min_interval_s",
+    "watch.longest_days": "max_interval_days",
+    "notify.quiet": "quiet_hours",
+    "notify.zone": "time_zone",
+}
+"""Old name of a key, with its table → the new name. Files with old names are still read."""
+
+
+def with_current_keys(raw: dict[str, Any], where: str) -> dict[str, Any]:
+    """The same settings with renamed keys under their new names."""
+    found = dict(raw)
+    for path, new in RENAMED_KEYS.items():
+        table, _, old = path.partition(".")
+        one = found.get(table)
+        if isinstance(one, dict):
+            found[table] = _rename_key(one, table, old, new, where)
+        elif isinstance(one, list | tuple):
+            found[table] = [
+                _rename_key(each, table, old, new, where) if isinstance(each, dict) else each
+                for each in one
+            ]
+    return found
+
+
+def _rename_key(table: dict[str, Any], name: str, old: str, new: str, where: str) -> dict[str, Any]:
+    if old not in table:
+        return table
+    if new in table:
+        raise ConfigError(
+            f"{where}: {name}.{old} is the old name of {name}.{new}, and both are set; "
+            f"remove {name}.{old}"
+        )
+    _hint_renamed(where, f"{name}.{old}", f"{name}.{new}")
+    return {new if key == old else key: value for key, value in table.items()}
+
+
+@cache
+def _hint_renamed(where: str, old: str, new: str) -> None:
+    """Log it once for a file and key."""
+    _log.warning("%s: %s is now called %s; the old name still works", where, old, new)
+
+
 def parse_settings(raw: dict[str, Any], where: str = "settings") -> Settings:
     """Settings from nested dictionaries, every key and value checked."""
     if isinstance(raw.get("topics"), dict):
@@ -304,8 +358,9 @@ def parse_settings(raw: dict[str, Any], where: str = "settings") -> Settings:
         raise ConfigError(
             f"{where}: topic.language is a list of the languages that pages must be written in. "
             f"Write language = [{json.dumps(code)}] to keep only such pages, or "
-            f"words = {json.dumps(code)} if it is the language of the keywords"
+            f"keyword_language = {json.dumps(code)} if it is the language of the keywords"
         )
+    raw = with_current_keys(raw, where)
     settings = cast("Settings", build_dataclass(Settings, raw, where, ""))
     check_settings(settings, where)
     return settings
@@ -370,8 +425,7 @@ def _check_languages(settings: Settings, where: str) -> None:
         raise ConfigError(
             f"{where}: topic.language names a language twice, or more than {_MAX_LANGUAGES}"
         )
-    if topic.words:
-        language_codes.check_language_code(topic.words, f"{where}: topic.words")
+    language_codes.check_language_code(topic.keyword_language, f"{where}: topic.keyword_language")
     if settings.language.threshold > 1:
         raise ConfigError(f"{where}: language.threshold is a share and must not be more than 1")
 

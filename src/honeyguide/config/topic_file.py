@@ -95,7 +95,7 @@ def _key_meanings() -> dict[tuple[str, str], str]:
 
 USEFUL_KEYS = frozenset({
     "topic.description", "topic.keywords", "topic.seeds", "topic.good", "topic.bad",
-    "topic.language", "topic.words", "topic.threshold", "crawl.strategy", "crawl.pages",
+    "topic.language", "topic.keyword_language", "topic.threshold", "crawl.strategy", "crawl.pages",
     "crawl.hours", "crawl.depth", "crawl.concurrency", "scope.rule", "scope.include",
     "scope.exclude", "scope.pages_per_domain", "fetch.contact", "fetch.proxy", "politeness.delay_s",
     "search.engine", "search.url", "search.queries", "watch.requests_per_hour",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from difflib import get_close_matches
 from types import UnionType
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, suggest_name
 
 
 def build_dataclass(cls: type[Any], raw: dict[str, Any], where: str, prefix: str) -> Any:
@@ -25,9 +24,7 @@ def build_dataclass(cls: type[Any], raw: dict[str, Any], where: str, prefix: str
 
 def unknown_key_error(key: str, known: Sequence[str], where: str, prefix: str) -> ConfigError:
     """What to say of a key that nobody knows: the nearest right one, or all of them."""
-    near = get_close_matches(key, known, 1)
-    listed = f"known: {', '.join(known)}" if known else "there is none to set"
-    hint = f"did you mean {prefix}{near[0]}?" if near else listed
+    hint = suggest_name(key, known, prefix + "{}") if known else "there is none to set"
     return ConfigError(f"{where}: unknown setting {prefix}{key}; {hint}")
 
 

@@ -80,17 +80,17 @@ def restore_link_history(
     said: dict[Url, float],
 ) -> LinkHistory:
     """What earlier runs found out about links, as far as the journal tells."""
-    newest = store.counts().visits
+    newest = store.counter.read_counts().visits
     given = load_judged_pages(store, examples, said)
     ledger = LinkHistory(
         settings.topic.threshold, _build_authority(settings) if standing else None, given
     )
-    for row in store.visits(since=max(0, newest - _RESTORED_VISITS)):
+    for row in store.visits.iter_visits(since=max(0, newest - _RESTORED_VISITS)):
         if _was_asked(row):
             ledger.record_visit(_as_visit(row))
             if row.has_page:
                 page = (
-                    store.rebuild_page(row)
+                    store.visits.rebuild_page(row)
                     if standing and row.id > newest - _REREAD_VISITS
                     else None
                 )
@@ -106,7 +106,9 @@ def restore_waiting_links(
     admits: Callable[[Link], bool],
 ) -> None:
     """Where on pages of earlier runs the waiting links stand, and what came of those beside."""
-    newest = store.visits(since=max(0, store.counts().visits - _RELINKED_VISITS))
+    newest = store.visits.iter_visits(
+        since=max(0, store.counter.read_counts().visits - _RELINKED_VISITS)
+    )
     rows = [row for row in newest if _was_asked(row)]
     for row in rows:
         standing.record_visit(_as_visit(row))
@@ -145,7 +147,7 @@ def load_judged_pages(
     """Pages that people judged with the topic, and the links on those that are here."""
     given = JudgedPages.from_examples(examples, said)
     for url in said:
-        for row in store.attempts_at(url)[-1:]:
+        for row in store.visits.attempts_at(url)[-1:]:
             if row.has_page and row.link.channel == "example" and (page := reread_page(store, row)):
                 given.add_page(page)
     return given
@@ -153,8 +155,10 @@ def load_judged_pages(
 
 def restore_source_bandit(store: Store, settings: Settings) -> SourceBandit:
     """What earlier runs got from links, sitemaps and searches."""
-    sources = SourceBandit(settings.crawl.seed)
-    for row in store.visits(since=max(0, store.counts().visits - _SOURCE_VISITS)):
+    sources = SourceBandit(settings.crawl.random_seed)
+    for row in store.visits.iter_visits(
+        since=max(0, store.counter.read_counts().visits - _SOURCE_VISITS)
+    ):
         sources.record_visit(_as_visit(row))
     return sources
 
@@ -215,7 +219,7 @@ async def open_crawl(
 
             engine = open_search_engine(folder, settings, fetcher, clock, closing)
         languages = build_language_gate(settings)
-        reads = strategy.traits.reads == "words" or settings.store.texts == "all"
+        reads = strategy.traits.reads == "words" or settings.store.keep_text == "all"
         words = reads or languages is not None
         store = closing.enter_context(
             Store.open(
@@ -233,7 +237,7 @@ async def open_crawl(
                 "honeyguide.cluster.sharded_crawl.crawl_here), or put them together with --shards 1"
             )
         store.set_threshold(settings.topic.threshold)
-        store.set_topics(topics.topic_names(settings))
+        store.visits.set_topics(topics.topic_names(settings))
         network = fetcher or CurlFetcher(
             settings.fetch, user_agent=agent, archives=settings.store.warc
         )
@@ -266,7 +270,7 @@ async def open_crawl(
         if languages is not None:
             languages.restore(store)
         manners, coverage = _build_politeness(store, settings, clock()), restore_coverage(store)
-        stages = PageStages(settings, fence, store.find_duplicate, words, languages)
+        stages = PageStages(settings, fence, store.duplicates.find_duplicate, words, languages)
         if isinstance(ledger, MeanParent | ParentPlaces) and not settings.search.is_search_only:
             restore_waiting_links(ledger, store, settings, frontier, stages.admits_link)
         if (fresh or generation) and len(frontier):
@@ -370,28 +374,28 @@ def _build_frontier(
             # scores fall with the depth: the best first is breadth first among equal chances.
             order = "best"
     return LinkFrontier(
-        store.log,
-        make_order(order, settings.crawl.seed),
+        store.frontier_log,
+        make_order(order, settings.crawl.random_seed),
         merge=strategy.traits.merge,
         now=now,
         delay=polite.loopback_delay_s if settings.fetch.lab else polite.delay_s,
         site_links=settings.scope.links_per_domain,
         site_hosts=settings.scope.hosts_per_domain,
-        site_busy=polite.domain_hosts,
+        site_busy=polite.concurrent_hosts_per_domain,
     )
 
 
 def _build_politeness(store: Store, settings: Settings, now: float) -> CrawlPoliteness:
     """What is known of hosts from earlier runs: their robots.txt, and what they gave."""
     robots = RobotsCache()
-    for entry in store.fresh_robots(now):
+    for entry in store.robots.iter_fresh(now):
         robots.restore_entry(*entry)
     quota = DomainQuota(settings.scope.pages_per_domain)
-    for row in store.top_hosts(limit=1_000_000):
+    for row in store.counter.top_hosts(limit=1_000_000):
         quota.count_visits(domain_of(row.host), row.visits, row.relevant)
     return CrawlPoliteness(
         robots,
-        HostDelayPolicy(settings.politeness, settings.crawl.seed),
+        HostDelayPolicy(settings.politeness, settings.crawl.random_seed),
         quota,
         FailureStreaks(),
         lab=bool(settings.fetch.lab),

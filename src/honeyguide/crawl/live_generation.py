@@ -31,7 +31,7 @@ def choose_generation(
     name = settings.crawl.strategy
     wish, before = _wish_json(name, made), store.get_meta("strategy") or ""
     warning = ""
-    if store.live_generation() is not None and _is_same_wish(before, name, made):
+    if store.generations.live_number() is not None and _is_same_wish(before, name, made):
         found, number, warning = load_readable_generation(
             store,
             topic_names(made),
@@ -39,14 +39,14 @@ def choose_generation(
             lambda one: _is_same_wish(_wish_json(name, one), name, made),
         )
         if found is not None:
-            if number != store.live_generation():
+            if number != store.generations.live_number():
                 fall_back_to_generation(store, number)
             if before != wish:
                 store.set_meta("strategy", wish)  # with what this version knows besides
             return found, number, False, warning
-    number = store.next_generation()
+    number = store.generations.next_number()
     with store.transaction():
-        store.save_generation(number, name, made, "from topic.toml", now)
+        store.generations.save(number, name, made, "from topic.toml", now)
         store.set_meta("strategy", wish)
         store.set_meta("taught", "")
         store.set_meta("known", "")
@@ -65,14 +65,14 @@ def load_readable_generation(
     the live one's own), knows these topics and ``fits``; its number, and a warning if the live one
     is damaged. None: there is none.
     """
-    damaged, live = "", store.live_generation()
-    known = {generation.number: generation.name for generation in store.generations()}
+    damaged, live = "", store.generations.live_number()
+    known = {generation.number: generation.name for generation in store.generations.list_all()}
     strategy = strategy or known.get(live or 0, "")
     for number in sorted((n for n in known if live is not None and n <= live), reverse=True):
         if known[number] != strategy:
             continue
         try:
-            found: Strategy = store.load_generation(number, registry.find_strategy)
+            found: Strategy = store.generations.load(number, registry.find_strategy)
         except ModelError as error:
             damaged = damaged or f"generation {number} could not be read: {error}"
             continue
@@ -86,7 +86,7 @@ def fall_back_to_generation(store: Store, number: int) -> None:
     """This generation decides instead of one that cannot be read, and learns from all labels anew;
     to the gate they are no news."""
     with store.transaction():
-        store.use_generation(number)
+        store.generations.set_live(number)
         store.set_meta("known", store.get_meta("taught") or store.get_meta("known") or "")
         store.set_meta("taught", "")
 
@@ -206,11 +206,11 @@ def save_new_generation(
 
     ``parent``: the generation that was taught; ``taught``: the newest label that it heard.
     """
-    if lesson.strategy is None or store.live_generation() != parent:
+    if lesson.strategy is None or store.generations.live_number() != parent:
         return None
-    name, number = settings.crawl.strategy, store.next_generation()
+    name, number = settings.crawl.strategy, store.generations.next_number()
     with store.transaction():
-        store.save_generation(number, name, lesson.strategy, lesson.note, now, live=lesson.live)
+        store.generations.save(number, name, lesson.strategy, lesson.note, now, live=lesson.live)
         if lesson.live:
             store.set_meta("taught", str(taught))
     return number if lesson.live else None

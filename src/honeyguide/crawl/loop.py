@@ -54,7 +54,7 @@ class CommitBatch:
             self.store.append_visits(visits, self.threshold)
             self.frontier.flush()
             for entry in robots:
-                self.store.save_robots(*entry)
+                self.store.robots.save_robots(*entry)
             self.store.set_meta("waiting", str(len(self.frontier)))
             stopping.save_coverage(self.store, self.coverage)
             if self.search is not None:
@@ -118,13 +118,13 @@ def loop_report(ring: CrawlLoop, reason: str, began: float, warnings: Sequence[s
         ring.clock() - began,
         now.next_at,
         ring.tally.failure_summary(),
-        (*ring.store.warnings, *ring.training.warnings, *warnings, *asked),
+        (*ring.store.warc_archive.warnings, *ring.training.warnings, *warnings, *asked),
         stopping.add_channel_estimate(ring.coverage.estimate(len(ring.frontier)), ring.store),
     )
 
 
 # --------------------------------------------------------------------------------------------------
-# The ring: links out of the frontier, links back into it. docs/ring.md walks through it.
+# The ring: links out of the frontier, links back into it. docs/architecture.md walks through it.
 #
 #     seeds → frontier → fetch → read → judge → visit → store
 #                ↑                        ↓       ↓
@@ -174,7 +174,9 @@ class CrawlLoop:
     search: SearchSession | None = None
 
     def __post_init__(self) -> None:
-        self.tally = CrawlTally.from_counts(self.store.counts(), self.settings.topic.threshold)
+        self.tally = CrawlTally.from_counts(
+            self.store.counter.read_counts(), self.settings.topic.threshold
+        )
         counted = self.tally, self.coverage, self.politeness.quota, self.link_knowledge
         self._rejudge = VerdictCorrector(self.store, self.settings, *counted, self.language_gate)
         threshold = self.settings.topic.threshold

@@ -59,7 +59,7 @@ class VerdictCorrector:
 
     def __post_init__(self) -> None:
         self._threshold = self.settings.topic.threshold
-        early = self.store.visits(page=True, limit=_MAX_UNKNOWN)
+        early = self.store.visits.iter_visits(page=True, limit=_MAX_UNKNOWN)
         self._unknown.update(
             (row.url, None) for row in early if is_unknown(row.verdict, row.reasons)
         )
@@ -83,7 +83,7 @@ class VerdictCorrector:
     def _missing_examples(self) -> str:
         """Which pages nobody named yet."""
         said = {value >= 0.5 for value in topics.best_example_labels(self.settings).values()}
-        said |= {label.value >= 0.5 for _, label in self.store.labels()}
+        said |= {label.value >= 0.5 for _, label in self.store.labels.effective_after()}
         for one in topics.settings_per_topic(self.settings):
             said |= {True} if one.topic.good_files else set()
             said |= {False} if one.topic.bad_files else set()
@@ -108,12 +108,14 @@ class VerdictCorrector:
         done: list[tuple[VisitRow, Verdict]] = []
         with self.store.transaction():
             for url in self._unknown:
-                for row in self.store.attempts_at(url):
-                    page = self.store.rebuild_page(row)
+                for row in self.store.visits.attempts_at(url):
+                    page = self.store.visits.rebuild_page(row)
                     if is_unknown(row.verdict, row.reasons) and (page.text or page.headings):
                         page, verdict = judge_page(strategy, page, self.language_gate)
                         if not is_unknown(verdict.score, verdict.reasons):
-                            self.store.update_verdict(row.id, verdict, page.detected_language)
+                            self.store.visits.update_verdict(
+                                row.id, verdict, page.detected_language
+                            )
                             done.append((row, verdict))
             found = {row.id: verdict.score >= self._threshold for row, verdict in done}
             rows = [row for row, _ in done]
@@ -127,7 +129,7 @@ class VerdictCorrector:
 
     def apply_labels(self, people: Mapping[Url, float]) -> None:
         """These pages are what a person says they are, whatever their verdicts."""
-        rows = [row for url in people for row in self.store.attempts_at(url)]
+        rows = [row for url in people for row in self.store.visits.attempts_at(url)]
         if rows:
             with self.store.transaction():
                 self._mark_relevant(self._labelled_relevance(rows, people))
@@ -143,11 +145,11 @@ class VerdictCorrector:
         return {row.id: every.is_relevant(row) for row in known}
 
     def _mark_relevant(self, relevant: Mapping[int, bool]) -> None:
-        more = self.store.mark_relevant(relevant)
+        more = self.store.counter.mark_relevant(relevant)
         for name, pages in more.items():
             self.quota.count_visits(domain_of(name), 0, pages)
         if more:
-            self.tally.relevant = self.store.counts().relevant
+            self.tally.relevant = self.store.counter.read_counts().relevant
             # In place, because the rule that ends a crawl looks at it, too.
             vars(self.coverage).update(vars(stopping.restore_coverage(self.store)))
             stopping.save_coverage(self.store, self.coverage)
@@ -158,8 +160,8 @@ def overrule_verdicts(store: Store, settings: Settings, urls: Iterable[Url] | No
     How many pages are relevant now."""
     people = topics.load_effective_labels(store, settings)
     spoken = set(people.labelled_urls())
-    wanted = spoken.union(store.people.taken_back()) if urls is None else urls
-    rows = [row for url in wanted for row in store.attempts_at(url) if row.has_page]
+    wanted = spoken.union(store.labels.taken_back()) if urls is None else urls
+    rows = [row for url in wanted for row in store.visits.attempts_at(url) if row.has_page]
     # Where a label was taken back and there is no other, the verdict counts again.
     threshold = settings.topic.threshold
     found = {
@@ -169,9 +171,9 @@ def overrule_verdicts(store: Store, settings: Settings, urls: Iterable[Url] | No
         for row in rows
     }
     with store.transaction():
-        if store.mark_relevant(found):
+        if store.counter.mark_relevant(found):
             stopping.save_coverage(store, stopping.restore_coverage(store))
-    return store.counts().relevant
+    return store.counter.read_counts().relevant
 
 
 def apply_new_labels(folder: Path, settings: Settings, urls: Iterable[Url]) -> None:
@@ -265,22 +267,22 @@ def rescore_pages(
     threshold, languages = settings.topic.threshold, build_language_gate(settings)
     with Store.open(folder, "crawl", settings.store) as store:
         strategy, live, warning = _deciding_generation(store, settings)
-        counts = store.counts()
+        counts = store.counter.read_counts()
         before, of, pages, last = counts.relevant, counts.pages, 0, 0
         try:
-            while batch := list(store.visits(page=True, since=last, limit=_BATCH_ROWS)):
+            while batch := list(store.visits.iter_visits(page=True, since=last, limit=_BATCH_ROWS)):
                 last = batch[-1].id
                 with store.transaction():
                     for row in batch:
-                        page = store.rebuild_page(row)
+                        page = store.visits.rebuild_page(row)
                         if row.verdict is not None and (page.text or page.headings):
                             page, verdict = judge_page(strategy, page, languages)
-                            store.update_verdict(row.id, verdict, page.detected_language)
+                            store.visits.update_verdict(row.id, verdict, page.detected_language)
                             pages += 1
                 told(min(pages, of), of)
         finally:
             with store.transaction():
-                store.recount_relevant(threshold)
+                store.counter.recount_relevant(threshold)
                 stopping.save_coverage(store, stopping.restore_coverage(store))
             after = overrule_verdicts(store, settings)
         return RescoreResult(live, pages, before, after, warning)
@@ -288,12 +290,12 @@ def rescore_pages(
 
 def _deciding_generation(store: Store, settings: Settings) -> tuple[Strategy, int, str]:
     """The live generation, or the one that decides instead of it if it is damaged."""
-    live = store.live_generation()
+    live = store.generations.live_number()
     if live is None:
         raise ConfigError(f"{store.folder} has no generation yet; crawl it first")
     names = topics.topic_names(settings)
     try:
-        found: Strategy = store.load_generation(live, registry.find_strategy)
+        found: Strategy = store.generations.load(live, registry.find_strategy)
     except ModelError:
         earlier, number, warning = load_readable_generation(store, names)
         if earlier is None:

@@ -201,7 +201,7 @@ def _missing_notes(
     found = [
         rows[-1]
         for url in urls
-        if (rows := store.attempts_at(url)) and rows[-1].failure and rows[-1].at >= since
+        if (rows := store.visits.attempts_at(url)) and rows[-1].failure and rows[-1].at >= since
     ]
     for row in found[:_MAX_NAMED]:
         why = f"{row.failure}: {row.detail}" if row.detail else row.failure
@@ -275,9 +275,9 @@ class CollectionStatus(CollectionCounts):
 
 
 def collection_status(store: Store, settings: Settings, hosts: int) -> CollectionStatus:
-    counts = store.counts()
+    counts = store.counter.read_counts()
     waiting = store.get_meta("waiting") or ""
-    redirects, statuses = store.count_responses()
+    redirects, statuses = store.visits.count_responses()
     links = parse_decimal(waiting)
     pid = lock_holder(store.folder / "lock")
     return CollectionStatus(
@@ -288,7 +288,7 @@ def collection_status(store: Store, settings: Settings, hosts: int) -> Collectio
         statuses=statuses,
         rate=_visit_rate(counts, store.get_meta("run")),
         strategy=settings.crawl.strategy,
-        generation=store.live_generation(),
+        generation=store.generations.live_number(),
         shards=store.shard_count,
         crawler_pid=pid,
         estimate=exhausted.coverage_estimate(store, links or 0, crawled=pid is not None),
@@ -297,7 +297,7 @@ def collection_status(store: Store, settings: Settings, hosts: int) -> Collectio
         foreign=other_language_counts(counts.tongues, wanted_languages(settings)),
         searched=_search_status(store, settings, time.time()),
         lost=_missing_pages(store, settings),
-        per_host=tuple(store.top_hosts(limit=hosts)),
+        per_host=tuple(store.counter.top_hosts(limit=hosts)),
     )
 
 

@@ -28,7 +28,7 @@ class ExhaustionRule:
 
     def stop_reason(self) -> str:
         rules, visits = self.rules, self.coverage.visits
-        if not (rules.precision or rules.coverage) or visits < max(rules.after, _CHECK_EVERY):
+        if not (rules.precision or rules.coverage) or visits < max(rules.min_visits, _CHECK_EVERY):
             return ""
         if visits - self._looked < _CHECK_EVERY:
             return ""
@@ -68,12 +68,12 @@ def save_coverage(store: Store, coverage: Coverage) -> None:
 
 def restore_coverage(store: Store) -> Coverage:
     """As the last run left it; counted anew from the journal if other pages are relevant now."""
-    hosts = {row.host: row.relevant for row in store.top_hosts(limit=_MAX_HOSTS)}
+    hosts = {row.host: row.relevant for row in store.counter.top_hosts(limit=_MAX_HOSTS)}
     kept = Coverage.from_record(store.get_meta(_COVERAGE_KEY) or "", hosts)
     if kept is not None and _matches_counts(kept, store):
         return kept
     found = Coverage()
-    for seen in store.iter_outcomes():
+    for seen in store.visits.iter_outcomes():
         found.add_outcome(*seen)
     return found
 
@@ -96,5 +96,5 @@ def add_channel_estimate(found: CoverageEstimate, store: Store) -> CoverageEstim
 
 
 def _matches_counts(kept: Coverage, store: Store) -> bool:
-    counts = store.counts()
+    counts = store.counter.read_counts()
     return (kept.visits, kept.relevant) == (counts.visits, counts.relevant)

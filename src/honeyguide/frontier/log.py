@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -300,27 +299,3 @@ class FrontierLogWriter:
         self.changes.prepend_failed(self._sent.changes)
         self._named = self._sent.named
         self._sent = None
-
-
-# --------------------------------------------------------------------------------------------------
-# A log in memory, for the lab: a frontier that is forgotten when it ends.
-# --------------------------------------------------------------------------------------------------
-
-
-class MemoryFrontierLog:
-    def __init__(self) -> None:
-        self._entries: list[tuple[bytes, bytes]] = []
-
-    def append(self, index: bytes, text: bytes) -> int:
-        self._entries.append((index, text))
-        return len(self._entries) - 1
-
-    def read_text(self, entry: int) -> bytes:
-        return self._entries[entry][1]
-
-    def has_entry(self, entry: int) -> bool:
-        return entry < len(self._entries)
-
-    def scan_entries(self) -> Iterator[tuple[int, bytes]]:
-        for number, (index, _) in enumerate(self._entries):
-            yield number, index

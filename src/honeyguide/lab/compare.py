@@ -209,7 +209,7 @@ def _judge_trial(
     found: list[int] = []
     running = judged = right = visits = 0
     with Store.open(folder, "read") as store:
-        for row in store.visits():
+        for row in store.visits.iter_visits():
             if row.status is None and row.failure in UNREQUESTED:
                 continue
             visits += 1

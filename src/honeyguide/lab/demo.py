@@ -86,7 +86,7 @@ def _true_relevance(folder: Path, web: RecordedWeb, topic: str) -> list[bool]:
     with Store.open(folder, "read") as store:
         return [
             bool(row.has_page) and topic in web.labels_of(row.url)
-            for row in store.visits()
+            for row in store.visits.iter_visits()
             if row.status is not None or row.failure not in UNREQUESTED
         ]
 

@@ -24,11 +24,7 @@ class LabPageReader:
 
     def response_for(self, url: Url) -> Response:
         """What the desk says, as a fetcher would bring it."""
-        answer = self._desk.respond(without_scheme(url))
-        lines = answer.head.decode("latin-1").split("\r\n")[1:]
-        headers = tuple((k, v) for k, _, v in (line.partition(": ") for line in lines) if k)
-        body = answer.body
-        return Response(url, answer.status, headers, body, body, b"", b"", "", 0.0, 0.0)
+        return self._desk.respond(without_scheme(url)).to_response(url)
 
     def parse_page(self, response: Response) -> Page | None:
         """The page in an answer; None for redirects, errors and what cannot be parsed."""

@@ -33,10 +33,6 @@ class Harvest:
         ideal = sum(min(n, self.relevant) for n in range(1, len(self.found) + 1))
         return sum(self.found) / ideal if ideal else 0.0
 
-    def cumulative_rates(self) -> list[float]:
-        """The cumulative harvest rate after each visit."""
-        return [found / n for n, found in enumerate(self.found, 1)]
-
     def visits_to(self, count: int) -> int | None:
         """How many visits it took to find so many relevant pages; None: it did not."""
         for n, found in enumerate(self.found, 1):

@@ -18,7 +18,30 @@ from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdic
 
 
 @dataclass(frozen=True)
-class TrueParentStrategy:
+class _TruthfulStrategy:
+    """Judges by the truth, learns nothing; ranks as its subclass does."""
+
+    traits: ClassVar[StrategyTraits] = StrategyTraits()
+    reason: ClassVar[str]
+    """By what links are ranked."""
+    relevant: tuple[str, ...] = ()
+    """Addresses without their scheme."""
+
+    def judge(self, page: Page) -> Verdict:
+        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        raise NotImplementedError
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        return (Reason(self.reason, self.rank([link])[0]),)
+
+    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002
+        return self
+
+
+@dataclass(frozen=True)
+class TrueParentStrategy(_TruthfulStrategy):
     """Best-first on the true relevance of the page that a link was first found on.
 
     A later parent changes nothing, and equals go in order of arrival: plain best-first, as it
@@ -26,68 +49,37 @@ class TrueParentStrategy:
     count, because links that all pages share are met first on pages that do not matter.
     """
 
-    traits: ClassVar[StrategyTraits] = StrategyTraits()
-    relevant: tuple[str, ...] = ()
-    """Addresses without their scheme."""
+    reason: ClassVar[str] = "the first parent's true relevance"
 
     def __post_init__(self) -> None:
         # No strategy should remember; this yardstick must, and it lives for one crawl only.
         object.__setattr__(self, "_first", {})
 
-    def judge(self, page: Page) -> Verdict:
-        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
-
     def rank(self, links: Sequence[Link]) -> list[float]:
         first: dict[str, float] = vars(self)["_first"]
         return [first.setdefault(link.url, link.parent) for link in links]
 
-    def explain(self, link: Link) -> tuple[Reason, ...]:
-        return (Reason("the first parent's true relevance", self.rank([link])[0]),)
-
-    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - it knows
-        return self
-
 
 @dataclass(frozen=True)
-class OracleStrategy:
+class OracleStrategy(_TruthfulStrategy):
     """Best-first on the target's own true relevance, then on the parent's: an upper bound."""
 
-    traits: ClassVar[StrategyTraits] = StrategyTraits()
-    relevant: tuple[str, ...] = ()
-
-    def judge(self, page: Page) -> Verdict:
-        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
+    reason: ClassVar[str] = "the target's true relevance"
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         known = _as_set(self.relevant)
         return [1.0 if without_scheme(link.url) in known else 0.5 * link.parent for link in links]
 
-    def explain(self, link: Link) -> tuple[Reason, ...]:
-        return (Reason("the target's true relevance", self.rank([link])[0]),)
-
-    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - it knows
-        return self
-
 
 @dataclass(frozen=True)
-class RandomStrategy:
+class RandomStrategy(_TruthfulStrategy):
     """Any link, with equal chance."""
 
-    traits: ClassVar[StrategyTraits] = StrategyTraits()
-    relevant: tuple[str, ...] = ()
+    reason: ClassVar[str] = "chance"
     seed: int = 1
-
-    def judge(self, page: Page) -> Verdict:
-        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         return [xxh3_64_intdigest(link.url.encode(), seed=self.seed) / 2**64 for link in links]
-
-    def explain(self, link: Link) -> tuple[Reason, ...]:
-        return (Reason("chance", self.rank([link])[0]),)
-
-    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002 - it cannot
-        return self
 
 
 REFERENCE_STRATEGIES: dict[str, Callable[[tuple[str, ...], int], Strategy]] = {

@@ -17,7 +17,8 @@ from math import log, sqrt
 from honeyguide.api.collection import Collection
 from honeyguide.errors import ConfigError
 from honeyguide.store.store import Store
-from honeyguide.text.language import is_too_short, split_words, stems_of, stop_words
+from honeyguide.text.language import split_words, stems_of, stop_words
+from honeyguide.text.normalise import is_too_short
 from honeyguide.url import domain_of, host_of
 
 MIN_COSINE = 0.9
@@ -77,10 +78,10 @@ def measure_overlap(first: Collection, second: Collection, most: int = 5000) -> 
 def relevant_documents(collection: Collection, language: str, most: int) -> list[ComparedDocument]:
     """The newest text of each relevant page."""
     with Store.open(collection.folder, "read") as store:
-        pages = store.visits(relevant=True, page=True, limit=most)
+        pages = store.visits.iter_visits(relevant=True, page=True, limit=most)
         latest = {row.url: row for row in pages}
         return [
-            to_document(row.url, f"{row.title}\n{store.page_text(row.id)[1]}", language)
+            to_document(row.url, f"{row.title}\n{store.visits.page_text(row.id)[1]}", language)
             for row in latest.values()
         ]
 

@@ -16,7 +16,7 @@ from xxhash import xxh3_64_hexdigest
 
 from honeyguide.errors import ConfigError
 from honeyguide.lab.web import LabWeb, RecordedResponse, gunzip_bytes, gzip_bytes, without_scheme
-from honeyguide.types import Url
+from honeyguide.types import Response, Url
 from honeyguide.url import canonical_url
 
 _VOID = {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"}
@@ -159,6 +159,14 @@ class LabResponse(NamedTuple):
     def body(self) -> bytes:
         return gunzip_bytes(self.packed)
 
+    def to_response(self, url: Url) -> Response:
+        """The same as a fetcher would bring it."""
+        lines = self.head.decode("latin-1").split("\r\n")[1:]
+        headers = tuple((k, v) for k, _, v in (line.partition(": ") for line in lines) if k)
+        body = self.body
+        head = self.head + b"Content-Length: %d\r\n\r\n" % len(body)
+        return Response(url, self.status, headers, body, body, b"", head, "", 0.0, 0.0)
+
 
 NO_RESPONSE = LabResponse(0, b"", b"")
 """No answer at all: the connection breaks."""
@@ -233,11 +241,6 @@ class LabResponder:
         other = self.fresh_copy()
         other.engine = engine and engine.fresh_copy()
         return other
-
-    def prepare_all(self) -> None:
-        """Prepare every page now, so that a benchmark does not pay for it later."""
-        for record in self.web:
-            self._ready.put(without_scheme(record.url), self._prepare_response(record))
 
     def _should_fail(self, key: str) -> bool:
         # robots.txt never fails: a crawler would rightly leave the whole host alone.

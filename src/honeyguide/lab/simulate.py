@@ -18,7 +18,7 @@ from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.status import Report
 from honeyguide.errors import ConnectError, FetchTimeout, TooLarge, WrongType
 from honeyguide.fetch.http import READABLE_TYPES
-from honeyguide.lab.responses import ENGINE_HOST, LabResponder, LabResponse
+from honeyguide.lab.responses import ENGINE_HOST, LabResponder
 from honeyguide.lab.web import without_scheme
 from honeyguide.learning.training_feed import LabelAnswers
 from honeyguide.protocols import Strategy
@@ -89,7 +89,9 @@ class LabFetcher:
                 raise FetchTimeout(request.url, f"no answer within {_TIMEOUT_S:g} seconds")
         if not answer.status:
             raise ConnectError(request.url, "the connection broke")
-        response = _to_response(request, answer, began, self._clock() - began)
+        response = answer.to_response(request.url)._replace(
+            started=began, elapsed=self._clock() - began
+        )
         kind = response.media_type
         if answer.status == 200 and not request.any_type and kind and kind not in READABLE_TYPES:
             raise WrongType(request.url, kind)
@@ -103,14 +105,6 @@ class LabFetcher:
 
     async def aclose(self) -> None:
         pass
-
-
-def _to_response(request: Request, answer: LabResponse, began: float, elapsed: float) -> Response:
-    lines = answer.head.decode("latin-1").split("\r\n")[1:]
-    headers = tuple((name, value) for name, _, value in (x.partition(": ") for x in lines) if name)
-    body = answer.body
-    head = answer.head + b"Content-Length: %d\r\n\r\n" % len(body)
-    return Response(request.url, answer.status, headers, body, body, b"", head, "", began, elapsed)
 
 
 def simulate_crawl(

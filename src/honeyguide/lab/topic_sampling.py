@@ -16,9 +16,9 @@ from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.trials import CrawlTrial, WebSpec, open_web
 from honeyguide.lab.variants import parse_variant
 from honeyguide.lab.web import without_scheme
-from honeyguide.parse.read import parse_page
+from honeyguide.parse.read import parse_body
 from honeyguide.text.language import split_words, stems_of, stop_words
-from honeyguide.types import Example, Link, Response, Url
+from honeyguide.types import Example, Link, Url
 
 _MAX_KEYWORDS = 8
 
@@ -51,11 +51,8 @@ def _page_counts(bodies: Sequence[bytes]) -> Counter[str]:
     """In how many pages each word stands."""
     counts: Counter[str] = Counter()
     for body in bodies:
-        headers = (("Content-Type", "text/html"),)
-        url = Url("http://lab.invalid/")
-        response = Response(url, 200, headers, body, body, b"", b"", "", 0.0, 0.0)
         try:
-            page = parse_page(response, Link(url))
+            page = parse_body(body, Link(Url("http://lab.invalid/")))
         except ParseError:
             continue
         text = f"{page.title} {' '.join(page.headings)} {page.text[:20_000]}"
@@ -138,7 +135,7 @@ def trial_settings(trial: CrawlTrial, topic: DrawnTopic) -> Settings:
             "topic": {
                 "name": trial.topic,
                 "language": list(chosen.gate),
-                "words": trial.web.language,
+                "keyword_language": trial.web.language,
                 "keywords": list(keywords),
                 "seeds": list(topic.seeds),
             },
@@ -170,11 +167,9 @@ def trial_examples(trial: CrawlTrial, topic: DrawnTopic) -> list[Example]:
     found = []
     for url, target in _example_targets(trial, topic).items():
         body = desk.respond(without_scheme(url)).body
-        headers = (("Content-Type", "text/html"),)
-        answer = Response(Url(url), 200, headers, body, body, b"", b"", "", 0.0, 0.0)
         link = Link(Url(url), channel="example")
         try:
-            found.append(Example(link, parse_page(answer, link), target, "seed"))
+            found.append(Example(link, parse_body(body, link), target, "seed"))
         except ParseError:
             continue
     return found

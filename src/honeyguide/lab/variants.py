@@ -208,7 +208,7 @@ class SimulatedInterview(Mapping[Url, tuple[float, Any]]):
             with Store.open(self._folder, "write") as store:
                 if chosen := self._choose_page(store):
                     self._left -= 1
-                    store.add_labels(
+                    store.labels.add(
                         [Label(chosen, float(without_scheme(chosen) in self._relevant))]
                     )
         raise KeyError(url)
@@ -217,7 +217,7 @@ class SimulatedInterview(Mapping[Url, tuple[float, Any]]):
         if self._dice is None:
             found = label_questions(store, self._settings, 1, self._examples)
             return found[0].row.url if found else None
-        rows = unlabelled_rows(store, [label.url for _, label in store.labels()])
+        rows = unlabelled_rows(store, [label.url for _, label in store.labels.effective_after()])
         return self._dice.choice(rows).url if rows else None
 
     def __iter__(self) -> Iterator[Url]:

@@ -104,7 +104,9 @@ class LanguageGate:
         """What earlier runs heard, in the order in which they did."""
         if self._guess is None:
             return
-        for row in store.visits(page=True, since=max(0, store.counts().visits - _RESTORED_VISITS)):
+        for row in store.visits.iter_visits(
+            page=True, since=max(0, store.counter.read_counts().visits - _RESTORED_VISITS)
+        ):
             if row.tongue:
                 self._guess.add_page(row.url, DetectedLanguage(row.tongue, 1.0))
                 self._learn_outcome(row.link, row.tongue, wanted=row.tongue in self.wanted)
@@ -189,7 +191,7 @@ def language_notes(store: Store, settings: Settings) -> Iterator[str]:
     wanted, known = ",".join(settings.topic.language), store.get_meta("languages")
     if known != wanted and (known or wanted):
         store.set_meta("languages", wanted)
-        if store.counts().pages:
+        if store.counter.read_counts().pages:
             judge = f"honeyguide judge {shlex.quote(str(store.folder))}"
             yield (
                 "topic.language has changed: pages that were visited before keep their verdicts "

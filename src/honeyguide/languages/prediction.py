@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from math import exp
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from honeyguide.languages.detection import DETECTABLE, DetectedLanguage, primary_code
-from honeyguide.text.language import stop_words
+from honeyguide.text.language import BoundedMemo, stop_words
 from honeyguide.types import Link, Reason, Url
 from honeyguide.url import domain_of
 
@@ -54,7 +55,7 @@ class LanguageLetters:
         scripts = [chars for chars, codes in _SCRIPTS.items() if wanted.intersection(codes.split())]
         latin = "".join(_ALPHABETS.get(code, "") for code in sorted(wanted))
         own = "".join(scripts) + re.escape(latin + latin.upper().replace("SS", ""))
-        self._own = re.compile(f"[{own}]").search if own else _no_match
+        self._own = re.compile(f"[{own}]" if own else r"(?!)").search
         stops: frozenset[str] = frozenset().union(*map(stop_words, sorted(wanted)))
         english = _ENGLISH if "en" not in wanted else frozenset()
         self._english = english - stops
@@ -76,10 +77,6 @@ class LanguageLetters:
         if not self._english.isdisjoint(words):
             return "english"
         return self._plain if len(text) >= _PLAIN else ""
-
-
-def _no_match(text: str) -> None:
-    """No letter is searched for."""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -258,8 +255,6 @@ class SignWeights:
 # --------------------------------------------------------------------------------------------------
 
 
-V = TypeVar("V")
-
 SIGN_PRIORS: dict[str, tuple[float, float]] = {
     "any link": (0.0, 0.5),
     "declared in a wanted language": (2.5, 1.0),
@@ -301,22 +296,6 @@ _STANDS = {
 }
 
 
-class _TextMemo(dict[str, V]):
-    """What was made of texts before: ``memo[text]``."""
-
-    def __init__(self, make: Callable[[str], V]) -> None:
-        super().__init__()
-        self._make = make
-
-    def __missing__(self, text: str) -> V:
-        if len(text) > _MAX_URL_CHARS:
-            return self._make(text)
-        if len(self) >= _MEMO:
-            self.clear()
-        made = self[text] = self._make(text)
-        return made
-
-
 class _DirectorySigns(NamedTuple):
     """What the links to one directory have in common."""
 
@@ -340,12 +319,11 @@ class LinkLanguagePredictor:
         self._pages: OrderedDict[Url, bool] = OrderedDict()
         """Pages that were read, and whether in a wanted language."""
         letters = LanguageLetters(self._wanted)
-        self._phrases = _TextMemo(lambda text: _WORDS[letters.classify_text(text)])
-        self._arounds = _TextMemo(lambda text: _AROUND[letters.classify_text(text)])
-        self._names = _TextMemo(
-            lambda name: self._address_sign(language_of_file(name, self._wanted))
-        )
-        self._directories = _TextMemo(self._read_directory)
+        memo = partial(BoundedMemo, most=_MEMO, longest=_MAX_URL_CHARS)
+        self._phrases = memo(lambda text: _WORDS[letters.classify_text(text)])
+        self._arounds = memo(lambda text: _AROUND[letters.classify_text(text)])
+        self._names = memo(lambda name: self._address_sign(language_of_file(name, self._wanted)))
+        self._directories = memo(self._read_directory)
 
     def add_page(self, url: Url, tongue: DetectedLanguage) -> None:
         """A page was read; its links may be asked about from now on."""
@@ -448,15 +426,13 @@ class LinkLanguagePredictor:
     def _address_sign(self, code: str) -> str:
         if not code:
             return ""
-        ours = code in self._wanted
-        return "a wanted language in its address" if ours else "another language in its address"
+        which = "a wanted" if code in self._wanted else "another"
+        return f"{which} language in its address"
 
     def _declared_sign(self, tag: str) -> str:
-        code = primary_code(tag)
-        if not code:
+        if not (code := primary_code(tag)):
             return ""
-        ours = code in self._wanted
-        return "declared in a wanted language" if ours else "declared in another language"
+        return f"declared in {'a wanted' if code in self._wanted else 'another'} language"
 
     def _source_sign(self, source: Url | None, host: str) -> str:
         ours = self._pages.get(source) if source else None

@@ -101,7 +101,7 @@ def ask_for_labels(
 ) -> LabelQueries:
     """The pages of a collection to ask about, at most ``count`` and what the budget has left."""
     budget = settings.learn.budget
-    left = max(0, budget - store.counts().labels) if budget else None
+    left = max(0, budget - store.counter.read_counts().labels) if budget else None
     count = count if left is None else min(count, left)
     if count < 1:
         return LabelQueries(left, [])
@@ -117,7 +117,7 @@ def label_questions(
     scope: LabelQueryScope = ANY_ANNOTATOR,
 ) -> list[LabelQuestion]:
     """The pages whose labels would help most; ``given``: the topic's examples that lie on disk."""
-    passed = {url for url, _, _ in store.people.list_passes(scope.by)} if scope.by else set()
+    passed = {url for url, _, _ in store.labels.list_passes(scope.by)} if scope.by else set()
     threshold = settings.topic.threshold
     if scope.choice == "agreement":
         rows = list(islice(_labelled_by_others(store, scope.by, passed), count))
@@ -126,11 +126,11 @@ def label_questions(
             _build_question(store, *pair, "second", settings)
             for pair in zip(rows, seen, strict=True)
         ]
-    labels = [label for _, label in store.labels()]
+    labels = [label for _, label in store.labels.effective_after()]
     judged = topics.example_labels(settings) | {label.url: label.value for label in labels}
     told = [LabelledText(_page_words(example.page), example.target, "-") for example in given]
     for url, value in list(judged.items())[-scope.labels :]:
-        if (page := store.latest_page(url)) is not None:
+        if (page := store.visits.latest_page(url)) is not None:
             told.append(LabelledText(_page_words(page), value, domain_of(host_of(url))))
     rows = [row for row in unlabelled_rows(store, judged, scope.rows) if row.url not in passed]
     rows = _sample_rows(rows, scope.pages, threshold)
@@ -172,7 +172,7 @@ def _build_question(
         site=domain_of(host_of(row.url)),
     )
     score = seen.verdict.score
-    headings, text = store.page_text(row.id)
+    headings, text = store.visits.page_text(row.id)
     whole = "\n".join((row.title, *headings, text))
     reasons = unstem_reasons(seen.verdict.reasons, whole, settings.topic.keyword_language)
     return LabelQuestion(row, score, score >= threshold, reasons, why, because, seen.snippet)
@@ -190,11 +190,11 @@ def best_topic(settings: Settings, row: VisitRow) -> str:
 def _labelled_by_others(store: Store, by: str, passed: set[Url]) -> Iterator[VisitRow]:
     """Pages that others labelled and this person did not, those with the fewest labels first."""
     said: dict[Url, set[str]] = {}
-    for _, label in store.labels(everyone=True):
+    for _, label in store.labels.everyone_after():
         said.setdefault(label.url, set()).add(label.by)
     urls = [url for url, people in said.items() if by not in people and url not in passed]
     for url in sorted(urls, key=lambda url: len(said[url])):
-        for row in store.attempts_at(url)[-1:]:
+        for row in store.visits.attempts_at(url)[-1:]:
             if row.has_page and row.verdict is not None:
                 yield row
 
@@ -215,9 +215,9 @@ def _sample_rows(rows: list[VisitRow], most: int, threshold: float) -> list[Visi
 def unlabelled_rows(store: Store, judged: Iterable[Url], most: int = _MAX_ROWS) -> list[VisitRow]:
     """The newest pages that nobody judged, one of each group of near copies, oldest first. Of pages
     in other languages nobody has to say that they are not wanted."""
-    counts = store.counts()
+    counts = store.counter.read_counts()
     newest = counts.visits + sum(counts.failures.get(kind, 0) for kind in UNREQUESTED)
-    visits = store.visits(page=True, since=max(0, newest - most))
+    visits = store.visits.iter_visits(page=True, since=max(0, newest - most))
     latest = {
         row.url: row
         for row in deque(visits, maxlen=_MAX_PAGES)
@@ -247,7 +247,7 @@ def _judge_rows(
 ) -> Iterator[_JudgedView]:
     """Each page with its verdict. Verdicts of an older generation are given anew where it counts:
     for those nearest to the threshold."""
-    live = store.live_generation()
+    live = store.generations.live_number()
     stale = sorted(
         (row for row in rows if row.generation != live),
         key=lambda row: abs((row.verdict or 0.0) - threshold),
@@ -255,7 +255,7 @@ def _judge_rows(
     anew = {row.id for row in stale[:most]}
     strategy = _load_strategy(store, live) if anew else None
     for row in rows:
-        page = store.rebuild_page(row)
+        page = store.visits.rebuild_page(row)
         verdict = Verdict(row.verdict or 0.0, row.verdict_reasons)
         if strategy is not None and row.id in anew and (page.text or page.headings):
             verdict = strategy.judge(page)
@@ -266,7 +266,7 @@ def _judge_rows(
 
 def _load_strategy(store: Store, live: int | None) -> Strategy | None:
     try:
-        return None if live is None else store.load_generation(live, registry.find_strategy)
+        return None if live is None else store.generations.load(live, registry.find_strategy)
     except ModelError:
         return None  # what was said of the pages then will have to do
 

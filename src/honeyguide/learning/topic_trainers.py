@@ -67,7 +67,7 @@ class MultiTopicLearner:
         self._resumed = bool(taught)
         self._old: dict[tuple[Url, str], float] = {
             (label.url, label.topic or self._first): label.value
-            for label in store.labels_until(-1 if newest is None else newest)
+            for label in store.labels.effective_until(-1 if newest is None else newest)
         }
         """What was said of pages in an earlier run …"""
         self._heard = dict(self._old) if taught else {}
@@ -146,7 +146,7 @@ class MultiTopicLearner:
         """By topic; those of earlier runs are in the journal."""
         if len(example.topics) == len(self._tutors):
             return dict(zip(self._tutors, example.topics, strict=True))
-        rows = self._store.attempts_at(example.page.url)
+        rows = self._store.visits.attempts_at(example.page.url)
         if not rows:
             return {}
         return rows[-1].topic_scores or {self._first: example.target}
@@ -156,7 +156,7 @@ class MultiTopicLearner:
         said: dict[str, tuple[float, LabelOrigin]] = {
             name: (value, "seed") for name, value in self._given.get(url, {}).items()
         }
-        labels = self._store.labels_by_topic(url) if self._people else {}
+        labels = self._store.labels.labels_by_topic(url) if self._people else {}
         for topic, label in labels.items():
             if (name := topic or self._first) in self._tutors:
                 said[name] = (label.value, "user")
@@ -169,7 +169,7 @@ class MultiTopicLearner:
             if link.source is None:
                 return
             yield link.source
-            rows = self._store.attempts_at(link.source)
+            rows = self._store.visits.attempts_at(link.source)
             if not rows:
                 return
             link = rows[-1].link

@@ -15,11 +15,11 @@ from honeyguide.config.settings import FurtherTopic, ScopeSettings, Settings
 from honeyguide.config.topic_file import to_toml
 from honeyguide.errors import ConfigError, FetchError, ParseError, StoreError
 from honeyguide.fetch.decode import decode_body
-from honeyguide.parse.read import parse_page
+from honeyguide.parse.read import parse_body, parse_page
 from honeyguide.store.labels import EffectiveLabels, TopicSelection
-from honeyguide.store.store import Store, archived_response
+from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import Example, Label, Link, Page, Response, Url
+from honeyguide.types import Example, Label, Link, Page, Url
 from honeyguide.url import canonical_url
 
 _MAX_EXAMPLE_FILES = 1_000
@@ -109,9 +109,8 @@ def _read_example(path: Path, key: str) -> Page:
         raise ConfigError(f"{key}: {path} cannot be read: {error}") from error
     kind = mimetypes.guess_type(path.name)[0] or "text/html"
     url = Url(f"file://localhost{path.resolve().as_posix()}")
-    answer = Response(url, 200, (("Content-Type", kind),), body, body, b"", b"", "", 0.0, 0.0)
     try:
-        page = parse_page(answer, Link(url))
+        page = parse_body(body, Link(url), kind)
     except ParseError as error:
         raise ConfigError(f"{key}: {path} holds no text that can be read: {error}") from error
     if not any(text.strip() for text in (page.title, page.text, *page.headings)):
@@ -135,13 +134,15 @@ def reread_page(store: Store, row: VisitRow, scope: ScopeSettings | None = None)
     """The page as it was; without its links where the record is gone or was never kept.
     ``scope``: which links were read."""
     try:
-        return _read_record(store, row, scope or ScopeSettings()) or store.latest_page(row.url)
+        return _read_record(store, row, scope or ScopeSettings()) or store.visits.latest_page(
+            row.url
+        )
     except (StoreError, FetchError, ParseError):
-        return store.latest_page(row.url)
+        return store.visits.latest_page(row.url)
 
 
 def _read_record(store: Store, row: VisitRow, scope: ScopeSettings) -> Page | None:
-    bare = archived_response(store, row)
+    bare = store.archived_response(row)
     if bare is None:
         return None
     coding = bare.header("content-encoding")
@@ -157,7 +158,7 @@ def _read_record(store: Store, row: VisitRow, scope: ScopeSettings) -> Page | No
 
 TOPICS_SAMPLE = """
 # Further topics of the same crawl have a table each, with a name and the keys of [topic], but for
-# seeds, language, words and threshold:
+# seeds, language, keyword_language and threshold:
 #     [[topics]]
 #     name="bats"
 #     keywords=["bat", "echolocation"]
@@ -232,16 +233,16 @@ def load_effective_labels(store: Store, settings: Settings) -> EffectiveLabels:
         for name, value in values.items()
     ]
     several = TopicSelection(known, settings.topic.threshold) if known else None
-    return EffectiveLabels((*given, *store.labels()), several)
+    return EffectiveLabels((*given, *store.labels.effective_after()), several)
 
 
 def relevant_per_topic(store: Store, settings: Settings) -> dict[str, int]:
     """Relevant pages of each topic; a person's word goes first."""
     known = topic_names(settings)
-    found = store.relevant_by_topic(settings.topic.threshold, known[0])
+    found = store.visits.relevant_by_topic(settings.topic.threshold, known[0])
     people = load_effective_labels(store, settings)
     for url in people.labelled_urls():
-        for row in store.attempts_at(url):
+        for row in store.visits.attempts_at(url):
             for name, more in people.topic_corrections(row).items():
                 found[name] = found.get(name, 0) + more
     return {name: max(0, found.get(name, 0)) for name in known}
@@ -250,7 +251,8 @@ def relevant_per_topic(store: Store, settings: Settings) -> dict[str, int]:
 def likeliest_topic(settings: Settings, store: Store, url: Url) -> str:
     """The topic that a page was judged best for, as labels know it."""
     scores = next(
-        (row.topic_scores for row in reversed(store.attempts_at(url)) if row.topic_scores), {}
+        (row.topic_scores for row in reversed(store.visits.attempts_at(url)) if row.topic_scores),
+        {},
     )
     known = [name for name in topic_names(settings) if name in scores]
     return resolve_topic(settings, max(known, key=scores.__getitem__)) if known else ""

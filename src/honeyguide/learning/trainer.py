@@ -18,7 +18,8 @@ from honeyguide.learning.example_pool import ExamplePool
 from honeyguide.learning.gate import HELD_BACK_NOTE, GateTrial, LabelHoldout, run_trial
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import pack_strategy
-from honeyguide.text.language import is_too_short, split_words, stop_words
+from honeyguide.text.language import split_words, stop_words
+from honeyguide.text.normalise import is_too_short
 from honeyguide.types import Example, Page, Url
 
 _TEXT_CHARS = 5_000

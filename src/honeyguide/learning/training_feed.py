@@ -116,7 +116,7 @@ class TrainingFeed:
         if not self.learns or not self._people:
             return []
         unvisited, self._unvisited = self._unvisited, []
-        for number, label in self._store.labels(self._heard):
+        for number, label in self._store.labels.effective_after(self._heard):
             self._heard = max(self._heard, number)
             self._known[label.url] = (label.value, "user")
             self._fresh[label.url] = label.value
@@ -142,11 +142,11 @@ class TrainingFeed:
 
     def chosen_generation(self, present: int) -> tuple[Strategy, int] | None:
         """Another generation that somebody chose by hand since, if it can be read."""
-        live = self._store.live_generation()
+        live = self._store.generations.live_number()
         if live is None or live in (present, self._refused):
             return None
         try:
-            found: Strategy = self._store.load_generation(live, registry.find_strategy)
+            found: Strategy = self._store.generations.load(live, registry.find_strategy)
             if type(found) is not self._kind:
                 raise ModelError("it is one of another strategy")
             return found, live
@@ -205,7 +205,7 @@ class TrainingFeed:
 
     def _offer_labelled(self, label: Label) -> Page | None:
         """The labelled page, if it is here to learn from."""
-        rows = [row for row in self._store.attempts_at(label.url) if row.has_page]
+        rows = [row for row in self._store.visits.attempts_at(label.url) if row.has_page]
         page = self.page_to_learn(rows[-1]) if rows else None
         if page is not None:
             row = rows[-1]
@@ -214,14 +214,18 @@ class TrainingFeed:
 
     def page_to_learn(self, row: VisitRow) -> Page | None:
         """The page of a visit, with as much of it as is learned from."""
-        return reread_page(self._store, row) if self._links else self._store.latest_page(row.url)
+        return (
+            reread_page(self._store, row)
+            if self._links
+            else self._store.visits.latest_page(row.url)
+        )
 
     def _restore(self) -> None:
         """What earlier runs saw: their newest visits, and every label."""
         for visit in self._earlier_visits():
             self._offer_visit(visit)
         for url, (value, by) in list(self._known.items()):
-            rows = [row for row in self._store.attempts_at(url) if row.has_page or row.final]
+            rows = [row for row in self._store.visits.attempts_at(url) if row.has_page or row.final]
             if rows:
                 self._awaited.discard(url)
             page = self.page_to_learn(rows[-1]) if rows and rows[-1].has_page else None
@@ -243,12 +247,14 @@ class TrainingFeed:
         )
         if number is None:
             return {}  # it was made from the topic, and has learned nothing
-        labels = self._store.labels_until(number) if self._people else []
+        labels = self._store.labels.effective_until(number) if self._people else []
         return self.all_labels() | {label.url: label.value for label in labels}
 
     def _earlier_visits(self) -> Iterator[Visit]:
-        newest = self._store.counts().visits
-        for row in self._store.visits(page=True, since=max(0, newest - _RESTORED_VISITS)):
+        newest = self._store.counter.read_counts().visits
+        for row in self._store.visits.iter_visits(
+            page=True, since=max(0, newest - _RESTORED_VISITS)
+        ):
             if row.verdict is not None:
                 page = self.page_to_learn(row)
                 if page is not None:

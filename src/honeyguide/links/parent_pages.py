@@ -192,11 +192,7 @@ class ParentPlaces(_WaitingLinks):
         self.ahead = MeanParent.ahead if beside else 0
 
     def record_page(
-        self,
-        source: Link,
-        verdict: float,
-        links: Sequence[Link],
-        read: Page | None = None,
+        self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
     ) -> None:
         waiting: dict[Url, WaitingLinkStats] = {}
         verdict = as_chance(verdict)

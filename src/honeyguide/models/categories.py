@@ -9,9 +9,6 @@ either can stand for the other. Order and borders of segments say nothing to it.
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +22,6 @@ from honeyguide.errors import ModelError
 from honeyguide.models import untrusted
 from honeyguide.models.deep import category_model
 from honeyguide.models.deep.category_model import MAX_CATEGORIES, CategoryModel
-from honeyguide.models.deep.category_model import model_checksum as model_checksum
 from honeyguide.models.deep.vocabulary import VocabularyCoverage, low_coverage, telling_words
 from honeyguide.models.svm import Linear, train_svm
 
@@ -70,10 +66,9 @@ class BagOfWordsModel:
             raise ModelError(f"{_NAME} is damaged: its weights are no table")
         untrusted.check_numbers(_NAME, self.weights.reshape(-1))
         untrusted.check_lengths(_NAME, size, len(self.rarity), len(self.weights))
-        untrusted.check_lengths(
-            _NAME, len(self.categories), len(self.offsets), self.weights.shape[1]
-        )
-        if len(set(self.categories)) < 2 or len(set(self.categories)) < len(self.categories):
+        count = len(self.categories)
+        untrusted.check_lengths(_NAME, count, len(self.offsets), self.weights.shape[1])
+        if len(set(self.categories)) < 2 or len(set(self.categories)) < count:
             raise ModelError(f"{_NAME} is damaged: it has no two categories")
 
     def judge(self, segments: Sequence[Sequence[str]], weights: Sequence[float] = ()) -> Floats:
@@ -185,77 +180,29 @@ def train_bag_of_words(
 AnyCategoryModel = BagOfWordsModel | CategoryModel
 """What tells categories apart: judge, judge_many, strange, evidence; categories, settings, card."""
 
-_HEAD = 16_000_000
-_ARRAYS = 1_000_000_000
-
 
 def save_category_model(model: AnyCategoryModel, folder: Path) -> None:
     """Write the model into a folder, in place of the one that is there."""
     if isinstance(model, CategoryModel):
-        category_model.save_net_model(model, folder)
-        return
-    body = io.BytesIO()
+        return category_model.save_net_model(model, folder)
     words = np.frombuffer(model.words.replace(" ", "\n").encode("utf-8", "replace"), np.uint8)
     tables = {"rarity": model.rarity, "weights": model.weights, "offsets": model.offsets}
     arrays = {name: table.astype(np.float32) for name, table in tables.items()}
-    np.savez(body, allow_pickle=False, words=words, **arrays)
-    data = body.getvalue()
-    digest = hashlib.sha256(data).hexdigest()
-    name = f"arrays-{digest[:16]}.npz"
     head = {
-        "format": category_model.MODEL_FORMAT,
-        "kind": LINEAR_KIND,
-        "categories": list(model.categories),
-        "settings": model.settings,
+        "kind": LINEAR_KIND, "categories": list(model.categories), "settings": model.settings,
         "card": model.card,
-        "arrays": {"file": name, "bytes": len(data), "sha256": digest},
-    }
-    try:
-        header = json.dumps(head, ensure_ascii=False, indent=1, allow_nan=False).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        raise ModelError(f"a model's settings and card must be plain JSON: {error}") from error
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        category_model.write_durably(folder / name, data)
-        category_model.write_durably(folder / "model.json", header)
-        for old in folder.glob("arrays-*.npz"):
-            if category_model.ARRAYS_NAME.fullmatch(old.name) and old.name != name:
-                old.unlink(missing_ok=True)
-    except OSError as error:
-        raise ModelError(f"a model cannot be saved in {folder}: {error}") from error
+    }  # fmt: skip
+    return category_model.write_model_folder(folder, head, {"words": words, **arrays})
 
 
 def load_category_model(folder: Path, encoder: Path | None = None) -> AnyCategoryModel:
     """The model in a folder; ModelError if there is none, or it is damaged, or it needs an encoder,
     which is a program, and nobody named a folder with one."""
-    head = _read_head(folder)
-    if head.get("kind") != LINEAR_KIND:
-        return category_model.load_net_model(folder, encoder)
-    try:
-        if head["format"] != category_model.MODEL_FORMAT:
-            raise ModelError(f"{folder} has a model of form {head['format']!a}")
-        name, digest = head["arrays"]["file"], head["arrays"]["sha256"]
-        if not category_model.ARRAYS_NAME.fullmatch(name):
-            raise ValueError("its arrays have a strange name")
-        data = category_model.read_model_bytes(folder / name, _ARRAYS)
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise ValueError("its arrays are not those that were saved")
-        arrays = category_model.unpack_arrays(data)
+    with category_model.damage_reported(folder):
+        head = category_model.read_head(folder)
+        if head.get("kind") != LINEAR_KIND:
+            return category_model.load_net_model(folder, encoder)
+        arrays, categories, settings, card = category_model.read_arrays(folder, head)
         words = arrays["words"].tobytes().decode().replace("\n", " ")
-        categories = category_model.check_texts(head["categories"])
-        settings, card = (
-            category_model.check_table(head["settings"]),
-            category_model.check_table(head["card"]),
-        )
         rarity, weights, offsets = (arrays[key] for key in ("rarity", "weights", "offsets"))
         return BagOfWordsModel(categories, words, rarity, weights, offsets, settings, card)
-    except category_model.DAMAGE_ERRORS as error:
-        raise ModelError(f"the model in {folder} is damaged: {error}") from error
-
-
-def _read_head(folder: Path) -> dict[str, Any]:
-    data = category_model.read_model_bytes(folder / "model.json", _HEAD)
-    try:
-        return category_model.check_table(json.loads(data))
-    except category_model.DAMAGE_ERRORS as error:
-        raise ModelError(f"the model in {folder} is damaged: {error}") from error

@@ -67,59 +67,28 @@ class LinkWordScores(NamedTuple):
 
 
 _SURPRISED = LinkFeatures._fields.index("surprise")
-FEATURE_PRIOR = LinkFeatures(
-    best=0.2,
-    parents=1.0,
-    anchor=1.7,
-    around=0.7,
-    address=0.3,
-    group=0.15,
-    siblings=0.65,
-    inlinks=0.0,
-    relevant=0.6,
-    host=0.05,
-    barren=-0.2,
-    inside=0.35,
-    surprise=1.0,
-    bias=-0.75,
-    beside=1.3,
-)
-"""Log-odds, learned on the embedded web and on made ones (bench/prior.py)."""
-FEATURE_FIRMNESS = LinkFeatures(
-    best=2.5,
-    parents=2.5,
-    anchor=2.0,
-    around=2.5,
-    address=0.75,
-    group=1.0,
-    siblings=0.75,
-    inlinks=2.0,
-    relevant=0.5,
-    host=0.75,
-    barren=2.5,
-    inside=2.0,
-    surprise=1.0,
-    bias=0.5,
-    beside=0.75,
-)
+_FEATURES = {
+    "best": (0.2, 2.5, "the best page it stands on"),
+    "parents": (1.0, 2.5, "the pages it stands on"),
+    "anchor": (1.7, 2.0, "the words of its anchor"),
+    "around": (0.7, 2.5, "the words around it"),
+    "address": (0.3, 0.75, "the words of its address"),
+    "group": (0.15, 1.0, "what links in this place brought"),
+    "siblings": (0.65, 0.75, "what other links on these pages brought"),
+    "inlinks": (0.0, 2.0, "how many pages link to it"),
+    "relevant": (0.6, 0.5, "how many relevant pages link to it"),
+    "host": (0.05, 0.75, "what its host brought"),
+    "barren": (-0.2, 2.5, "steps since the last relevant page"),
+    "inside": (0.35, 2.0, "it stays on its host"),
+    "surprise": (1.0, 1.0, "links like it brought more than expected"),
+    "bias": (-0.75, 0.5, "to begin with"),
+    "beside": (1.3, 0.75, "what the links beside it brought"),
+}
+FEATURE_PRIOR = LinkFeatures(**{name: row[0] for name, row in _FEATURES.items()})
+"""Log-odds, learned on the embedded web and on synthetic ones (bench/prior.py)."""
+FEATURE_FIRMNESS = LinkFeatures(**{name: row[1] for name, row in _FEATURES.items()})
 """How hard each is to move: half of one over the variance of its worth from web to web."""
-FEATURE_NAMES = (
-    "the best page it stands on",
-    "the pages it stands on",
-    "the words of its anchor",
-    "the words around it",
-    "the words of its address",
-    "what links in this place brought",
-    "what other links on these pages brought",
-    "how many pages link to it",
-    "how many relevant pages link to it",
-    "what its host brought",
-    "steps since the last relevant page",
-    "it stays on its host",
-    "links like it brought more than expected",
-    "to begin with",
-    "what the links beside it brought",
-)
+FEATURE_NAMES = tuple(row[2] for row in _FEATURES.values())
 """The same for people …"""
 NEGATIVE_SURPRISE = "links like it brought less than expected"
 """… and what is said of a surprise that was a bad one."""
@@ -132,18 +101,11 @@ def feature_names(row: Sequence[float]) -> tuple[str, ...]:
     return (*FEATURE_NAMES[:_SURPRISED], NEGATIVE_SURPRISE, *FEATURE_NAMES[_SURPRISED + 1 :])
 
 
+_ALONE = ("siblings", "group", "host", "surprise", "beside", "anchor", "around", "address")
 FEATURE_GROUPS = {
-    "parents": ("best", "parents", "barren"),
-    "siblings": ("siblings",),
-    "group": ("group",),
-    "host": ("host",),
-    "inlinks": ("inlinks", "relevant"),
-    "surprise": ("surprise",),
-    "beside": ("beside",),
-    "anchor": ("anchor",),
-    "around": ("around",),
-    "address": ("address",),
-}
+    "parents": ("best", "parents", "barren"), "inlinks": ("inlinks", "relevant"),
+    **{name: (name,) for name in _ALONE},
+}  # fmt: skip
 """Evidence that can be left out together, to see what it brings."""
 
 
@@ -184,33 +146,16 @@ def _to_array(rows: Sequence[tuple[float, ...]], columns: int) -> Floats:
 
 
 def logit(share: float) -> float:
-    if share <= 0.0:
-        return -_CERTAIN
-    if share >= 1.0:
-        return _CERTAIN
+    if not 0.0 < share < 1.0:
+        return _CERTAIN if share > 0 else -_CERTAIN
     return min(max(math.log(share / (1 - share)), -_CERTAIN), _CERTAIN)
-
-
-def chance_of_logit(z: float) -> float:
-    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
 
 
 def _default_yields(link: Link) -> LinkStats:
     """A link of which nobody told what came of its like."""
     relevant = int(link.parent >= 0.5)
-    return LinkStats(
-        _MIDDLING,
-        0,
-        _MIDDLING,
-        0,
-        _MIDDLING,
-        link.parent,
-        link.parent,
-        relevant,
-        1 - relevant,
-        0,
-        0.0,
-    )
+    places = (_MIDDLING, 0, _MIDDLING, 0, _MIDDLING)
+    return LinkStats(*places, link.parent, link.parent, relevant, 1 - relevant, 0)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -67,10 +67,8 @@ def confidence_factor(psi: FloatArray) -> float:
 
 def pooled_confidence(truth: FloatArray, said: FloatArray) -> Confidence:
     """The paper's formula to the letter: one factor for every link."""
-    one, none = (
-        np.array([confidence_factor(error_percentiles(relative_errors(truth, said)))]),
-        np.zeros(0),
-    )
+    none = np.zeros(0)
+    one = np.array([confidence_factor(error_percentiles(relative_errors(truth, said)))])
     return Confidence(none, one, none, one)
 
 
@@ -80,19 +78,15 @@ def binned_confidence(truth: FloatArray, said: FloatArray, familiar: FloatArray)
     everywhere = error_percentiles(errors)
     halves = []
     for half in (familiar >= 0.5, familiar < 0.5):
-        edges = (
-            np.unique(np.quantile(said[half], np.arange(1, _BINS) / _BINS))
-            if any(half)
-            else (np.zeros(0))
-        )
+        shares = np.arange(1, _BINS) / _BINS
+        edges = np.unique(np.quantile(said[half], shares)) if any(half) else np.zeros(0)
         bins = np.searchsorted(edges, said, side="right")
         factors = []
         for number in range(len(edges) + 1):
-            here = errors[half & (bins == number)]
-            weight = len(here) / (len(here) + _PSEUDO)
-            factors.append(
-                confidence_factor(weight * error_percentiles(here) + (1 - weight) * everywhere)
-            )
+            inside = errors[half & (bins == number)]
+            weight = len(inside) / (len(inside) + _PSEUDO)
+            mixed = weight * error_percentiles(inside) + (1 - weight) * everywhere
+            factors.append(confidence_factor(mixed))
         halves.append((edges, np.array(factors)))
     return Confidence(*halves[0], *halves[1])
 
@@ -108,9 +102,8 @@ def nearest_confidence(truth: FloatArray, said: FloatArray, familiar: FloatArray
         factors = []
         for place in places:
             low = max(0, min(place - _NEIGHBOURS // 2, len(order) - _NEIGHBOURS))
-            factors.append(
-                confidence_factor(error_percentiles(errors[order[low : low + _NEIGHBOURS]]))
-            )
+            nearest = errors[order[low : low + _NEIGHBOURS]]
+            factors.append(confidence_factor(error_percentiles(nearest)))
         middles = said[order[places]]
         halves.append(((middles[1:] + middles[:-1]) / 2, np.array(factors)))
     return Confidence(*halves[0], *halves[1])
@@ -164,10 +157,7 @@ def fit_promise(
         model = fit_additive(rows, target)
         said = boosted_out_of_fold(rows, target, assign_folds(target))
     usual = float(target.mean())
-    match confidence:
-        case "global":
-            return Promise(model, pooled_confidence(target, said), usual)
-        case "knn":
-            return Promise(model, nearest_confidence(target, said, familiar), usual)
-        case _:
-            return Promise(model, binned_confidence(target, said, familiar), usual)
+    if confidence == "global":
+        return Promise(model, pooled_confidence(target, said), usual)
+    trust = nearest_confidence if confidence == "knn" else binned_confidence
+    return Promise(model, trust(target, said, familiar), usual)

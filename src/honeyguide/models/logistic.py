@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.models.regressors import FloatArray
 
+Floats = NDArray[np.floating[Any]]
 _CERTAIN = 0.001
 """No chance counts as less, or as more than 1 less this: log-odds have no end."""
 
@@ -21,7 +21,7 @@ def log_odds(chance: float) -> float:
     return math.log(chance / (1 - chance))
 
 
-def all_log_odds(chances: FloatArray) -> FloatArray:
+def all_log_odds(chances: Floats) -> NDArray[np.float64]:
     """The same of many at once; what is no number counts as no chance."""
     held = np.clip(np.nan_to_num(chances), _CERTAIN, 1 - _CERTAIN)
     return np.asarray(np.log(held / (1 - held)))
@@ -57,9 +57,6 @@ def best_f1_threshold(scores: Sequence[float], relevant: Sequence[bool], now: fl
 # --------------------------------------------------------------------------------------------------
 
 
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.signedinteger[Any]]
-
 _STEPS = 60
 
 
@@ -86,6 +83,11 @@ def fit_logistic(
     if not np.isfinite(found.x).all():
         raise ModelError("a logistic regression found no finite weights")
     return np.asarray(found.x, dtype=np.float64)
+
+
+def logistic_chance(z: float) -> float:
+    """1 / (1 + e^-z), which never overflows."""
+    return 1 / (1 + math.exp(-z)) if z > -700 else 0.0
 
 
 def sigmoid(z: Floats) -> Floats:

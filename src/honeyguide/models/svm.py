@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
 from honeyguide.models import untrusted
-
-Floats = NDArray[np.floating[Any]]
+from honeyguide.models.logistic import Floats, logistic_chance
 
 
 def fit_platt(values: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
@@ -95,7 +94,7 @@ class Linear:
     def scores(self, rows: SparseArrays) -> list[float]:
         values, places, starts = rows
         sums = np.bincount(row_numbers(starts), values * self.weights[places], len(starts) - 1)
-        return [_sigmoid(value) for value in (sums + self.offset).tolist()]
+        return [logistic_chance(value) for value in (sums + self.offset).tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +130,7 @@ class Rbf:
         sums = np.bincount(row_numbers(near.indptr), shares, count) + self._vector_bases.sum()
         squares = np.bincount(row_numbers(starts), values * values, count)
         sums = self.slope * sums * np.exp(-self.gamma * squares) + self.offset
-        return [_sigmoid(value) for value in sums.tolist()]
+        return [logistic_chance(value) for value in sums.tolist()]
 
     @cached_property
     def weights(self) -> Floats:
@@ -166,9 +165,10 @@ def train_svm(
         return None
     if weights is None:
         weights = np.ones(len(good))
-    find = _train_rbf if kernel == "rbf" and len(good) <= LARGEST else _train_linear
     try:
-        return find(rows, size, good, weights)
+        if kernel == "rbf" and len(good) <= LARGEST:
+            return _train_rbf(rows, size, good, weights)
+        return _cross_validate(rows, size, good, weights).machine
     except ValueError as error:
         raise ModelError(_FAILED.format(error)) from error
 
@@ -191,12 +191,6 @@ def cross_validate_svm(
         return _cross_validate(rows, size, good, np.ones(len(good)))
     except ValueError as error:
         raise ModelError(_FAILED.format(error)) from error
-
-
-def _train_linear(
-    rows: SparseArrays, size: int, good: NDArray[np.bool_], weights: Floats
-) -> Linear:
-    return _cross_validate(rows, size, good, weights).machine
 
 
 def _cross_validate(
@@ -306,7 +300,3 @@ def _to_matrix(rows: SparseArrays, size: int) -> Any:
         # It would be believed, and memory written that is not ours.
         raise ModelError("a support vector machine and its lexicon do not fit together")
     return csr_array(rows, shape=(len(rows[2]) - 1, size))
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + math.exp(-value)) if value > -700 else 0.0

@@ -95,6 +95,12 @@ def parse_page(
     return _READERS[kind](source)
 
 
+def parse_body(body: bytes, link: Link, content_type: str = "text/html") -> Page:
+    """The page in a body that was not fetched: of a file, or of a recording."""
+    headers = (("Content-Type", content_type),)
+    return parse_page(Response(link.url, 200, headers, body, body, b"", b"", "", 0.0, 0.0), link)
+
+
 def _limited_body(response: Response, link: Link, html_limit: int) -> bytes:
     """The body, unzipped if it is a gzip file; of a page no more than the limit."""
     body, content_type = response.body, response.header("content-type")

@@ -10,12 +10,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from honeyguide.errors import ConfigError
+from honeyguide.errors import ConfigError, suggest_name
 from honeyguide.search import credentials
 from honeyguide.search.credentials import ApiKey, load_api_key, sent_key_name
 from honeyguide.search.engine import SearchEngine
@@ -145,8 +144,7 @@ def _find_engine(name: str) -> Callable[[SearchSettings, EngineHttpClient], Sear
     if target is None:
         target = next((entry.value for entry in _plugin_engines() if entry.name == name), None)
     if target is None:
-        near = get_close_matches(name, engine_names(), 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(engine_names())}"
+        hint = suggest_name(name, engine_names())
         raise ConfigError(f"search.engine: there is no engine {name!r}; {hint}")
     module, _, attribute = target.partition(":")
     try:

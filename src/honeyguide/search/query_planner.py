@@ -221,11 +221,14 @@ class QueryPlanner:
     def poll_store(self, store: Store) -> bool:
         """Other processes speak through the store: labels, and queries; whether any came."""
         heard = self._heard
-        for number, label in store.labels(self._heard):
+        for number, label in store.labels.effective_after(self._heard):
             self._heard = max(self._heard, number)
             self._said[label.url] = label.value
-            if self._composer is not None and (page := store.latest_page(label.url)) is not None:
-                visits = store.attempts_at(label.url)
+            if (
+                self._composer is not None
+                and (page := store.visits.latest_page(label.url)) is not None
+            ):
+                visits = store.visits.attempts_at(label.url)
                 self.learn_example(page, label.value, visits[-1].ip if visits else "")
         return self._poll_wishes(store) or self._heard > heard
 
@@ -264,8 +267,8 @@ class QueryPlanner:
                 self.add_wish(text, by or "user")
         asked = takewhile(lambda one: one[0].id <= taken, store.searches.iter_since())
         search = next(asked, None)
-        newest = store.counts().visits
-        for row in store.visits(since=max(0, newest - visits)):
+        newest = store.counter.read_counts().visits
+        for row in store.visits.iter_visits(since=max(0, newest - visits)):
             while search is not None and search[0].at <= row.at:
                 self._restore_search(*search)
                 search = next(asked, None)
@@ -273,7 +276,7 @@ class QueryPlanner:
             telling = row.verdict is not None and row.copy_of is None
             if telling and row.id > newest - _RELEARNED_VISITS and self._composer is not None:
                 weight = composer_weight(row.verdict, row.ungated)
-                self._learn_judged(store.rebuild_page(row), weight, row.ip)
+                self._learn_judged(store.visits.rebuild_page(row), weight, row.ip)
         while search is not None:
             self._restore_search(*search)
             search = next(asked, None)
@@ -388,7 +391,7 @@ def suggest_queries(folder: Path, settings: Settings, number: int) -> QuerySugge
     for page, weight in _file_examples(folder, settings):
         composer.add_page(page.url, page.title, page.text[:_MAX_TEXT], weight)
         good, bad = good + (weight > 0), bad + (weight < 0)
-    pulls = QueryBandit(settings.crawl.seed, settings.search.most_queries)
+    pulls = QueryBandit(settings.crawl.random_seed, settings.search.most_queries)
     asked: set[str] = set()
     if (folder / "collection.db").exists():
         with open_existing_store(folder, "read") as store:
@@ -446,20 +449,20 @@ def composer_pages(store: Store, settings: Settings) -> Iterator[tuple[Page, flo
     said = {
         url: 1.0 if value >= 0.5 else -1.0 for url, value in topics.example_labels(settings).items()
     }
-    for _, label in store.labels()[-_MAX_LABELS:]:
+    for _, label in store.labels.effective_after()[-_MAX_LABELS:]:
         said[label.url] = 1.0 if label.value >= 0.5 else -1.0
     for url, weight in said.items():
-        if (page := store.latest_page(url)) is not None:
+        if (page := store.visits.latest_page(url)) is not None:
             yield page, weight
-    since = max(0, store.counts().visits - _MAX_ROWS)
+    since = max(0, store.counter.read_counts().visits - _MAX_ROWS)
     latest: dict[Url, VisitRow] = {
         row.url: row
-        for row in store.visits(page=True, since=since)
+        for row in store.visits.iter_visits(page=True, since=since)
         if composer_weight(row.verdict, row.ungated) and row.copy_of is None
     }
     others = [row for row in latest.values() if row.url not in said]
     for row in _surest_rows(others):
-        yield store.rebuild_page(row), composer_weight(row.verdict, row.ungated)
+        yield store.visits.rebuild_page(row), composer_weight(row.verdict, row.ungated)
 
 
 def _surest_rows(rows: Sequence[VisitRow]) -> list[VisitRow]:

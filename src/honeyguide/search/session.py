@@ -448,7 +448,7 @@ def build_search_session(
     at hand already; ``lab``: nothing leaves this machine."""
     chosen = settings.search
     composer = query_planner.build_composer(settings) if chosen.compose else None
-    pulls = QueryBandit(settings.crawl.seed, chosen.most_queries)
+    pulls = QueryBandit(settings.crawl.random_seed, chosen.most_queries)
     queries = query_planner.QueryPlanner(composer, pulls, said, withholding_rule(settings, lab=lab))
     for example in examples:
         queries.learn_example(example.page, example.target)
@@ -471,7 +471,7 @@ def withholding_rule(
     """Which pages the crawl makes no queries from, because whoever runs the engine would read their
     words: the user's own files, and pages in private networks. An engine in such a network makes no
     difference: a SearXNG at home passes questions on to public engines."""
-    if lab or settings.fetch.lab or settings.search.private:
+    if lab or settings.fetch.lab or settings.search.allow_private_text:
         return None
     return is_private_url
 

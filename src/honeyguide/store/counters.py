@@ -19,6 +19,7 @@ _KNOWN_HOSTS = 50_000
 _HOST_CHARS = 255
 """Characters of a host's name; none that is longer can be asked."""
 _FAILURE_KINDS = frozenset(get_args(FailureKind))
+_UNASKED_MARKS = ", ".join("?" * len(UNREQUESTED))
 
 
 class HostRow(NamedTuple):
@@ -81,6 +82,14 @@ class CountedVisit(NamedTuple):
             visit.generation, page is not None, "" if page is None else page.detected_language,
             0 if response is None else len(response.payload), visit.duplicate is not None,
         )  # fmt: skip
+
+
+class _RelevanceChange(NamedTuple):
+    number: int
+    host: str
+    generation: int
+    more: int
+    """1, or -1."""
 
 
 class VisitCounter:
@@ -172,10 +181,9 @@ class VisitCounter:
             "UPDATE hosts SET relevant = "
             "(SELECT count(*) FROM visits WHERE visits.host = hosts.id AND visits.relevant)"
         )
-        marks = ", ".join("?" * len(UNREQUESTED))
         rows = self._db.fetch_all(
             "SELECT relevant FROM visits WHERE failure IS NULL OR status IS NOT NULL "  # noqa: S608
-            f"OR failure NOT IN ({marks}) ORDER BY id",
+            f"OR failure NOT IN ({_UNASKED_MARKS}) ORDER BY id",
             tuple(UNREQUESTED),
         )
         found = 0
@@ -186,6 +194,52 @@ class VisitCounter:
                 points.append((number, found))
         run("DELETE FROM curve")
         self._db.execute_many("INSERT INTO curve VALUES(?, ?)", points)
+
+    def mark_relevant(self, relevant: Mapping[int, bool]) -> dict[str, int]:
+        """Call the pages of these visits relevant, or not, inside a transaction; every number kept
+        beside the journal follows. How many relevant pages more, or less, each host has."""
+        changes = [
+            _RelevanceChange(number, host_of(url), generation, 1 if relevant[number] else -1)
+            for number in sorted(relevant)
+            for before, url, generation in self._db.fetch_all(
+                "SELECT relevant, url, generation FROM visits WHERE id = ? AND has_page", (number,)
+            )
+            if bool(before) != relevant[number]
+        ]
+        hosts: Counter[str] = Counter()
+        parts: Counter[str] = Counter()
+        for change in changes:
+            hosts[change.host] += change.more
+            parts[""] += change.more
+            parts[str(change.generation)] += change.more
+        self._db.execute_many(
+            "UPDATE visits SET relevant = ? WHERE id = ?", [(c.more > 0, c.number) for c in changes]
+        )
+        self._db.execute_many(
+            "INSERT INTO counters VALUES('relevant', ?, ?) "
+            "ON CONFLICT DO UPDATE SET value = value + excluded.value",
+            list(parts.items()),
+        )
+        self._db.execute_many(
+            "UPDATE hosts SET relevant = relevant + ? WHERE name = ?",
+            [(more, name) for name, more in hosts.items()],
+        )
+        self._adjust_curve(changes)
+        return {name: more for name, more in hosts.items() if more}
+
+    def _adjust_curve(self, changes: list[_RelevanceChange]) -> None:
+        """The curve's points are visits that somebody was asked for: find each one's place."""
+        last = place = 0
+        for change in changes:
+            row = self._db.fetch_one(
+                "SELECT count(*) FROM visits WHERE id > ? AND id <= ? AND (failure IS NULL "  # noqa: S608
+                f"OR status IS NOT NULL OR failure NOT IN ({_UNASKED_MARKS}))",
+                (last, change.number, *UNREQUESTED),
+            )
+            last, place = change.number, place + int(row[0] if row else 0)
+            self._db.execute(
+                "UPDATE curve SET relevant = relevant + ? WHERE visits >= ?", (change.more, place)
+            )
 
     def _read_time(self, sql: str) -> float | None:
         row = self._db.fetch_one(sql)
@@ -278,69 +332,3 @@ def _spread_evenly(points: list[tuple[int, int]], total: int, most: int) -> list
             kept.append(point)
             due = max(due + step, point[0] + step / 2)
     return kept[-most:]
-
-
-# --------------------------------------------------------------------------------------------------
-# Call single visits relevant, or not, after they were counted: a person spoke, or we learned.
-#
-# Every number that is kept beside the journal follows.
-# --------------------------------------------------------------------------------------------------
-
-
-_UNASKED_MARKS = ", ".join("?" * len(UNREQUESTED))
-
-
-class _RelevanceChange(NamedTuple):
-    number: int
-    host: str
-    generation: int
-    more: int
-    """1, or -1."""
-
-
-def update_relevance(db: Database, relevant: Mapping[int, bool]) -> dict[str, int]:
-    """Pages by the numbers of their visits, inside a transaction. How many relevant pages more, or
-    less, each host has."""
-    changes = [
-        _RelevanceChange(number, host_of(url), generation, 1 if relevant[number] else -1)
-        for number in sorted(relevant)
-        for before, url, generation in db.fetch_all(
-            "SELECT relevant, url, generation FROM visits WHERE id = ? AND has_page", (number,)
-        )
-        if bool(before) != relevant[number]
-    ]
-    hosts: Counter[str] = Counter()
-    parts: Counter[str] = Counter()
-    for change in changes:
-        hosts[change.host] += change.more
-        parts[""] += change.more
-        parts[str(change.generation)] += change.more
-    db.execute_many(
-        "UPDATE visits SET relevant = ? WHERE id = ?", [(c.more > 0, c.number) for c in changes]
-    )
-    db.execute_many(
-        "INSERT INTO counters VALUES('relevant', ?, ?) "
-        "ON CONFLICT DO UPDATE SET value = value + excluded.value",
-        list(parts.items()),
-    )
-    db.execute_many(
-        "UPDATE hosts SET relevant = relevant + ? WHERE name = ?",
-        [(more, name) for name, more in hosts.items()],
-    )
-    _adjust_curve(db, changes)
-    return {name: more for name, more in hosts.items() if more}
-
-
-def _adjust_curve(db: Database, changes: list[_RelevanceChange]) -> None:
-    """The curve's points are visits that somebody was asked for: find each one's place."""
-    last = place = 0
-    for change in changes:
-        row = db.fetch_one(
-            "SELECT count(*) FROM visits WHERE id > ? AND id <= ? AND (failure IS NULL "  # noqa: S608
-            f"OR status IS NOT NULL OR failure NOT IN ({_UNASKED_MARKS}))",
-            (last, change.number, *UNREQUESTED),
-        )
-        last, place = change.number, place + int(row[0] if row else 0)
-        db.execute(
-            "UPDATE curve SET relevant = relevant + ? WHERE visits >= ?", (change.more, place)
-        )

@@ -160,6 +160,11 @@ class Database:
             )
 
     @property
+    def changes_made(self) -> int:
+        """Grows with everything that is written through this connection."""
+        return int(self.connection.total_changes())
+
+    @property
     def in_transaction(self) -> bool:
         return bool(self.connection.in_transaction)
 

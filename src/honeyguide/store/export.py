@@ -75,7 +75,9 @@ class WarcExporter:
         self.missing = 0
 
     def write_warcinfo(self, name: str) -> None:
-        self._write_records(warc.warcinfo_record(name, self._store.counts().last or 0.0))
+        self._write_records(
+            warc.warcinfo_record(name, self._store.counter.read_counts().last or 0.0)
+        )
 
     def add_visit(self, row: VisitRow, wanted: Callable[[VisitRow], bool]) -> None:
         """Copy the visit's records; ``wanted`` says which others come by themselves."""
@@ -88,7 +90,7 @@ class WarcExporter:
     def _missing_payloads(self, row: VisitRow) -> Iterator[VisitRow]:
         """The visits that hold what this one only refers to, and that were not brought yet."""
         while (number := row.payload_of) is not None and number not in self._brought:
-            original = self._store.visit_by_id(number)
+            original = self._store.visits.visit_by_id(number)
             if original is None or original.id >= row.id:
                 return  # an older visit, if the journal is ours
             yield original
@@ -135,16 +137,21 @@ ExportFormat = Literal["parquet", "csv", "jsonl", "warc"]
 ExportProgress = Callable[[int], None]
 
 EXPORT_COLUMNS: dict[str, type] = {
-    "url": str, "title": str, "description": str, "language": str, "tongue": str,
-    "queued": float, "score": float, "verdict": float, "reasons": str, "relevant": bool,
+    "url": str, "title": str, "description": str, "language": str, "detected_language": str,
+    "initial_score": float, "score": float, "verdict": float, "reasons": str, "relevant": bool,
     "generation": int, "label": float, "label_by": str, "source": str, "anchor": str,
     "depth": int, "channel": str, "at": str, "tries": int, "status": int, "failure": str,
-    "detail": str, "moved": str, "media_type": str, "charset": str, "canonical": str,
-    "may_index": bool, "copy_of": str, "copy_exact": bool, "warc": str, "offset": int,
+    "detail": str, "redirect_to": str, "media_type": str, "charset": str, "canonical": str,
+    "indexable": bool, "copy_of": str, "copy_exact": bool, "warc": str, "offset": int,
     "length": int, "payload_digest": str, "text_digest": int, "visit": int, "text": str,
 }  # fmt: skip
 """What a row of an export tells, and its type; any of them may be missing (None)."""
 
+_ROW_FIELDS = {
+    "detected_language": "tongue", "initial_score": "queued", "redirect_to": "moved",
+    "indexable": "may_index",
+}  # fmt: skip
+"""Columns that have another name in the database."""
 _FORMAT_ENDINGS: dict[str, ExportFormat] = {
     ".parquet": "parquet",
     ".csv": "csv",
@@ -195,7 +202,7 @@ def export_collection(
     if target.is_dir():
         target = target / f"{store.folder.resolve().name}{_USUAL_ENDINGS[form]}"
     report = progress or (lambda _: None)
-    said = EffectiveLabels(store.labels(), topics)
+    said = EffectiveLabels(store.labels.effective_after(), topics)
     alone = topics is None or not topics.only  # of one topic alone the gate says nothing
     wanted = _row_filter(said, everything, language, threshold if alone else 2.0)
     chosen = filter(wanted, _candidate_rows(store, said, everything or bool(language)))
@@ -236,7 +243,7 @@ def stream_export(
 ) -> Iterator[bytes]:
     """The same rows of any visits, for one who reads along: in pieces as they come, but for
     Parquet, whose end must be known before its beginning makes sense."""
-    said = EffectiveLabels(store.labels(), topics)
+    said = EffectiveLabels(store.labels.effective_after(), topics)
     columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
     columns |= dict.fromkeys(said.export_columns(), float)
     rows = _export_rows(store, chosen, said, columns)
@@ -316,15 +323,17 @@ def _row_filter(
 def _candidate_rows(store: Store, said: EffectiveLabels, scan: bool) -> Iterator[VisitRow]:
     """The visits that may have to be written, oldest first."""
     if scan:
-        return store.visits()
+        return store.visits.iter_visits()
     overruled = [
         row
         for url in said.relevant_urls()
-        for row in store.attempts_at(url)
+        for row in store.visits.attempts_at(url)
         if row.has_page and not row.relevant
     ]
     by_number = sorted(overruled, key=lambda row: row.id)
-    return merge(store.visits(relevant=True, page=True), by_number, key=lambda row: row.id)
+    return merge(
+        store.visits.iter_visits(relevant=True, page=True), by_number, key=lambda row: row.id
+    )
 
 
 def _export_rows(
@@ -341,11 +350,13 @@ def _export_rows(
             **said.export_cells(row),
         }
         if "text" in columns:
-            found["text"] = store.page_text(row.id)[1]
+            found["text"] = store.visits.page_text(row.id)[1]
         yield {
             name: kind(value) if kind is bool and value is not None else value
             for name, kind in columns.items()
-            for value in (found[name] if name in found else getattr(row, name),)
+            for value in (
+                found[name] if name in found else getattr(row, _ROW_FIELDS.get(name, name)),
+            )
         }
 
 

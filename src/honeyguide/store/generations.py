@@ -57,7 +57,14 @@ class GenerationTable:
         self._db = db
 
     def save(
-        self, number: int, name: str, strategy: Any, note: str, at: float, live: bool = True
+        self,
+        number: int,
+        name: str,
+        strategy: Any,
+        note: str = "",
+        at: float = 0.0,
+        *,
+        live: bool = True,
     ) -> None:
         """Keep a generation, and let it decide from now on if it is ``live``.
 

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple, cast, get_args
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
-from honeyguide.store.database import Database, to_int64
-from honeyguide.store.visits import VisitRow
+from honeyguide.store.database import Database, SqlRow, to_int64
+from honeyguide.store.visits import VisitRow, VisitTable
 from honeyguide.types import Label, Url
 from honeyguide.url import url_fingerprint
 
@@ -36,8 +36,12 @@ class UndoneLabel(NamedTuple):
 
 
 class LabelTable:
-    def __init__(self, db: Database) -> None:
+    """Owns ``labels`` and ``passes``. Labels of topics that the collection does not follow any
+    more are left out, except of single pages."""
+
+    def __init__(self, db: Database, visits: VisitTable) -> None:
         self._db = db
+        self._visits = visits
 
     def add(self, labels: Iterable[Label]) -> None:
         with self._db.join_transaction():
@@ -108,8 +112,7 @@ class LabelTable:
         pages: dict[tuple[Url, str], list[Label]] = {}
         newest: dict[tuple[Url, str], int] = {}
         for row in rows:
-            if (said := row_checks.checked_label(row[2:])) is not None:
-                label = Label(*said)
+            if (label := self._followed_label(row[2:])) is not None:
                 key = label.url, label.topic
                 newest[key] = row[0]
                 words = pages.setdefault(key, [])
@@ -127,8 +130,7 @@ class LabelTable:
         )
         pages: dict[tuple[Url, str], dict[str, Label]] = {}
         for row in rows:
-            if (said := row_checks.checked_label(row)) is not None:
-                label = Label(*said)
+            if (label := self._followed_label(row)) is not None:
                 words = pages.setdefault((label.url, label.topic), {})
                 words.pop(label.by, None)  # the newest last
                 words[label.by] = label
@@ -140,9 +142,7 @@ class LabelTable:
             f"SELECT id, {_LABEL_COLUMNS} FROM labels WHERE id > ? AND NOT replaced ORDER BY id",  # noqa: S608
             (after,),
         )
-        return [
-            (row[0], Label(*said)) for row in rows if (said := row_checks.checked_label(row[1:]))
-        ]
+        return [(row[0], label) for row in rows if (label := self._followed_label(row[1:]))]
 
     def taken_back(self) -> list[Url]:
         """Pages of which somebody took a label back."""
@@ -163,6 +163,13 @@ class LabelTable:
     def label_history(self, url: str) -> list[Label]:
         """Every label this address was ever given, and that was not taken back, oldest first."""
         return self._labels_of(url, "replaced != 2")
+
+    def _followed_label(self, row: SqlRow) -> Label | None:
+        """The label in a row; None if it makes no sense, or is of a topic of former times."""
+        said = row_checks.checked_label(row)
+        label = None if said is None else Label(*said)
+        followed = label is not None and (not label.topic or label.topic in self._visits.topics)
+        return label if followed else None
 
     def _labels_of(self, url: str, which: str) -> list[Label]:
         rows = self._db.fetch_all(

@@ -11,19 +11,15 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from xxhash import xxh3_64_intdigest
 
 from honeyguide.store.counters import CountedVisit, VisitCounter
-from honeyguide.store.crawl_state import SqliteFrontierLog
 from honeyguide.store.database import Database
 from honeyguide.store.row_checks import parse_decimal
-from honeyguide.types import UNREQUESTED, Url
+from honeyguide.types import UNREQUESTED
 from honeyguide.url import domain_of, host_of
-
-if TYPE_CHECKING:
-    from honeyguide.store.store import Store
 
 
 class ShardMessageTable:
@@ -104,66 +100,146 @@ class ImportedVisits(NamedTuple):
     """Numbers that the visits have now."""
 
 
-def pack_visits(db: Database, after: int, most: int) -> VisitTransferBatch | None:
-    """The next visits of this journal, committed all of them; None if there are none."""
-    found = db.fetch_one(
-        "SELECT min(id), max(id) FROM (SELECT id FROM visits WHERE id > ? ORDER BY id LIMIT ?)",
-        (after, most),
-    )
-    if found is None or found[0] is None:
-        return None
-    first, last = int(found[0]), int(found[1])
-    heavy = db.fetch_one(
-        "SELECT min(visit) FROM (SELECT visit, sum(length(data)) OVER (ORDER BY visit) AS total "
-        "FROM texts WHERE visit BETWEEN ? AND ?) WHERE total > ?",
-        (first, last, _MAX_BATCH_BYTES),
-    )
-    if heavy is not None and heavy[0] is not None:
-        last = max(first, int(heavy[0]) - 1)
-    between = f"BETWEEN {first} AND {last}"
-    with _attached_database(db, None):
-        db.execute(
-            "CREATE TABLE parcel.visits AS SELECT visits.*, hosts.name AS host_name, "  # noqa: S608
-            "warcs.name AS warc_name FROM main.visits JOIN main.hosts ON hosts.id = visits.host "
-            f"LEFT JOIN main.warcs ON warcs.id = visits.warc WHERE visits.id {between}"
+class ShardSync:
+    """Takes visits out of a shard's journal and into the collection's, and moves what else a split
+    or a merge of shards moves. Owns the table ``gathered``.
+    """
+
+    def __init__(self, db: Database, counter: VisitCounter) -> None:
+        self._db = db
+        self._counter = counter
+
+    def pack_visits(self, after: int, most: int) -> VisitTransferBatch | None:
+        """The next visits of this journal, committed all of them; None if there are none."""
+        found = self._db.fetch_one(
+            "SELECT min(id), max(id) FROM (SELECT id FROM visits WHERE id > ? ORDER BY id LIMIT ?)",
+            (after, most),
         )
-        for table in _VISIT_TABLES:
-            db.execute(
-                f"CREATE TABLE parcel.{table} AS SELECT * FROM main.{table} "  # noqa: S608
-                f"WHERE visit {between}"
-            )
-        db.execute("CREATE TABLE parcel.warcs AS SELECT name, length FROM main.warcs")
-        with db.guard:
-            data = db.connection.serialize("parcel")
-    return VisitTransferBatch(first, last, data)
-
-
-def import_visits(
-    db: Database, tally: VisitCounter, shard: int, parcel: VisitTransferBatch
-) -> ImportedVisits | None:
-    """Take a parcel in, in a transaction of its own; None if it was taken before."""
-    with _attached_database(db, parcel.data), db.transaction():
-        known = synced_until(db, shard)
-        if parcel.last <= known:
+        if found is None or found[0] is None:
             return None
-        if parcel.first <= known:
-            # Asked for twice, and the second answer tells more than the first.
-            parcel = _drop_known(db, parcel, known)
-        base = db.fetch_number("SELECT max(id) FROM main.visits") + 1
-        shift = base - parcel.first
-        _insert_names(db)
-        _insert_visits(db, shard, parcel.first, shift)
-        for table, column in _VISIT_TABLES.items():
-            db.execute(
-                f"INSERT INTO main.{table}(visit, {column}) "  # noqa: S608
-                f"SELECT visit + ?, {column} FROM parcel.{table}",
-                (shift,),
-            )
-        db.execute(
-            "INSERT INTO gathered VALUES(?, ?, ?, ?)", (shard, parcel.first, parcel.last, base)
+        first, last = int(found[0]), int(found[1])
+        heavy = self._db.fetch_one(
+            "SELECT min(visit) FROM "
+            "(SELECT visit, sum(length(data)) OVER (ORDER BY visit) AS total FROM texts "
+            "WHERE visit BETWEEN ? AND ?) WHERE total > ?",
+            (first, last, _MAX_BATCH_BYTES),
         )
-        tally.add(list(_counted_visits(db)))
-    return ImportedVisits(base, parcel.last + shift)
+        if heavy is not None and heavy[0] is not None:
+            last = max(first, int(heavy[0]) - 1)
+        between = f"BETWEEN {first} AND {last}"
+        with _attached_database(self._db, None):
+            self._db.execute(
+                "CREATE TABLE parcel.visits AS SELECT visits.*, hosts.name AS host_name, "  # noqa: S608
+                "warcs.name AS warc_name FROM main.visits "
+                "JOIN main.hosts ON hosts.id = visits.host "
+                f"LEFT JOIN main.warcs ON warcs.id = visits.warc WHERE visits.id {between}"
+            )
+            for table in _VISIT_TABLES:
+                self._db.execute(
+                    f"CREATE TABLE parcel.{table} AS SELECT * FROM main.{table} "  # noqa: S608
+                    f"WHERE visit {between}"
+                )
+            self._db.execute("CREATE TABLE parcel.warcs AS SELECT name, length FROM main.warcs")
+            with self._db.guard:
+                data = self._db.connection.serialize("parcel")
+        return VisitTransferBatch(first, last, data)
+
+    def import_visits(self, shard: int, parcel: VisitTransferBatch) -> ImportedVisits | None:
+        """Take a parcel in, in a transaction of its own; None if it was taken before."""
+        with _attached_database(self._db, parcel.data), self._db.transaction():
+            known = self.synced_until(shard)
+            if parcel.last <= known:
+                return None
+            if parcel.first <= known:
+                # Asked for twice, and the second answer tells more than the first.
+                parcel = _drop_known(self._db, parcel, known)
+            base = self._db.fetch_number("SELECT max(id) FROM main.visits") + 1
+            shift = base - parcel.first
+            _insert_names(self._db)
+            _insert_visits(self._db, shard, parcel.first, shift)
+            for table, column in _VISIT_TABLES.items():
+                self._db.execute(
+                    f"INSERT INTO main.{table}(visit, {column}) "  # noqa: S608
+                    f"SELECT visit + ?, {column} FROM parcel.{table}",
+                    (shift,),
+                )
+            self._db.execute(
+                "INSERT INTO gathered VALUES(?, ?, ?, ?)", (shard, parcel.first, parcel.last, base)
+            )
+            self._counter.add(list(_counted_visits(self._db)))
+        return ImportedVisits(base, parcel.last + shift)
+
+    def synced_until(self, shard: int) -> int:
+        """The number of the shard's last visit that the collection has."""
+        return self._db.fetch_number("SELECT max(last) FROM gathered WHERE shard = ?", (shard,))
+
+    def copy_hosts(self, of: Database, ours: Callable[[str], bool]) -> None:
+        """What a shard takes of its collection: the rows of its hosts. Inside a transaction."""
+        rows = of.fetch_all("SELECT id, name, visits, relevant, failures FROM hosts")
+        hosts = [row for row in rows if ours(str(row[1]))]
+        self._db.execute_many("INSERT INTO hosts VALUES(?, ?, ?, ?, ?)", hosts)
+        names = [
+            name for (name,) in self._db.fetch_all("SELECT name FROM pragma_table_info('visits')")
+        ]
+        marks = ", ".join("?" * len(names))
+        for each in hosts:
+            visits = of.fetch_all(f"SELECT {', '.join(names)} FROM visits WHERE host = ?", each[:1])  # noqa: S608
+            self._db.execute_many(f"INSERT INTO visits VALUES({marks})", visits)
+            for table in ("sketches", "signatures"):
+                found = of.fetch_all(
+                    f"SELECT {table}.* FROM {table}, visits "  # noqa: S608
+                    f"WHERE visits.host = ? AND {table}.visit = visits.id",
+                    each[:1],
+                )
+                self._db.execute_many(f"INSERT INTO {table} VALUES(?, ?)", found)
+        self._db.execute(
+            "INSERT INTO counters SELECT 'visits', '', coalesce(sum(visits), 0) FROM hosts "
+            "UNION ALL SELECT 'relevant', '', coalesce(sum(relevant), 0) FROM hosts "
+            "UNION ALL SELECT 'pages', '', count(*) FROM visits WHERE has_page"
+        )
+        self._db.execute_many(
+            "INSERT INTO warcs VALUES(?, ?, ?)", of.fetch_all("SELECT * FROM warcs")
+        )
+        self._db.execute_many(
+            "INSERT INTO payloads VALUES(?, ?)",
+            of.fetch_all(
+                "SELECT key, visit FROM payloads WHERE visit IN (SELECT id FROM visits)",
+            ),
+        )
+        for origin, *rest in of.fetch_all("SELECT * FROM robots"):
+            if ours(host_of(f"{origin}/")):
+                self._db.execute("INSERT INTO robots VALUES(?, ?, ?, ?)", (origin, *rest))
+
+    def begin_sync(self, newest: Sequence[int]) -> None:
+        """From now on visits come from shards; those that they inherited have their old numbers."""
+        self._db.execute("DELETE FROM gathered")
+        rows = [(shard, 1, last, 1) for shard, last in enumerate(newest) if last]
+        self._db.execute_many("INSERT INTO gathered VALUES(?, ?, ?, ?)", rows)
+
+    def begin_shard_sync(self, shard: int, newest: int) -> None:
+        """The same for one shard that is made anew."""
+        self._db.execute("DELETE FROM gathered WHERE shard = ?", (shard,))
+        if newest:
+            self._db.execute("INSERT INTO gathered VALUES(?, 1, ?, 1)", (shard, newest))
+
+    def adopt_shard(self, shard: Database, number: int) -> None:
+        """Take over what else a shard knows: robots.txt files, and who holds a payload."""
+        self._db.execute_many(
+            "INSERT OR REPLACE INTO robots VALUES(?, ?, ?, ?)",
+            shard.fetch_all("SELECT * FROM robots"),
+        )
+        ranges = self._db.fetch_all(
+            "SELECT first, last, base FROM gathered WHERE shard = ?", (number,)
+        )
+        for first, last, base in ranges:
+            held = shard.fetch_all(
+                "SELECT key, visit FROM payloads WHERE visit BETWEEN ? AND ?", (first, last)
+            )
+            rows = [(key, base + visit - first) for key, visit in held]
+            self._db.execute_many("INSERT OR REPLACE INTO payloads VALUES(?, ?)", rows)
+
+    def forget_sync(self) -> None:
+        self._db.execute("DELETE FROM gathered")
 
 
 def _drop_known(db: Database, parcel: VisitTransferBatch, known: int) -> VisitTransferBatch:
@@ -173,11 +249,6 @@ def _drop_known(db: Database, parcel: VisitTransferBatch, known: int) -> VisitTr
         db.execute(f"DELETE FROM parcel.{table} WHERE visit <= ?", (known,))  # noqa: S608
     row = db.fetch_one("SELECT min(id) FROM parcel.visits")
     return parcel._replace(first=int(row[0]) if row else known + 1)
-
-
-def synced_until(db: Database, shard: int) -> int:
-    """The number of the shard's last visit that the collection has."""
-    return db.fetch_number("SELECT max(last) FROM gathered WHERE shard = ?", (shard,))
 
 
 def _insert_names(db: Database) -> None:
@@ -237,7 +308,7 @@ def _attached_database(db: Database, data: bytes | None) -> Iterator[None]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a collection knows of its shards, and what goes over when it is split or put together.
+# The folders of a collection's shards, and which host lives in which.
 # --------------------------------------------------------------------------------------------------
 
 
@@ -258,20 +329,6 @@ def shard_folder(collection: Path, shard: int) -> Path:
     return collection / SHARDS_FOLDER / f"{shard:03d}"
 
 
-@contextmanager
-def frontier_log_for(store: Store, url: Url) -> Iterator[SqliteFrontierLog]:
-    """The frontier's log in which this address would wait: the collection's, or a shard's."""
-    path = shard_folder(store.folder, shard_of(host_of(url), count_shards(store))) / "collection.db"
-    if count_shards(store) == 1 or not path.is_file():
-        yield store.log
-        return
-    db = Database(path, "read")
-    try:
-        yield SqliteFrontierLog(db)
-    finally:
-        db.close()
-
-
 def mismatch_message(folder: Path) -> str:
     """What is said of a shard that does not fit its collection, and what to do."""
     return (
@@ -279,74 +336,3 @@ def mismatch_message(folder: Path) -> str:
         f"one in its place; or move it away, and go on without what waited there: "
         f"honeyguide crawl {shlex.quote(str(folder.parents[1]))} --without-lost-shards"
     )
-
-
-def count_shards(store: Store) -> int:
-    """How many shards a collection has; 1: it is its own only one."""
-    return max(parse_decimal(store.get_meta(SHARDS_KEY) or "") or 1, 1)
-
-
-def copy_hosts(db: Database, of: Database, ours: Callable[[str], bool]) -> None:
-    """What a shard takes of its collection: the rows of its hosts. Inside a transaction."""
-    rows = of.fetch_all("SELECT id, name, visits, relevant, failures FROM hosts")
-    hosts = [row for row in rows if ours(str(row[1]))]
-    db.execute_many("INSERT INTO hosts VALUES(?, ?, ?, ?, ?)", hosts)
-    names = [name for (name,) in db.fetch_all("SELECT name FROM pragma_table_info('visits')")]
-    marks = ", ".join("?" * len(names))
-    for each in hosts:
-        visits = of.fetch_all(f"SELECT {', '.join(names)} FROM visits WHERE host = ?", each[:1])  # noqa: S608
-        db.execute_many(f"INSERT INTO visits VALUES({marks})", visits)
-        for table in ("sketches", "signatures"):
-            found = of.fetch_all(
-                f"SELECT {table}.* FROM {table}, visits "  # noqa: S608
-                f"WHERE visits.host = ? AND {table}.visit = visits.id",
-                each[:1],
-            )
-            db.execute_many(f"INSERT INTO {table} VALUES(?, ?)", found)
-    db.execute(
-        "INSERT INTO counters SELECT 'visits', '', coalesce(sum(visits), 0) FROM hosts "
-        "UNION ALL SELECT 'relevant', '', coalesce(sum(relevant), 0) FROM hosts "
-        "UNION ALL SELECT 'pages', '', count(*) FROM visits WHERE has_page"
-    )
-    db.execute_many("INSERT INTO warcs VALUES(?, ?, ?)", of.fetch_all("SELECT * FROM warcs"))
-    db.execute_many(
-        "INSERT INTO payloads VALUES(?, ?)",
-        of.fetch_all(
-            "SELECT key, visit FROM payloads WHERE visit IN (SELECT id FROM visits)",
-        ),
-    )
-    for origin, *rest in of.fetch_all("SELECT * FROM robots"):
-        if ours(host_of(f"{origin}/")):
-            db.execute("INSERT INTO robots VALUES(?, ?, ?, ?)", (origin, *rest))
-
-
-def begin_sync(db: Database, newest: Sequence[int]) -> None:
-    """From now on visits come from shards; those that they inherited have their old numbers."""
-    db.execute("DELETE FROM gathered")
-    rows = [(shard, 1, last, 1) for shard, last in enumerate(newest) if last]
-    db.execute_many("INSERT INTO gathered VALUES(?, ?, ?, ?)", rows)
-
-
-def begin_shard_sync(db: Database, shard: int, newest: int) -> None:
-    """The same for one shard that begins anew."""
-    db.execute("DELETE FROM gathered WHERE shard = ?", (shard,))
-    if newest:
-        db.execute("INSERT INTO gathered VALUES(?, 1, ?, 1)", (shard, newest))
-
-
-def adopt_shard(db: Database, shard: Database, number: int) -> None:
-    """Into the collection what else a shard knows: robots.txt files, and who holds a payload."""
-    db.execute_many(
-        "INSERT OR REPLACE INTO robots VALUES(?, ?, ?, ?)", shard.fetch_all("SELECT * FROM robots")
-    )
-    ranges = db.fetch_all("SELECT first, last, base FROM gathered WHERE shard = ?", (number,))
-    for first, last, base in ranges:
-        held = shard.fetch_all(
-            "SELECT key, visit FROM payloads WHERE visit BETWEEN ? AND ?", (first, last)
-        )
-        rows = [(key, base + visit - first) for key, visit in held]
-        db.execute_many("INSERT OR REPLACE INTO payloads VALUES(?, ?)", rows)
-
-
-def forget_sync(db: Database) -> None:
-    db.execute("DELETE FROM gathered")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, cast, get_type_hints
 
@@ -178,6 +178,11 @@ _FIELD_CHECKS = tuple(
     for name, kind in get_type_hints(VisitRow).items()
 )
 _ROW_CHECKER = row_checks.RowChecker(_FIELD_CHECKS)
+_ABSENT_BY_TYPE: dict[Any, object] = {int: 0, float: 0.0, str: ""}
+_ABSENT: dict[str, object] = {
+    name: _ABSENT_BY_TYPE.get(kind) for name, kind in get_type_hints(VisitRow).items()
+} | {"may_index": 1, "may_follow": 1}
+"""What a column holds of a visit that brought nothing for it; NULL where the type allows None."""
 _TEXT_PLACES = tuple(
     place for place, check in enumerate(_FIELD_CHECKS) if check is row_checks.text_or_empty
 )
@@ -196,6 +201,7 @@ _MAX_FIELD_CHARS = 4096
 
 
 _VISIT_FIELDS = VisitRow._fields[1:-1]
+_GET_COLUMNS = itemgetter(*_VISIT_FIELDS)
 _INSERT_SQL = (
     f"INSERT INTO visits(fingerprint, host, warc, {', '.join(_VISIT_FIELDS)}) "
     f"VALUES({', '.join('?' * (len(_VISIT_FIELDS) + 3))})"
@@ -229,7 +235,7 @@ class VisitTable:
             to_int64(url_fingerprint(visit.link.url)),
             host,
             place.file,
-            *_visit_values(visit, relevant, text, place, topics),
+            *_GET_COLUMNS(_visit_columns(visit, relevant, text, place, topics)),
         )
         connection = self._db.connection
         with self._db.guard:
@@ -246,8 +252,9 @@ class VisitTable:
                 connection.execute("INSERT INTO texts VALUES(?, ?)", (number, data))
         return number
 
-    def set_topics(self, topics: tuple[str, ...]) -> None:
-        """Verdicts speak of these topics from now on."""
+    def set_topics(self, wanted: Sequence[str]) -> None:
+        """Verdicts speak of these topics from now on; none: of one, whose name nobody needs."""
+        topics = tuple(wanted)
         if topics != self.topics:
             self._db.set_meta("topics", pack_names(topics))
             self.topics = topics
@@ -264,6 +271,7 @@ class VisitTable:
 
     def iter_visits(
         self,
+        *,
         relevant: bool | None = None,
         host: str | None = None,
         page: bool | None = None,
@@ -290,6 +298,10 @@ class VisitTable:
             if count == limit:
                 return
             yield row
+
+    def last_id(self) -> int:
+        """The number of the last visit."""
+        return self._db.fetch_number("SELECT max(id) FROM visits")
 
     def iter_outcomes(self, since: int = 0) -> Iterator[tuple[bool, str, str, int]]:
         """Of every visit that somebody was asked for, oldest first: whether it was relevant, and
@@ -322,7 +334,9 @@ class VisitTable:
         )
         return sum(row[1] for row in rows), {row[0]: row[2] for row in rows if row[0] and row[2]}
 
-    def update_verdict(self, number: int, verdict: Verdict, tongue: str) -> None:
+    def update_verdict(self, number: int, verdict: Verdict, tongue: str = "") -> None:
+        """Another verdict on a visit's page, and its language; ``VisitCounter.recount_relevant``
+        when all are."""
         self._db.execute(
             "UPDATE visits SET verdict = ?, reasons = ?, topics = ?, ungated = ?, tongue = ? "
             "WHERE id = ?",
@@ -367,6 +381,11 @@ class VisitTable:
         row = self._db.fetch_one("SELECT data FROM texts WHERE visit = ?", (number,))
         return ((), "") if row is None else self._codec.unpack_text(row[0])
 
+    def forget_texts(self, until: int) -> None:
+        """Forget the texts of visits up to this one: a shard does when its collection has them."""
+        with self._db.join_transaction():
+            self._db.execute("DELETE FROM texts WHERE visit <= ?", (until,))
+
     def latest_page(self, url: str) -> Page | None:
         """The newest page that this address brought, without its links."""
         where = (
@@ -378,6 +397,7 @@ class VisitTable:
         return None if found is None else self.rebuild_page(found)
 
     def rebuild_page(self, row: VisitRow) -> Page:
+        """The page of one visit, without its links."""
         headings, text = self.page_text(row.id)
         return Page(
             url=row.url,
@@ -395,38 +415,46 @@ class VisitTable:
         )
 
 
-def _visit_values(
+def _visit_columns(
     visit: Visit, relevant: bool, text: int | None, place: WarcLocation, topics: str
-) -> SqlRow:
-    """The values of ``_VISIT_FIELDS``, in their order."""
-    link, page, verdict, failure = visit.link, visit.page, visit.verdict, visit.failure
-    return (
-        (link.url, visit.at, visit.generation, visit.initial_score, visit.score, visit.tries)
-        + (link.source, link.anchor, link.before, link.after, link.tag_path, link.rel)
-        + (link.hreflang, link.channel, link.depth, link.hops, link.parent, link.inlinks)
-        + (_NO_RESPONSE if visit.response is None else _response_values(visit.response))
-        + (place.digest,)
-        + (_no_page_values(visit.response) if page is None else _page_values(page))
-        + (text, *((None, "") if verdict is None else (verdict.score, pack_reasons(verdict[1]))))
-        + (relevant, *((None, 0) if visit.duplicate is None else visit.duplicate), visit.moved)
-        + (
-            (None, "", 0)
-            if failure is None
-            else (failure[0], failure[1][:_MAX_FIELD_CHARS], failure[2])
-        )
-        + (place.offset, place.length, place.request_length, place.payload_of)
-        + (pack_link_stats(link.yields) if link.yields else "", topics)
-        + (
-            "" if page is None else page.detected_language,
-            None if verdict is None else verdict.ungated,
-        )
-    )
+) -> dict[str, object]:
+    """Column → value. A link's and a WARC record's fields are columns of the same name; what a
+    visit did not bring has the column's value in ``_ABSENT``."""
+    link, response, page, verdict = visit.link, visit.response, visit.page, visit.verdict
+    values = _ABSENT | dict(zip(Link._fields, link, strict=True)) | {
+        "yields": pack_link_stats(link.yields) if link.yields else "",
+        "at": visit.at,
+        "generation": visit.generation,
+        "queued": visit.initial_score,
+        "score": visit.score,
+        "tries": visit.tries,
+        "relevant": relevant,
+        "moved": visit.moved,
+        "text_digest": text,
+        "topics": topics,
+        "payload_digest": place.digest,
+        "offset": place.offset,
+        "length": place.length,
+        "request_length": place.request_length,
+        "payload_of": place.payload_of,
+    }  # fmt: skip
+    if response is not None:
+        values |= _response_columns(response)
+    if page is not None:
+        values |= _page_columns(page)
+    if verdict is not None:
+        values["verdict"] = verdict.score
+        values["reasons"] = pack_reasons(verdict.reasons)
+        values["ungated"] = verdict.ungated
+    if visit.duplicate is not None:
+        values["copy_of"], values["copy_exact"] = visit.duplicate
+    if visit.failure is not None:
+        kind, detail, final = visit.failure
+        values |= {"failure": kind, "detail": detail[:_MAX_FIELD_CHARS], "final": final}
+    return values
 
 
-_NO_RESPONSE: SqlRow = (None, None, None, "", 0, 0, "", "")
-
-
-def _response_values(response: Response) -> SqlRow:
+def _response_columns(response: Response) -> dict[str, object]:
     etag = modified = ""
     for name, value in response.headers:
         lower = name.lower()
@@ -434,19 +462,29 @@ def _response_values(response: Response) -> SqlRow:
             etag = etag or value[:_MAX_FIELD_CHARS]
         elif lower == "last-modified":
             modified = modified or value[:_MAX_FIELD_CHARS]
-    return (
-        response.status, response.started, response.elapsed, response.ip,
-        len(response.payload), len(response.body), etag, modified,
-    )  # fmt: skip
+    return {
+        "status": response.status,
+        "started": response.started,
+        "elapsed": response.elapsed,
+        "ip": response.ip,
+        "size": len(response.payload),
+        "body_size": len(response.body),
+        "etag": etag,
+        "last_modified": modified,
+        "media_type": response.media_type[:256],
+    }
 
 
-def _page_values(page: Page) -> SqlRow:
-    return (
-        1, page.media_type, page.charset, page.language, page.title[:_MAX_FIELD_CHARS],
-        page.description[:_MAX_FIELD_CHARS], page.canonical, page.index, page.follow,
-    )  # fmt: skip
-
-
-def _no_page_values(response: Response | None) -> SqlRow:
-    media_type = "" if response is None else response.media_type[:256]
-    return (0, media_type, "", "", "", "", None, 1, 1)
+def _page_columns(page: Page) -> dict[str, object]:
+    return {
+        "has_page": 1,
+        "media_type": page.media_type,
+        "charset": page.charset,
+        "language": page.language,
+        "title": page.title[:_MAX_FIELD_CHARS],
+        "description": page.description[:_MAX_FIELD_CHARS],
+        "canonical": page.canonical,
+        "may_index": page.index,
+        "may_follow": page.follow,
+        "tongue": page.detected_language,
+    }

@@ -213,6 +213,11 @@ class WarcArchive:
         if asked := warc.request_record(answer, identity):
             self._buffer_record(asked)
 
+    def read_record(self, file: str, offset: int, length: int) -> tuple[dict[str, str], bytes]:
+        """The headers and the block of the record that begins there."""
+        with self._db.guard:
+            return warc.read_record(warc_path(self._folder, file), offset, length)
+
     def remember_payload(self, place: WarcLocation, visit: int, size: int) -> None:
         """From now on, answers with this payload refer to this visit."""
         if place.file is not None and place.payload_of is None and size:

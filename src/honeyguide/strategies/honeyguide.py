@@ -27,12 +27,12 @@ from honeyguide.models.link_model import (
     FEATURE_PRIOR,
     LinkFeatures,
     LinkWordScores,
-    chance_of_logit,
     feature_rows,
     logit,
 )
 from honeyguide.models.link_model import feature_names as meant
 from honeyguide.models.link_scores import memoised_map
+from honeyguide.models.logistic import logistic_chance
 from honeyguide.models.svm import Linear
 from honeyguide.text.link_text import (
     LinkSigns,
@@ -189,7 +189,7 @@ class Honeyguide:
             z += self.page_hint * _hint_log_odds(hint)
             reasons = (*reasons, *hint.reasons[:2])
         return Verdict(
-            round(chance_of_logit(self.page_slope * z + self.page_shift), _DIGITS), reasons
+            round(logistic_chance(self.page_slope * z + self.page_shift), _DIGITS), reasons
         )
 
     # -- the apprentice --------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -20,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.config.validation import check_within
-from honeyguide.errors import ConfigError, ModelError
+from honeyguide.errors import ConfigError, ModelError, suggest_name
 from honeyguide.models import categories as folder
 from honeyguide.models.categories import AnyCategoryModel
+from honeyguide.models.deep.category_model import model_checksum
 from honeyguide.models.deep.training import Pupil, train_pupil
 from honeyguide.models.link_scores import describe_parents
 from honeyguide.models.page_model import choose_examples
@@ -89,7 +89,7 @@ class TopicCnn:
 
     def __post_init__(self) -> None:
         if self.model and not self.checksum:
-            object.__setattr__(self, "checksum", folder.model_checksum(Path(self.model)))
+            object.__setattr__(self, "checksum", model_checksum(Path(self.model)))
             opened = _open_model(self.model, self.checksum, self.encoder)
             _check_categories(opened.categories, self.categories)
         elif self.categories and not self.model:
@@ -241,7 +241,7 @@ def _read_as(settings: tuple[tuple[str, Any], ...]) -> TextTokenizer:
 @lru_cache(maxsize=4)
 def _open_model(path: str, checksum: str, encoder: str) -> AnyCategoryModel:
     """The model in a folder, as long as it is the one that was meant."""
-    if folder.model_checksum(Path(path)) != checksum:
+    if model_checksum(Path(path)) != checksum:
         raise ModelError(f"the model in {path} is another one than this generation was made with")
     model = folder.load_category_model(Path(path), Path(path, encoder) if encoder else None)
     TextTokenizer.from_settings(model.settings)
@@ -255,8 +255,7 @@ def _check_categories(known: Sequence[str], wanted: Sequence[str]) -> None:
         raise ConfigError(f"topic.categories: which of these is the topic? {names}")
     for name in wanted:
         if name not in known:
-            near = get_close_matches(name, known, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {names}"
+            hint = suggest_name(name, known)
             raise ConfigError(f"topic.categories: the model has no {name!r}; {hint}")
     if len(set(wanted)) >= len(known):
         raise ConfigError("topic.categories: that is all there are; every page would be relevant")

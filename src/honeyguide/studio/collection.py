@@ -141,7 +141,7 @@ def _search_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
             wish, _sort_order(query), query.limit + 1, _parse_cursor(query.after)
         )
         total = index.count_hits(wish)
-        rows = [row for hit in hits[: query.limit] if (row := store.visit_by_id(hit.visit))]
+        rows = [row for hit in hits[: query.limit] if (row := store.visits.visit_by_id(hit.visit))]
         return VisitItems(
             [_visit_item(store, row, query.words) for row in rows],
             f"{hits[query.limit - 1].key!r}:{hits[query.limit - 1].visit}"
@@ -160,7 +160,10 @@ def filter_choices(here: RequestContext) -> FilterChoices:
         return FilterChoices({}, [], 0, topics)
     here.shared_for(Indexer).keep_running()
     with here.read_store() as store:
-        counts, names = store.counts(), [row.host for row in store.top_hosts(limit=200)]
+        counts, names = (
+            store.counter.read_counts(),
+            [row.host for row in store.counter.top_hosts(limit=200)],
+        )
         return FilterChoices(counts.tongues, names, counts.labels, topics)
 
 
@@ -196,7 +199,7 @@ def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilt
     if query.label:
         said = [
             to_int64(url_fingerprint(label.url))
-            for _, label in store.labels()
+            for _, label in store.labels.effective_after()
             if query.label in ("any", "none") or (label.value >= 0.5) == (query.label == "good")
         ]
         among, besides = (None, said) if query.label == "none" else (said, None)
@@ -227,8 +230,10 @@ def _parse_cursor(text: str) -> search_index.IndexHit | None:
 
 
 def _visit_item(store: Store, row: VisitRow, words: str) -> VisitItem:
-    label: Label | None = store.effective_label(row.url)
-    snippet, found = _find_snippet(store.page_text(row.id)[1], words) if words.strip() else ("", [])
+    label: Label | None = store.labels.effective_label(row.url)
+    snippet, found = (
+        _find_snippet(store.visits.page_text(row.id)[1], words) if words.strip() else ("", [])
+    )
     return VisitItem(
         visit=row.id, url=row.url, title=make_layout_safe(row.title[:_TITLE]),
         host=row.url.split("/", 3)[2][:_HOST], at=row.at, verdict=row.verdict,
@@ -270,7 +275,7 @@ class _ExportSelection:
         wish, sort, after = _index_filter(self.query, store), _sort_order(self.query), None
         while hits := index.find_hits(wish, sort, _AT_ONCE, after):
             for hit in hits:
-                if row := store.visit_by_id(hit.visit):
+                if row := store.visits.visit_by_id(hit.visit):
                     yield row
             after = hits[-1]
 

@@ -376,9 +376,9 @@ def list_generations(here: RequestContext) -> GenerationItems:
     """What the strategy learned."""
     learns = here.open_collection().learns
     with here.read_store() as store:
-        known = store.generations()
-        live = store.live_generation()
-        counts = store.counts().generations
+        known = store.generations.list_all()
+        live = store.generations.live_number()
+        counts = store.counter.read_counts().generations
     rows = [
         _generation_item(one, one.number == live, *counts.get(one.number, (0, 0)))
         for one in known[-_GENERATIONS_SHOWN:]

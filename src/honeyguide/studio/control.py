@@ -88,7 +88,7 @@ def _with_counts(here: RequestContext, run: RunState) -> RunState:
     """With what was visited so far, and where it stops."""
     try:
         with here.read_store() as store:
-            visits = store.counts().visits
+            visits = store.counter.read_counts().visits
     except StoreError:  # not crawled yet, or told where somebody looks into it
         visits = 0
     return structs.replace(run, visits=visits, limit=_page_limit(here, run))

@@ -74,7 +74,7 @@ def _read_item(folder: Path, counted: bool) -> CollectionItem:
         row.description = load_settings(folder / "topic.toml").topic.description[:500]
         if counted and (folder / "collection.db").exists():
             with open_existing_store(folder, "read") as store:
-                counts = store.counts()
+                counts = store.counter.read_counts()
             row.visits, row.relevant, row.last = counts.visits, counts.relevant, counts.last
     except (HoneyguideError, OSError) as error:
         row.problem = str(error)

@@ -152,13 +152,13 @@ class Indexer:
 
 def _visits_to_index(store: Store) -> int:
     """How many visits there are to index: links that nobody was asked for are among them."""
-    counts = store.counts()
+    counts = store.counter.read_counts()
     return counts.visits + sum(counts.failures.get(kind, 0) for kind in UNREQUESTED)
 
 
 def _is_of_journal(store: Store, index: SearchIndex) -> bool:
     """Whether the index is of this journal, and not of one that was here before."""
-    first = store.visit_by_id(1)
+    first = store.visits.visit_by_id(1)
     birth = 0 if first is None else url_fingerprint(f"{first.url} {first.at!r}") >> 1
     known = index.state_value("birth")
     if known == 0 and birth:
@@ -169,7 +169,7 @@ def _is_of_journal(store: Store, index: SearchIndex) -> bool:
 
 
 def _index_facts(store: Store, index: SearchIndex, since: int) -> int:
-    rows = list(store.visits(since=since, limit=_FACTS_AT_ONCE))
+    rows = list(store.visits.iter_visits(since=since, limit=_FACTS_AT_ONCE))
     if not rows:
         return since
     with index.write_transaction() as db:
@@ -200,11 +200,11 @@ def _visit_language(row: VisitRow) -> str:
 
 
 def _index_texts(store: Store, index: SearchIndex, since: int) -> int:
-    rows = list(store.visits(since=since, limit=_TEXTS_AT_ONCE))
+    rows = list(store.visits.iter_visits(since=since, limit=_TEXTS_AT_ONCE))
     found = []
     for row in rows:
         if row.has_page:
-            headings, text = store.page_text(row.id)
+            headings, text = store.visits.page_text(row.id)
             body = "\n".join((row.description, *headings[:40], text))[:_TEXT_CHARS]
             found.append((row.id, space_characters(row.title), space_characters(body)))
     with index.write_transaction() as db:
@@ -218,7 +218,7 @@ def _index_texts(store: Store, index: SearchIndex, since: int) -> int:
 
 def _refresh_verdicts(store: Store, index: SearchIndex) -> None:
     since = index.state_value("again")
-    rows = list(store.visits(since=since, limit=_VERDICTS_AT_ONCE))
+    rows = list(store.visits.iter_visits(since=since, limit=_VERDICTS_AT_ONCE))
     with index.write_transaction() as db:
         db.executemany(
             _UPDATE, [(r.id, _visit_kind(r), r.verdict, _visit_language(r)) for r in rows]

@@ -323,10 +323,10 @@ def label_text(here: RequestContext, query: LabelTextQuery) -> LabelText:
     """The text of a visited page, and where the evidence stands in it."""
     settings = here.open_collection().settings
     with here.read_store() as store:
-        row = store.visit_by_id(query.visit)
+        row = store.visits.visit_by_id(query.visit)
         if row is None or not row.has_page:
             raise ResourceMissing(f"there is no page of visit {query.visit}")
-        headings, whole = store.page_text(row.id)
+        headings, whole = store.visits.page_text(row.id)
     shown = make_layout_safe(whole[:_TEXT_CHARS])
     why = here.shared_for(RecentReasons).reasons_of(row.id)
     return LabelText(
@@ -356,7 +356,7 @@ def answer_question(here: RequestContext, body: LabelAnswer) -> LabelAnswerResul
         against = ", ".join(sorted({each.theirs.by for each in opposed}))
         counts = all(each.counts for each in opposed)
     with here.read_store() as store:
-        given = store.counts().labels
+        given = store.counter.read_counts().labels
         here.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
     budget = settings.learn.budget
     return LabelAnswerResult(given, _budget_left(given, budget), against, counts)
@@ -369,7 +369,7 @@ def undo_answer(here: RequestContext, body: UndoAnswer) -> UndoAnswerResult:
     folder, settings = collection.folder, collection.settings
     done = people.undo_label(folder, settings, body.url, by, body.topic, count=False)
     with here.read_store() as store:
-        left = _budget_left(store.counts().labels, settings.learn.budget)
+        left = _budget_left(store.counter.read_counts().labels, settings.learn.budget)
         if done is None:
             return UndoAnswerResult(False, "", "", left)
         here.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))

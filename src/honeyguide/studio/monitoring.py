@@ -51,7 +51,7 @@ class GenerationMark(msgspec.Struct, frozen=True):
 
 
 def harvest_curve(store: Store) -> HarvestCurve:
-    points = store.harvest_curve(CURVE_POINTS)
+    points = store.counter.harvest_curve(CURVE_POINTS)
     recent: list[float | None] = []
     for at, (visits, relevant) in enumerate(points):
         back = at
@@ -118,13 +118,13 @@ class WatchStatusCache:
         if 0 <= now - self.at < wait:
             return
         began = self._timer()
-        self.hosts = store.top_hosts(limit=_HOSTS_COUNTED)
+        self.hosts = store.counter.top_hosts(limit=_HOSTS_COUNTED)
         self._watch = _read_watch_live(store)
         self.at, self._took = now, self._timer() - began
 
     def watch_live(self, store: Store, pid: int | None) -> WatchLive | None:
         """None: nothing was ever watched here, and nobody is about to."""
-        running = pid is not None and store.facts.get(*RUNNING_FACT) == pid
+        running = pid is not None and store.watch_facts.get(*RUNNING_FACT) == pid
         known = self._watch or (WatchLive(False, 0, 0, 0, None) if running else None)
         return known and msgspec.structs.replace(known, running=running)
 
@@ -257,10 +257,10 @@ class LiveViewCache:
         watch: WatchLive | None = None
         try:
             with open_existing_store(self._folder, "read") as store:
-                counts = store.counts()
+                counts = store.counter.read_counts()
                 waiting, generation = (
                     parse_decimal(store.get_meta("waiting") or ""),
-                    store.live_generation(),
+                    store.generations.live_number(),
                 )
                 marks = generation_marks(counts)
                 self._refresh_counts(store, counts, now)

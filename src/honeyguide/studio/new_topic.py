@@ -424,12 +424,13 @@ def _create_arguments(here: routes.RequestContext, body: NewTopic, folder: Path)
         "bad_files": _write_examples(folder, "bad", body.bad_files, body.bad_texts),
         "ontology": ontology,
         **{key: getattr(body, key) for key in _COPIED_FIELDS},
+        "keyword_language": body.words,
         **tables,
     }
 
 
 _COPIED_FIELDS = (
-    "contact", "description", "keywords", "concept", "language", "words", "strategy", "pages"
+    "contact", "description", "keywords", "concept", "language", "strategy", "pages"
 )  # fmt: skip
 
 

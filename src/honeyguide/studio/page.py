@@ -17,7 +17,7 @@ from honeyguide.errors import FetchError
 from honeyguide.fetch.decode import decode_body
 from honeyguide.parse.read import is_binary
 from honeyguide.parse.sanitise import make_layout_safe, safe_html
-from honeyguide.store.store import Store, archived_response
+from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.studio.routes import RawAnswer, RequestContext, ResourceMissing, Route
 from honeyguide.text.highlights import find_highlights, highlight_terms, unstem_reasons
@@ -100,7 +100,7 @@ def render_preview(here: RequestContext, query: PreviewQuery) -> RawAnswer:
 
 def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
     """Address, body and content type of what is to be shown."""
-    row = store.visit_by_id(query.visit) if query.visit else None
+    row = store.visits.visit_by_id(query.visit) if query.visit else None
     if row is None and not query.url:
         raise ResourceMissing("there is no such visit")
     url = row.url if row else resolve_url(store, query.url)
@@ -113,8 +113,10 @@ def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
             store.versions.read_body(url, query.version),
             history[query.version].content_type,
         )
-    row = row or next((each for each in reversed(store.attempts_at(url)) if each.has_page), None)
-    bare = archived_response(store, row) if row else None
+    row = row or next(
+        (each for each in reversed(store.visits.attempts_at(url)) if each.has_page), None
+    )
+    bare = store.archived_response(row) if row else None
     if bare is None:
         raise ResourceMissing("its answer was not kept (store.warc), so only the text can be shown")
     try:
@@ -238,7 +240,7 @@ def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
         row = row or (found.visits[-1] if found.visits else None)
         if row is None and found.waiting is None and not query.url:
             raise ResourceMissing("there is no such visit")
-        headings, text = store.page_text(row.id) if row else ((), "")
+        headings, text = store.visits.page_text(row.id) if row else ((), "")
         reasons = row.verdict_reasons if row else ()
         link = row.link if row else found.waiting.link if found.waiting else None
         shown = make_layout_safe(text[:_TEXT_CHARS])
@@ -270,7 +272,7 @@ def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
             attempts=[_visit_attempt(each) for each in found.visits[-_MAX_ITEMS:]],
             labels=[
                 PageLabel(label.value, label.by, label.at, label.topic)
-                for label in store.label_history(found.url)[-_MAX_ITEMS:]
+                for label in store.labels.label_history(found.url)[-_MAX_ITEMS:]
             ],
             versions=[
                 KeptVersion(v.number, v.at, v.last_seen, v.size)
@@ -294,7 +296,7 @@ def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
 def _page_url(store: Store, query: PageViewQuery) -> str:
     if query.url:
         return resolve_url(store, query.url, waiting=True)
-    row = store.visit_by_id(query.visit)
+    row = store.visits.visit_by_id(query.visit)
     if row is None:
         raise ResourceMissing("there is no such visit")
     return row.url

@@ -150,7 +150,7 @@ class QueriesCache:
         if not (self._folder / "collection.db").exists():
             return said
         with open_existing_store(self._folder, "read") as store:
-            counts, last = store.counts(), store.searches.newest_search()
+            counts, last = store.counter.read_counts(), store.searches.newest_search()
         # A tenth more good pages: as often as the crawl itself thinks anew.
         grown = int(math.log(1 + counts.relevant, 1.1))
         return (said, grown, counts.labels, last.id if last else 0)
@@ -160,7 +160,7 @@ class QueriesCache:
         if (self._folder / "collection.db").exists():
             with open_existing_store(self._folder, "read") as store:
                 for url in {page for one in found.suggestions for page in one.pages}:
-                    if visits := store.attempts_at(url):
+                    if visits := store.visits.attempts_at(url):
                         titles[url] = visits[-1].title[:_TITLE_CHARS]
         rows = [
             SuggestionItem(

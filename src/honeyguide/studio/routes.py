@@ -163,6 +163,7 @@ _FIRST = re.compile(rf"^(?:settings: )?{_KEY.pattern}(?:\[\d+\])?: ")
 _ADVICE = re.compile(r": add topic\.\w+ to topic\.toml\Z")
 _PATH = re.compile(r"(?<![\w:/.])(?:/[^\s/:'\"]+)+/([^\s/:'\"]+)")
 _FORM_FIELDS = {
+    ("topic", "keyword_language"): "words",
     ("scope", "rule"): "scope",
     ("search", "engine"): "search_engine",
     ("search", "url"): "search_url",

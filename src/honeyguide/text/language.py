@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import import_module
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import Stemmer
 
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.text import normalise
-from honeyguide.text.normalise import LetterPairs, Spelling, fold_letters, is_too_short
+from honeyguide.text.normalise import LetterPairs, Spelling, fold_letters
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
@@ -135,24 +134,33 @@ MAX_WORD_CHARS = 64
 """What is longer is no word of any language: it is cut, and not remembered."""
 
 
-class WordMemo(dict[str, str]):
-    """Word → its stem or lemma, made once per word: ``stems[word]``."""
+V = TypeVar("V")
 
-    def __init__(self, make: Callable[[str], str]) -> None:
+
+class BoundedMemo(dict[str, V]):
+    """What ``make`` returns for a text, computed once for each: ``memo[text]``.
+
+    A memo with ``most`` entries starts anew; texts longer than ``longest`` are not stored.
+    """
+
+    def __init__(
+        self, make: Callable[[str], V], most: int = _MEMO, longest: int = MAX_WORD_CHARS
+    ) -> None:
         super().__init__()
-        self._make = make
+        self._make, self._most, self._longest = make, most, longest
 
-    def __missing__(self, word: str) -> str:
-        if len(word) > MAX_WORD_CHARS:
-            return word[:MAX_WORD_CHARS]
-        if len(self) >= _MEMO:
-            self.clear()
-        made = self[word] = str(self._make(word))
-        return made
+    def __missing__(self, text: str) -> V:
+        value = self._make(text)
+        if len(text) <= self._longest:
+            if len(self) >= self._most:
+                self.clear()
+            self[text] = value
+        return value
 
 
-def _no_stop_words() -> Iterable[str]:
-    return ()
+def word_memo(make: Callable[[str], str]) -> BoundedMemo[str]:
+    """Word → its stem or lemma; a word that is too long is only cut."""
+    return BoundedMemo(lambda w: str(make(w)) if len(w) <= MAX_WORD_CHARS else w[:MAX_WORD_CHARS])
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +171,7 @@ class Language:
     spelling: Spelling = field(default_factory=Spelling)
     stem: Callable[[str], str] = str
     """Word → its stem; the word itself where nobody knows better."""
-    listed: Callable[[], Iterable[str]] = _no_stop_words
+    listed: Callable[[], Iterable[str]] = tuple
     """Makes the list of stop words: loaded when first needed."""
     cut: Callable[[str], str] | None = None
     """Puts blanks between the words of a folded text; None: pairs of characters where a script
@@ -222,9 +230,9 @@ class Language:
         return said if self.cut is not None else [*said, *normalise.unspaced_names(self.fold(text))]
 
     @cached_property
-    def stems(self) -> WordMemo:
+    def stems(self) -> BoundedMemo[str]:
         """Word → stem, remembered."""
-        return WordMemo(self.stem)
+        return word_memo(self.stem)
 
     @cached_property
     def stop_words(self) -> frozenset[str]:
@@ -239,11 +247,9 @@ class Language:
         return self._lemma_memo[word]
 
     @cached_property
-    def _lemma_memo(self) -> WordMemo:
-        # few ask, and it loads a dictionary
-
+    def _lemma_memo(self) -> BoundedMemo[str]:
         form = make_lemmatiser(self.code)
-        return WordMemo(lambda word: self.fold(form(word)))
+        return word_memo(lambda word: self.fold(form(word)))
 
 
 @lru_cache(maxsize=32)
@@ -314,10 +320,6 @@ _OTHER = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
 """Codes whose word list goes by another code."""
 
 
-def installed() -> bool:
-    return find_spec("simplemma") is not None
-
-
 def make_lemmatiser(code: str) -> Callable[[str], str]:
     """Word → its dictionary form, or the word itself if nobody knows it.
 
@@ -346,19 +348,6 @@ def make_lemmatiser(code: str) -> Callable[[str], str]:
 # --------------------------------------------------------------------------------------------------
 
 
-__all__ = [
-    "MAX_WORD_CHARS",
-    "OwnStems",
-    "check_language",
-    "fold_text",
-    "is_too_short",
-    "separate_words",
-    "split_words",
-    "stems_of",
-    "stop_words",
-]
-
-
 def fold_text(text: str, language: str = "en") -> str:
     """One writing for what readers take for the same: Turkish has two letters i."""
     return language_of(language).fold(text)
@@ -374,14 +363,7 @@ def split_words(text: str, language: str = "en") -> list[str]:
     return language_of(language).words(text)
 
 
-class OwnStems(WordMemo):
-    """Word → stem, a memory of its own; :func:`stems_of` shares one."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__(language_of(language).stem)
-
-
-def stems_of(language: str) -> WordMemo:
+def stems_of(language: str) -> BoundedMemo[str]:
     """Word → stem: ``stems_of("en")[word]``."""
     return language_of(language).stems
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple
 
-from honeyguide.text.language import MAX_WORD_CHARS, Language, language_of
+from honeyguide.text.language import BoundedMemo, Language, language_of
 from honeyguide.text.normalise import first_unit, is_unspaced
 from honeyguide.types import Concept, Page, Reason, Verdict
 
@@ -82,9 +82,17 @@ class TermMatcher:
         self._words = {p[0]: number for number, p in enumerate(self.phrases) if len(p) == 1}
         self._tree = _phrase_tree(self.phrases)
         every = inside | self._words.keys()
-        self._known = _KnownStems(every, tongue)
+        self._lone = any(is_unspaced(stem) and first_unit(stem) == stem for stem in every)
+        """A term has a single character of a script without blanks: pairs begin with it."""
+        self._known = known = _known_stems(every, tongue, self._lone)
         word = tongue.word_pattern()
-        self._holds = _PieceStems(self._known, word.findall)
+        self._holds: BoundedMemo[tuple[tuple[int, str], ...]] = BoundedMemo(
+            lambda piece: tuple(
+                (n, stem) for n, one in enumerate(word.findall(piece)) if (stem := known[one])
+            ),
+            _MEMO,
+        )
+        """Text between two blanks → the terms' stems in it with their places: mostly none."""
         self._word_at, self._words_in = word.match, word.findall
         self._tokens = tongue.word_pattern(_BREAK).findall
         self._starts = () if any(map(is_unspaced, every)) else _word_starts(every, language)
@@ -117,7 +125,7 @@ class TermMatcher:
         return self._count_hits(hits), length
 
     def _prepare_text(self, text: str) -> str:
-        return self._tongue.separate_words(text, self._known.lone)
+        return self._tongue.separate_words(text, self._lone)
 
     def _search_starts(
         self, text: str, begun: Callable[[int, int], tuple[int, int]]
@@ -256,48 +264,17 @@ def _word_starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
     return tuple(found) if useful else ()
 
 
-class _KnownStems(dict[str, str]):
-    """Word → its stem if a term uses it, else ''. Fills itself; forgets when it is full."""
+def _known_stems(used: Set[str], language: Language, lone: bool) -> BoundedMemo[str]:
+    """Word → its stem if a term uses it, else ''."""
+    stems = language.stems
 
-    def __init__(self, used: Set[str], language: Language) -> None:
-        super().__init__()
-        self._used = used
-        self._stems = language.stems
-        self.lone = any(is_unspaced(stem) and first_unit(stem) == stem for stem in used)
-        """A term has a single character of a script without blanks: pairs begin with it."""
-        self[_BREAK] = _BREAK
+    def known_stem(word: str) -> str:
+        if word == _BREAK or (stem := stems[word]) in used:
+            return word if word == _BREAK else stem
+        begins = lone and is_unspaced(word) and first_unit(word) in used
+        return first_unit(word) if begins else ""
 
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _MEMO:
-            self.clear()
-            self[_BREAK] = _BREAK
-        stem = self._stems[word]
-        answer = stem if stem in self._used else ""
-        if self.lone and not answer and is_unspaced(word) and first_unit(word) in self._used:
-            answer = first_unit(word)
-        if len(word) <= MAX_WORD_CHARS:
-            self[word] = answer
-        return answer
-
-
-class _PieceStems(dict[str, tuple[tuple[int, str], ...]]):
-    """Text between two blanks → the terms' stems in it with their places: mostly none."""
-
-    def __init__(self, known: _KnownStems, words: Callable[[str], list[str]]) -> None:
-        super().__init__()
-        self._known = known
-        self._words = words
-
-    def __missing__(self, piece: str) -> tuple[tuple[int, str], ...]:
-        known = self._known
-        answer = tuple(
-            (n, stem) for n, word in enumerate(self._words(piece)) if (stem := known[word])
-        )
-        if len(piece) <= MAX_WORD_CHARS:
-            if len(self) >= _MEMO:
-                self.clear()
-            self[piece] = answer
-        return answer
+    return BoundedMemo(known_stem, _MEMO)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -408,10 +385,7 @@ _STEP = 0.5
 
 @lru_cache(maxsize=16)
 def topic_relevance(
-    keywords: tuple[str, ...],
-    description: str,
-    concepts: tuple[Concept, ...],
-    language: str,
+    keywords: tuple[str, ...], description: str, concepts: tuple[Concept, ...], language: str
 ) -> Relevance | None:
     """None: nothing was stated. The same words give the same object."""
     worth: dict[str, float] = dict.fromkeys(keywords, 1.0)

@@ -15,8 +15,7 @@ from html import unescape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from honeyguide.errors import ModelError
-from honeyguide.text.language import MAX_WORD_CHARS as _LONG
-from honeyguide.text.language import language_of, stems_of, stop_words
+from honeyguide.text.language import MAX_WORD_CHARS, BoundedMemo, language_of
 from honeyguide.types import Link, Page
 
 if TYPE_CHECKING:
@@ -134,8 +133,14 @@ class TextTokenizer:
         return replace(self, normalise=False)
 
     @cached_property
-    def _token_memo(self) -> TokenMemo:
-        return TokenMemo(self.language, self.stem, self.stops)
+    def _token_memo(self) -> BoundedMemo[str]:
+        """Word → the token that stands for it, or '' for none."""
+        known = language_of(self.language)
+        stops = frozenset() if self.stops else known.stop_words
+        stem_of = known.stems.__getitem__ if self.stem else _cut_word
+        return BoundedMemo(
+            lambda word: word if word == _BREAK else "" if word in stops else stem_of(word), _MEMO
+        )
 
 
 def _unescape_entities(text: str) -> str:
@@ -147,26 +152,8 @@ def _unescape_entities(text: str) -> str:
     return text
 
 
-class TokenMemo(dict[str, str]):
-    """Word → the token that stands for it, or '' for none. Fills itself; forgets when full."""
-
-    def __init__(self, language: str, stem: bool, stops: bool) -> None:
-        super().__init__()
-        self._stems = stems_of(language) if stem else None
-        self._stops = frozenset() if stops else stop_words(language)
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _MEMO:
-            self.clear()
-        if word == _BREAK:
-            token = word
-        elif word in self._stops:
-            token = ""
-        else:
-            token = self._stems[word] if self._stems is not None else word[:_LONG]
-        if len(word) <= _LONG:
-            self[word] = token
-        return token
+def _cut_word(word: str) -> str:
+    return word[:MAX_WORD_CHARS]
 
 
 @lru_cache(maxsize=1)

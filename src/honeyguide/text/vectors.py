@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import ModelError
-from honeyguide.text.language import MAX_WORD_CHARS, language_of
+from honeyguide.text.language import MAX_WORD_CHARS, BoundedMemo, language_of
 from honeyguide.types import Page, Reason
 
 Floats = NDArray[np.floating[Any]]
@@ -108,23 +108,18 @@ class Lexicon:
         )
 
 
-class StemPlaces(dict[str, int]):
+class StemPlaces(BoundedMemo[int]):
     """Word → the place of its stem. Fills itself; forgets when it is full."""
 
     def __init__(self, places: dict[str, int], language: str) -> None:
-        super().__init__()
+        super().__init__(self._place_of, _MEMO)
         self._of_stem = places
         self._stems, self._stops = language_of(language).stems, language_of(language).stop_words
-        self[TEXT_BREAK] = BREAK_PLACE
 
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _MEMO:
-            self.clear()
-            self[TEXT_BREAK] = BREAK_PLACE
-        place = UNKNOWN_PLACE if word in self._stops else self._find_place(self._stems[word])
-        if len(word) <= MAX_WORD_CHARS:
-            self[word] = place
-        return place
+    def _place_of(self, word: str) -> int:
+        if word == TEXT_BREAK:
+            return BREAK_PLACE
+        return UNKNOWN_PLACE if word in self._stops else self._find_place(self._stems[word])
 
     def _find_place(self, stem: str) -> int:
         return self._of_stem.get(stem, UNKNOWN_PLACE)
@@ -173,25 +168,11 @@ def stem_counts(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
     return tuple(counts), np.fromiter(counts.values(), np.int64, len(counts))
 
 
-class _StemLookup(dict[str, str]):
-    """Word → its stem, '' for a stop word. Fills itself; forgets when it is full."""
-
-    def __init__(self, language: str) -> None:
-        super().__init__()
-        self._stems, self._stops = language_of(language).stems, language_of(language).stop_words
-
-    def __missing__(self, word: str) -> str:
-        if len(self) >= _MEMO:
-            self.clear()
-        stem = "" if word in self._stops else self._stems[word]
-        if len(word) <= MAX_WORD_CHARS:
-            self[word] = stem
-        return stem
-
-
 @lru_cache(maxsize=8)
-def _stem_lookup(language: str) -> _StemLookup:
-    return _StemLookup(language)
+def _stem_lookup(language: str) -> BoundedMemo[str]:
+    """Word → its stem, '' for a stop word."""
+    stems, stops = language_of(language).stems, language_of(language).stop_words
+    return BoundedMemo(lambda word: "" if word in stops else stems[word], _MEMO)
 
 
 def _place_counts(text: str, places: dict[str, int], language: str) -> tuple[Ints, Ints]:

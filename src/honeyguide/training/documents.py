@@ -9,7 +9,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from honeyguide.errors import ConfigError, ParseError
-from honeyguide.parse.read import parse_page
+from honeyguide.parse.read import parse_body
 from honeyguide.training.labelled_rows import (
     MAX_TEXT_BYTES,
     ColumnNames,
@@ -18,7 +18,7 @@ from honeyguide.training.labelled_rows import (
     check_encoding,
     read_rows,
 )
-from honeyguide.types import Link, Page, Response, Url
+from honeyguide.types import Link, Page, Url
 
 _LONGEST = 100
 
@@ -79,8 +79,7 @@ def parse_document(body: bytes, name: str, *, html: bool | None = None, encoding
     elif kind == "text/plain":
         kind += _utf8_charset(body)
     url = Url("file://localhost/document")
-    answer = Response(url, 200, (("Content-Type", kind),), body, body, b"", b"", "", 0.0, 0.0)
-    return parse_page(answer, Link(url))
+    return parse_body(body, Link(url), kind)
 
 
 def page_from_text(text: str, *, html: bool) -> Page:

@@ -79,15 +79,15 @@ async def open_watch(
             closing.push_async_callback(network.aclose)
         channels = channels_of(settings.notify, folder, store, name, out or sys.stdout)
         robots, now = RobotsCache(), clock()
-        for entry in store.fresh_robots(now):
+        for entry in store.robots.iter_fresh(now):
             robots.restore_entry(*entry)
-        politeness = HostDelayPolicy(settings.politeness, settings.crawl.seed)
+        politeness = HostDelayPolicy(settings.politeness, settings.crawl.random_seed)
         priors, schedule = RatePriors(), Schedule(budget_of(settings), now)
         priors.learn_all((row.url, row.rate) for row in store.watched.iter_rows() if row.rate)
         relevance = _relevance_of_text(strategy)
 
         def heard(entry: RobotsEntry) -> None:
-            store.save_robots(*entry)
+            store.robots.save_robots(*entry)
             schedule.spent(clock())
 
         rules = [rule for rule, _ in channels]
@@ -100,14 +100,14 @@ async def open_watch(
             RevisitPoliteness(robots, politeness, bool(settings.fetch.lab), now),
             book.previous_version,
             partial(revisit_comparison.compare_response, relevance=relevance),
-            per_site=settings.politeness.domain_hosts,
+            per_site=settings.politeness.concurrent_hosts_per_domain,
             heard=heard,
             fetchers=FetchConcurrency(affordable_fetches()),
             clock=clock,
         )
 
         def known(url: Url) -> bool:
-            return store.watched.find_row(url) is not None or bool(store.attempts_at(url))
+            return store.watched.find_row(url) is not None or bool(store.visits.attempts_at(url))
 
         yield Watcher(
             store, settings.watch, flow, schedule, book,
@@ -121,9 +121,9 @@ def budget_of(settings: Settings) -> WatchBudget:
     return WatchBudget(
         per_hour=chosen.requests_per_hour,
         host_rest_s=0.0,  # the flow knows better how long a host rests
-        shortest_s=chosen.shortest_s,
-        longest_s=chosen.longest_days * DAY,
-        value=chosen.value,
+        shortest_s=chosen.min_interval_s,
+        longest_s=chosen.max_interval_days * DAY,
+        value=chosen.objective,
     )
 
 

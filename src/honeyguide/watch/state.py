@@ -16,7 +16,7 @@ from honeyguide.change import Change, ChangeKind
 from honeyguide.config.settings import WatchSettings
 from honeyguide.errors import FetchError, StoreError
 from honeyguide.fetch.decode import decode_body
-from honeyguide.store.store import Store, archived_response
+from honeyguide.store.store import Store
 from honeyguide.store.versions import VersionRow, body_digest
 from honeyguide.store.watch_list import WatchedRow
 from honeyguide.types import Response, Url, Visit
@@ -87,9 +87,9 @@ class RevisitState:
 
     def _adopt_crawled_copy(self, row: WatchedRow) -> WatchedRow:
         """The crawl's own copy of a page is its first version."""
-        visits = [visit for visit in self.store.attempts_at(row.url) if visit.has_page]
+        visits = [visit for visit in self.store.visits.attempts_at(row.url) if visit.has_page]
         try:
-            found = archived_response(self.store, visits[-1]) if visits else None
+            found = self.store.archived_response(visits[-1]) if visits else None
             if found is None:
                 return row
             coding = found.header("content-encoding")
@@ -193,7 +193,7 @@ class RevisitState:
         return not row.masks and self.settings.second_look_s > 0
 
     def _held_change(self, row: WatchedRow) -> HeldChange | None:
-        match self.store.facts.get("held", row.url):
+        match self.store.watch_facts.get("held", row.url):
             case [int(old), int() | float() | None as last]:
                 return HeldChange(old, last)
         return None
@@ -238,7 +238,9 @@ class RevisitState:
         """A page that was discovered goes into the journal and, if it is relevant and there is
         room, on the list; what the list then says of it."""
         store, url, page = self.store, visit.link.url, visit.page
-        visit = visit._replace(duplicate=store.find_duplicate(url, page.text if page else ""))
+        visit = visit._replace(
+            duplicate=store.duplicates.find_duplicate(url, page.text if page else "")
+        )
         score = visit.verdict.score if visit.verdict else 0.0
         with store.transaction():
             store.append_visits([visit], self.threshold)
@@ -281,23 +283,24 @@ class RevisitState:
                 new = None
                 if made.body is not None:
                     new = self._keep_version(url, made.body, at)
-                    store.archive_response(made.body)
+                    store.warc_archive.add_response(made.body, whole=True)
                 elif made.confirmed_by is not None:
                     store.versions.mark_unchanged(url, at)
-                    store.archive_response(
-                        made.confirmed_by, before.at if before is not None else None
-                    )
+                    if before is None:
+                        store.warc_archive.add_response(made.confirmed_by, whole=True)
+                    else:
+                        store.warc_archive.add_revisit(made.confirmed_by, before.at)
                 if made.held is not None:
-                    store.facts.set("held", url, list(made.held))
+                    store.watch_facts.set("held", url, list(made.held))
                 elif made.versions is not None:
-                    store.facts.set("held", url, None)
+                    store.watch_facts.set("held", url, None)
                 if made.change is not None:
                     old = before.number if before is not None else None
                     old, new = made.versions or (old, new)
                     number = store.changes.append(made.change, old, new)
                     queue_change(store.outbox, self.rules, number, made.change)
                 if made.problem or (made.row.failures == 0 and made.change is not None):
-                    store.facts.set("ill", url, made.problem)
+                    store.watch_facts.set("ill", url, made.problem)
                 if made.problem == "moved":
                     store.watched.edit_page(url, note=made.row.note)
             store.watched.save_rows([made.row for made in batch])
@@ -316,5 +319,5 @@ class RevisitState:
             self._masks.popitem(last=False)
 
     def _known_problem(self, row: WatchedRow) -> ChangeKind | None:
-        found = self.store.facts.get("ill", row.url) if row.failures else None
+        found = self.store.watch_facts.get("ill", row.url) if row.failures else None
         return found if found in ("gone", "blocked", "soft_404", "moved") else None

@@ -242,9 +242,9 @@ class Watcher:
         until = self.clock() + hours * 3_600 if hours else float("inf")
         self._enter_relevant(self.clock())
         pages = self._round_pages(self._all_pages()) if once else self._scheduled_pages(until)
-        self.discoveries.load(self.store.facts.get("watch", "links"))
+        self.discoveries.load(self.store.watch_facts.get("watch", "links"))
         # Whoever looks from outside can tell it from a crawl, which holds the same lock.
-        self.store.facts.set(*RUNNING_FACT, os.getpid())
+        self.store.watch_facts.set(*RUNNING_FACT, os.getpid())
         over = asyncio.Event()
         telling = asyncio.create_task(self.notify_loop.run(over))
         try:
@@ -257,7 +257,7 @@ class Watcher:
             over.set()
             await telling
             self.state.commit()
-            self.store.facts.set("watch", "links", self.discoveries.dump())
+            self.store.watch_facts.set("watch", "links", self.discoveries.dump())
         await self.notify_loop.deliver_all()
         self.store.versions.thin_out(record.retention_of(self.settings), self.clock())
         trouble = self.notify_loop.trouble or self.progress.trouble

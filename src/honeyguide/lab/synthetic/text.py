@@ -13,8 +13,8 @@ from honeyguide.errors import ParseError
 from honeyguide.lab import web
 from honeyguide.lab.synthetic.seeded_random import SeededRandom
 from honeyguide.lab.web import RecordedResponse
-from honeyguide.parse.read import parse_page
-from honeyguide.types import Link, Page, Response, Url
+from honeyguide.parse.read import parse_body
+from honeyguide.types import Link, Page, Url
 from honeyguide.url import host_of
 
 FOREIGN_WORDS = {
@@ -212,10 +212,8 @@ def _manual_text(records: list[RecordedResponse]) -> TopicText:
 
 
 def _parse_page(record: RecordedResponse) -> Page | None:
-    body, url = record.body, Url(record.url)
-    response = Response(url, 200, record.headers, body, body, b"", b"", "", 0.0, 0.0)
     try:
-        return parse_page(response, Link(url))
+        return parse_body(record.body, Link(Url(record.url)), record.header("content-type"))
     except ParseError:
         return None
 

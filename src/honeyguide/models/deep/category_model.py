@@ -10,7 +10,8 @@ import os
 import re
 import tokenize
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,7 @@ Floats = NDArray[np.floating[Any]]
 WordSegments = Sequence[Sequence[str]]
 """A page as lists of words, at most 150 in each; what is longer is cut."""
 
-WordMark = tuple[str, float]
-"""A word, and how much it speaks for a category."""
-
 MAX_CATEGORIES = 1_000
-"""Categories."""
 _ENCODED = 32
 _MANY = 4_000
 """Segments that are worth the seconds in which PyTorch and its GPU wake up."""
@@ -61,14 +58,12 @@ class CategoryModel:
     """Where vectors of words in their context take the place of the embedding."""
 
     def __post_init__(self) -> None:
-        if (
-            not 2 <= len(self.categories) <= MAX_CATEGORIES
-            or len(set(self.categories)) != self._category_count
-        ):
+        count = self._category_count
+        if not 2 <= count <= MAX_CATEGORIES or len(set(self.categories)) != count:
             raise ModelError(
                 f"a model tells between 2 and {MAX_CATEGORIES} different categories apart"
             )
-        if self.net.categories != self._category_count:
+        if self.net.categories != count:
             raise ModelError("a model is damaged: network and categories do not fit together")
         table = self.net.arrays.get("embedding")
         if table is None and self.encoder is None:
@@ -186,19 +181,24 @@ DAMAGE_ERRORS = (
 
 def save_net_model(model: CategoryModel, folder: Path) -> None:
     """Write the model into a folder, in place of the one that is there."""
-    data = _pack_arrays(model)
+    arrays = {name: _halve_precision(array) for name, array in model.net.arrays.items()}
+    head = {
+        "kind": model.net.kind, "categories": list(model.categories), "settings": model.settings,
+        "card": model.card, "buckets": model.vocabulary.buckets,
+        "encoder": model.encoder.origin if model.encoder else None,
+    }  # fmt: skip
+    write_model_folder(folder, head, {**arrays, "words": _pack_words(model.vocabulary.words)})
+
+
+def write_model_folder(folder: Path, head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    """Write the arrays, then model.json with ``head``, and remove the arrays of an old model."""
+    body = io.BytesIO()
+    np.savez(body, allow_pickle=False, **arrays)
+    data = body.getvalue()
     digest = hashlib.sha256(data).hexdigest()
     name = f"arrays-{digest[:16]}.npz"
-    head = {
-        "format": MODEL_FORMAT,
-        "kind": model.net.kind,
-        "categories": list(model.categories),
-        "settings": model.settings,
-        "card": model.card,
-        "buckets": model.vocabulary.buckets,
-        "encoder": model.encoder.origin if model.encoder else None,
-        "arrays": {"file": name, "bytes": len(data), "sha256": digest},
-    }
+    described = {"file": name, "bytes": len(data), "sha256": digest}
+    head = {"format": MODEL_FORMAT, **head, "arrays": described}
     try:
         header = json.dumps(head, ensure_ascii=False, indent=1, allow_nan=False).encode()
     except (ValueError, TypeError, RecursionError) as error:
@@ -219,29 +219,48 @@ def save_net_model(model: CategoryModel, folder: Path) -> None:
 def load_net_model(folder: Path, encoder: Path | TextEncoder | None = None) -> CategoryModel:
     """The model in a folder. If it was trained with an encoder, that is given here, or the folder
     that it is in: an encoder is a program, so nothing in the model says where to look for it."""
-    header = read_model_bytes(folder / "model.json", _JSON)
-    try:
-        head = json.loads(header)
-        if head["format"] != MODEL_FORMAT:
-            raise ModelError(f"{folder} has a model of form {head['format']!a}, not {MODEL_FORMAT}")
-        name, digest = head["arrays"]["file"], head["arrays"]["sha256"]
-        if not ARRAYS_NAME.fullmatch(name):
-            raise ValueError("its arrays have a strange name")
-        data = read_model_bytes(folder / name, _ARRAYS)
-        if hashlib.sha256(data).hexdigest() != digest:
-            raise ValueError("its arrays are not those that were saved")
-        arrays = unpack_arrays(data)
+    with damage_reported(folder):
+        head = read_head(folder)
+        arrays, categories, settings, card = read_arrays(folder, head)
         words = arrays.pop("words").tobytes().decode()
         vocabulary = WordVocabulary(
             tuple(words.split("\n")) if words else (), _check_count(head["buckets"])
         )
         reader = None if head["encoder"] is None else _open_encoder(head["encoder"], encoder)
-        categories = check_texts(head["categories"])
-        settings, card = check_table(head["settings"]), check_table(head["card"])
         net = TextNet(str(head["kind"]), arrays)
         return CategoryModel(categories, vocabulary, net, settings, card, reader)
+
+
+@contextmanager
+def damage_reported(folder: Path) -> Iterator[None]:
+    """Turn what the libraries raise for damaged bytes into a ModelError."""
+    try:
+        yield
     except DAMAGE_ERRORS as error:
         raise ModelError(f"the model in {folder} is damaged: {error}") from error
+
+
+def read_head(folder: Path) -> dict[str, Any]:
+    """The table in model.json."""
+    return _check_table(json.loads(read_model_bytes(folder / "model.json", _JSON)))
+
+
+def read_arrays(
+    folder: Path, head: dict[str, Any]
+) -> tuple[dict[str, NDArray[Any]], tuple[str, ...], dict[str, Any], dict[str, Any]]:
+    """The arrays that the head names, and the categories, settings and card in it."""
+    if head["format"] != MODEL_FORMAT:
+        raise ModelError(f"{folder} has a model of form {head['format']!a}, not {MODEL_FORMAT}")
+    name, digest = head["arrays"]["file"], head["arrays"]["sha256"]
+    if not ARRAYS_NAME.fullmatch(name):
+        raise ValueError("its arrays have a strange name")
+    data = read_model_bytes(folder / name, _ARRAYS)
+    if hashlib.sha256(data).hexdigest() != digest:
+        raise ValueError("its arrays are not those that were saved")
+    arrays, categories = _unpack_arrays(data), head["categories"]
+    if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
+        raise ValueError("its categories are no names")
+    return arrays, tuple(categories), _check_table(head["settings"]), _check_table(head["card"])
 
 
 def model_checksum(folder: Path) -> str:
@@ -249,18 +268,13 @@ def model_checksum(folder: Path) -> str:
     return hashlib.sha256(read_model_bytes(folder / "model.json", _JSON)).hexdigest()
 
 
-def _pack_arrays(model: CategoryModel) -> bytes:
-    words = model.vocabulary.words
+def _pack_words(words: Sequence[str]) -> NDArray[Any]:
     if any("\n" in word for word in words):
         raise ModelError("a word with a line break cannot be saved")
     try:
-        text = "\n".join(words).encode()
+        return np.frombuffer("\n".join(words).encode(), np.uint8)
     except UnicodeEncodeError as error:
         raise ModelError(f"a word cannot be saved: {error}") from error
-    body = io.BytesIO()
-    arrays = {name: _halve_precision(array) for name, array in model.net.arrays.items()}
-    np.savez(body, allow_pickle=False, **arrays, words=np.frombuffer(text, np.uint8))
-    return body.getvalue()
 
 
 def _halve_precision(array: NDArray[Any]) -> NDArray[Any]:
@@ -270,7 +284,7 @@ def _halve_precision(array: NDArray[Any]) -> NDArray[Any]:
     return half if np.array_equal(half.astype(np.float32), array) else array
 
 
-def unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+def _unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
     """The arrays, without numpy's own loader, which believes what a header says of its size."""
     arrays: dict[str, NDArray[Any]] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as file:
@@ -328,7 +342,7 @@ def write_durably(path: Path, data: bytes) -> None:
 
 
 def _open_encoder(origin: Any, given: Path | TextEncoder | None) -> TextEncoder:
-    values = check_table(origin)
+    values = _check_table(origin)
     if given is None:
         raise ModelError(
             f"the model needs its encoder, which was in {str(values['folder'])[:200]!a}. "
@@ -346,13 +360,7 @@ def _open_encoder(origin: Any, given: Path | TextEncoder | None) -> TextEncoder:
     return found
 
 
-def check_texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raise ValueError("its categories are no names")
-    return tuple(value)
-
-
-def check_table(value: Any) -> dict[str, Any]:
+def _check_table(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("a part of it is no table")
     return value

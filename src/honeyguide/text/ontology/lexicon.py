@@ -9,10 +9,11 @@ we do not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from honeyguide.text.language import MAX_WORD_CHARS, fold_text, language_of, split_words, stems_of
+from honeyguide.text.language import BoundedMemo, fold_text, language_of, split_words, stems_of
 from honeyguide.text.normalise import is_unspaced
 from honeyguide.text.ontology.ontology import name_stems
 from honeyguide.text.relevance import TermMatcher
@@ -51,7 +52,9 @@ class ConceptLexicon:
         self._unspaced = any(
             is_unspaced(word) for name in phrases for word in split_words(name, language)
         )
-        self._known = _EntryNumbers(dict(zip(stems, range(len(stems)), strict=True)), language)
+        numbers, stem_of = {stem: n for n, stem in enumerate(stems)}, stems_of(language)
+        self._known = BoundedMemo(lambda word: numbers.get(stem_of[word], -1), _MEMO)
+        """Word → number of its stem's entry, or -1."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -102,23 +105,6 @@ class ConceptLexicon:
         return f"{name}…" if number < self._first_phrase else f"“{name}”"
 
 
-class _EntryNumbers(dict[str, int]):
-    """Word → number of its stem's entry, or -1. Fills itself; forgets when it is full."""
-
-    def __init__(self, entries: Mapping[str, int], language: str) -> None:
-        super().__init__()
-        self._entries = entries
-        self._stems = stems_of(language)
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _MEMO:
-            self.clear()
-        number = self._entries.get(self._stems[word], -1)
-        if len(word) <= MAX_WORD_CHARS:
-            self[word] = number
-        return number
-
-
 def concept_lexicon(
     concepts: tuple[Concept, ...], language: str, phrases: bool = False
 ) -> ConceptLexicon:
@@ -129,13 +115,11 @@ def concept_lexicon(
     return _build_lexicon(_IdentityKey(concepts), language, phrases)
 
 
+@dataclass(frozen=True, eq=False)
 class _IdentityKey:
     """A key for the very same tuple: to hash 200 concepts takes longer than to count a page."""
 
-    __slots__ = ("concepts",)
-
-    def __init__(self, concepts: tuple[Concept, ...]) -> None:
-        self.concepts = concepts
+    concepts: tuple[Concept, ...]
 
     def __hash__(self) -> int:
         return id(self.concepts)

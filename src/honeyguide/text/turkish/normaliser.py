@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, product
+from math import prod
 from unicodedata import normalize
 
-from honeyguide.text.language import fold_text, stems_of, stop_words
+from honeyguide.text.language import BoundedMemo, fold_text, make_lemmatiser, stems_of, stop_words
 from honeyguide.text.turkish.vocabulary import (
     NormaliserTables,
     TurkishVocabulary,
@@ -110,12 +111,10 @@ def in_words(number: int) -> list[str]:
     found: list[str] = []
     for scale in range(len(_SCALES) - 1, -1, -1):
         group = number // 1000**scale % 1000
-        if not group:
-            continue
         # One thousand is bin, never bir bin.
-        if not (scale == 1 and group == 1):
+        if group and not (scale == 1 and group == 1):
             found += _hundred_words(group)
-        if scale:
+        if group and scale:
             found.append(_SCALES[scale])
     return found
 
@@ -139,15 +138,10 @@ def spoken_number(piece: str) -> str:
     if found["sign"] in ("-", "−", "–"):
         words.insert(0, "eksi")
     if ending := found["ending"]:
-        words[-1] = _add_ending(words[-1], ending)
+        # Four is the one number whose last letter softens: ``4'üncü`` is dördüncü.
+        softens = words[-1] == "dört" and ending[0] in "aeıioöuü"
+        words[-1] = ("dörd" if softens else words[-1]) + ending
     return " ".join(words)
-
-
-def _add_ending(word: str, ending: str) -> str:
-    """``4'üncü`` is dördüncü: the one number whose last letter softens."""
-    if word == "dört" and ending[0] in "aeıioöuü":
-        word = "dörd"
-    return word + ending
 
 
 def _hundred_words(group: int) -> list[str]:
@@ -183,16 +177,6 @@ _NUMBERED = re.compile(r"[^\W\d_]+\d+|\d{2,}[^\W\d_]+|\d[^\W\d_]{1,3}").fullmatc
 _EDGES = "!\"'“”‘’„«»()[]….,;:?*#-–—"
 _READINGS = 64
 """Ways to read a word in disguise that are tried."""
-
-
-def is_foreign(piece: str) -> bool:
-    """An address, a file name or code: not to be touched."""
-    return _FOREIGN(piece) is not None
-
-
-def shorten_runs(piece: str) -> str:
-    """Without the letters that repeat, if it is too long to be looked at otherwise."""
-    return _REPEATED.sub(r"\1\1\1", piece) if len(piece) > MAX_PIECE_CHARS else piece
 
 
 def foreign_words(piece: str) -> list[str]:
@@ -241,10 +225,7 @@ def _is_disguised(bare: str, tables: NormaliserTables) -> bool:
 def _commonest_reading(bare: str, tables: NormaliserTables, vocabulary: TurkishVocabulary) -> str:
     """The most common word among the readings of the signs."""
     options = [tables.signs.get(letter, (letter,)) for letter in bare]
-    readings = 1
-    for option in options:
-        readings *= len(option)
-    if readings > _READINGS:
+    if prod(map(len, options)) > _READINGS:
         return ""
     found = ("".join(letters) for letters in product(*options))
     common = [word for word in found if vocabulary.is_common(word)]
@@ -338,11 +319,11 @@ def _normalised_words(how: Normaliser, text: str, text_marks: DiacriticUse) -> l
     return list(chain.from_iterable(map(_piece_memo(how, text_marks).__getitem__, text.split())))
 
 
-class _PieceMemo(dict[str, tuple[str, ...]]):
+class _PieceMemo(BoundedMemo[tuple[str, ...]]):
     """Text between two blanks → its words. Fills itself; forgets when it is full."""
 
     def __init__(self, how: Normaliser, text_marks: DiacriticUse) -> None:
-        super().__init__()
+        super().__init__(lambda piece: self.read_piece(piece, {}), _MEMO, MAX_PIECE_CHARS)
         self._how = how
         self._tables, self._vocabulary = load_tables(how.tables), load_vocabulary()
         repair = WordRepair(
@@ -363,21 +344,18 @@ class _PieceMemo(dict[str, tuple[str, ...]]):
         # Remembered without its punctuation: three words in ten have some.
         if word != piece and word.isalpha():
             return self[word]
-        words = self.read_piece(piece, {})
-        if len(piece) <= MAX_PIECE_CHARS:
-            if len(self) >= _MEMO:
-                self.clear()
-            self[piece] = words
-        return words
+        return super().__missing__(piece)
 
     def read_piece(self, piece: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
         """The words of a piece; what happened goes into the notes."""
         word = piece.strip(_PUNCTUATION)
         if word.isalpha() and len(word) <= MAX_PIECE_CHARS:
             return self._final_forms(self._repair_spelling(word, notes), notes)
-        if is_foreign(piece[:MAX_PIECE_CHARS]):
+        if _FOREIGN(piece[:MAX_PIECE_CHARS]):
             return tuple(foreign_words(piece))
-        piece = compose_letters(shorten_runs(piece))
+        if len(piece) > MAX_PIECE_CHARS:
+            piece = _REPEATED.sub(r"\1\1\1", piece)
+        piece = compose_letters(piece)
         if len(piece) > MAX_PIECE_CHARS:
             return tuple(foreign_words(fold_text(piece, "tr")))
         if self._how.numbers and (said := spoken_number(piece)):
@@ -424,8 +402,6 @@ def _form_steps(how: Normaliser) -> list[tuple[str, Callable[[str], str]]]:
         stops = stop_words("tr")
         found.append(("stop words", lambda word: "" if word in stops else word))
     if how.lemmas:
-        from honeyguide.text.language import make_lemmatiser  # an extra, and slow to load
-
         found.append(("lemmas", make_lemmatiser("tr")))
     if how.stems:
         found.append(("stems", stems_of("tr").__getitem__))

@@ -1,118 +1,30 @@
-"""Texts as YAML writes them: quoted, folded over lines, in brackets."""
+"""Watch lists of urlwatch and webchanges: their YAML job files.
+
+Of a job we carry over a few texts that stand at the top of its document; whatever is nested below
+another key (filters, headers) only matters by its key. So the events of PyYAML's parser are read
+and no objects are built: an alias is :attr:`YamlMark.ALIAS` and never expanded, depth and number of
+events are bounded.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from honeyguide.errors import ConfigError
 from honeyguide.watch.imports.plain import ImportCollector
 from honeyguide.watch.notify.message import clean_line
 
-_SINGLE = re.compile(r"'([^']*+(?:''[^']*+)*+)'").match
-_DOUBLE = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.S).match
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(\n)[ \t]*|(.))"
-    r"|([ \t\n]+)"
-)
-_BREAK = re.compile(r"([ \t\n]+)")
-_LETTERS = {
-    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r",
-    "e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
-}  # fmt: skip
-_PART = re.compile(r""""(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|\s#[^\n]*|[\[\]{}]""", re.S)
-_HIGHEST = 0x10FFFF
-_LIST, _ITEMS = 20_000, 100
-"""Characters and items of a list of tags."""
-
-
-def strip_comment(text: str) -> str:
-    """The text without the comment at its end: a sign # at the start or behind a space."""
-    return "" if text.lstrip().startswith("#") else re.split(r"\s#", text, maxsplit=1)[0].strip()
-
-
-def fold_lines(lines: Sequence[str]) -> str:
-    """A break is a space; with empty lines, as many breaks as there are empty lines."""
-    return _BREAK.sub(_fold_break, "\n".join(lines))
-
-
-def parse_quoted(text: str) -> tuple[str, int] | None:
-    """The quoted text that this begins with, and where it ends; None if it does not end."""
-    if text.startswith("'"):
-        found = _SINGLE(text)
-        return (
-            (_BREAK.sub(_fold_break, found[1]).replace("''", "'"), found.end()) if found else None
-        )
-    found = _DOUBLE(text)
-    return (_ESCAPE.sub(_unescape_match, found[1]), found.end()) if found else None
-
-
-def flow_end(text: str) -> int:
-    """Where the bracket closes that this begins with; -1 if it does not."""
-    depth = 0
-    for found in _PART.finditer(text):
-        if found[0] in "[{":
-            depth += 1
-        elif found[0] in "]}":
-            depth -= 1
-            if not depth:
-                return found.end()
-    return -1
-
-
-def parse_flow_list(text: str) -> tuple[str, ...] | None:
-    """The texts between the brackets; None where there are brackets, braces or pairs inside."""
-    items: list[str] = []
-    rest = "\n".join(strip_comment(line) for line in text.split("\n"))[:_LIST].strip()
-    while rest and len(items) < _ITEMS:
-        if rest[0] in "\"'":
-            found = parse_quoted(rest)
-            if found is None:
-                return None
-            item, rest = found[0], rest[found[1] :].lstrip()
-            if rest and rest[0] != ",":
-                return None
-            rest = rest[1:].lstrip()
-        else:
-            item, _, rest = (part.strip() for part in rest.partition(","))
-            if re.search(r"[\[\]{}&*!]|:(?:\s|$)", item):
-                return None
-        items.append(fold_lines([item]))
-    return tuple(item for item in items if item)
-
-
-def _fold_break(found: re.Match[str]) -> str:
-    return _fold_space(found[1])
-
-
-def _fold_space(run: str) -> str:
-    breaks = run.count("\n")
-    return "\n" * (breaks - 1) or " " if breaks else run
-
-
-def _unescape_match(found: re.Match[str]) -> str:
-    for code in found.group(1, 2, 3):
-        if code:
-            number = int(code, 16)
-            return chr(number) if number <= _HIGHEST else "\ufffd"
-    if found[4]:
-        return ""
-    if found[5]:
-        return _LETTERS.get(found[5], found[5])
-    return _fold_space(found[6])
-
-
-# --------------------------------------------------------------------------------------------------
-# The YAML of job files, read strictly: documents of top-level keys.
-#
-# Of a job we carry over a few texts that stand at the top of its document; whatever is nested
-# below another key (filters, headers) only matters by its key. So this reads documents, keys, and
-# plain, quoted and block texts and lists of texts as YAML has them, and keeps all else as
-# :attr:`YamlMark.NESTED`. Nothing is ever expanded: an alias is :attr:`YamlMark.ALIAS`, so that
-# there are no bombs.
-# --------------------------------------------------------------------------------------------------
+_MAX_EVENTS, _MAX_DEPTH = 2_000_000, 100
+_MAX_ITEMS = 100
+"""Items of a list of tags."""
+_HINTS = {
+    "cannot start any token": "indent with spaces, and put a text that begins so in quotes",
+    "mapping values": "a text with a colon and a space in it must stand in quotes",
+    "expected ':'": "each line of a job is a key and a value, such as url: https://example.org/",
+}
+"""By what PyYAML says: how to mend it."""
 
 
 class YamlMark(Enum):
@@ -133,228 +45,86 @@ class JobDocument(NamedTuple):
     keys: dict[str, JobValue]
 
 
-_FENCE = re.compile(r"(?:---|\.\.\.)(?:\s|$)").match
-_KEY = re.compile(
-    r"""("[^"\\]*+"\s*+|'[^']*+'\s*+|[^\s"'\[\]{}#&*!|>%@`,?:][^#:]*+):(?:\s+|$)"""
-).match
-_BLOCK = re.compile(r"[|>][-+1-9]{0,2}\s*(?:#.*)?$").match
-_PROPERTIES = re.compile(r"(?:[&!]\S*(?:\s+|$))*").match
-_ITEM = re.compile(r"-(?:\s+|$)").match
-_MAX_VALUE_LINES = 1000
-"""Lines that one value may take."""
-
-
 def parse_jobs(text: str) -> Iterator[JobDocument]:
     """The documents of a file; a ConfigError that names the line where it cannot be read."""
-    lines = re.split(r"\r\n|[\r\n\x85\u2028\u2029]", text.removeprefix("\ufeff"))
-    start = 0
-    for number, line in enumerate([*lines, "---"]):
-        if not _FENCE(line):
-            continue
-        try:
-            job = _parse_document(lines[start:number])
-        except _JobYamlError as odd:
-            raise ConfigError(f"line {start + odd.place + 1}: {odd.fix}") from None
-        if job:
-            yield job._replace(line=start + job.line)
-        start = number + 1
-        if strip_comment(line[3:]):
-            raise ConfigError(f"line {start}: write the job below the line ---, not beside it")
+    events = _parse_events(text)
+    for event in events:
+        kind, line = _event_kind(event), event.start_mark.line + 1
+        if kind == "MappingStart":
+            yield JobDocument(line, _read_keys(events))
+        elif kind == "SequenceStart":
+            raise ConfigError(f"line {line}: separate jobs by a line ---, not as items of a list")
+        elif kind == "Alias" or (kind == "Scalar" and event.value):
+            raise ConfigError(
+                f"line {line}: expected a key and a value, such as url: https://example.org/"
+            )
 
 
-class _JobYamlError(Exception):
-    """Something that cannot be read, with its place in the document."""
+def _parse_events(text: str) -> Iterator[Any]:
+    """The events of PyYAML, as many as a job file may have."""
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigError(
+            "these are urlwatch or webchanges jobs in YAML, and reading them needs an extra: "
+            "pip install 'honeyguide[yaml]'"
+        ) from None
+    depth = 0
+    try:
+        for number, event in enumerate(
+            yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        ):
+            kind = _event_kind(event)
+            depth += kind.endswith("Start") - kind.endswith("End")
+            if depth > _MAX_DEPTH or number > _MAX_EVENTS:
+                how = "deep" if depth > _MAX_DEPTH else "many values"
+                raise ConfigError(f"line {event.start_mark.line + 1}: too {how} for a job file")
+            yield event
+    except yaml.MarkedYAMLError as error:
+        line, start = error.problem_mark.line + 1, error.context_mark
+        began = f", {error.context} of line {start.line + 1}" if start else ""
+        hint = next((f"; {fix}" for part, fix in _HINTS.items() if part in error.problem), "")
+        raise ConfigError(f"line {line}: {error.problem}{began}{hint}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, text.find(chr(error.character))) + 1
+        raise ConfigError(f"line {line}: {error.reason}") from None
 
-    def __init__(self, place: int, fix: str) -> None:
-        super().__init__(fix)
-        self.place = place
-        self.fix = fix
+
+def _event_kind(event: Any) -> str:
+    """Scalar, Alias, MappingStart, MappingEnd, SequenceStart …"""
+    return type(event).__name__.removesuffix("Event")
 
 
-def _parse_document(lines: Sequence[str]) -> JobDocument | None:
+def _read_keys(events: Iterator[Any]) -> dict[str, JobValue]:
+    """The keys of the mapping that has begun, and their values."""
     keys: dict[str, JobValue] = {}
-    place, first, base = 0, -1, 0
-    while place < len(lines):
-        line = lines[place]
-        text = line.strip()
-        if not text or text.startswith("#") or (first < 0 and line.startswith("%")):
-            place += 1
-            continue
-        if first < 0:
-            first, base = place, _measure_indent(line, place)
-        found = _KEY(line, base) if _measure_indent(line, place) == base else None
-        if not found or _ITEM(text):
-            raise _JobYamlError(place, _suggest_fix(text))
-        value, place = _parse_value(lines, place, line[found.end() :], base)
-        keys[found[1].strip("\"' \t")] = value
-    return JobDocument(first + 1, keys) if keys else None
-
-
-def _parse_value(lines: Sequence[str], place: int, rest: str, base: int) -> tuple[JobValue, int]:
-    """The value that begins behind a key, and the line after it."""
-    properties = _PROPERTIES(rest)
-    rest = rest[properties.end() :] if properties else rest
-    if _BLOCK(rest):
-        after = _find_value_end(lines, place + 1, base, block=True)
-        block = [line.strip() for line in lines[place + 1 : after]]
-        joined = "\n".join(block) if rest[0] == "|" else fold_lines(block)
-        return joined.strip(), after
-    if rest[:1] in "\"'[{" and rest.strip():
-        return _parse_closed(lines, place, rest)
-    after = _find_value_end(lines, place + 1, base, items=not strip_comment(rest))
-    below = [line for line in lines[place + 1 : after] if not line.lstrip().startswith("#")]
-    if not strip_comment(rest):
-        return _parse_nested(lines, place, after), after
-    if rest.startswith("*"):
-        return YamlMark.ALIAS, after
-    return _parse_plain([rest, *below], place), after
-
-
-def _parse_nested(lines: Sequence[str], place: int, after: int) -> JobValue:
-    """What stands below a key that has nothing beside it."""
-    inside = [
-        (number, line)
-        for number, line in enumerate(lines[place + 1 : after], place + 1)
-        if strip_comment(line)
-    ]
-    if not inside:
-        return ""
-    number, line = inside[0]
-    text = line.strip()
-    if not _ITEM(text):
-        if _is_pair(text):
-            return YamlMark.NESTED
-        if text[0] in "\"'[{":
-            return _parse_closed(lines, number, text)[0]
-        return _parse_plain([line for _, line in inside], number)
-    return _parse_items(lines, number, after)
-
-
-def _parse_items(lines: Sequence[str], place: int, after: int) -> JobValue:
-    """A list of texts from one line to before the other."""
-    depth = _measure_indent(lines[place], place)
-    items: list[tuple[int, list[str]]] = []
-    for number in range(place, after):
-        line = lines[number]
-        text = line.strip()
-        if not strip_comment(line) and not (items and _is_open(items[-1][1])):
-            continue
-        if items and (not text or _measure_indent(line, number) > depth):
-            items[-1][1].append(text)
-        elif mark := _ITEM(text):
-            items.append((number, [text[mark.end() :]]))
-        else:
-            raise _JobYamlError(number, "this belongs neither to the list above nor to a key")
-    if any(_is_deep(parts[0]) for _, parts in items):
-        return YamlMark.NESTED
-    return tuple(_parse_item(parts, number) for number, parts in items)
-
-
-def _is_open(parts: Sequence[str]) -> bool:
-    """Whether a quoted text has not ended yet, so that what looks like a comment is part of it."""
-    return (
-        parts[0][:1] in ("'", '"') and len(parts) < 100 and parse_quoted("\n".join(parts)) is None
-    )
-
-
-def _is_deep(text: str) -> bool:
-    """Whether an item of a list is more than a text."""
-    return not text or text[0] in "[{&*!|>" or bool(_ITEM(text)) or _is_pair(text)
-
-
-def _is_pair(text: str) -> bool:
-    """Whether a line holds a key and a value, or begins a long key."""
-    if text[0] in "\"'":
-        found = parse_quoted(text)
-        return bool(found and text[found[1] :].lstrip().startswith(":"))
-    return text[0] not in "[{" and bool(re.search(r":(?:\s|$)|^\?(?:\s|$)", strip_comment(text)))
-
-
-def _parse_item(parts: Sequence[str], place: int) -> str:
-    """A text that is an item."""
-    mark = parts[0][0]
-    if mark not in "\"'":
-        return _parse_plain(parts, place)
-    text = "\n".join(parts)
-    found = parse_quoted(text)
-    if found is None or strip_comment(text[found[1] :]):
-        raise _JobYamlError(place, f"the text that begins with {mark} must end with it")
-    return found[0]
-
-
-def _parse_closed(lines: Sequence[str], place: int, rest: str) -> tuple[JobValue, int]:
-    """A quoted text, or something in brackets, which may end on a later line."""
-    mark, far = rest[0], 1
-    while True:
-        text = "\n".join([rest, *lines[place + 1 : place + far]])
-        found = parse_quoted(text) if mark in "\"'" else _parse_bracketed(text)
-        if found:
+    for event in events:
+        if _event_kind(event) == "MappingEnd":
             break
-        if far > _MAX_VALUE_LINES or place + far >= len(lines):
-            raise _JobYamlError(place, f"what begins with {mark} does not end")
-        far *= 4  # most values end in the first line; those that do not shall not cost the square
-    value, end = found
-    tail = strip_comment(text[end:].partition("\n")[0])
-    if tail:
-        raise _JobYamlError(place, f"there is more behind the end of the value: {tail[:40]!r}")
-    return value, place + 1 + text.count("\n", 0, end)
+        key = _read_value(events, event)
+        if not isinstance(key, str):
+            raise ConfigError(f"line {event.start_mark.line + 1}: expected a key that is a text")
+        keys[key] = _read_value(events, next(events))
+    return keys
 
 
-def _parse_bracketed(text: str) -> tuple[JobValue, int] | None:
-    end = flow_end(text)
-    if end < 0:
-        return None
-    items = parse_flow_list(text[1 : end - 1]) if text[0] == "[" else None
-    return YamlMark.NESTED if items is None else items, end
-
-
-def _parse_plain(parts: Sequence[str], place: int) -> str:
-    """A text without quotes; its further lines are folded into it."""
-    if (mark := parts[0].strip()[:1]) and mark in "@`|>%]},":
-        raise _JobYamlError(place, f"a text that begins with {mark} must stand in quotes")
-    text = fold_lines([strip_comment(part) for part in parts]).strip()
-    if re.search(r":(?:\s|$)", text):
-        raise _JobYamlError(place, "a text with a colon and a space in it must stand in quotes")
-    return text
-
-
-def _find_value_end(
-    lines: Sequence[str], place: int, base: int, *, items: bool = False, block: bool = False
-) -> int:
-    """The first line that does not belong to the value: it stands no deeper than the key.
-
-    The items of a list may stand right below their key, and comments anywhere but in a block.
-    """
-    while place < len(lines):
-        line = lines[place]
-        text = line.strip()
-        comment = text.startswith("#") and not block
-        if text and not comment:
-            depth = _measure_indent(line, place, block=block)
-            if depth < base or (depth == base and not (items and _ITEM(text))):
-                break
-        place += 1
-    return place
-
-
-def _measure_indent(line: str, place: int, *, block: bool = False) -> int:
-    depth = len(line) - len(line.lstrip(" "))
-    if line[depth : depth + 1] == "\t" and not (block and depth):
-        raise _JobYamlError(place, "indent with spaces: YAML allows no tabs")
-    return depth
-
-
-def _suggest_fix(text: str) -> str:
-    if text.startswith("{"):
-        return "write each key of the job on a line of its own, not in braces"
-    if _ITEM(text):
-        return "separate jobs by a line ---, not as items of a list"
-    return f"expected a key and a value, such as url: https://example.org/, not {text[:40]!r}"
-
-
-# --------------------------------------------------------------------------------------------------
-# Watch lists of urlwatch and webchanges: their YAML job files.
-# --------------------------------------------------------------------------------------------------
+def _read_value(events: Iterator[Any], event: Any) -> JobValue:
+    """The value that begins with this event; the events after it are those behind the value."""
+    kind = _event_kind(event)
+    if kind == "Scalar":
+        return str(event.value).strip()
+    if kind == "Alias":
+        return YamlMark.ALIAS
+    items: list[str] = []
+    flat, depth = kind == "SequenceStart", 1
+    while depth:
+        event = next(events)
+        kind = _event_kind(event)
+        depth += kind.endswith("Start") - kind.endswith("End")
+        if kind == "Scalar" and depth == 1 and len(items) < _MAX_ITEMS:
+            items.append(str(event.value).strip())
+        flat = flat and kind in ("Scalar", "SequenceEnd")
+    return tuple(item for item in items if item) if flat else YamlMark.NESTED
 
 
 _SILENT_KEYS = frozenset({

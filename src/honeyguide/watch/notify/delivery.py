@@ -146,9 +146,9 @@ class NotifyRule:
     pages: tuple[str, ...] = ()
     """Hosts (``example.org``, ``*.example.org``) or addresses (``https://example.org/news/*``);
     one of them must fit."""
-    quiet: str = ""
+    quiet_hours: str = ""
     """No message in these hours: ``22:00-07:00``."""
-    zone: str = "UTC"
+    time_zone: str = "UTC"
     """Time zone of quiet hours and digests: ``Europe/Istanbul``."""
     digest: DigestRhythm = "each"
     """At once, or gathered and told once an hour, a day, a week."""
@@ -180,9 +180,9 @@ class NotifyRule:
         for word in self.words:
             if not split_words(word, self.language):
                 raise ConfigError(f"{where}: words: there is no word in {word!r}")
-        time_zone(self.zone)
-        if self.quiet:
-            parse_quiet_hours(self.quiet)
+        time_zone(self.time_zone)
+        if self.quiet_hours:
+            parse_quiet_hours(self.quiet_hours)
 
 
 class WaitingChange(NamedTuple):
@@ -217,9 +217,9 @@ def reason_unwanted(rule: NotifyRule, change: Change) -> str:
 
 def due_time(rule: NotifyRule, at: float) -> float:
     """When a change that was found at ``at`` may be told first."""
-    where = time_zone(rule.zone)
+    where = time_zone(rule.time_zone)
     told = digest_time(rule.digest, at, where, rule.hour, rule.weekday)
-    return quiet_until(rule.quiet, told, where)
+    return quiet_until(rule.quiet_hours, told, where)
 
 
 def ready_batches(
@@ -229,7 +229,7 @@ def ready_batches(
 
     A digest takes along what was found since its hour: nobody wants two messages in a row.
     """
-    if not waiting or quiet_until(rule.quiet, now, time_zone(rule.zone)) > now:
+    if not waiting or quiet_until(rule.quiet_hours, now, time_zone(rule.time_zone)) > now:
         return []
     if due_time(rule, min(item.change.at for item in waiting)) > now:
         return []
@@ -333,7 +333,7 @@ async def deliver_queued(
     unsent = outbox.list_unsent(rule.queue_name, now, _MAX_CHANGES)
     if not unsent:
         return []
-    if (later := quiet_until(rule.quiet, now, time_zone(rule.zone))) > now:
+    if (later := quiet_until(rule.quiet_hours, now, time_zone(rule.time_zone))) > now:
         outbox.defer_changes(rule.queue_name, [one.change for one in unsent], later)
         return []
     told: list[NotificationDelivery] = []

@@ -154,19 +154,6 @@ def softmax_rows(logs: Floats) -> Floats:
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
 
-def cho_garcia_molina(looks: int, changes: int, days: float) -> float:
-    """Changes a day, from so many looks at equal intervals.
-
-    Cho and Garcia-Molina (2003), the estimator with corrected bias: -ln((n-x+.5)/(n+.5))/Δ.
-    Meegahapola et al. detect changes to learn how often pages change, and name no estimator; this
-    is the one that fits their rounds of equal length.
-    """
-    if looks <= 0 or not days > 0:
-        return 0.0
-    unchanged = looks - min(max(changes, 0), looks)
-    return -math.log((unchanged + 0.5) / (looks + 0.5)) / days
-
-
 # --------------------------------------------------------------------------------------------------
 # What to believe of a page before its first look: that it is like its siblings.
 #
@@ -252,10 +239,3 @@ class RatePriors:
                 self._groups[name] = total if group is None else group + total
             while len(self._groups) > self._most:
                 self._groups.popitem(last=False)
-
-    def forget(self, url: Url, old: Belief) -> None:
-        """A page is not watched any more."""
-        gone = belief_shares(old)
-        for name in _groups_of(url):
-            if (group := self._groups.get(name)) is not None:
-                self._groups[name] = np.maximum(group - gone, 0.0)

@@ -1,20 +1,4 @@
-"""What a visit is worth: three answers, and after how long each of them is worth its price.
-
-A page changes as a Poisson process at a rate D a day, counts with a weight µ, and was last seen τ
-days ago; x = Dτ. Where every page is visited at equal intervals and no visit could be moved to
-another page with profit, all pages are visited at the same value V, the price of a visit (λ):
-
-    fresh    V = µ/D · g(x)              the most copies that are up to date
-    age      V = µ/D² · (x²/2 - g(x))    the least mean age of copies: changes are told soonest
-    sqrt     V = µ/D · x²/2              every hour of every missed change counts: f ~ √(µD)
-
-with g(x) = 1 - e⁻ˣ(1 + x). The first is the optimum of Cho and Garcia-Molina (2003); it is bounded
-by µ/D, so it never again visits what changes too fast, and is not for those who wait for news. The
-other two grow without bounds: no page starves. Days everywhere.
-
-
-How many requests may be made, and what a visit must be worth for one of them.
-"""
+"""How many requests may be made, and what a visit must be worth for one of them."""
 
 from __future__ import annotations
 
@@ -33,6 +17,27 @@ from honeyguide.watch.schedule.host_turns import HostDemand, HostTurn
 Floats = NDArray[np.float64]
 Numbers = Floats | float
 ValueName = Literal["age", "fresh", "sqrt"]
+
+HOUR = 3_600.0
+DAY = 86_400.0
+
+
+# --------------------------------------------------------------------------------------------------
+# The value of a visit: three definitions, and after how long each of them is worth its price.
+#
+# A page changes as a Poisson process at a rate D a day, counts with a weight µ, and was last seen τ
+# days ago; x = Dτ. Where every page is visited at equal intervals and no visit could be moved to
+# another page with profit, all pages are visited at the same value V, the price of a visit (λ):
+#
+#     fresh    V = µ/D · g(x)              the most copies that are up to date
+#     age      V = µ/D² · (x²/2 - g(x))    the least mean age of copies: changes are told soonest
+#     sqrt     V = µ/D · x²/2              every hour of every missed change counts: f ~ √(µD)
+#
+# with g(x) = 1 - e⁻ˣ(1 + x). The first is the optimum of Cho and Garcia-Molina (2003); it is
+# bounded by µ/D, so it never again visits what changes too fast, and is not for those who wait for
+# news. The other two grow without bounds: no page starves. Days everywhere.
+# --------------------------------------------------------------------------------------------------
+
 
 _SMALL = 0.03
 """Below it, x²/2 - g(x) would drown in rounding: a series stands in."""
@@ -110,10 +115,10 @@ SQRT = VisitValue(
 VALUES: dict[ValueName, VisitValue] = {"age": AGE, "fresh": FRESH, "sqrt": SQRT}
 
 
-# -- How many requests may be made, and what a visit must be worth for one of them --
+# --------------------------------------------------------------------------------------------------
+# The budget, and the price that spends it.
+# --------------------------------------------------------------------------------------------------
 
-HOUR = 3_600.0
-DAY = 86_400.0
 
 _SAVED, _SAVED_S = 10.0, 10.0
 """Requests that may be saved: so many, or those of so many seconds."""

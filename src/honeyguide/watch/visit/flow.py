@@ -140,7 +140,7 @@ class ComparisonStage(Generic[ComparedOld, ComparedFound]):
 #     due pages → lanes (a host's turn) → ask → 304, or the same digest → outcome
 # → changed: compare here, or elsewhere if large → outcome
 #
-# The design of Meegahapola et al. (:mod:`honeyguide.watch.visit.mtccdw`) without a thread for each
+# The design of Meegahapola et al. (``bench/watch/mtccdw.py``) without a thread for each
 # fetch: nine of ten bodies have not changed, which their digest tells at once, so that only the
 # rest waits to be compared; its queue is bounded by bytes, not by their number, and the reservation
 # rule holds for bytes. N and M adapt (:mod:`honeyguide.watch.visit.concurrency`).

@@ -100,11 +100,6 @@ class HostPageQueues:
                 self._push_host(other, self._lanes[other])
         self._push_host(host, lane)
 
-    def park(self, host: str, until: float) -> None:
-        """No request to this host before that time."""
-        lane = self._pages_of(host)
-        lane.ready_at = max(lane.ready_at, until)
-
     def empty_host(self, host: str) -> list[DuePage]:
         """Take out what waits for this host, which may not be asked for long."""
         lane = self._pages_of(host)

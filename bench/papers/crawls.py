@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from honeyguide.config.settings import Settings, parse_settings
 from honeyguide.errors import ConfigError
-from honeyguide.lab.papers.neighbours import PageNeighbourhood, links_of, read_page, relevant_keys
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.trials import WebSpec, open_web
 from honeyguide.lab.web import without_scheme
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.types import UNREQUESTED, Example, Link, Url
+
+from .neighbours import PageNeighbourhood, links_of, read_page, relevant_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,10 @@ def run_study_crawl(
                     without_scheme(row.url),
                     bool(row.has_page),
                     bool(row.relevant),
-                    f"{row.title}\n{store.page_text(row.id)[1]}" if texts and row.relevant else "",
+                    f"{row.title}\n{store.visits.page_text(row.id)[1]}"
+                    if texts and row.relevant
+                    else "",
                 )
-                for row in store.visits()
+                for row in store.visits.iter_visits()
                 if row.status is not None or row.failure not in UNREQUESTED
             ]

@@ -102,7 +102,7 @@ class DocumentQueue(Generic[T]):
 # that is not declared, takes a lock that it holds, never gives the consumers' lock back, and does
 # not end. Kept here is what it means: a crawl happens outside every lock, and one begins only while
 # the queue has room for it and for every other crawl under way
-# (:mod:`honeyguide.watch.visit.mtccdw`).
+# (``bench/watch/mtccdw.py``).
 #
 # We use :mod:`honeyguide.watch.visit.flow`, which does the same on one event loop; this is what it
 # is measured against.

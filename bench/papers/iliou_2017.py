@@ -15,13 +15,14 @@ from pathlib import Path
 
 from honeyguide.errors import ConfigError
 from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
-from honeyguide.lab.papers.arithmetic import by_topic
-from honeyguide.lab.papers.neighbours import LinkedPage, PageNeighbourhood, read_page, relevant_keys
-from honeyguide.lab.papers.study import JobOutcome, StudyTable, study_web
 from honeyguide.lab.trials import WebSpec
 from honeyguide.lab.web import without_scheme
 from honeyguide.strategies.hybrid_svm import HybridSvm
 from honeyguide.types import Example, Link, Page, Url
+
+from .arithmetic import by_topic
+from .neighbours import LinkedPage, PageNeighbourhood, read_page, relevant_keys
+from .study import JobOutcome, StudyTable, study_web
 
 TITLE = "Iliou et al. 2017: interactive and automatic adaptation"
 ABOUT = """\

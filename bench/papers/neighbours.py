@@ -32,7 +32,7 @@ class LinkedPage(NamedTuple):
 @lru_cache(maxsize=16)
 def relevant_keys(spec: WebSpec, topic: tuple[str, ...]) -> frozenset[str]:
     """Addresses (without scheme) of pages with one of these labels, or one below it."""
-    pages = open_web(spec).graph.desk.web
+    pages = open_web(spec).responder.web
     return frozenset(
         without_scheme(record.url)
         for record in pages
@@ -42,7 +42,7 @@ def relevant_keys(spec: WebSpec, topic: tuple[str, ...]) -> frozenset[str]:
 
 def read_page(spec: WebSpec, link: Link) -> Page | None:
     """The page as a crawl would read it; None: there is none, or next to nothing on it."""
-    answer = open_web(spec).graph.desk.respond(without_scheme(link.url))
+    answer = open_web(spec).responder.respond(without_scheme(link.url))
     if answer.status != 200:
         return None
     body, headers = answer.body, (("Content-Type", "text/html"),)

@@ -1,52 +1,86 @@
-"""The experiments of three founding papers on recorded webs: writes docs/reference/papers.md.
+"""A founding paper's experiment, done again: our figures beside the paper's.
 
-    python bench/papers.py FOLDER
+    python -m bench.papers 000                 # on the embedded web, to the screen
+    python -m bench.papers 001 FOLDER --draws 5 --json
+    python -m bench.papers all FOLDER          # writes docs/reference/papers.md
 
-FOLDER holds the encyclopedia for schools (see docs/how-to/compare.md), which is not part of this
-project. Interrupted, it goes on where it ended. The same on the screen: honeyguide lab paper.
+000: Iliou et al. 2017, 001: Zheng et al. 2008, 004: Xu et al. 2014. FOLDER holds the encyclopedia
+for schools (see docs/how-to/compare.md), which is not part of this project. Goes on where an
+interrupted study ended; more draws add only what is missing.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from honeyguide.lab.papers.study import find_study, run_jobs, study_markdown
+from honeyguide.errors import ConfigError
 
-ROOT = Path(__file__).parents[1]
+from .study import StudyTable, find_study, run_jobs, study_markdown
+
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "papers.md"
 DRAWS = {"000": 5, "001": 3, "004": 3}
+"""Of each paper, for the page of the docs."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("folder", type=Path)
+def main(words: Sequence[str] | None = None) -> None:
+    about = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("bench.papers", description=__doc__, formatter_class=about)
+    parser.add_argument("paper", choices=(*DRAWS, "all"))
+    parser.add_argument("folder", type=Path, nargs="?", help="none: the embedded demo web")
+    parser.add_argument("--draws", type=int, default=0, help="sets of pages or seeds for a topic")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "papers")
-    parser.add_argument("--workers", type=int, default=0)
-    for paper, draws in DRAWS.items():
-        parser.add_argument(f"--draws-{paper}", type=int, default=draws)
-    chosen = parser.parse_args()
+    parser.add_argument("--workers", type=int, default=0, help="0: all cores")
+    parser.add_argument("--json", action="store_true", help="the tables of one paper, for machines")
+    asked = parser.parse_args(words)
+    try:
+        if asked.paper == "all":
+            write_page(asked)
+        else:
+            show_paper(asked)
+    except ConfigError as error:
+        parser.error(str(error))
+
+
+def show_paper(asked: argparse.Namespace) -> None:
+    study, tables = find_study(asked.paper), result_tables(asked, asked.paper, 1)
+    if asked.json:
+        print(json.dumps({"title": study.TITLE, "tables": [t._asdict() for t in tables]}))
+    else:
+        print(study_markdown(study, tables), end="")
+
+
+def write_page(asked: argparse.Namespace) -> None:
+    if asked.folder is None:
+        raise ConfigError("where are the recorded webs? python -m bench.papers all FOLDER")
     parts = [HEAD]
-    for paper in DRAWS:
-        it = find_study(paper)
-        jobs = it.list_jobs(chosen.folder, getattr(chosen, f"draws_{paper}"))
-        outcomes = run_jobs(paper, jobs, chosen.results, workers=chosen.workers, done=_tell)
-        parts.append(study_markdown(it, it.result_tables(outcomes)))
+    for paper, draws in DRAWS.items():
+        parts.append(study_markdown(find_study(paper), result_tables(asked, paper, draws)))
         parts.append(f"### What we make of it\n\n{FOUND[paper]}")
     PAGE.write_text("\n".join(parts), "utf-8")
-    sys.stdout.write(f"{PAGE}\n")
+    print(PAGE)
 
 
-def _tell(done: int, of: int) -> None:
+def result_tables(asked: argparse.Namespace, paper: str, draws: int) -> list[StudyTable]:
+    study = find_study(paper)
+    jobs = study.list_jobs(asked.folder, asked.draws or draws)
+    outcomes = run_jobs(paper, jobs, asked.results, workers=asked.workers, done=_report_progress)
+    return study.result_tables(outcomes)
+
+
+def _report_progress(done: int, of: int) -> None:
     sys.stderr.write(f"{done} of {of}\n")
 
 
 HEAD = """\
 # The papers' experiments, done again
 
-Made by `python bench/papers.py FOLDER` (`make bench-papers FOLDER=…`); the same on the screen, or
-without a folder on the embedded web: `honeyguide lab paper 000`, `001`, `004`. All on an
+Made by `python -m bench.papers all FOLDER` (`make bench-papers FOLDER=…`); one of them on the screen,
+without a folder on the embedded web: `python -m bench.papers 000` (`001`, `004`). All on an
 encyclopedia of 2007 for schools, 4,654 articles, with its index closed by robots.txt and the line
 that prints an article's subject left out. An interval is a 95 % bootstrap over topics and draws;
 of two topics, or of four, it is little more than their range. What we make of

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from honeyguide.lab.metrics import BootstrapEstimate
-from honeyguide.lab.papers.study import JobOutcome
+
+from .study import JobOutcome
 
 _DRAWS = 10_000
 

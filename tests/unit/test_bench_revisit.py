@@ -6,12 +6,8 @@ import json
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
-
-from honeyguide.cli.lab import compare_revisit_rules
-from honeyguide.errors import ConfigError
-from honeyguide.lab.revisit import (
+from bench.revisit.__main__ import main
+from bench.revisit.study import (
     REVISIT_RULES,
     ChangingWeb,
     KnownRates,
@@ -21,6 +17,8 @@ from honeyguide.lab.revisit import (
     measure_visits,
     simulate_visits,
 )
+
+from honeyguide.errors import ConfigError
 from honeyguide.watch.schedule.prices import AGE
 
 
@@ -110,14 +108,14 @@ def test_a_study_that_cannot_be_is_refused(wrong: dict[str, object]) -> None:
         RevisitStudy(**wrong)  # type: ignore[arg-type]
 
 
-def test_the_command() -> None:
-    app = typer.Typer()
-    app.command()(compare_revisit_rules)
-    small = ["age", "--pages", "60", "--days", "20", "--seeds", "2"]
-    done = CliRunner().invoke(app, [*small, "--json"])
-    assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    size = ["--pages", "60", "--days", "30", "--seeds", "2"]
+    main(["uniform", "age", *size, "--json"])
+    told = json.loads(capsys.readouterr().out)
     assert set(told) == {"uniform", "age"}
     assert len(told["age"]["seeds"]) == 2
-    done = CliRunner().invoke(app, small)
-    assert "beside uniform" in done.stdout
+    main(["age", *size])
+    assert "| value `age`, rates learned |" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["nutsch"])
+    assert "nutsch" in capsys.readouterr().err

@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from bench.papers import iliou_2017, study, xu_2014, zheng_2008
+from bench.papers.__main__ import main
+from bench.papers.arithmetic import relative_gain
+from bench.papers.crawls import StudyDraw, draw_study_topic
+from bench.papers.neighbours import PageNeighbourhood, relevant_keys
+from bench.papers.study import StudyTable, find_study, run_jobs
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.papers import iliou_2017, study, xu_2014, zheng_2008
-from honeyguide.lab.papers.arithmetic import relative_gain
-from honeyguide.lab.papers.crawls import StudyDraw, draw_study_topic
-from honeyguide.lab.papers.neighbours import PageNeighbourhood, relevant_keys
-from honeyguide.lab.papers.study import StudyTable, find_study, run_jobs
 from honeyguide.lab.trials import WebSpec
 from honeyguide.lab.web import without_scheme
-from tests.commands import Told
 
 TOPIC = "backup-and-replication"
 OWN = ("backup", "restore", "archive", "replica", "snapshot", "recovery", "dump", "repository")
@@ -184,23 +184,38 @@ def test_an_interrupted_study_goes_on(
 
 
 def test_the_command(
-    web: WebSpec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Told
+    web: WebSpec,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(iliou_2017, "study_web", lambda folder: web)
     monkeypatch.setattr(iliou_2017, "DEMO", (TOPIC,))
-    said = told("lab", "paper", "000", "--out", tmp_path / "out", "--workers", 1, "--json")
-    assert said.code == 0, said.err
-    assert json.loads(said.out)["tables"][0]["rows"][0][0] == "paper, interactive"
-    assert (tmp_path / "out" / "000.md").read_text().startswith("## Iliou")
-    again = told("lab", "paper", "000", "--out", tmp_path / "out", "--workers", 1)
-    assert "| ours, interactive, rbf |" in again.out
+    words = ["000", "--results", str(tmp_path / "out"), "--workers", "1"]
+    main([*words, "--json"])
+    told = capsys.readouterr()
+    assert json.loads(told.out)["tables"][0]["rows"][0][0] == "paper, interactive"
+    assert "1 of 1" in told.err
+    main(words)
+    again = capsys.readouterr().out
+    assert again.startswith("## Iliou")
+    assert "| ours, interactive, rbf |" in again
 
 
-def test_mistakes_are_told(tmp_path: Path, told: Told) -> None:
-    said = told("lab", "paper", "007")
-    assert said.code != 0
-    assert "000, 001, 004" in said.err
-    assert "has no wikipedia-schools" in told("lab", "paper", "001", tmp_path).err
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["007"], "'000', '001', '004', 'all'"),
+        (["001", "{folder}"], "has no wikipedia-schools"),
+        (["all"], "where are the recorded webs"),
+    ],
+)
+def test_mistakes_are_told(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main([word.format(folder=tmp_path) for word in words])
+    assert message in capsys.readouterr().err
 
 
 def test_the_demo_and_its_topics_are_there() -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from honeyguide.lab.volumes import (
+from bench.papers.volumes import (
     MAX_SPANS,
     VolumeResult,
     cumulative_volumes,
@@ -14,6 +11,9 @@ from honeyguide.lab.volumes import (
     visit_results,
     volumes_per_span,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
 from honeyguide.types import Failure, Link, Page, Url, Verdict, Visit
 
 

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-
-from honeyguide.watch.visit.mtccdw import DocumentQueue, ThreadedSteps, run_two_stages
+from bench.watch.mtccdw import DocumentQueue, ThreadedSteps, run_two_stages
 
 
 def admitted(queue: DocumentQueue[int], most: int) -> int:

@@ -14,8 +14,10 @@ from typing import Any
 
 from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean
 from honeyguide.lab.overlap import ComparedDocument, SharedCounts, compare_documents, to_document
-from honeyguide.lab.papers.arithmetic import by_topic, relative_gain
-from honeyguide.lab.papers.crawls import (
+from honeyguide.lab.trials import WebSpec, open_web
+
+from .arithmetic import by_topic, relative_gain
+from .crawls import (
     StudyDraw,
     StudyTopic,
     StudyVisit,
@@ -23,9 +25,8 @@ from honeyguide.lab.papers.crawls import (
     run_study_crawl,
     study_settings,
 )
-from honeyguide.lab.papers.neighbours import relevant_keys
-from honeyguide.lab.papers.study import JobOutcome, StudyTable, study_web
-from honeyguide.lab.trials import WebSpec, open_web
+from .neighbours import relevant_keys
+from .study import JobOutcome, StudyTable, study_web
 
 TITLE = "Xu, Yoon & Tourassi 2014: two-tier utility learner"
 ABOUT = """\

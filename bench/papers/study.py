@@ -57,15 +57,15 @@ def find_study(paper: str) -> PaperStudy:
     """The study of a founding paper, by its number; its libraries are imported now."""
     match paper:
         case "000":
-            from honeyguide.lab.papers import iliou_2017
+            from . import iliou_2017
 
             return iliou_2017
         case "001":
-            from honeyguide.lab.papers import zheng_2008
+            from . import zheng_2008
 
             return zheng_2008
         case "004":
-            from honeyguide.lab.papers import xu_2014
+            from . import xu_2014
 
             return xu_2014
     raise ConfigError(f"there is no study of a paper {paper!r}; choose one of 000, 001, 004")

@@ -1,9 +1,13 @@
 """Rules by which crawlers come back, on made webs; and what 100,000 watched pages cost.
 
-    python bench/revisit.py [--seeds 5] [--quick]
+    python -m bench.revisit [--seeds 5] [--quick]
+    python -m bench.revisit age-known age watch --visits 1 --drift 60 [--json]
 
-Writes bench/results/revisit.json and docs/reference/revisit.md. Some ten minutes; --quick: a
-smaller web, two seeds, and nothing is written.
+Without rules it writes bench/results/revisit.json and docs/reference/revisit.md, in some ten
+minutes; --quick: a smaller web, two seeds, and nothing is written. With rules (``all``: all of them)
+it compares these on the screen. age: by weight, for how long copies are out of date; fresh: the
+share of them that is not; delay: from a change to the visit that finds it; caught: versions that
+are seen at all; starved: pages that change and are never visited again.
 """
 
 from __future__ import annotations
@@ -12,13 +16,14 @@ import argparse
 import json
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 
-from honeyguide.lab.revisit import BASELINE_RULE, RevisitResults, RevisitStudy
+from honeyguide.errors import ConfigError
 from honeyguide.types import Url
 from honeyguide.watch.schedule.change_rate import (
     START_BELIEF,
@@ -30,7 +35,9 @@ from honeyguide.watch.schedule.change_rate import (
 from honeyguide.watch.schedule.prices import DAY, FRESH, WatchBudget
 from honeyguide.watch.schedule.schedule import Schedule
 
-ROOT = Path(__file__).parents[1]
+from .study import BASELINE_RULE, REVISIT_RULES, RevisitResults, RevisitStudy, balance_price
+
+ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "bench" / "results" / "revisit.json"
 PAGE = ROOT / "docs" / "reference" / "revisit.md"
 GOAL = 0.4
@@ -50,11 +57,42 @@ NAMES = {
 PAGES = 100_000
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5)
+def main(words: Sequence[str] | None = None) -> None:
+    about = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("bench.revisit", description=__doc__, formatter_class=about)
+    parser.add_argument("rules", nargs="*", metavar="RULE", help=", ".join(REVISIT_RULES))
+    parser.add_argument("--seeds", type=int, default=5, help="webs to try them on")
     parser.add_argument("--quick", action="store_true")
-    asked = parser.parse_args()
+    parser.add_argument("--visits", type=float, default=0.3, help="a page and day")
+    parser.add_argument("--pages", type=int, default=1000, help="of each web")
+    parser.add_argument("--days", type=float, default=200.0, help="the second half is measured")
+    parser.add_argument("--drift", type=float, help="day when all pages exchange their habits")
+    parser.add_argument("--json", action="store_true", help="with rules: for machines")
+    asked = parser.parse_args(words)
+    if not asked.rules:
+        write_page(asked)
+        return
+    chosen = tuple(REVISIT_RULES) if asked.rules == ["all"] else tuple(asked.rules)
+    try:
+        study = RevisitStudy(
+            chosen, asked.visits, asked.seeds, asked.pages, asked.days, asked.drift
+        )
+    except ConfigError as error:
+        parser.error(str(error))
+    results = run_study("revisit", study)
+    print(json.dumps(results.to_json()) if asked.json else "\n".join(rows(results)))
+
+
+def run_study(name: str, study: RevisitStudy) -> RevisitResults:
+    def show(done: int, rule: str) -> None:
+        print(
+            f"{name}: {done}/{study.steps} {rule}", end=" " * 8 + "\r", file=sys.stderr, flush=True
+        )
+
+    return study.run(show)
+
+
+def write_page(asked: argparse.Namespace) -> None:
     size = {"pages": 200, "days": 60.0, "seeds": 2} if asked.quick else {"seeds": asked.seeds}
     few = ("age-known", "age", "age-siblings", "watch")
     studies = {
@@ -69,11 +107,7 @@ def main() -> None:
     results = {}
     for name, study in studies.items():
         began = perf_counter()
-        results[name] = study.run(
-            lambda n, rule, name=name, study=study: print(
-                f"{name}: {n}/{study.steps} {rule}        ", end="\r", file=sys.stderr, flush=True
-            )
-        )
+        results[name] = run_study(name, study)
         found[name] = results[name].to_json()
         print(f"{name}: {perf_counter() - began:.0f} s" + " " * 30, file=sys.stderr)
     found["table"] = table()
@@ -89,12 +123,9 @@ def main() -> None:
 
 def table() -> list[float]:
     """Cho and Garcia-Molina's: the optimal frequencies of pages that change 1 to 5 times a day."""
-    low, high = 1e-18, 1e18
-    while high / low > 1 + 1e-9:
-        price = (low * high) ** 0.5
-        found = [1 / FRESH.wait(rate, 1.0, price) for rate in (1.0, 2.0, 3.0, 4.0, 5.0)]
-        low, high = (price, high) if sum(found) > 5 else (low, price)
-    return found
+    rates, ones = np.array([1.0, 2, 3, 4, 5]), np.ones(5)
+    price = balance_price(FRESH, rates, ones, 5)
+    return [1 / FRESH.wait(rate, 1.0, price) for rate in rates.tolist()]
 
 
 def resident() -> int:
@@ -170,8 +201,8 @@ def page(results: dict[str, RevisitResults], found: dict[str, Any]) -> str:
     out = [
         "# When to come back",
         "",
-        "Rules by which crawlers come back to pages, on webs made for it. Made by `python bench/revisit.py`",
-        "(`honeyguide lab revisit` does the same for any rules and sizes). A web has 1,000 pages that change",
+        "Rules by which crawlers come back to pages, on webs made for it. Made by `python -m bench.revisit`",
+        "(`python -m bench.revisit all --pages 500` and the like compare any rules and sizes). A web has 1,000 pages that change",
         "as Poisson processes, with rates from a lognormal distribution (median 0.1 a day, σ 1.8, at most 24)",
         "and weights from a Pareto distribution (1.5). Every rule has the same number of visits, evenly spread",
         f"over 200 days; the second 100 are measured. Means over {found['seeds']} webs; in brackets 95 % intervals,",

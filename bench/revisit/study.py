@@ -261,7 +261,7 @@ class AdaptiveIntervals:
     def choose_pages(self, since: Floats, count: int) -> Ints:
         return _best_pages(since - self._intervals, count)
 
-    def record_visits(self, pages: Ints, since: Floats, changed: Floats) -> None:  # noqa: ARG002
+    def record_visits(self, pages: Ints, since: Floats, changed: Floats) -> None:
         old = self._intervals[pages]
         new = np.where(changed > 0, self._changed(old), self._unchanged(old))
         self._intervals[pages] = np.clip(new, self._least, self._most)
@@ -429,3 +429,38 @@ class RevisitResults:
             }
             for rule, figures in self.figures.items()
         }
+
+
+# --------------------------------------------------------------------------------------------------
+# Published results to hold ours against: Cho and Garcia-Molina (2003).
+# --------------------------------------------------------------------------------------------------
+
+
+def cho_garcia_molina(looks: int, changes: int, days: float) -> float:
+    """Changes a day, from so many looks at equal intervals.
+
+    Cho and Garcia-Molina (2003), the estimator with corrected bias: -ln((n-x+.5)/(n+.5))/Δ.
+    Meegahapola et al. detect changes to learn how often pages change, and name no estimator; this
+    is the one that fits their rounds of equal length.
+    """
+    if looks <= 0 or not days > 0:
+        return 0.0
+    unchanged = looks - min(max(changes, 0), looks)
+    return -math.log((unchanged + 0.5) / (looks + 0.5)) / days
+
+
+def balance_price(value: VisitValue, rates: Floats, weights: Floats, visits: float) -> float:
+    """The price at which these pages need so many visits a day in all.
+
+    >>> rates = [1.0, 2.0, 3.0, 4.0, 5.0]
+    >>> price = balance_price(FRESH, np.array(rates), np.ones(5), 5)
+    >>> " ".join(f"{1 / FRESH.wait(rate, 1.0, price):.2f}" for rate in rates)
+    '1.15 1.36 1.35 1.14 0.00'
+    """
+    pages = list(zip(rates.tolist(), weights.tolist(), strict=True))
+    low, high = math.log(1e-18), math.log(1e18)
+    for _ in range(80):
+        middle = (low + high) / 2
+        asked = sum(1 / value.wait(*page, math.exp(middle)) for page in pages)
+        low, high = (middle, high) if asked > visits else (low, middle)
+    return math.exp((low + high) / 2)

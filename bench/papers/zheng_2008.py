@@ -14,20 +14,21 @@ from typing import Any
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean, measure_harvest
 from honeyguide.lab.oracles import TrueParentStrategy
-from honeyguide.lab.papers.arithmetic import relative_gain
-from honeyguide.lab.papers.crawls import (
+from honeyguide.lab.trials import WebSpec, open_web
+from honeyguide.protocols import Strategy
+from honeyguide.strategies.ontology_weights import OntologyWeights
+from honeyguide.types import Concept, StrategyTraits
+
+from .arithmetic import relative_gain
+from .crawls import (
     StudyDraw,
     StudyTopic,
     draw_study_topic,
     run_study_crawl,
     study_settings,
 )
-from honeyguide.lab.papers.neighbours import relevant_keys
-from honeyguide.lab.papers.study import JobOutcome, StudyTable, study_web
-from honeyguide.lab.trials import WebSpec, open_web
-from honeyguide.protocols import Strategy
-from honeyguide.strategies.ontology_weights import OntologyWeights
-from honeyguide.types import Concept, StrategyTraits
+from .neighbours import relevant_keys
+from .study import JobOutcome, StudyTable, study_web
 
 TITLE = "Zheng, Kang & Kim 2008: ontology and neural network"
 ABOUT = """\
