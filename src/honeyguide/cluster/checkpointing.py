@@ -1,4 +1,5 @@
-"""A shard's life with its vault: on a cluster, done is what is saved.
+"""Checkpoints of a shard on a cluster: what depends on a transaction is sent only after the
+transaction is in the vault.
 
 A machine may be lost, and its shard reopened elsewhere as it was saved last. Nobody may have been
 told more than that: letters would be numbered twice, visits as well, and links that others count as
@@ -46,14 +47,14 @@ class Checkpointer:
         shard: int,
         keeper: ShardReplicator,
         settings: ClusterSettings,
-        kept: frozenset[str],
+        safe_warcs: frozenset[str],
         send: Callable[[Message], None],
     ) -> None:
-        """``kept``: WARC files of earlier owners that are safe."""
+        """``safe_warcs``: WARC files of earlier owners that are safe."""
         self._shard = shard
-        self._keeper = keeper
+        self._replicator = keeper
         self._settings = settings
-        self._kept = kept
+        self._safe_warcs = safe_warcs
         self._send = send
         self._held: deque[Message] = deque()
         self._store: Store | None = None
@@ -74,12 +75,12 @@ class Checkpointer:
     @property
     def may_start(self) -> bool:
         """Whether a visit may begin."""
-        return self._keeper.seconds_left() > 2 * self._margin
+        return self._replicator.seconds_left() > 2 * self._margin
 
     @property
     def is_expiring(self) -> bool:
         """Whether nothing may be under way any more."""
-        return self._keeper.seconds_left() <= self._margin
+        return self._replicator.seconds_left() <= self._margin
 
     @property
     def is_all_saved(self) -> bool:
@@ -87,7 +88,7 @@ class Checkpointer:
         return self._store is not None and self._store.database.changes_made == self._changes
 
     def warc_directory(self, folder: Path) -> WarcFolder:
-        return WarcFolder(folder, self._shard + 1, self._keeper.epoch, self._kept)
+        return WarcFolder(folder, self._shard + 1, self._replicator.epoch, self._safe_warcs)
 
     def attach_store(self, store: Store) -> None:
         self._store = store
@@ -102,7 +103,7 @@ class Checkpointer:
         lost = self._store.warc_archive.lost if self._store is not None else 0
         where, window = socket.gethostname(), self._settings.save_s
         return CheckpointStatus(
-            self._shard, self._keeper.epoch, where, window, self.saved_at, lost, under_way
+            self._shard, self._replicator.epoch, where, window, self.saved_at, lost, under_way
         )
 
     # -- beside the ring ---------------------------------------------------------------------
@@ -137,7 +138,7 @@ class Checkpointer:
     async def release_shard(self) -> None:
         """The next owner need not wait; whatever was written last is saved."""
         await self.save_everything()
-        await asyncio.to_thread(self._keeper.release_shard)
+        await asyncio.to_thread(self._replicator.release_shard)
         self.gone = True
 
     async def _save_loop(self) -> None:
@@ -150,7 +151,7 @@ class Checkpointer:
                     self._roll_warc(now)
                     await self._upload_warcs()
                 else:
-                    await asyncio.to_thread(self._keeper.renew_lease)
+                    await asyncio.to_thread(self._replicator.renew_lease)
             except StorageUnreachable:
                 # Go on for as long as the lease lasts: perhaps it answers again.
                 await self._sleep_until_stopped(_RETRY_S)
@@ -166,14 +167,14 @@ class Checkpointer:
         """Taken here, between two transactions; sent while the ring turns on."""
         assert self._store is not None
         store = self._store
-        taken = self._keeper.take_snapshot(store.database)
+        taken = self._replicator.take_snapshot(store.database)
         held = len(self._held)
         newest = store.visits.last_id()
         changes = store.database.changes_made
         now = time.time()
         # Who is cancelled meanwhile leaves, but what was taken is sent, or closed.
         loop = asyncio.get_running_loop()
-        await asyncio.shield(loop.run_in_executor(None, self._keeper.send_snapshot, taken))
+        await asyncio.shield(loop.run_in_executor(None, self._replicator.send_snapshot, taken))
         self.newest, self._changes, self.saved_at = newest, changes, now
         for _ in range(held):
             self._send(self._held.popleft())
@@ -187,5 +188,5 @@ class Checkpointer:
     async def _upload_warcs(self) -> None:
         assert self._store is not None
         for path in self._store.warc_archive.closed_files():
-            await asyncio.to_thread(self._keeper.upload_warc, path)
+            await asyncio.to_thread(self._replicator.upload_warc, path)
             path.unlink()

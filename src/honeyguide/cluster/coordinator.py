@@ -1,4 +1,6 @@
-"""Shards' visits on their way into the collection: asked for now and then, taken once."""
+"""The coordinator of a crawl with shards: it collects visits, spends one budget, trains one
+strategy and detects the end of the crawl.
+"""
 
 from __future__ import annotations
 
@@ -94,13 +96,11 @@ class VisitSync:
         return self.until[state.shard] < state.committed
 
 
-# --------------------------------------------------------------------------------------------------
-# When nothing is left to do anywhere: asked twice, because a letter may be under way.
+# -- Termination detection --
 #
 # Every shard stands still, and each letter that it wrote is committed where it belongs; asked
 # again, none of them wrote or heard one in between. (After Mattern 1987, the four-counter method:
 # because a shard only stands still when its letters were heard, two of the four counters are zero.)
-# --------------------------------------------------------------------------------------------------
 
 
 class TerminationDetector:
@@ -126,9 +126,7 @@ class TerminationDetector:
         return False
 
 
-# --------------------------------------------------------------------------------------------------
-# How a crawl with shards stands: the sums of how they stand.
-# --------------------------------------------------------------------------------------------------
+# -- Summed progress --
 
 
 def sum_shard_states(
@@ -154,14 +152,12 @@ def sum_shard_states(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The coordinator of a crawl with shards: one budget, one learner, one journal, one end.
+# -- The coordinator --
 #
 # Shards do the work and keep what they did. The coordinator gathers their visits into the
 # collection, where every other command finds them; it hears labels, teaches generations, hands out
 # the budget, and says when it is enough. It may die and come back: shards and collection know how
 # far they are.
-# --------------------------------------------------------------------------------------------------
 
 
 _POLL_S = 0.1

@@ -1,4 +1,5 @@
-"""What shards and their coordinator say to each other: small typed values in msgpack.
+"""Messages between shards and their coordinator, encoded with msgpack, and the outbox that
+delivers batches of links reliably.
 
 Everything may be said twice, and nothing depends on the order in which different speakers are
 heard.
@@ -275,13 +276,11 @@ def _clean_link(link: Link) -> Link:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# A shard's letters: kept with the pages that they tell of, sent until they are heard.
+# -- Outbox of link batches --
 #
 # A letter is written in the transaction that writes its pages, sent when that is committed, and
 # kept until the shard that it is for says that it has committed it. A window of letters is under
 # way to each shard; the others wait on disk.
-# --------------------------------------------------------------------------------------------------
 
 
 IN_FLIGHT_WINDOW = 8

@@ -1,4 +1,4 @@
-"""Shards as actors of Ray, on the machines of a cluster. The only file that knows Ray.
+"""Shards as Ray actors on the machines of a cluster. The only module that imports Ray.
 
 Each shard is a detached actor: it outlives the command that started it, and Ray starts it again on
 another machine when its own is lost. Ray keeps no two of them apart, and nobody relies on it: the
@@ -102,11 +102,11 @@ class ShardActor:
         self._loop.run_until_complete(self._host.run_shard())
         self._loop.run_forever()  # so that what comes yet is taken, and answered by nobody
 
-    def tell(self, told: list[bytes]) -> None:
-        self._loop.call_soon_threadsafe(self._host.receive_messages, told)
+    def tell(self, encoded: list[bytes]) -> None:
+        self._loop.call_soon_threadsafe(self._host.receive_messages, encoded)
 
-    def news(self, reader: str, heard: tuple[str, int]) -> tuple[tuple[str, int], list[bytes]]:
-        return self._host.news.fetch(reader, (heard[0], heard[1]), _POLL_S)
+    def news(self, reader: str, position: tuple[str, int]) -> tuple[tuple[str, int], list[bytes]]:
+        return self._host.news.fetch(reader, (position[0], position[1]), _POLL_S)
 
     def status(self) -> str:
         return json.dumps(node_status(self._host.news))
@@ -176,12 +176,14 @@ class PeerShards:
 class RayRunner:
     """Implements :class:`honeyguide.cluster.runner.ShardRunner`."""
 
-    def __init__(self, ray: Any, place: str, namespace: str, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, ray: Any, place: str, namespace: str, announce: Callable[[str], None]
+    ) -> None:
         self.grace_s, self.silence_s = 300.0, inf
         """A machine may be lost at the very end: Ray has to notice, and the next owner to wait."""
         self._ray = ray
         self._place, self._namespace = place, namespace
-        self._told = told
+        self._announce = announce
         self._plans: dict[int, ShardPlan] = {}
         self._actors: dict[int, Any] = {}
         self._queues: dict[int, list[bytes]] = {}
@@ -244,13 +246,13 @@ class RayRunner:
         self._ray.kill(actor, no_restart=True)
 
     async def _poll_actor(self, shard: int, hear: MessageHandler) -> None:
-        heard, silent, errors = NOTHING_READ, 0.0, self._ray.exceptions
+        position, silent, errors = NOTHING_READ, 0.0, self._ray.exceptions
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
             try:
                 async with asyncio.timeout(_CALL_S):
-                    heard, found = await self._actors[shard].news.remote(self._reader, heard)
+                    position, found = await self._actors[shard].news.remote(self._reader, position)
                 last, silent = loop.time(), 0.0
                 for data in found:
                     message = messages.decode_message(data)
@@ -267,7 +269,7 @@ class RayRunner:
                 await asyncio.sleep(_RETRY_S)
             if loop.time() - last > 30 + silent:
                 silent = loop.time() - last
-                self._told(f"shard {shard} does not answer since {silent:.0f} s")
+                self._announce(f"shard {shard} does not answer since {silent:.0f} s")
 
     def send(self, shard: int, message: messages.ToShard) -> None:
         self._queues[shard].append(messages.encode_message(message))
@@ -338,10 +340,10 @@ def ray_shard_statuses(ray: Any, namespace: str, shards: int) -> list[dict[str, 
         with suppress(ValueError):
             calls[shard] = ray.get_actor(_actor_name(shard), namespace).status.remote()
     ray.wait(list(calls.values()), num_returns=max(1, len(calls)), timeout=_CALL_S)
-    told: list[dict[str, object] | None] = []
+    statuses: list[dict[str, object] | None] = []
     for shard in range(shards):
         try:
-            told.append(json.loads(ray.get(calls[shard], timeout=0.1)))
+            statuses.append(json.loads(ray.get(calls[shard], timeout=0.1)))
         except (KeyError, ray.exceptions.RayError):
-            told.append(None)
-    return told
+            statuses.append(None)
+    return statuses

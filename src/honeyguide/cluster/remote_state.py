@@ -1,4 +1,5 @@
-"""A collection whose shards live on a cluster: on their way to the vault, and home again.
+"""Collections whose shards live on a cluster: moving shards to the vault and back, and their
+status.
 
 While they are away, the vault has the truth of each shard; the collection has what was gathered.
 """
@@ -63,7 +64,7 @@ def vault_place(store: Store, place: str) -> str:
     return f"{place.rstrip('/')}/{store.get_meta(SPLIT_KEY)}"
 
 
-def send_away(store: Store, where: ClusterLocation, told: Announce) -> None:
+def send_away(store: Store, where: ClusterLocation, announce: Announce) -> None:
     """Bring the shards to the vault, unless they are there."""
     if is_away(store):
         if known_cluster(store).vault != where.vault:
@@ -76,7 +77,7 @@ def send_away(store: Store, where: ClusterLocation, told: Announce) -> None:
     if "://" not in where.vault and Path(where.vault).is_dir():
         Path(vault_place(store, where.vault)).mkdir(exist_ok=True)
     place = open_object_store(vault_place(store, where.vault))
-    told(f"bringing {store.shard_count} shards to the vault")
+    announce(f"bringing {store.shard_count} shards to the vault")
     for shard in range(store.shard_count):
         keeper = ShardReplicator.claim(place, shard, "the coordinator")
         keeper.discard_saved()
@@ -89,7 +90,7 @@ def send_away(store: Store, where: ClusterLocation, told: Announce) -> None:
         store.set_meta(_AWAY_KEY, "1")
 
 
-def bring_home(store: Store, told: Announce) -> list[str]:
+def bring_home(store: Store, announce: Announce) -> list[str]:
     """All shards have taken leave: what they are lies here again. Says what is missing."""
     place = open_object_store(vault_place(store, known_cluster(store).vault))
     if any(end.get("kind") != "farewell" for end in last_vault_entries(place, store.shard_count)):
@@ -97,7 +98,7 @@ def bring_home(store: Store, told: Announce) -> list[str]:
             f"somebody still has shards of {store.folder}: nothing was brought home. Run the same "
             "command again"
         )
-    told("bringing the shards home")
+    announce("bringing the shards home")
     for shard in range(store.shard_count):
         rebuild_database(place, shard, shard_folder(store.folder, shard))
         _fetch_warc_files(place, shard, store.folder / "warc")
@@ -108,7 +109,7 @@ def bring_home(store: Store, told: Announce) -> list[str]:
     return missing_records(store)
 
 
-def recall_shards(store: Store, told: Announce) -> list[str]:
+def recall_shards(store: Store, announce: Announce) -> list[str]:
     """Bring home what is out there, whoever has it now: they are fenced, and stop by themselves."""
     if not is_away(store):
         raise ClusterError(f"the shards of {store.folder} are at home")
@@ -116,11 +117,11 @@ def recall_shards(store: Store, told: Announce) -> list[str]:
     keepers = [ShardReplicator.claim(place, shard, "recall") for shard in range(store.shard_count)]
     wait = max(keeper.seconds_to_wait() for keeper in keepers)
     if wait:
-        told(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
+        announce(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
         time.sleep(wait)
     for keeper in keepers:
         keeper.release_shard()
-    return bring_home(store, told)
+    return bring_home(store, announce)
 
 
 def missing_records(store: Store) -> list[str]:
@@ -156,22 +157,20 @@ def _fetch_warc_files(place: ObjectStore, shard: int, folder: Path) -> None:
 
 def last_vault_entries(place: ObjectStore, shards: int) -> list[dict[str, object]]:
     """What the vault alone says of each shard: its last owner, and when it wrote last."""
-    told: list[dict[str, object]] = []
+    entries: list[dict[str, object]] = []
     for shard in range(shards):
         names = place.list_names(log_place(shard))
         data = place.read(names[-1]) if names else None
         if data is None:
-            told.append({})
+            entries.append({})
             continue
         head = unpack_entry(data, names[-1], shard, entry_number(names[-1])).head
-        said = {"machine": head.by, "epoch": head.epoch, "written_at": head.at, "kind": head.kind}
-        told.append(said)
-    return told
+        entry = {"machine": head.by, "epoch": head.epoch, "written_at": head.at, "kind": head.kind}
+        entries.append(entry)
+    return entries
 
 
-# --------------------------------------------------------------------------------------------------
-# How a crawl on a cluster stands, shard by shard: what they say, or else what the vault says.
-# --------------------------------------------------------------------------------------------------
+# -- Status of a crawl on a cluster --
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,15 +220,15 @@ def read_cluster_status(folder: Path, address: str = "") -> ClusterStatus:
     if not where.vault:
         raise ConfigError(f"{folder} was never crawled on a cluster")
     address = address or where.address
-    said: list[dict[str, Any] | None] = [None] * shards
+    answers: list[dict[str, Any] | None] = [None] * shards
     trouble = ""
     if away:
         try:
-            said = _ask_shards(address, mark, shards)
+            answers = _ask_shards(address, mark, shards)
         except ClusterError as error:
             trouble = str(error)
     written = last_vault_entries(open_object_store(place), shards)
-    rows = tuple(_shard_status_row(n, said[n], written[n]) for n in range(shards))
+    rows = tuple(_shard_status_row(n, answers[n], written[n]) for n in range(shards))
     return ClusterStatus(away, address, where.vault, visits, rows, trouble)
 
 
@@ -244,20 +243,20 @@ def _ask_shards(address: str, mark: str, shards: int) -> list[dict[str, Any] | N
 
 
 def _shard_status_row(
-    shard: int, said: dict[str, Any] | None, written: dict[str, Any]
+    shard: int, answer: dict[str, Any] | None, written: dict[str, Any]
 ) -> ShardStatusRow:
-    if not said:
+    if not answer:
         machine, epoch = written.get("machine"), written.get("epoch")
         return ShardStatusRow(shard, machine, epoch, saved_at=written.get("written_at"))
     return ShardStatusRow(
         shard,
-        said.get("machine"),
-        said.get("epoch"),
-        said.get("visits"),
-        said.get("waiting"),
-        said.get("letters"),
-        said.get("saved_at"),
-        said.get("window_s"),
-        int(said.get("lost_records") or 0),
+        answer.get("machine"),
+        answer.get("epoch"),
+        answer.get("visits"),
+        answer.get("waiting"),
+        answer.get("letters"),
+        answer.get("saved_at"),
+        answer.get("window_s"),
+        int(answer.get("lost_records") or 0),
         answers=True,
     )

@@ -1,4 +1,5 @@
-"""Whether what lies in a collection's folder for shards is ours, whole, and not too old.
+"""Splitting a collection into shards and joining shards again, with checks of the folders that
+lie there.
 
 A collection may come from a stranger or from a backup: nothing is deleted or believed that does not
 look and say as we made it.
@@ -136,8 +137,7 @@ def _is_shards_folder(folder: Path) -> bool:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# One collection into shards, and shards into one again. Nobody crawls meanwhile.
+# -- Split and join --
 #
 # A shard has a folder of its own, ``shards/000``, with a database like the collection's: its part
 # of the frontier and of what is known of hosts, and the rows of its visits. Texts, labels,
@@ -145,7 +145,6 @@ def _is_shards_folder(folder: Path) -> bool:
 #
 # Either step is one transaction, or one new name of a folder: after a crash it did not happen, or
 # it did.
-# --------------------------------------------------------------------------------------------------
 
 
 _BATCH_VISITS = 2_000
@@ -153,9 +152,9 @@ _BATCH_VISITS = 2_000
 
 
 def prepare_shards(
-    store: Store, shards: int, told: Callable[[str], None], *, without_lost: bool = False
+    store: Store, shards: int, announce: Callable[[str], None], *, without_lost: bool = False
 ) -> None:
-    """Give a collection that is open to crawl so many shards; 1: none. ``told`` hears what takes
+    """Give a collection that is open to crawl so many shards; 1: none. ``announce`` hears what takes
     long. ``without_lost``: shards whose folders are gone begin anew, with nothing but seeds."""
     now = store.shard_count
     if not 1 <= shards <= MAX_SHARDS or now > MAX_SHARDS:
@@ -166,18 +165,18 @@ def prepare_shards(
             continue
         if not without_lost:
             raise CollectionCorrupt(missing_shard_text(store, shard))
-        told(f"shard {shard} is lost, and begins anew from its seeds")
+        announce(f"shard {shard} is lost, and begins anew from its seeds")
         _recreate_shard(store, shard, now)
     moved = now > 1 and store.get_meta(SUFFIXES_KEY) != suffix_list_digest()
     if now == shards and not moved:
         return
     if moved:
-        told("the list of public suffixes is another one: some hosts move")
+        announce("the list of public suffixes is another one: some hosts move")
     if now > 1:
-        told(f"putting {now} shards together")
+        announce(f"putting {now} shards together")
         join_shards(store)
     if shards > 1:
-        told(f"splitting into {shards} shards")
+        announce(f"splitting into {shards} shards")
         split_collection(store, shards)
 
 

@@ -1,4 +1,6 @@
-"""Where shards run: what the coordinator needs to know of it."""
+"""Runs shards: the interface that the coordinator uses, and its implementation with one process
+for each shard.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,7 @@ class ShardRunner(Protocol):
         """All of them leave; those that do not are ended."""
 
 
-# --------------------------------------------------------------------------------------------------
-# Messages on a pipe: for whom, how long, and what; those for others are passed on unread.
-# --------------------------------------------------------------------------------------------------
+# -- Frames on a socket --
 
 
 _FRAME_HEAD = struct.Struct("<iI")
@@ -128,12 +128,10 @@ class FrameProtocol(asyncio.Protocol, ABC):
             self.closed.set_result(exc)
 
 
-# --------------------------------------------------------------------------------------------------
-# Shards in processes of this machine, each with a socket to the coordinator's process.
+# -- Shards in processes of this machine --
 #
 # What shards say to each other passes through here unread. A shard whose process ends is lost, and
 # the crawl with it; nothing that it finished is, so the same command goes on.
-# --------------------------------------------------------------------------------------------------
 
 
 _DRAIN_S = 0.5

@@ -1,4 +1,4 @@
-"""One shard: a ring over its own folder, and its conversation with the others.
+"""One shard: a crawl loop over its own folder, and its messages to the others.
 
 The same in a process of this machine and on a machine of a cluster: whoever runs it gives it a way
 to send messages, and hands it those that came.

@@ -1,4 +1,5 @@
-"""One budget for all shards: handed out in small parts, so that it is used up exactly.
+"""What shards share: one budget of visits and one learner, and the parts of a shard that the
+coordinator controls.
 
 A shard is allotted visits a little ahead of what it makes. One that cannot use its part is asked to
 give it back before the crawl ends for want of budget. What a shard may have made counts from its
@@ -33,7 +34,7 @@ class CrawlBudget:
         stand at its beginning; they may have gone on without us, and then have something left."""
         self._total = visits
         self._before = sum(state.visits for state in states.values())
-        self._given = {n: max(state.visits, state.allotted) for n, state in states.items()}
+        self._granted = {n: max(state.visits, state.allotted) for n, state in states.items()}
         self._turn = max((state.turn for state in states.values()), default=0)
         self._recalled: dict[int, int] = {}
         """Shards that were asked to give something back, and in which turn."""
@@ -41,7 +42,9 @@ class CrawlBudget:
     @property
     def unassigned_visits(self) -> int:
         """Visits that no shard was given."""
-        return 0 if self._total is None else self._total + self._before - sum(self._given.values())
+        return (
+            0 if self._total is None else self._total + self._before - sum(self._granted.values())
+        )
 
     def forget_recall(self, shard: int) -> None:
         """It was reopened, and does not know what it was asked."""
@@ -52,7 +55,7 @@ class CrawlBudget:
         asked = self._recalled.get(state.shard)
         if asked is not None and state.turn >= asked:
             del self._recalled[state.shard]
-            self._given[state.shard] = min(self._given[state.shard], state.allotted)
+            self._granted[state.shard] = min(self._granted[state.shard], state.allotted)
 
     def grants_due(self, states: dict[int, messages.ShardState]) -> dict[int, messages.VisitGrant]:
         """What to tell whom."""
@@ -60,39 +63,37 @@ class CrawlBudget:
             return {
                 n: messages.VisitGrant(-1) for n, state in states.items() if state.allotted >= 0
             }
-        told: dict[int, int] = {}
+        grants: dict[int, int] = {}
         for n, state in states.items():
             if n in self._recalled:
                 continue
-            if state.allotted < self._given[n] and state.hungry:
-                told[n] = self._given[n]  # it is on its way, or was lost with an earlier shard
-            ahead = self._given[n] - state.made
+            if state.allotted < self._granted[n] and state.hungry:
+                grants[n] = self._granted[n]  # it is on its way, or was lost with an earlier shard
+            ahead = self._granted[n] - state.made
             if not state.idle and ahead < _GRANT_CHUNK // 2:
                 share = max(
                     1, min(_GRANT_CHUNK - ahead, self.unassigned_visits // (2 * len(states)))
                 )
                 more = min(share, self.unassigned_visits)
                 if more > 0 and (state.hungry or more >= _GRANT_CHUNK // 8):
-                    self._given[n] += more
-                    told[n] = self._given[n]
+                    self._granted[n] += more
+                    grants[n] = self._granted[n]
         if self.unassigned_visits <= 0 and any(state.hungry for state in states.values()):
             for n, state in states.items():
-                unused = self._given[n] > state.made and not state.hungry
-                if unused and n not in self._recalled and n not in told:
+                unused = self._granted[n] > state.made and not state.hungry
+                if unused and n not in self._recalled and n not in grants:
                     self._recalled[n] = self._turn + 1
-                    told[n] = 0
-        if told:
+                    grants[n] = 0
+        if grants:
             self._turn += 1
-        return {n: messages.VisitGrant(visits, self._turn) for n, visits in told.items()}
+        return {n: messages.VisitGrant(visits, self._turn) for n, visits in grants.items()}
 
 
-# --------------------------------------------------------------------------------------------------
-# The one learner of all shards: visits and labels in, generations out.
+# -- The learner of all shards --
 #
 # What the ring does for itself where it is alone. Shards are told of a new generation, of what
 # people said of their pages, and of pages that somebody wants visited; one that was reopened
 # elsewhere is told all of it again.
-# --------------------------------------------------------------------------------------------------
 
 
 _GRACE_S = 30.0
@@ -114,9 +115,9 @@ class CentralLearner:
     _seeded: list[Url] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        given = self.store, self.settings, self.lessons, self.clock
+        parts = self.store, self.settings, self.lessons, self.clock
         self._course = GenerationUpdater(
-            *given, self._current_generation, self._swap_generation, self.on_failure
+            *parts, self._current_generation, self._swap_generation, self.on_failure
         )
 
     @property
@@ -198,9 +199,7 @@ class CentralLearner:
         return {url: value for url, value in labels.items() if self._shard_of_url(url) == shard}
 
 
-# --------------------------------------------------------------------------------------------------
-# What a shard's ring is told by the coordinator instead of deciding it itself.
-# --------------------------------------------------------------------------------------------------
+# -- Parts of a shard that the coordinator controls --
 
 
 class ShardLearner:
@@ -210,7 +209,7 @@ class ShardLearner:
         self.learns = learns
         self.taught = 0
         self._generation: tuple[Strategy, int] | None = None
-        self._said: dict[Url, float] = {}
+        self._labels: dict[Url, float] = {}
         self._fresh: set[Url] = set()
         self._wanted: list[Url] = []
 
@@ -222,7 +221,7 @@ class ShardLearner:
         self._generation = strategy, number
 
     def add_labels(self, labels: dict[Url, float]) -> None:
-        self._said |= labels
+        self._labels |= labels
         self._fresh |= labels.keys()
 
     def add_seeds(self, urls: Iterable[Url]) -> None:
@@ -236,15 +235,15 @@ class ShardLearner:
         return wanted
 
     def labels_of(self, urls: Iterable[Url]) -> dict[Url, float]:
-        return {url: self._said[url] for url in urls if url in self._said}
+        return {url: self._labels[url] for url in urls if url in self._labels}
 
     def take_new_labels(self) -> dict[Url, float]:
         fresh, self._fresh = self._fresh, set()
         return self.labels_of(fresh)
 
     def chosen_generation(self, present: int) -> tuple[Strategy, int] | None:
-        told = self._generation
-        return told if told is not None and told[1] != present else None
+        chosen = self._generation
+        return chosen if chosen is not None and chosen[1] != present else None
 
     def stop_waiting(self) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Where one shard lives on a cluster: it claims the shard, reopens it from the vault, and runs it.
+"""One shard on a machine of a cluster: claims the shard, restores it from the vault and runs it.
 
 Whoever starts it (an actor of Ray, or a test) hands it messages, carries what it says to other
 shards, and fetches what it says to the coordinator.
@@ -65,11 +65,11 @@ class CoordinatorOutbox:
             self._changed.notify_all()
 
     def fetch(
-        self, reader: str, heard: ReadPosition, wait_s: float
+        self, reader: str, position: ReadPosition, wait_s: float
     ) -> tuple[ReadPosition, list[bytes]]:
         """What came after that, and what to ask with next."""
         with self._changed:
-            after = heard[1] if heard[0] == self._life else 0
+            after = position[1] if position[0] == self._life else 0
             if reader != self._reader:
                 self._reader, after = reader, 0
                 self._queue = [
@@ -108,12 +108,12 @@ class ShardNode:
         self._shard: Shard | None = None
         self._early: list[bytes] = []
 
-    def receive_messages(self, told: list[bytes]) -> None:
+    def receive_messages(self, encoded: list[bytes]) -> None:
         """Messages for this shard; in the thread of its loop."""
         if self._shard is None:
-            self._early += told
+            self._early += encoded
             return
-        for data in told:
+        for data in encoded:
             message = messages.decode_message(data)
             self._shard.receive(message)
 
@@ -121,11 +121,11 @@ class ShardNode:
         """To its end; what breaks is told."""
         folder = self._new_folder()
         try:
-            keeper, kept = await self._claim_with_retries(folder)
+            keeper, safe_warcs = await self._claim_with_retries(folder)
             plan = msgspec.structs.replace(
                 self._plan, folder=str(folder), warc=str(folder / "warc")
             )
-            files = frozenset(kept).union(self._plan.files)
+            files = frozenset(safe_warcs).union(self._plan.files)
             settings = plan.settings.cluster
             keeping = Checkpointer(plan.shard, keeper, settings, files, self._send_message)
             self._shard = Shard(plan, self._send_message, keeping=keeping)
@@ -187,18 +187,18 @@ def list_vault_warcs(place: ObjectStore, shard: int) -> list[str]:
 
 def node_status(news: CoordinatorOutbox) -> dict[str, object]:
     """How a shard stands, for people."""
-    state, kept = news.state, news.kept
-    told: dict[str, object] = {}
-    if kept is not None:
-        told |= {
-            "machine": kept.machine,
-            "epoch": kept.epoch,
-            "saved_at": kept.saved_at or None,
-            "window_s": kept.window,
-            "lost_records": kept.lost,
-            "letters": kept.under_way,
+    state, checkpoint = news.state, news.kept
+    status: dict[str, object] = {}
+    if checkpoint is not None:
+        status |= {
+            "machine": checkpoint.machine,
+            "epoch": checkpoint.epoch,
+            "saved_at": checkpoint.saved_at or None,
+            "window_s": checkpoint.window,
+            "lost_records": checkpoint.lost,
+            "letters": checkpoint.under_way,
         }
     if state is not None:
-        told |= {"visits": state.visits, "waiting": state.waiting, "busy": state.busy}
-        told |= {"unsaved": state.unsaved, "idle": state.idle}
-    return told
+        status |= {"visits": state.visits, "waiting": state.waiting, "busy": state.busy}
+        status |= {"unsaved": state.unsaved, "idle": state.idle}
+    return status

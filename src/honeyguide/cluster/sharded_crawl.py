@@ -1,4 +1,4 @@
-"""A crawl with shards, from its beginning to its report."""
+"""A crawl with shards, from opening the collection to the report."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ def crawl_in_processes(
     settings: Settings,
     shards: int | None = None,
     observer: ProgressObserver | None = None,
-    told: Announce = lambda _: None,
+    announce: Announce = lambda _: None,
     *,
     without_lost: bool = False,
 ) -> Report:
     """Crawl with so many shards, in processes of this machine; Ctrl-C stops cleanly.
 
-    None: as many as the collection has. ``told`` hears of what takes long before it begins.
+    None: as many as the collection has. ``announce`` hears of what takes long before it begins.
     ``without_lost``: shards whose folders are gone begin anew.
     """
-    wish = ShardingRequest(shards, told, without_lost)
+    wish = ShardingRequest(shards, announce, without_lost)
     return asyncio.run(crawl_with_runner(folder, settings, wish, ProcessRunner(), observer))
 
 
@@ -65,7 +65,7 @@ def crawl_on_cluster(
     cluster: remote_state.ClusterLocation,
     shards: int | None = None,
     observer: ProgressObserver | None = None,
-    told: Announce = lambda _: None,
+    announce: Announce = lambda _: None,
 ) -> Report:
     """Crawl with so many shards on the machines of a cluster; Ctrl-C stops cleanly, and brings
     everything home.
@@ -86,15 +86,15 @@ def crawl_on_cluster(
                 shards = max(2, 2 * count_machines(ray))
             if not remote_state.is_away(store):
                 _check_shard_count(store.shard_count if shards is None else shards)
-                prepare_shards(store, store.shard_count if shards is None else shards, told)
+                prepare_shards(store, store.shard_count if shards is None else shards, announce)
             mark = store.get_meta(SPLIT_KEY) or ""
             place = remote_state.vault_place(store, cluster.vault)
         except BaseException:  # whatever it is, the connection to Ray must not stay open
             ray.shutdown()
             raise
     try:
-        runner = RayRunner(ray, place, mark, told)
-        wish = ShardingRequest(shards, told, cluster=cluster)
+        runner = RayRunner(ray, place, mark, announce)
+        wish = ShardingRequest(shards, announce, cluster=cluster)
         return asyncio.run(crawl_with_runner(folder, settings, wish, runner, observer))
     finally:
         ray.shutdown()
@@ -103,14 +103,14 @@ def crawl_on_cluster(
 def unite_shards(
     folder: Path,
     settings: Settings,
-    told: Announce = lambda _: None,
+    announce: Announce = lambda _: None,
     *,
     without_lost: bool = False,
 ) -> None:
     """Put a collection's shards together, so that it is crawled in one process again."""
     with Store.open(folder, "crawl", settings.store) as store:
         remote_state.refuse_if_away(store)
-        prepare_shards(store, 1, told, without_lost=without_lost)
+        prepare_shards(store, 1, announce, without_lost=without_lost)
 
 
 class ShardingRequest(NamedTuple):
@@ -151,8 +151,8 @@ async def crawl_with_runner(
                 teller.write_status(coordinator, ended)
         if wish.cluster is not None:
             # All of them took leave, or we would not be here.
-            told = tuple(remote_state.bring_home(store, wish.announce))
-            report = replace(report, warnings=report.warnings + told)
+            lost = tuple(remote_state.bring_home(store, wish.announce))
+            report = replace(report, warnings=report.warnings + lost)
         if report.failed:
             return report
         overrule_verdicts(store, settings)
@@ -197,8 +197,8 @@ async def open_coordinator(
             store.warc_archive.warnings.clear()
             remote_state.send_away(store, wish.cluster, wish.announce)
         strategy, generation, _, warning = choose_generation(store, settings, made, time.time())
-        given = topics.load_all_example_files(folder, settings)
-        lessons = build_training_feed(store, settings, strategy, given=given, warning=warning)
+        examples = topics.load_all_example_files(folder, settings)
+        lessons = build_training_feed(store, settings, strategy, given=examples, warning=warning)
         closing.push_async_callback(lessons.aclose)
         coverage = restore_coverage(store)
         coordinator: Coordinator

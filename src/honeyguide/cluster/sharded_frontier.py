@@ -1,4 +1,5 @@
-"""Which shard a host lives in: by its registrable domain, the same for ever and everywhere.
+"""The frontier of a shard: which shard owns a host, leases of hosts between shards, and links
+that are sent to other shards.
 
 All hosts of a domain live together, so that politeness, robots.txt, quotas and copies within a site
 are one shard's business. How many shards there are is fixed while they live; a machine that comes
@@ -51,13 +52,11 @@ class ShardPartition:
         return self.shard_of_url(url) == self.here
 
 
-# --------------------------------------------------------------------------------------------------
-# Hosts that are lent to another shard: a robots.txt may have moved to a host that lives there.
+# -- Host leases --
 #
 # Whoever wants it asks its owner, who lends it when it is rested and leaves it alone meanwhile; so
 # no host is ever asked by two at once. A loan that does not come back is taken back after a time in
 # which every request is long over.
-# --------------------------------------------------------------------------------------------------
 
 
 _RETRY_S = 0.25
@@ -202,12 +201,10 @@ class HostLeases:
         self._tell(LeaseGrant(self._here, to, host, ticket))
 
 
-# --------------------------------------------------------------------------------------------------
-# A frontier with a border: links to other shards' hosts go out as letters, and theirs come in.
+# -- The frontier --
 #
 # What lies inside is the ordinary frontier. A letter is written when the frontier is flushed, and
 # so in the transaction of the pages that its links stand on.
-# --------------------------------------------------------------------------------------------------
 
 
 SIGHTINGS = 3

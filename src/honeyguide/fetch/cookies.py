@@ -1,4 +1,4 @@
-"""Cookies, kept apart by site: RFC 6265 without the parts that only browsers need."""
+"""Cookies, separate for each site: RFC 6265 without the parts that only browsers need."""
 
 from __future__ import annotations
 
@@ -108,17 +108,17 @@ def parse_set_cookie(line: str, url: str, name: str, site: str, now: float) -> C
     key, value = key.strip(" \t"), value.strip(" \t")
     if (not key and not value) or len(key) + len(value) > MAX_COOKIE_BYTES or _UNSENDABLE(pair):
         return None
-    given: dict[str, str] = {}
+    named: dict[str, str] = {}
     for attribute in attributes:
         word, _, text = attribute.partition("=")
-        given[word.strip().lower()] = text.strip()
-    secure = "secure" in given
+        named[word.strip().lower()] = text.strip()
+    secure = "secure" in named
     if secure and not url.startswith("https:"):
         return None
-    wanted = given.get("domain", "").removeprefix(".").lower()
+    wanted = named.get("domain", "").removeprefix(".").lower()
     if wanted and not _may_set_domain(wanted, name, site):
         return None
-    where = given.get("path", "")
+    where = named.get("path", "")
     if not where.startswith("/"):
         folder = path_of(url).partition("?")[0]
         where = folder[: folder.rindex("/")] or "/"
@@ -126,7 +126,7 @@ def parse_set_cookie(line: str, url: str, name: str, site: str, now: float) -> C
         return None
     if key.startswith("__Host-") and not (secure and not wanted and where == "/"):
         return None
-    return Cookie(key, value, wanted or name, bool(wanted), where, secure, _expiry_time(given, now))
+    return Cookie(key, value, wanted or name, bool(wanted), where, secure, _expiry_time(named, now))
 
 
 def _may_set_domain(wanted: str, name: str, site: str) -> bool:
@@ -141,13 +141,13 @@ def _path_matches(where: str, folder: str) -> bool:
     )
 
 
-def _expiry_time(given: dict[str, str], now: float) -> float:
-    age = given.get("max-age", "")
+def _expiry_time(attributes: dict[str, str], now: float) -> float:
+    age = attributes.get("max-age", "")
     if re.fullmatch(r"-?[0-9]{1,12}", age):
         return now + int(age)
-    if "expires" in given:
+    if "expires" in attributes:
         try:
-            return parsedate_to_datetime(given["expires"][:64].replace("-", " ")).timestamp()
+            return parsedate_to_datetime(attributes["expires"][:64].replace("-", " ")).timestamp()
         except (ValueError, TypeError, IndexError, OverflowError):
             pass
     return float("inf")

@@ -1,4 +1,4 @@
-"""Curl's transfers driven from asyncio, all sockets behind one reader of the event loop.
+"""HTTP transfers with libcurl, driven from asyncio by one selector for all sockets.
 
 pycurl brings a driver of its own, which tells the event loop of every socket anew for every
 request. Here a selector of our own holds them, and the loop only hears that something in it
@@ -187,9 +187,7 @@ class CurlDriver:
             future.set_exception(error)
 
 
-# --------------------------------------------------------------------------------------------------
-# How long nothing may come. Curl's own measure is a mean over seconds, and cuts late.
-# --------------------------------------------------------------------------------------------------
+# -- Idle timeout --
 
 
 LastActivity = Callable[[float], float]
@@ -201,18 +199,18 @@ class IdleTimeout:
 
     def __init__(self, limit: float) -> None:
         self._limit = limit
-        self._heard: dict[asyncio.Future[Any], LastActivity] = {}
+        self._last_heard: dict[asyncio.Future[Any], LastActivity] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    def watch_future(self, future: asyncio.Future[Any], heard: LastActivity) -> None:
+    def watch_future(self, future: asyncio.Future[Any], last_activity: LastActivity) -> None:
         """Cancel this future when nothing comes for too long."""
-        self._heard[future] = heard
+        self._last_heard[future] = last_activity
         if self._timer is None:
             self._timer = future.get_loop().call_later(self._limit, self._check_idle)
 
     def stop_watching(self, future: asyncio.Future[Any]) -> bool:
         """No longer watched. Whether it was too long, and the future cancelled therefore."""
-        return self._heard.pop(future, None) is None
+        return self._last_heard.pop(future, None) is None
 
     def stop(self) -> None:
         if self._timer is not None:
@@ -224,19 +222,17 @@ class IdleTimeout:
         self._timer = None
         soonest, loop = self._limit, asyncio.get_running_loop()
         now = loop.time()
-        for future, heard in list(self._heard.items()):
-            left = heard(now) + self._limit - now
+        for future, last_activity in list(self._last_heard.items()):
+            left = last_activity(now) + self._limit - now
             if left > 0:
                 soonest = min(soonest, left)
             elif future.cancel():
-                del self._heard[future]
-        if self._heard:
+                del self._last_heard[future]
+        if self._last_heard:
             self._timer = loop.call_later(soonest, self._check_idle)
 
 
-# --------------------------------------------------------------------------------------------------
-# libcurl: one GET in, bytes and head out. Only ``drive`` sees pycurl besides.
-# --------------------------------------------------------------------------------------------------
+# -- Transfers --
 
 
 IDLE_CONNECTIONS: Final = 256
@@ -287,8 +283,8 @@ class CurlPool:
 
     def __init__(self, options: CurlOptions) -> None:
         self._options = options._replace(authorities=options.authorities or find_ca_bundle())
-        self._drive = CurlDriver(IDLE_CONNECTIONS)
-        self._silence = IdleTimeout(options.read_s)
+        self._driver = CurlDriver(IDLE_CONNECTIONS)
+        self._idle_timeout = IdleTimeout(options.read_s)
         self._idle: list[CurlTransfer] = []
 
     async def get(
@@ -304,29 +300,31 @@ class CurlPool:
             return transfer.fail_response(*error.args)
         finally:
             transfer.end_request()
-            if len(self._idle) < _IDLE_HANDLES and not self._drive.closed:
+            if len(self._idle) < _IDLE_HANDLES and not self._driver.closed:
                 self._idle.append(transfer)
             else:
                 transfer.curl.close()
 
     async def _await_transfer(self, url: str, transfer: CurlTransfer) -> None:
-        future = self._drive.start_transfer(transfer.curl)
-        self._silence.watch_future(future, transfer.last_activity)
+        future = self._driver.start_transfer(transfer.curl)
+        self._idle_timeout.watch_future(future, transfer.last_activity)
         try:
             await future
         except asyncio.CancelledError:
             task = asyncio.current_task()
-            if not self._silence.stop_watching(future) or (task is not None and task.cancelling()):
+            if not self._idle_timeout.stop_watching(future) or (
+                task is not None and task.cancelling()
+            ):
                 raise
             detail = f"nothing came for {self._options.read_s:g} s"
             raise FetchTimeout(url, detail) from None
         finally:
-            self._drive.stop_transfer(transfer.curl)
-            self._silence.stop_watching(future)
+            self._driver.stop_transfer(transfer.curl)
+            self._idle_timeout.stop_watching(future)
 
     async def aclose(self) -> None:
-        self._drive.close()
-        self._silence.stop()
+        self._driver.close()
+        self._idle_timeout.stop()
         while self._idle:
             self._idle.pop().curl.close()
 
@@ -343,7 +341,7 @@ class CurlTransfer:
         self._chunks: list[bytes] = []
         self._sockets: list[socket.socket] = []
         self._lines: list[str] | None = None
-        self._began = self._heard = 0.0
+        self._began = self._last_heard = 0.0
         self._lines_heard = 0
         self._reset_state()
         for option, value in _curl_settings(options):
@@ -357,7 +355,7 @@ class CurlTransfer:
     ) -> None:
         self._url = url
         self._admit = admit
-        self._began = self._heard = time.monotonic()
+        self._began = self._last_heard = time.monotonic()
         self._lines_heard = 0
         self.curl.setopt(pycurl.URL, url)
         if lines is not self._lines:
@@ -370,12 +368,12 @@ class CurlTransfer:
         """When something last came, or the request went out. For the head, when first asked."""
         if len(self._received) > self._lines_heard:
             self._lines_heard = len(self._received)
-            self._heard = now
+            self._last_heard = now
         elif not self._received:
             # While it is still connecting, which has a limit of its own, nothing is missed.
             sent = self.curl.getinfo(pycurl.PRETRANSFER_TIME)
-            self._heard = self._began + sent if sent else now
-        return self._heard
+            self._last_heard = self._began + sent if sent else now
+        return self._last_heard
 
     def finish_response(self) -> CurlResponse:
         """The answer is complete, or as complete as we wanted it."""
@@ -434,7 +432,7 @@ class CurlTransfer:
         if self._head is None and not self._read_head():
             return 0
         room = self._room
-        self._heard = time.monotonic()
+        self._last_heard = time.monotonic()
         self._size += len(chunk)
         if len(self._chunks) > _MAX_PIECES:
             self._failure = ProtocolError(self._url, f"the body comes in over {_MAX_PIECES} pieces")

@@ -1,4 +1,4 @@
-"""Undo content codings, never producing more than was asked for.
+"""Decodes content codings (gzip, deflate, br, zstd) into a bounded number of bytes.
 
 The codecs (isal, brotli, zstandard) all take a bound on their output, so a bomb is
 recognised by one byte too many and never inflated.

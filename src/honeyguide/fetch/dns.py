@@ -1,4 +1,4 @@
-"""Names to addresses, asynchronously, remembered for a while."""
+"""DNS lookups on asyncio with a cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fetcher: one request, one answer, and no way for the web to make us regret it."""
+"""The HTTP fetcher: one request, one response, with every size and time bounded."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class CurlFetcher:
         self._resolver: HostResolver | None = None
         if not proxy:
             self._resolver = resolver or DnsResolver(timeout_s=settings.connect_s, clock=clock)
-        self._wire = CurlPool(
+        self._pool = CurlPool(
             CurlOptions(
                 settings.connect_s, settings.read_s, settings.total_s, self._refuse_address, proxy,
                 authorities,
@@ -101,7 +101,7 @@ class CurlFetcher:
         return await self._send_request(request)
 
     async def aclose(self) -> None:
-        await self._wire.aclose()
+        await self._pool.aclose()
         if self._resolver is not None:
             await self._resolver.aclose()
 
@@ -112,13 +112,13 @@ class CurlFetcher:
         extra = self._extra_headers(request)
         lines = [*self._lines, *extra] if extra else self._lines
         started = self._clock()
-        arrived = await self._wire.get(
+        arrived = await self._pool.get(
             url,
             merge_header_lines(lines, private, self._unsaid) if extra or private else self._plain,
             resolve,
             lambda head: self._limit_body(request, head),
         )
-        head, payload, kept = arrived.head, arrived.payload, self._archives
+        head, payload, archived = arrived.head, arrived.payload, self._archives
         if self._settings.cookies and not private and (cookies := head.header_values("set-cookie")):
             self._jar.store_cookies(url, cookies, started)
         return Response(
@@ -128,9 +128,9 @@ class CurlFetcher:
             payload=payload,
             body=self._decode_response(request, arrived),
             request_head=request_head(self._request_target(url), authority_of(url), lines)
-            if kept
+            if archived
             else b"",
-            head=head.to_archived(len(payload)) if kept else b"",
+            head=head.to_archived(len(payload)) if archived else b"",
             ip="" if self._proxied else arrived.ip,
             started=started,
             elapsed=arrived.elapsed,

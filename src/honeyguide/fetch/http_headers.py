@@ -1,4 +1,4 @@
-"""Heads of requests and answers: reading them, and writing them as an archive wants them."""
+"""Heads of requests and responses: parsing, writing, and secret request headers."""
 
 from __future__ import annotations
 
@@ -130,9 +130,7 @@ def _http1_status_line(line: bytes, status: int) -> bytes:
     return f"HTTP/1.1 {status} {phrase}\r\n".encode("ascii")
 
 
-# --------------------------------------------------------------------------------------------------
-# Headers that a request brings along: they go out, and nowhere else.
-# --------------------------------------------------------------------------------------------------
+# -- Secret headers --
 
 
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}").fullmatch

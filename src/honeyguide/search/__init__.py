@@ -1,3 +1,3 @@
-"""Where links come from besides pages: search engines, and what to ask them."""
+"""Search engines: which queries are asked, and how."""
 
 from __future__ import annotations

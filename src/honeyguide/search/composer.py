@@ -1,10 +1,7 @@
-"""Words of a description that say what kind of page is wanted, and not what it is about.
+"""Composes search queries from the topic and from good and bad pages.
 
-``stories`` finds everything and ``lupus`` finds lupus. No list of how frequent words are comes with
-us, so the words that descriptions of topics are full of are named here; stop words come on top.
-
-
-The good and bad pages that queries are made from: a bounded number of them.
+Xu, Yoon & Tourassi let their crawler compose queries from pages that the user rated, and do not
+say how. The method here uses their measures; see docs/reference/query-composition.md.
 """
 
 from __future__ import annotations
@@ -63,23 +60,21 @@ _GENERIC_WORDS = {
 
 def is_generic(word: str, code: str) -> bool:
     """Whether this word, in that language, hardly tells a subject."""
-    tongue = language_of(code)
-    return word in tongue.stop_words or tongue.stems[word] in _generic_stems(code)
+    language = language_of(code)
+    return word in language.stop_words or language.stems[word] in _generic_stems(code)
 
 
 @lru_cache(maxsize=16)
 def _generic_stems(code: str) -> frozenset[str]:
-    tongue = language_of(code)
-    said = _GENERIC_WORDS.get(code.partition("-")[0], "")
-    return frozenset(tongue.stems[word] for word in tongue.words(said))
+    language = language_of(code)
+    words = _GENERIC_WORDS.get(code.partition("-")[0], "")
+    return frozenset(language.stems[word] for word in language.words(words))
 
 
-# --------------------------------------------------------------------------------------------------
-# Queries before anything is known but the topic: its keywords and its description.
+# -- Queries from the topic's own words --
 #
 # Keywords are asked as they were given. Of a description only words are taken, since it was written
 # for people: nobody's page holds a piece of it word for word.
-# --------------------------------------------------------------------------------------------------
 
 
 StatedIn = Literal["", "keywords", "description"]
@@ -105,7 +100,7 @@ class TopicQuery(NamedTuple):
 
 
 def queries_from_topic(
-    keywords: Sequence[str], description: str, tongue: Language
+    keywords: Sequence[str], description: str, language: Language
 ) -> list[TopicQuery]:
     """Singles, pairs and triples of the topic's own words.
 
@@ -117,12 +112,12 @@ def queries_from_topic(
     for n, word in enumerate(keywords[:_MAX_KEYWORDS]):
         _add_term(word, 1.0 - n / (2 * _MAX_KEYWORDS), weights, names)
     named = set(weights)
-    for n, word in enumerate(_description_words(description, tongue)):
-        worth = _GENERIC_WEIGHT if is_generic(word, tongue.code) else _DESCRIPTION_WEIGHT
+    for n, word in enumerate(_description_words(description, language)):
+        worth = _GENERIC_WEIGHT if is_generic(word, language.code) else _DESCRIPTION_WEIGHT
         _add_term(word, worth * (1.0 - n / (2 * _MAX_COMBINED)), weights, names)
     terms = sorted(weights, key=lambda key: -weights[key])
-    alone = [key for key in terms if key in named or not is_generic(key, tongue.code)]
-    stems = {key: {tongue.stems[word] for word in tongue.words(key)} for key in terms}
+    alone = [key for key in terms if key in named or not is_generic(key, language.code)]
+    stems = {key: {language.stems[word] for word in language.words(key)} for key in terms}
     made: list[TopicQuery] = []
     for size in (1, 2, 3):
         for some in combinations((alone or terms) if size == 1 else terms[:_MAX_COMBINED], size):
@@ -136,10 +131,12 @@ def queries_from_topic(
     return sorted(made, key=lambda one: (len(one.query.terms), -one.score))
 
 
-def _description_words(description: str, tongue: Language) -> list[str]:
+def _description_words(description: str, language: Language) -> list[str]:
     """Its words, those of its best phrases first; where a script has no blanks, the phrases."""
-    found = key_phrases(description, tongue.code, share=1.0, most=_MAX_COMBINED)
-    return list(dict.fromkeys(word for said in found for word in said.name.split()))[:_MAX_COMBINED]
+    found = key_phrases(description, language.code, share=1.0, most=_MAX_COMBINED)
+    return list(dict.fromkeys(word for phrase in found for word in phrase.name.split()))[
+        :_MAX_COMBINED
+    ]
 
 
 def _add_term(word: str, weight: float, weights: dict[str, float], names: dict[str, str]) -> None:
@@ -148,7 +145,7 @@ def _add_term(word: str, weight: float, weights: dict[str, float], names: dict[s
         weights[key], names[key] = weight, name
 
 
-# -- The good and bad pages that queries are made from: a bounded number of them --
+# -- The example buffer --
 
 MAX_EXAMPLES = 1_000
 """Pages that are remembered."""
@@ -162,12 +159,12 @@ class ExampleBuffer:
 
     def __init__(self, most: int = MAX_EXAMPLES) -> None:
         self._most = most
-        self._kept: dict[tuple[bool, bool], dict[Url, phrases.PagePhrases]] = {
+        self._pages: dict[tuple[bool, bool], dict[Url, phrases.PagePhrases]] = {
             (person, good): {} for person in (False, True) for good in (False, True)
         }
-        self._news = {True: 0.0, False: 0.0}
+        self._changed_weight = {True: 0.0, False: 0.0}
         """Weight of pages that came, went or changed sides since the last :meth:`mark_used` …"""
-        self._then = {True: 0.0, False: 0.0}
+        self._used_weight = {True: 0.0, False: 0.0}
         """… and of all pages at that time."""
 
     def add(self, page: phrases.PagePhrases) -> None:
@@ -176,7 +173,7 @@ class ExampleBuffer:
         if (old := self._remove_page(page.url)) and _is_labelled(old) and 0 < abs(page.weight) < 1:
             page = page._replace(weight=old.weight)
         if page.weight:
-            self._kept[_is_labelled(page), page.weight > 0][page.url] = page
+            self._pages[_is_labelled(page), page.weight > 0][page.url] = page
         if old is None or old.weight != page.weight:
             self._count_change(old)
             self._count_change(page)
@@ -185,57 +182,55 @@ class ExampleBuffer:
 
     def pages_of_side(self, good: bool) -> list[phrases.PagePhrases]:
         """The good or the bad pages, people's first, then the oldest first."""
-        return [*self._kept[True, good].values(), *self._kept[False, good].values()]
+        return [*self._pages[True, good].values(), *self._pages[False, good].values()]
 
     def is_stale(self) -> bool:
         """Whether a tenth of the good or of the bad pages is new since the last :meth:`mark_used`."""
         return any(
-            news > 1e-9 and news >= _REFRESH_SHARE * self._then[good] - 1e-9
-            for good, news in self._news.items()
+            news > 1e-9 and news >= _REFRESH_SHARE * self._used_weight[good] - 1e-9
+            for good, news in self._changed_weight.items()
         )
 
     def mark_used(self) -> None:
         """What is known now has been made use of."""
-        self._news = {True: 0.0, False: 0.0}
-        self._then = {
+        self._changed_weight = {True: 0.0, False: 0.0}
+        self._used_weight = {
             good: sum(abs(p.weight) for p in self.pages_of_side(good)) for good in (True, False)
         }
 
     def __len__(self) -> int:
-        return sum(map(len, self._kept.values()))
+        return sum(map(len, self._pages.values()))
 
     def __iter__(self) -> Iterator[phrases.PagePhrases]:
-        for pages in self._kept.values():
+        for pages in self._pages.values():
             yield from pages.values()
 
     def _remove_page(self, url: Url) -> phrases.PagePhrases | None:
-        for pages in self._kept.values():
+        for pages in self._pages.values():
             if url in pages:
                 return pages.pop(url)
         return None
 
     def _drop_oldest(self) -> phrases.PagePhrases:
-        own = [self._kept[False, True], self._kept[False, False]]
-        people = [self._kept[True, True], self._kept[True, False]]
+        own = [self._pages[False, True], self._pages[False, False]]
+        people = [self._pages[True, True], self._pages[True, False]]
         fullest = max(own if any(own) else people, key=len)
         return fullest.pop(next(iter(fullest)))
 
     def _count_change(self, page: phrases.PagePhrases | None) -> None:
         if page is not None and page.weight:
-            self._news[page.weight > 0] += abs(page.weight)
+            self._changed_weight[page.weight > 0] += abs(page.weight)
 
 
 def _is_labelled(page: phrases.PagePhrases) -> bool:
     return abs(page.weight) >= 1
 
 
-# --------------------------------------------------------------------------------------------------
-# What to ask a search engine next, mined from good and bad pages.
+# -- Queries from pages --
 #
 # Xu, Yoon & Tourassi let their crawler compose queries "built on content-based mining" of pages
 # that the user rated, and do not say how. The method here is ours, on their measures; it is written
 # down in docs/reference/query-composition.md.
-# --------------------------------------------------------------------------------------------------
 
 
 _MAX_PHRASES = 30
@@ -276,18 +271,18 @@ class QueryComposer:
     ) -> None:
         """``least``: good pages without which only the topic's own words are used."""
         self._least = least
-        self._tongue = language_of(language)
-        self._memory = ExampleBuffer()
-        words = queries_from_topic(keywords, description, self._tongue)
+        self._language = language_of(language)
+        self._buffer = ExampleBuffer()
+        words = queries_from_topic(keywords, description, self._language)
         self._start = [
             QueryProposal(one.query, one.score, (), one.why, one.stated_in) for one in words
         ]
         self._topic = frozenset(
-            self._tongue.stems[word]
-            for word in self._tongue.words(" ".join(keywords)[:10_000])
-            if word not in self._tongue.stop_words
+            self._language.stems[word]
+            for word in self._language.words(" ".join(keywords)[:10_000])
+            if word not in self._language.stop_words
         )
-        self._made = self._start
+        self._proposals = self._start
 
     def add_page(self, url: Url, title: str, text: str, weight: float) -> None:
         """Hear of a page: +1 a person's good page, +½ one that we took for good, negative: bad.
@@ -296,22 +291,22 @@ class QueryComposer:
         """
         weight = min(1.0, max(-1.0, weight)) if isfinite(weight) else 0.0
         if weight:
-            self._memory.add(phrases.extract_phrases(url, title, text, weight, self._tongue))
+            self._buffer.add(phrases.extract_phrases(url, title, text, weight, self._language))
         else:
-            self._memory.add(phrases.PagePhrases(url, "", 0.0, {}))
+            self._buffer.add(phrases.PagePhrases(url, "", 0.0, {}))
 
     def propose_queries(self, most: int = 60) -> list[QueryProposal]:
         """Queries, the best first; made anew when a tenth of the pages is new.
 
         Until there are two good pages they come from the topic's keywords and description.
         """
-        if self._memory.is_stale():
-            self._made = self._mine_pages()
-            self._memory.mark_used()
-        return _balance_lengths(self._made, most)
+        if self._buffer.is_stale():
+            self._proposals = self._mine_pages()
+            self._buffer.mark_used()
+        return _balance_lengths(self._proposals, most)
 
     def _mine_pages(self) -> list[QueryProposal]:
-        good, bad = self._memory.pages_of_side(True), self._memory.pages_of_side(False)
+        good, bad = self._buffer.pages_of_side(True), self._buffer.pages_of_side(False)
         terms = (
             phrases.distinctive_phrases(good, bad, _MAX_PHRASES) if len(good) >= self._least else []
         )
@@ -355,8 +350,8 @@ def _balance_lengths(made: Sequence[QueryProposal], most: int) -> list[QueryProp
     left: list[QueryProposal] = []
     ranked = sorted(made, key=lambda proposal: -proposal.score)
     for size, share in enumerate(_LENGTH_SHARES, 1):
-        here = [proposal for proposal in ranked if len(proposal.query.terms) == size]
+        of_size = [proposal for proposal in ranked if len(proposal.query.terms) == size]
         cut = round(most * share)
-        taken, left = taken + here[:cut], left + here[cut:]
+        taken, left = taken + of_size[:cut], left + of_size[cut:]
     chosen = (taken + left)[: max(0, most)]
     return sorted(chosen, key=lambda proposal: -proposal.score)

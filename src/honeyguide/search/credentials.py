@@ -1,7 +1,4 @@
-"""The user's key to an engine: read once, sent, and never shown.
-
-What belongs to this machine or its network, as far as an address tells.
-"""
+"""API keys of search engines, and the user's consent to send a key or to reach a private network."""
 
 from __future__ import annotations
 
@@ -122,9 +119,9 @@ def sent_key_name(settings: SearchSettings) -> str:
 def config_folder(environ: Mapping[str, str] | None = None) -> Path:
     """Where the user keeps what is Honeyguide's: keys, and what was agreed to."""
     variables = os.environ if environ is None else environ
-    told = variables.get("XDG_CONFIG_HOME", "")
-    if told.startswith("/"):  # the XDG standard has relative paths ignored
-        return Path(told) / "honeyguide"
+    folder = variables.get("XDG_CONFIG_HOME", "")
+    if folder.startswith("/"):  # the XDG standard has relative paths ignored
+        return Path(folder) / "honeyguide"
     try:
         return Path.home() / ".config" / "honeyguide"
     except RuntimeError:
@@ -212,12 +209,12 @@ def _key_parts(text: str) -> Iterator[str]:
     """``Bearer KEY``, ``Token token=KEY``, ``name:KEY`` and what ``Basic`` hides: whoever shows one
     of these shows the key."""
     bare = text.rpartition(" ")[2]
-    said = [text, bare]
+    texts = [text, bare]
     if text[:6].lower() == "basic ":
         with suppress(ValueError):  # not what the scheme asks for; the key is known as it is
             hidden = b64decode(bare + "=" * (-len(bare) % 4), validate=True)
-            said += [hidden.decode("latin-1"), hidden.decode("utf-8", "replace")]
-    for one in said:
+            texts += [hidden.decode("latin-1"), hidden.decode("utf-8", "replace")]
+    for one in texts:
         yield one
         padded = one.rstrip("=")  # base64 may end so
         for mark in "=:":
@@ -225,7 +222,7 @@ def _key_parts(text: str) -> Iterator[str]:
             yield one.partition(mark)[2].strip("\"',; ")
 
 
-# -- What belongs to this machine or its network, as far as an address tells --
+# -- Private networks --
 
 _PRIVATE_SUFFIXES = ("local", "internal", "intranet", "lan", "corp", "home", "private", "home.arpa")
 """Ends of names that no public name server answers for (RFC 6762, RFC 8375, and custom)."""
@@ -250,13 +247,11 @@ def is_private_url(url: str, ip: str = "") -> bool:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# What the user agreed to: which engine a collection may send a key to, or reach in private.
+# -- Consent --
 #
 # A topic.toml may come from a stranger. It must not choose by itself where a key of the user's
 # goes, nor what is asked for inside the user's own network. So the agreement lies outside every
 # collection, in the user's configuration, and holds for one folder, engine, server and key.
-# --------------------------------------------------------------------------------------------------
 
 
 MAX_CONSENT_BYTES: Final = 1_000_000

@@ -1,4 +1,4 @@
-"""What a search engine is to us: a query and a page in, results out."""
+"""The interface of search engines, and parsing of their responses."""
 
 from __future__ import annotations
 
@@ -78,15 +78,15 @@ def engine_query_text(query: Query, *, negatives: bool) -> str:
         parts += [
             f"-{_in_quotes(words)}" for term in query.without if (words := _strip_commands(term))
         ]
-    said: list[str] = []
+    chosen: list[str] = []
     count = size = 0
     for part in filter(None, parts):
         count += part.count(" ") + 1
         size += len(part) + 1
         if count > MAX_QUERY_WORDS or size > MAX_QUERY_CHARACTERS:
             break
-        said.append(part)
-    return " ".join(said)
+        chosen.append(part)
+    return " ".join(chosen)
 
 
 def _quote_phrase(term: str) -> str:
@@ -103,9 +103,7 @@ def _in_quotes(words: str) -> str:
     return f'"{words}"'
 
 
-# --------------------------------------------------------------------------------------------------
-# Reading an engine's answer, which is hostile input: bounded, and nothing in it is believed.
-# --------------------------------------------------------------------------------------------------
+# -- Parsing responses --
 
 
 MAX_ANSWER_BYTES: Final = 2_000_000

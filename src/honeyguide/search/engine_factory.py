@@ -1,4 +1,4 @@
-"""Which engine the settings name, and everything it needs: the only place that connects them.
+"""Makes the search engine that the settings name, with its key, quota and HTTP client.
 
 An outsider adds one with the entry-point group ``honeyguide.engines``: something that is called
 with the settings and a :class:`~honeyguide.search.http_client.EngineHttpClient`, and gives an
@@ -109,16 +109,18 @@ def make_engine_fetcher(settings: Settings, folder: Path | None = None) -> Fetch
     from honeyguide import __version__
     from honeyguide.fetch.http import CurlFetcher, make_user_agent
 
-    told = settings.fetch
+    wanted = settings.fetch
     fetch = replace(
-        told,
+        wanted,
         private_addresses=folder is None or _private_access_allowed(settings.search, folder),
         cookies=False,
-        total_s=min(told.total_s, _MAX_ANSWER_S),
+        total_s=min(wanted.total_s, _MAX_ANSWER_S),
         html_mb=_MAX_ANSWER_MB,
         document_mb=_MAX_ANSWER_MB,
     )
-    return CurlFetcher(fetch, user_agent=make_user_agent(told.contact, __version__), archives=False)
+    return CurlFetcher(
+        fetch, user_agent=make_user_agent(wanted.contact, __version__), archives=False
+    )
 
 
 def _private_access_allowed(settings: SearchSettings, folder: Path) -> bool:

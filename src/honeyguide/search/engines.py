@@ -1,4 +1,4 @@
-"""SearXNG: a search engine of one's own that asks others, and answers in JSON if it is let."""
+"""The built-in search engines: SearXNG, Brave, and any JSON API described by the settings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SearXng:
         url = http_client.check_engine_url(settings.url, line.key, "https://HOST/search")
         self._url = f"{url}search" if path_of(url) == "/" else url
         self._language = http_client.engine_language(settings.language)
-        self._line = line
+        self._client = line
         self.price = line.price
         self._headers = ((settings.header, line.key.reveal()),) if settings.header else ()
         if settings.header and not line.key:
@@ -77,16 +77,19 @@ class SearXng:
         place = (str(question["q"]), page)
         if not place[0]:
             return ResultPage((), more=False)
-        return await self._line.fetch_results(
+        return await self._client.fetch_results(
             url, partial(self._parse_results, place), self._headers, hints=SEARXNG_HINTS
         )
 
     def _query_parameters(self, query: Query, page: int) -> dict[str, str | int]:
-        said: dict[str, str | int] = {"q": engine_query_text(query, negatives=True), "pageno": page}
-        return said | {"language": self._language} if self._language else said
+        parameters: dict[str, str | int] = {
+            "q": engine_query_text(query, negatives=True),
+            "pageno": page,
+        }
+        return parameters | {"language": self._language} if self._language else parameters
 
     def _parse_results(self, place: tuple[str, int], raw: Raw) -> ResultPage:
-        got = parse_results(raw, SEARXNG_FIELDS, self._own, self._line.key.redact)
+        got = parse_results(raw, SEARXNG_FIELDS, self._own, self._client.key.redact)
         if got.results or got.more or place[1] > 1 or place in self._silent:
             return got
         # Nothing found, or nobody to find it? Where engines failed, it is asked once more, later.
@@ -105,15 +108,13 @@ class SearXng:
     def _failed_engine(self, pair: Raw) -> str:
         """``google (too many requests)`` of a pair of texts; '' if it is something else."""
         words = [
-            clean_text(text_value(word), 60, self._line.key.redact)
+            clean_text(text_value(word), 60, self._client.key.redact)
             for word in list_entries(pair)[:2]
         ]
         return f"{words[0]} ({words[1]})" if len(words) > 1 else "".join(words)
 
 
-# --------------------------------------------------------------------------------------------------
-# Brave's Search API: an index of its own, with a key and a price.
-# --------------------------------------------------------------------------------------------------
+# -- Brave's Search API --
 
 
 BRAVE_API_URL: Final = "https://api.search.brave.com/res/v1/web/search"
@@ -155,8 +156,10 @@ class Brave:
         code = http_client.engine_language(settings.language).lower()
         code = _BRAVE_LANGUAGE_CODES.get(code, code)
         # An unknown language would be refused; without one, the words of the query decide.
-        self._told: dict[str, str | int] = {"search_lang": code} if code in _BRAVE_LANGUAGES else {}
-        self._line = line
+        self._language_parameter: dict[str, str | int] = (
+            {"search_lang": code} if code in _BRAVE_LANGUAGES else {}
+        )
+        self._client = line
         self.price = line.price
         self._headers = (
             ("Accept", "application/json"),
@@ -173,7 +176,7 @@ class Brave:
         words = engine_query_text(query, negatives=True)
         if page > BRAVE_MAX_PAGES or not words:
             return ResultPage((), more=False)
-        question = self._told | {
+        question = self._language_parameter | {
             "q": words,
             "count": BRAVE_PAGE_SIZE,
             "offset": page - 1,
@@ -183,14 +186,18 @@ class Brave:
             "result_filter": "web",
         }
         url = http_client.url_with_parameters(self._url, question)
-        got = await self._line.fetch_results(
-            url, self._parse_results, self._headers, hints=BRAVE_HINTS, told=seconds_until_reset
+        got = await self._client.fetch_results(
+            url,
+            self._parse_results,
+            self._headers,
+            hints=BRAVE_HINTS,
+            read_wait=seconds_until_reset,
         )
         return got._replace(more=got.more and page < BRAVE_MAX_PAGES)
 
     def _parse_results(self, raw: Raw) -> ResultPage:
         # An answer without anything from the web has no such part at all.
-        got = parse_results(raw, BRAVE_FIELDS, self._own, self._line.key.redact, needed=False)
+        got = parse_results(raw, BRAVE_FIELDS, self._own, self._client.key.redact, needed=False)
         more = field_at(raw, "query.more_results_available")
         return got if more is None else got._replace(more=got.more and bytes(more) != b"false")
 
@@ -198,9 +205,9 @@ class Brave:
 def seconds_until_reset(response: Response, now: float) -> float | None:
     """When the limit that was hit ends: several are told at once, as ``1, 15000``, and of each
     what remains and in how many seconds it begins anew."""
-    told = http_client.retry_after(response, now)
-    if told is not None:
-        return told
+    wait_s = http_client.retry_after(response, now)
+    if wait_s is not None:
+        return wait_s
     remaining, resets = (
         [part.strip() for part in response.header(f"x-ratelimit-{name}")[:200].split(",")]
         for name in ("remaining", "reset")
@@ -213,9 +220,7 @@ def seconds_until_reset(response: Response, now: float) -> float | None:
     return max(waits, default=None)
 
 
-# --------------------------------------------------------------------------------------------------
-# Any other engine that answers in JSON: its address is a template, its fields have names.
-# --------------------------------------------------------------------------------------------------
+# -- JSON APIs by configuration --
 
 
 JSON_PAGE_SIZE: Final = 10
@@ -238,7 +243,7 @@ class JsonApi:
 
     def __init__(self, settings: SearchSettings, line: http_client.EngineHttpClient) -> None:
         self._template = template = settings.url.strip()
-        self._line = line
+        self._client = line
         self.price = line.price
         places = _template_places(template, line)
         self._paged = bool(places & _PAGING_PLACES)
@@ -274,14 +279,14 @@ class JsonApi:
         words = engine_query_text(query, negatives=True)
         if (page > 1 and not self._paged) or not words:
             return ResultPage((), more=False)
-        url = self._fill_template(words, page, self._line.key.reveal())
-        got = await self._line.fetch_results(
+        url = self._fill_template(words, page, self._client.key.reveal())
+        got = await self._client.fetch_results(
             url, self._parse_results, self._headers, hints=_JSON_HINTS
         )
         return got._replace(more=got.more and self._paged)
 
     def _parse_results(self, raw: Raw) -> ResultPage:
-        return parse_results(raw, self._fields, self._own, self._line.key.redact)
+        return parse_results(raw, self._fields, self._own, self._client.key.redact)
 
     def _fill_template(self, words: str, page: int, key: str) -> Url:
         """The address of that page; without a key, the parameter that takes it is left out."""
@@ -324,5 +329,5 @@ def _template_places(template: str, line: http_client.EngineHttpClient) -> set[s
 
 def _without_key(template: str) -> str:
     start, mark, query = template.partition("?")
-    kept = "&".join(part for part in query.split("&") if "{key}" not in part)
-    return start.replace("{key}", "-") + (mark + kept if kept else "")
+    others = "&".join(part for part in query.split("&") if "{key}" not in part)
+    return start.replace("{key}", "-") + (mark + others if others else "")

@@ -1,11 +1,4 @@
-"""What was asked of paid engines this month, counted for all collections of a user together.
-
-A request is counted before it leaves, in one transaction, so that several crawls at once cannot
-spend more than the budget; one that never left is counted all the same.
-
-
-The engine's address, as the user wrote it, and the parameters that a question adds to it.
-"""
+"""The HTTP client of search engines: monthly quota, pacing, retries and redaction of keys."""
 
 from __future__ import annotations
 
@@ -144,9 +137,9 @@ class MonthlyQuota:
 def state_file(environ: Mapping[str, str] | None = None) -> Path:
     """Where the account lies: in the user's state folder, outside every collection."""
     variables = os.environ if environ is None else environ
-    told = variables.get("XDG_STATE_HOME", "")
+    folder = variables.get("XDG_STATE_HOME", "")
     # The XDG standard has relative paths ignored.
-    home = Path(told) if told.startswith("/") else Path.home() / ".local" / "state"
+    home = Path(folder) if folder.startswith("/") else Path.home() / ".local" / "state"
     return home / "honeyguide" / "spending.sqlite"
 
 
@@ -160,7 +153,7 @@ def _until_next(now: float) -> float:
     return datetime(year, month, 1, tzinfo=UTC).timestamp() - now
 
 
-# -- The engine's address, as the user wrote it, and the parameters that a question a --
+# -- URLs of engines --
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})*").fullmatch
 _log = logging.getLogger(__name__)
@@ -202,8 +195,7 @@ def engine_language(code: str) -> str:
     return code.replace("_", "-")
 
 
-# --------------------------------------------------------------------------------------------------
-# The line to an engine: one request at a time, paced, counted, tried again, without its key.
+# -- The client --
 #
 # Every engine asks through one, plug-ins included, so that limits and secrets are kept in one
 # place.
@@ -223,7 +215,6 @@ def engine_language(code: str) -> str:
 #     =========================  ========  ==============================================
 #
 # Later: after 60 s, twice as long with every further failure, a day at most.
-# --------------------------------------------------------------------------------------------------
 
 
 Headers = tuple[tuple[str, str], ...]
@@ -304,7 +295,7 @@ class EngineHttpClient:
         headers: Headers = (),
         *,
         hints: Mapping[int, str] | None = None,
-        told: WaitReader = retry_after,
+        read_wait: WaitReader = retry_after,
     ) -> ResultPage:
         """What ``read`` finds in the JSON at that address.
 
@@ -314,7 +305,7 @@ class EngineHttpClient:
         request = Request(url, limit=MAX_ANSWER_BYTES, any_type=True, headers=headers)
         async with self._turn:
             self._check_open()
-            body = await self._fetch_with_retries(request, hints or {}, told)
+            body = await self._fetch_with_retries(request, hints or {}, read_wait)
             outcome = body if isinstance(body, SearchError) else await _parse_body(body, read)
             # Raised here, outside every except: an error that led to it would know the address,
             # and the address may hold the key.
@@ -335,10 +326,10 @@ class EngineHttpClient:
         self._closed = None
 
     async def _fetch_with_retries(
-        self, request: Request, hints: Mapping[int, str], told: WaitReader
+        self, request: Request, hints: Mapping[int, str], read_wait: WaitReader
     ) -> bytes | SearchError:
         for pause in (*BACKOFF, None):
-            outcome = await self._fetch_once(request, hints, told)
+            outcome = await self._fetch_once(request, hints, read_wait)
             if isinstance(outcome, bytes) or pause is None:
                 return outcome
             if outcome.kind not in ("down", "slow") or outcome.wait:
@@ -347,7 +338,7 @@ class EngineHttpClient:
         raise AssertionError("the last try has no pause")
 
     async def _fetch_once(
-        self, request: Request, hints: Mapping[int, str], told: WaitReader
+        self, request: Request, hints: Mapping[int, str], read_wait: WaitReader
     ) -> bytes | SearchError:
         await self._wait_turn()
         if self.spending is not None:
@@ -366,33 +357,33 @@ class EngineHttpClient:
             return SearchError(kind, f"{TOO_LARGE_TEXT}: {error.detail}" if large else error.detail)
         if 200 <= response.status < 300:
             return response.body
-        return self._status_error(response, hints, told)
+        return self._status_error(response, hints, read_wait)
 
     def _status_error(
         self, response: Response, hints: Mapping[int, str], told: WaitReader
     ) -> SearchError:
         status = response.status
-        said = f"it answered {status}"
+        detail = f"it answered {status}"
         if hint := hints.get(status, ""):
-            said = f"{said}: {hint}"
+            detail = f"{detail}: {hint}"
         elif words := self._error_words(response):
-            said = f"{said}: {words}"
+            detail = f"{detail}: {words}"
         wait = told(response, self._clock())
         if status == 429:
-            return SearchError("limited", said, 0.0 if wait is None else max(1.0, wait))
+            return SearchError("limited", detail, 0.0 if wait is None else max(1.0, wait))
         if status >= 500 or status == 408:
-            return SearchError("down", said, wait or 0.0)
+            return SearchError("down", detail, wait or 0.0)
         if status == 402:
-            return SearchError("spent", said, float("inf"))
+            return SearchError("spent", detail, float("inf"))
         if 300 <= status < 400:
             target = canonical_url(response.header("location"), response.url)
             where = f" to {to_printable(host_of(target))}" if target else ""
-            said = f"it redirects{where}, and nobody follows with a key; write its own address"
+            detail = f"it redirects{where}, and nobody follows with a key; write its own address"
             # Some send certain questions elsewhere: that is no word about the others.
             if target and host_of(target) != host_of(response.url):
-                return SearchError("refused", said)
+                return SearchError("refused", detail)
         question = status in _QUERY_STATUSES
-        return SearchError("refused", said, 0.0 if question else float("inf"))
+        return SearchError("refused", detail, 0.0 if question else float("inf"))
 
     def _error_words(self, response: Response) -> str:
         """What the engine says about it. Of a key that it refuses it may say anything."""
@@ -401,11 +392,11 @@ class EngineHttpClient:
         if len(response.body) > _INLINE_BYTES:
             return ""
         try:
-            said = parse_json_answer(response.body)
+            answer = parse_json_answer(response.body)
         except SearchError:
             return ""
         words = next(
-            filter(None, (text_value(field_at(said, place)) for place in _ERROR_FIELDS)), ""
+            filter(None, (text_value(field_at(answer, place)) for place in _ERROR_FIELDS)), ""
         )
         return clean_text(words, _MAX_DETAIL, self.key.redact)
 

@@ -1,4 +1,4 @@
-"""Phrases of good and bad pages: what is remembered of a page, and how much a phrase tells.
+"""Phrases of good and bad pages, and how well they tell good pages from bad ones.
 
 A page is remembered by its key phrases (RAKE, :mod:`honeyguide.text.keywords`), a phrase weighed
 by the odds ratio of Xu, Yoon & Tourassi. Hosts count rather than pages: the name of a site and
@@ -80,12 +80,12 @@ class WeightedPhrase(NamedTuple):
 
 
 def extract_phrases(
-    url: Url, title: str, text: str, weight: float, tongue: Language
+    url: Url, title: str, text: str, weight: float, language: Language
 ) -> PagePhrases:
     """What to remember of a page."""
     at = host_of(url)
-    said = f"{title[:_MAX_TITLE]}\n{text[: _read_length(text)]}"
-    found = key_phrases(said, tongue.code, share=1.0, most=_MAX_EXTRACTED)
+    start = f"{title[:_MAX_TITLE]}\n{text[: _read_length(text)]}"
+    found = key_phrases(start, language.code, share=1.0, most=_MAX_EXTRACTED)
     names = {phrase.key: phrase.name for phrase in found[:_MAX_PHRASES]}
     # RAKE likes phrases better than their words, and a page may never say its subject alone.
     times: Counter[str] = Counter()
@@ -101,8 +101,8 @@ def extract_phrases(
             names.setdefault(stem, written[stem])
     # A site does not vouch for its own name.
     own = {label.replace("-", "") for label in at.removeprefix("www.").split(".")}
-    kept = {key: name for key, name in names.items() if _is_searchable(name, own, tongue)}
-    return PagePhrases(url, _site_of(at), weight, kept)
+    searchable = {key: name for key, name in names.items() if _is_searchable(name, own, language)}
+    return PagePhrases(url, _site_of(at), weight, searchable)
 
 
 def _site_of(name: str) -> str:
@@ -117,14 +117,14 @@ def _read_length(text: str) -> int:
     return int(_MAX_TEXT / (1 + _DENSE_FACTOR * dense))
 
 
-def _is_searchable(name: str, own: set[str], tongue: Language) -> bool:
+def _is_searchable(name: str, own: set[str], language: Language) -> bool:
     """Whether a phrase could be asked for."""
     if len(name) > _MAX_PHRASE_LENGTH or name.replace(" ", "").replace("-", "") in own:
         return False
     words = name.split()
     if len(words) > 1:
         return len(set(words)) == len(words)
-    return not is_too_short(name) and tongue.is_telling(name)
+    return not is_too_short(name) and language.is_telling(name)
 
 
 def damped_weights(pages: Sequence[PagePhrases]) -> Floats:
@@ -211,9 +211,7 @@ def _weighted_counts(keys: Sequence[str], pages: Sequence[PagePhrases], weights:
     return total
 
 
-# --------------------------------------------------------------------------------------------------
-# Which of the best phrases stand on pages together, and what they are worth so.
-# --------------------------------------------------------------------------------------------------
+# -- Combinations of phrases --
 
 
 _EXTENDED_PAIRS = 10
@@ -291,8 +289,8 @@ class PhraseMiner:
         hosts = len(set(self._hosts[both].tolist()))
         sites = "1 host" if hosts == 1 else f"{hosts} hosts"
         pages = "page" if len(self._good) == 1 else "pages"
-        told = f"on {int(both.sum())} of {len(self._good)} good {pages} ({sites})"
-        return f"{told} and {int(bad.sum())} of {self._bads} bad ones" if self._bads else told
+        reason = f"on {int(both.sum())} of {len(self._good)} good {pages} ({sites})"
+        return f"{reason} and {int(bad.sum())} of {self._bads} bad ones" if self._bads else reason
 
     def _can_combine(self, *places: int) -> bool:
         """Whether enough good pages of enough hosts have them all, and no word comes twice."""

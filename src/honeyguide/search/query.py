@@ -1,4 +1,4 @@
-"""A query as people read it, as the store keeps it and as engines are asked it."""
+"""Search queries: their text, their parts, and when two of them are the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a query: how it was asked and what came of it."""
+"""A bandit whose arms are queries and whose pulls are pages of results."""
 
 from __future__ import annotations
 
@@ -176,12 +176,10 @@ def folded_terms(query: Query) -> frozenset[str]:
     return frozenset(map(fold_term, query.terms))
 
 
-# --------------------------------------------------------------------------------------------------
-# Which query to ask next: a bandit whose arms are queries, and whose pulls are pages of results.
+# -- The bandit --
 #
 # Thompson sampling by yield × novelty; how long the next new query should be follows SeedFinder
 # (Vieira, Barbosa, da Silva, Freire & Moura 2016). See docs/reference/query-composition.md.
-# --------------------------------------------------------------------------------------------------
 
 
 _MAX_TERMS = 3
@@ -334,8 +332,8 @@ class QueryBandit:
 
     def _tally_of(self, query: Query, by: QueryAuthor = "composed") -> QueryTally:
         if (tally := self._tallies.get(query.key)) is None:
-            told = parse_query(query.text) if query.text else query
-            tally = self._tallies[query.key] = QueryTally(query, by, folded_terms(told))
+            parsed = parse_query(query.text) if query.text else query
+            tally = self._tallies[query.key] = QueryTally(query, by, folded_terms(parsed))
         return tally
 
     def _count_user_queries(self) -> int:

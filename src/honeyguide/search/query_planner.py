@@ -1,4 +1,4 @@
-"""What a verdict of ours teaches a composer of queries: one rule for crawls and suggestions."""
+"""Plans which query is asked next, during a crawl and as suggestions to a user."""
 
 from __future__ import annotations
 
@@ -47,12 +47,10 @@ def composer_weight(verdict: float | None, ungated: float | None) -> float:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# What to ask an engine next, and what came of what was asked: in memory, without asking.
+# -- The planner of a crawl --
 #
 # The composer reads good and bad pages as they come by; the bandit over queries hears what their
 # results turned out to be. Both are told again on resuming, from the store.
-# --------------------------------------------------------------------------------------------------
 
 
 _MAX_TRIES = 3
@@ -81,30 +79,30 @@ class QueryPlanner:
         self,
         composer: QueryComposer | None,
         pulls: QueryBandit,
-        said: Mapping[Url, float],
+        labels: Mapping[Url, float],
         withheld: WithholdsPage | None = None,
     ) -> None:
         """Without a composer, only what people want is asked."""
         self.pulls = pulls
         self._composer = composer
         self._withheld = withheld
-        self._said = dict(said)
-        self._found: dict[Url, tuple[Query, ...]] = {}
+        self._labels = dict(labels)
+        self._found_by: dict[Url, tuple[Query, ...]] = {}
         """The queries that found an address, the first one first."""
         self._urgent: dict[str, int] = {}
         """People's queries that were not answered yet, and how often they failed."""
-        self._theirs: dict[str, str] = {}
+        self._wished_by: dict[str, str] = {}
         """All queries of people, and whose they are."""
         self._answered: set[str] = set()
-        self._heard = 0
+        self._last_label = 0
         """Number of the newest label that was heard …"""
-        self._wished = 0
+        self._last_wish = 0
         """… and of the newest wish, …"""
         self._fulfilled = 0
         """… as far as they are noted to be fulfilled."""
         self._declined: dict[str, str] = {}
         """What people wanted and is not asked, and why."""
-        self._unheard = 0
+        self._unread_wishes = 0
         """Wishes that nobody listened to, since there were too many at once."""
 
     @property
@@ -124,26 +122,26 @@ class QueryPlanner:
         if not self.pulls.request_query(query, again):
             self._declined[query.key] = "search.most_queries allows no more"
             return
-        self._theirs.setdefault(query.key, by)
+        self._wished_by.setdefault(query.key, by)
         if again or query.key not in self._answered:
             self._urgent.setdefault(query.key, 0)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What people wanted and is not asked, for the report."""
-        told = [
+        found = [
             f"{_count_queries(list(self._declined.values()).count(why))} not asked: {why}"
             for why in dict.fromkeys(self._declined.values())
         ]
-        if self._unheard:
-            told.append(
-                f"{_count_queries(self._unheard)} not asked: only the newest wishes are heard"
+        if self._unread_wishes:
+            found.append(
+                f"{_count_queries(self._unread_wishes)} not asked: only the newest wishes are heard"
             )
-        return tuple(told)
+        return tuple(found)
 
     def asker_of(self, query: Query) -> str:
         """Who wanted it."""
-        return self._theirs.get(query.key, _COMPOSED)
+        return self._wished_by.get(query.key, _COMPOSED)
 
     def choose_query(self) -> tuple[Query, int] | None:
         """The query to ask, and which page of its results; None: none is worth it."""
@@ -172,7 +170,7 @@ class QueryPlanner:
         self._urgent.pop(query.key, None)
         self.pulls.record_page(query, search.page, search.results, fresh, promised, search.more)
         if search.by != _COMPOSED:
-            self._theirs.setdefault(query.key, search.by)
+            self._wished_by.setdefault(query.key, search.by)
             self.pulls.request_query(query)
 
     def record_failure(self, query: Query, page: int) -> None:
@@ -186,27 +184,27 @@ class QueryPlanner:
         """Remember that it found these; which of them no query found before?"""
         new = []
         for url in urls:
-            known = self._found.get(url, ())
+            known = self._found_by.get(url, ())
             if not known:
                 new.append(url)
-            if query not in known and (known or len(self._found) < _MAX_FOUND):
-                self._found[url] = (*known, query)[:_MAX_FINDERS]
+            if query not in known and (known or len(self._found_by) < _MAX_FOUND):
+                self._found_by[url] = (*known, query)[:_MAX_FINDERS]
         return new
 
     def found_urls(self) -> list[Url]:
         """Everything that was found."""
-        return list(self._found)
+        return list(self._found_by)
 
     def record_visit(self, visit: Visit) -> bool:
         """What came of a visit; whether a query had found it."""
         url = visit.link.url
-        queries = self._found.get(url, ())
+        queries = self._found_by.get(url, ())
         if visit.moved is not None:
             if queries:
                 # What comes of it is found where it leads.
-                self._found.setdefault(visit.moved, queries)
-            if url in self._said:
-                self._said.setdefault(visit.moved, self._said[url])
+                self._found_by.setdefault(visit.moved, queries)
+            if url in self._labels:
+                self._labels.setdefault(visit.moved, self._labels[url])
             return bool(queries)
         value = visit_worth(visit)
         if value is not None:
@@ -220,32 +218,34 @@ class QueryPlanner:
 
     def poll_store(self, store: Store) -> bool:
         """Other processes speak through the store: labels, and queries; whether any came."""
-        heard = self._heard
-        for number, label in store.labels.effective_after(self._heard):
-            self._heard = max(self._heard, number)
-            self._said[label.url] = label.value
+        before = self._last_label
+        for number, label in store.labels.effective_after(self._last_label):
+            self._last_label = max(self._last_label, number)
+            self._labels[label.url] = label.value
             if (
                 self._composer is not None
                 and (page := store.visits.latest_page(label.url)) is not None
             ):
                 visits = store.visits.attempts_at(label.url)
                 self.learn_example(page, label.value, visits[-1].ip if visits else "")
-        return self._poll_wishes(store) or self._heard > heard
+        return self._poll_wishes(store) or self._last_label > before
 
     def _poll_wishes(self, store: Store) -> bool:
         """Whether there are new wishes."""
-        wishes = store.searches.requested_queries(self._wished)
-        self._unheard += store.searches.count_unread_requests(self._wished) if wishes else 0
+        wishes = store.searches.requested_queries(self._last_wish)
+        self._unread_wishes += (
+            store.searches.count_unread_requests(self._last_wish) if wishes else 0
+        )
         for number, text, by in wishes:
-            self._wished = number
+            self._last_wish = number
             self.add_wish(text, by or "user", again=True)
         return bool(wishes)
 
     def save_fulfilled(self, store: Store) -> None:
         """Note which wishes are fulfilled."""
-        if not self._urgent and self._wished > self._fulfilled:
-            self._fulfilled = self._wished
-            store.set_meta(_WISHES_KEY, str(self._wished))
+        if not self._urgent and self._last_wish > self._fulfilled:
+            self._fulfilled = self._last_wish
+            store.set_meta(_WISHES_KEY, str(self._last_wish))
 
     def learn_example(self, page: Page, value: float, ip: str = "") -> None:
         """A page that the topic gives as an example."""
@@ -261,9 +261,9 @@ class QueryPlanner:
             self.add_wish(text)
         fulfilled = parse_decimal(store.get_meta(_WISHES_KEY) or "") or 0
         wishes = store.searches.requested_queries()
-        self._wished = self._fulfilled = min(fulfilled, wishes[-1][0] if wishes else 0)
+        self._last_wish = self._fulfilled = min(fulfilled, wishes[-1][0] if wishes else 0)
         for number, text, by in wishes:
-            if number <= self._wished:
+            if number <= self._last_wish:
                 self.add_wish(text, by or "user")
         asked = takewhile(lambda one: one[0].id <= taken, store.searches.iter_since())
         search = next(asked, None)
@@ -287,17 +287,17 @@ class QueryPlanner:
             self.record_results(query, [hit.url for hit in hits])
             self.record_answer(search, search.fresh, search.promised)
         elif not _is_foreign_search(search, query) and (
-            search.by == _COMPOSED or query.key in self._theirs
+            search.by == _COMPOSED or query.key in self._wished_by
         ):
             # Others are of people who asked by themselves: they saw it, and the crawl did not ask.
             self.record_failure(query, search.page)
 
     def _restore_visit(self, row: VisitRow) -> None:
         """What came of an earlier visit."""
-        queries = self._found.get(row.url, ())
+        queries = self._found_by.get(row.url, ())
         if row.moved is not None:
             if queries:
-                self._found.setdefault(Url(row.moved), queries)
+                self._found_by.setdefault(Url(row.moved), queries)
             return
         value = 0.0 if row.failure is not None or row.copy_of is not None else row.verdict
         if value is not None and (row.failure is None or row.final):
@@ -306,9 +306,9 @@ class QueryPlanner:
 
     def _learn_judged(self, page: Page, weight: float, ip: str) -> None:
         """A page that we judged, unless a person said what it is."""
-        said = self._said.get(page.url)
-        if said is not None:
-            self.learn_example(page, said, ip)
+        label = self._labels.get(page.url)
+        if label is not None:
+            self.learn_example(page, label, ip)
         elif weight:
             self._teach_composer(page, weight, ip)
 
@@ -336,12 +336,10 @@ def _count_queries(queries: int) -> str:
     return "1 query of people was" if queries == 1 else f"{queries} queries of people were"
 
 
-# --------------------------------------------------------------------------------------------------
-# Which queries are worth asking: the good and the bad pages of a collection, told to a composer.
+# -- Suggestions --
 #
 # Only reads, so it may be asked while a crawl runs, and before the first one: then keywords and the
 # description are all there is.
-# --------------------------------------------------------------------------------------------------
 
 
 _MAX_LABELS = 100
@@ -446,12 +444,12 @@ def restore_query_bandit(store: Store, pulls: QueryBandit) -> None:
 def composer_pages(store: Store, settings: Settings) -> Iterator[tuple[Page, float]]:
     """The pages that people labelled, the best and the worst of the others, and what each counts:
     1 or -1 by a person's word, a half by our own."""
-    said = {
+    labels = {
         url: 1.0 if value >= 0.5 else -1.0 for url, value in topics.example_labels(settings).items()
     }
     for _, label in store.labels.effective_after()[-_MAX_LABELS:]:
-        said[label.url] = 1.0 if label.value >= 0.5 else -1.0
-    for url, weight in said.items():
+        labels[label.url] = 1.0 if label.value >= 0.5 else -1.0
+    for url, weight in labels.items():
         if (page := store.visits.latest_page(url)) is not None:
             yield page, weight
     since = max(0, store.counter.read_counts().visits - _MAX_ROWS)
@@ -460,7 +458,7 @@ def composer_pages(store: Store, settings: Settings) -> Iterator[tuple[Page, flo
         for row in store.visits.iter_visits(page=True, since=since)
         if composer_weight(row.verdict, row.ungated) and row.copy_of is None
     }
-    others = [row for row in latest.values() if row.url not in said]
+    others = [row for row in latest.values() if row.url not in labels]
     for row in _surest_rows(others):
         yield store.visits.rebuild_page(row), composer_weight(row.verdict, row.ungated)
 

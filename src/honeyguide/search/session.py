@@ -1,8 +1,4 @@
-"""Putting questions to a search engine: when it may be asked, and what its failures come to.
-
-Whatever an engine does ends as a value: an answer, or an outcome that is kept and told. After a
-failure it is left alone for a while; if it refuses, or the budget is spent, for the whole run.
-"""
+"""Searching within one crawl: calls to the engine, and results that become candidates."""
 
 from __future__ import annotations
 
@@ -137,8 +133,10 @@ class EngineCaller:
         self.ready_at = self.clock() + wait
         refused = error.kind == "refused" and self._failures >= _MAX_REFUSALS
         if refused or error.kind == "spent" or wait == inf:
-            said = f" ({error.detail})" if error.detail else ""
-            self.stopped = f"the search engine {self.engine.name} {_STOP_REASONS[error.kind]}{said}"
+            detail = f" ({error.detail})" if error.detail else ""
+            self.stopped = (
+                f"the search engine {self.engine.name} {_STOP_REASONS[error.kind]}{detail}"
+            )
         # What it did not answer at all, it hardly charges for.
         price = search.price if error.kind in ("slow", "garbage") else 0.0
         now = self.clock()  # as with answers: when it became known tells the order of things
@@ -160,14 +158,12 @@ def canonical_hits(results: Sequence[SearchResult], strip: bool) -> list[SearchR
     return list(hits.values())
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything about searching in one run.
+# -- The session of a crawl --
 #
 # One question at a time, beside the visits; the ring never waits for it. An answer goes to the
 # store at once. From there its results are taken as links that stand on a results page: ranked by
 # the strategy, pushed, and marked as taken in the transaction that keeps the frontier, so that a
 # crash at any instant loses no answer and takes none twice.
-# --------------------------------------------------------------------------------------------------
 
 
 _MAX_SNIPPET = 300
@@ -400,11 +396,9 @@ def _result_link(hit: SearchResultRow, page: Url, parent: float) -> Link:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# The parts of a crawl that asks a search engine, made from its settings.
+# -- Construction from settings --
 #
 # Loaded only where one is asked: a crawl that follows links alone needs none of it.
-# --------------------------------------------------------------------------------------------------
 
 
 def open_search_engine(
@@ -439,17 +433,19 @@ def build_search_session(
     admits: Callable[[Link], bool],
     ledger: LinkKnowledge | None,
     clock: Callable[[], float],
-    said: Mapping[Url, float],
+    labels: Mapping[Url, float],
     examples: Iterable[Example],
     *,
     lab: bool = False,
 ) -> SearchSession:
-    """As earlier runs left it. ``said``: what the topic says of pages; ``examples``: those that are
+    """As earlier runs left it. ``labels``: what the topic says of pages; ``examples``: those that are
     at hand already; ``lab``: nothing leaves this machine."""
     chosen = settings.search
     composer = query_planner.build_composer(settings) if chosen.compose else None
     pulls = QueryBandit(settings.crawl.random_seed, chosen.most_queries)
-    queries = query_planner.QueryPlanner(composer, pulls, said, withholding_rule(settings, lab=lab))
+    queries = query_planner.QueryPlanner(
+        composer, pulls, labels, withholding_rule(settings, lab=lab)
+    )
     for example in examples:
         queries.learn_example(example.page, example.target)
     searches = SearchSession(

@@ -1,7 +1,4 @@
-"""What exactly differed in a change, packed: edits, links added, links removed. All of it bounded.
-
-A page can change in a hundred thousand places; the weightiest are kept.
-"""
+"""The change feed of watched pages, and the outbox of notifications about changes."""
 
 from __future__ import annotations
 
@@ -98,12 +95,10 @@ def _bounded_links(urls: Sequence[Url]) -> tuple[Url, ...]:
     return tuple(url for url in urls[:_MAX_LINKS] if len(url) <= _LINK_CHARS)
 
 
-# --------------------------------------------------------------------------------------------------
-# The change feed: what differed whenever a page was revisited, for people to look through.
+# -- The feed --
 #
 # A change's number never comes back, even when old ones are forgotten: receivers of notifications
 # can tell by it what they had already.
-# --------------------------------------------------------------------------------------------------
 
 
 _CHANGE_KINDS: frozenset[str] = frozenset(get_args(ChangeKind))
@@ -307,8 +302,7 @@ def _mentions_words(change: Change, words: Sequence[str]) -> bool:
     return all(word in said for word in words)
 
 
-# --------------------------------------------------------------------------------------------------
-# Changes on their way to people: what is still to be told, on which channel, and what was.
+# -- The outbox --
 #
 # Queue a change in the transaction that appends it: a crash then loses neither, or both. Each
 # change is queued once for a channel, however often one tries. Sending is not ours to undo, so
@@ -316,7 +310,6 @@ def _mentions_words(change: Change, words: Sequence[str]) -> bool:
 # receivers drop the second copy, ``bundle`` writes down first which changes go into one message,
 # under a key; a bundle that was not noted as sent comes back whole and under the same key, whatever
 # was queued since.
-# --------------------------------------------------------------------------------------------------
 
 
 _REASON_CHARS = 1_000
@@ -415,11 +408,11 @@ class NotificationOutbox:
         self, channel: str, changes: Sequence[int], at: float, why: str, next_try: float | None
     ) -> None:
         """They could not be told at that time; None: nobody tries again."""
-        said = replace_surrogates(why)[:_REASON_CHARS]
+        reason = replace_surrogates(why)[:_REASON_CHARS]
         self._db.execute_many(
             "UPDATE outbox SET tries = tries + 1, next = ?, failed = ?, why = ? "
             "WHERE channel = ? AND change = ? AND sent IS NULL",
-            [(next_try, at, said, channel, change) for change in changes],
+            [(next_try, at, reason, channel, change) for change in changes],
         )
 
     def defer_changes(self, channel: str, changes: Sequence[int], until: float) -> None:

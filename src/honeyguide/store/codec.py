@@ -1,4 +1,4 @@
-"""How texts and reasons lie in the database: zstd over msgpack, and compact JSON."""
+"""Encoding of texts, reasons and topics in the database: zstd over msgpack, and compact JSON."""
 
 from __future__ import annotations
 

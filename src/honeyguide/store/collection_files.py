@@ -1,4 +1,4 @@
-"""A collection's files, some of which may come from a stranger: plain ones only, no links.
+"""A collection's files: only regular files are opened, and one crawl at a time has the lock.
 
 A symbolic link in a folder that somebody sent us could make us cut, overwrite or publish any
 file of ours.
@@ -84,9 +84,7 @@ def _not_plain(path: Path, kind: str) -> str:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# One crawl per collection: an exclusive lock that the system lifts when its process ends.
-# --------------------------------------------------------------------------------------------------
+# -- The lock --
 
 
 _MAX_LOCK_BYTES = 32

@@ -1,4 +1,4 @@
-"""Numbers that are kept while the journal grows, so that nobody has to scan it."""
+"""Counters of visits, kept up to date while the journal grows."""
 
 from __future__ import annotations
 

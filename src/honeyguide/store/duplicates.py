@@ -1,7 +1,5 @@
-"""Many 64-bit keys and the visits they stand for, in little memory: sorted runs of numpy arrays.
-
-A key may stand for several visits. The newest keys are in a dictionary; when it is full it
-becomes a run, and runs of similar size merge, so that there are never many.
+"""Detection of exact and near duplicates of texts: digests, MinHash signatures, and an index of
+both.
 """
 
 from __future__ import annotations
@@ -81,13 +79,11 @@ def _sort_run(keys: Int64Array, visits: Int64Array) -> _SortedRun:
     return _SortedRun(keys[order], visits[order])
 
 
-# --------------------------------------------------------------------------------------------------
-# A text as a few numbers: equal texts have equal digests, similar texts similar signatures.
+# -- Sketches of texts --
 #
 # Broder 1997 (shingles, resemblance); the permutations are rensa's. The shingles' hashes are
 # made by numpy from one running polynomial over the bytes, because joining words in Python would
 # cost more than all the rest.
-# --------------------------------------------------------------------------------------------------
 
 
 SKETCH_ALGORITHM = f"rensa {RMinHash.ALGORITHM_VERSION}, 3 words of 16 KiB, 8 x 9 of 128"
@@ -207,15 +203,13 @@ def _power_table(base: int) -> HashArray:
     return np.multiply.accumulate(table)
 
 
-# --------------------------------------------------------------------------------------------------
-# Texts seen before, exactly or nearly.
+# -- The index of duplicates --
 #
 # Only first appearances are remembered: what resembles a copy is compared with its original, so
 # that a chain of small changes does not lead from one page to a quite different one.
 #
 # The database holds the truth, appended in order; the index over it lives in memory and is built
 # when first asked. Eight random inserts per page into a B-tree would cost ten times the rest.
-# --------------------------------------------------------------------------------------------------
 
 
 _NEAR_THRESHOLD = 0.84

@@ -1,4 +1,4 @@
-"""Parquet files. The only file that knows pyarrow, an extra of 165 MB."""
+"""Exports of a collection: Parquet, CSV, JSON lines, or one WARC file."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def write_parquet(
     return count
 
 
-# --------------------------------------------------------------------------------------------------
-# Some records of a collection's WARC files, copied as they are into one file.
-# --------------------------------------------------------------------------------------------------
+# -- WARC export --
 
 
 _READ_BYTES = 1 << 20
@@ -126,11 +124,9 @@ class WarcExporter:
             raise CollectionCorrupt(f"a WARC record is damaged: {error}") from error
 
 
-# --------------------------------------------------------------------------------------------------
-# A collection for other tools: Parquet, CSV, JSON lines, or one WARC file.
+# -- Tables --
 #
 # Everything is written under a temporary name and renamed when whole.
-# --------------------------------------------------------------------------------------------------
 
 
 ExportFormat = Literal["parquet", "csv", "jsonl", "warc"]
@@ -202,10 +198,10 @@ def export_collection(
     if target.is_dir():
         target = target / f"{store.folder.resolve().name}{_USUAL_ENDINGS[form]}"
     report = progress or (lambda _: None)
-    said = EffectiveLabels(store.labels.effective_after(), topics)
+    labels = EffectiveLabels(store.labels.effective_after(), topics)
     alone = topics is None or not topics.only  # of one topic alone the gate says nothing
-    wanted = _row_filter(said, everything, language, threshold if alone else 2.0)
-    chosen = filter(wanted, _candidate_rows(store, said, everything or bool(language)))
+    wanted = _row_filter(labels, everything, language, threshold if alone else 2.0)
+    chosen = filter(wanted, _candidate_rows(store, labels, everything or bool(language)))
     with _write_whole(target) as part:
         if form == "warc":
             with part.open("wb") as file:
@@ -221,8 +217,8 @@ def export_collection(
                 )
             return ExportResult(target, form, extract.count, extract.missing)
         columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
-        columns |= dict.fromkeys(said.export_columns(), float)
-        rows = _export_rows(store, chosen, said, columns)
+        columns |= dict.fromkeys(labels.export_columns(), float)
+        rows = _export_rows(store, chosen, labels, columns)
         if form == "parquet":
             # Imported here, because pyarrow is large and optional.
 
@@ -243,10 +239,10 @@ def stream_export(
 ) -> Iterator[bytes]:
     """The same rows of any visits, for one who reads along: in pieces as they come, but for
     Parquet, whose end must be known before its beginning makes sense."""
-    said = EffectiveLabels(store.labels.effective_after(), topics)
+    labels = EffectiveLabels(store.labels.effective_after(), topics)
     columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
-    columns |= dict.fromkeys(said.export_columns(), float)
-    rows = _export_rows(store, chosen, said, columns)
+    columns |= dict.fromkeys(labels.export_columns(), float)
+    rows = _export_rows(store, chosen, labels, columns)
     if format == "parquet":
         with TemporaryDirectory() as place:
             path = Path(place) / "rows.parquet"
@@ -271,13 +267,15 @@ def _export_format(target: Path, wish: str) -> ExportFormat:
     ending = next(
         (e for e in sorted(_FORMAT_ENDINGS, key=len, reverse=True) if name.endswith(e)), ""
     )
-    said = None if target.is_dir() else _FORMAT_ENDINGS.get(ending)
+    by_name = None if target.is_dir() else _FORMAT_ENDINGS.get(ending)
     wished = next((form for form in _USUAL_ENDINGS if form == wish), None)
     if wish and wished is None:
         raise ConfigError(f"there is no export format {wish!r}; known: {', '.join(_USUAL_ENDINGS)}")
-    if wished and said and wished != said:
-        raise ConfigError(f"{target.name} is a name for {said}, but the format is to be {wished}")
-    if found := wished or said:
+    if wished and by_name and wished != by_name:
+        raise ConfigError(
+            f"{target.name} is a name for {by_name}, but the format is to be {wished}"
+        )
+    if found := wished or by_name:
         return found
     place = f"the folder {target}" if target.is_dir() else repr(target.name)
     raise ConfigError(
@@ -304,7 +302,7 @@ def _write_whole(target: Path) -> Iterator[Path]:
 
 
 def _row_filter(
-    said: EffectiveLabels, everything: bool, language: str, threshold: float
+    labels: EffectiveLabels, everything: bool, language: str, threshold: float
 ) -> Callable[[VisitRow], bool]:
     """Whether a visit is to be written."""
 
@@ -312,21 +310,21 @@ def _row_filter(
         # Where nobody listened, what the page declares must do.
         if language not in ("", "all", row.tongue or row.language.partition("-")[0]):
             return False
-        if everything or (row.has_page and said.is_relevant(row)):
+        if everything or (row.has_page and labels.is_relevant(row)):
             return True
         apart = language and row.ungated is not None and row.ungated >= threshold
-        return bool(apart) and said.newest_label(row.url) is None
+        return bool(apart) and labels.newest_label(row.url) is None
 
     return is_wanted
 
 
-def _candidate_rows(store: Store, said: EffectiveLabels, scan: bool) -> Iterator[VisitRow]:
+def _candidate_rows(store: Store, labels: EffectiveLabels, scan: bool) -> Iterator[VisitRow]:
     """The visits that may have to be written, oldest first."""
     if scan:
         return store.visits.iter_visits()
     overruled = [
         row
-        for url in said.relevant_urls()
+        for url in labels.relevant_urls()
         for row in store.visits.attempts_at(url)
         if row.has_page and not row.relevant
     ]
@@ -337,17 +335,17 @@ def _candidate_rows(store: Store, said: EffectiveLabels, scan: bool) -> Iterator
 
 
 def _export_rows(
-    store: Store, chosen: Iterator[VisitRow], said: EffectiveLabels, columns: dict[str, type]
+    store: Store, chosen: Iterator[VisitRow], labels: EffectiveLabels, columns: dict[str, type]
 ) -> Iterator[dict[str, Any]]:
     for row in chosen:
-        label = said.newest_label(row.url)
+        label = labels.newest_label(row.url)
         found: dict[str, Any] = {
             "visit": row.id,
             "at": _iso_time(row.at),
-            "relevant": said.is_relevant(row),
+            "relevant": labels.is_relevant(row),
             "label": None if label is None else label.value,
             "label_by": None if label is None else label.by,
-            **said.export_cells(row),
+            **labels.export_cells(row),
         }
         if "text" in columns:
             found["text"] = store.visits.page_text(row.id)[1]

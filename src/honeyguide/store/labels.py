@@ -1,6 +1,4 @@
-"""People's judgements. A later one replaces the same person's earlier one, of the same topic, and
-keeps it. Everybody's word stays; what counts of a page is what most say of it, and of a tie the
-newest.
+"""Labels by people, and what counts of a page when several people labelled it.
 
 Beside the labels are the passes: pages of which a person who was asked would not say.
 """
@@ -166,8 +164,8 @@ class LabelTable:
 
     def _followed_label(self, row: SqlRow) -> Label | None:
         """The label in a row; None if it makes no sense, or is of a topic of former times."""
-        said = row_checks.checked_label(row)
-        label = None if said is None else Label(*said)
+        values = row_checks.checked_label(row)
+        label = None if values is None else Label(*values)
         followed = label is not None and (not label.topic or label.topic in self._visits.topics)
         return label if followed else None
 
@@ -177,7 +175,7 @@ class LabelTable:
             "ORDER BY id",
             (to_int64(url_fingerprint(url)), url),
         )
-        return [Label(*said) for row in rows if (said := row_checks.checked_label(row))]
+        return [Label(*values) for row in rows if (values := row_checks.checked_label(row))]
 
     def _person_label(
         self, hers: tuple[int, str, str, str], state: int
@@ -188,8 +186,8 @@ class LabelTable:
             "ORDER BY id DESC LIMIT 1",
             (*hers, state),
         )
-        said = None if row is None else row_checks.checked_label(row[1:])
-        return None if row is None or said is None else (row[0], Label(*said))
+        values = None if row is None else row_checks.checked_label(row[1:])
+        return None if row is None or values is None else (row[0], Label(*values))
 
     def _change_state(self, number: int, state: int) -> None:
         self._db.execute(
@@ -225,9 +223,7 @@ def find_contradictions(
     return found
 
 
-# --------------------------------------------------------------------------------------------------
-# What people and verdicts say of a page, topic by topic: a person's word goes first.
-# --------------------------------------------------------------------------------------------------
+# -- Labels and verdicts together --
 
 
 class TopicSelection(NamedTuple):
@@ -256,10 +252,10 @@ class EffectiveLabels:
 
     def newest_label(self, url: Url) -> Label | None:
         """The newest label, of the topic that is wanted if one is."""
-        said = self._labels.get(url, {})
+        by_topic = self._labels.get(url, {})
         if self._topics is not None and self._topics.only:
-            return said.get(self._topics.only)
-        return next(reversed(said.values()), None)
+            return by_topic.get(self._topics.only)
+        return next(reversed(by_topic.values()), None)
 
     def labelled_urls(self) -> list[Url]:
         """Pages of which a person said something."""
@@ -278,23 +274,23 @@ class EffectiveLabels:
 
     def relevant_urls(self) -> Iterator[Url]:
         """Pages that a person called relevant, for any topic."""
-        for url, said in self._labels.items():
-            if any(label.value >= 0.5 for label in said.values()):
+        for url, by_topic in self._labels.items():
+            if any(label.value >= 0.5 for label in by_topic.values()):
                 yield url
 
     def is_relevant(self, row: VisitRow) -> bool:
         """For the topic that is wanted, or for any."""
-        said = self._labels.get(row.url)
+        by_topic = self._labels.get(row.url)
         topics = self._topics
         if topics is None:
-            label = next(iter(said.values())) if said else None
+            label = next(iter(by_topic.values())) if by_topic else None
             return (
                 bool(row.relevant) if label is None else bool(row.has_page) and _is_positive(label)
             )
         scores = self._topic_scores(row)
         return any(
-            bool(row.has_page) and _is_positive(said[name])
-            if said and name in said
+            bool(row.has_page) and _is_positive(by_topic[name])
+            if by_topic and name in by_topic
             else scores.get(name, 0.0) >= topics.threshold
             for name in ((topics.only,) if topics.only else topics.names)
         )
@@ -307,11 +303,11 @@ class EffectiveLabels:
     def export_cells(self, row: VisitRow) -> dict[str, float | None]:
         if self._topics is None:
             return {}
-        said, scores = self._labels.get(row.url, {}), self._topic_scores(row)
+        by_topic, scores = self._labels.get(row.url, {}), self._topic_scores(row)
         found: dict[str, float | None] = {}
         for name in self._topics.names:
             found[f"topic.{name}"] = scores.get(name)
-            found[f"label.{name}"] = said[name].value if name in said else None
+            found[f"label.{name}"] = by_topic[name].value if name in by_topic else None
         return found
 
     def _topic_scores(self, row: VisitRow) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Values as they leave the database, which may be a stranger's: checked here, once.
+"""Checks of values that come from the database, which may be a stranger's.
 
 SQLite holds any value in any column. A row whose address is none is left out; any other value
 that cannot be true is as good as absent. Nobody above has to look again.

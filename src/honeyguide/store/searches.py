@@ -1,4 +1,4 @@
-"""What is kept of searches, as values; and how a row becomes one."""
+"""Searches, their results, and queries that people want asked."""
 
 from __future__ import annotations
 
@@ -130,13 +130,11 @@ def _bounded_number(value: object, most: float) -> float:
     return found if 0 <= found <= most else 0.0
 
 
-# --------------------------------------------------------------------------------------------------
-# What search engines were asked, and what they answered.
+# -- The table of searches --
 #
 # Whoever asked writes the search and its results in one transaction. A crawl takes the results
 # that it has not taken yet from here, in the order in which they came, so that an answer which was
 # paid for is never lost. People who want a query asked by a crawl that runs leave it here as well.
-# --------------------------------------------------------------------------------------------------
 
 
 TAKEN_KEY = "searches_taken"

@@ -266,14 +266,14 @@ def _insert_names(db: Database) -> None:
 
 def _insert_visits(db: Database, shard: int, first: int, shift: int) -> None:
     names = [name for (name,) in db.fetch_all(_VISIT_COLUMNS) if name != "payload_of"]
-    said = ", ".join(f"told.{name}" for name in names)
+    columns = ", ".join(f"told.{name}" for name in names)
     db.execute(
         f"INSERT INTO main.visits(id, host, warc, payload_of, {', '.join(names)}) "  # noqa: S608
         "SELECT told.id + :shift, hosts.id, warcs.id, "
         "CASE WHEN told.payload_of >= :first THEN told.payload_of + :shift ELSE "
         "(SELECT base + told.payload_of - first FROM gathered "
         "WHERE shard = :shard AND told.payload_of BETWEEN first AND last) END, "
-        f"{said} FROM parcel.visits AS told "
+        f"{columns} FROM parcel.visits AS told "
         "JOIN main.hosts ON hosts.name = told.host_name "
         "LEFT JOIN main.warcs ON warcs.name = told.warc_name ORDER BY told.id",
         {"shift": shift, "first": first, "shard": shard},
@@ -286,11 +286,11 @@ def _counted_visits(db: Database) -> Iterator[CountedVisit]:
         "told.has_page, told.tongue, told.size, told.copy_of FROM parcel.visits AS told "
         "JOIN main.hosts ON hosts.name = told.host_name ORDER BY told.id"
     )
-    for host, failure, status, relevant, generation, page, tongue, size, copy in rows:
+    for host, failure, status, relevant, generation, page, language, size, copy in rows:
         asked = failure is None or status is not None or failure not in UNREQUESTED
         yield CountedVisit(
             host, asked, bool(relevant), failure, generation, bool(page),
-            tongue, size, copy is not None,
+            language, size, copy is not None,
         )  # fmt: skip
 
 

@@ -1,8 +1,4 @@
-"""A body as bytes that say only how it differs from another: zstd with that other as dictionary.
-
-zstd looks at no more of a dictionary than its tables have room for, so the tables grow with the
-page: an edit in a page of 2 MB takes 300 bytes instead of 300 kB, in the same time.
-"""
+"""Every version of a watched page. Bodies are stored once, as zstd deltas."""
 
 from __future__ import annotations
 
@@ -65,12 +61,10 @@ def _raw_dictionary(base: bytes) -> zstandard.ZstdCompressionDict:
     return zstandard.ZstdCompressionDict(base, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
 
 
-# --------------------------------------------------------------------------------------------------
-# Bodies of versions, each stored once: under its digest, as it differs from an earlier one.
+# -- Bodies --
 #
 # A body's base was always there before it and has a smaller number, so chains end; every sixteenth
 # body of a chain stands alone. What is read back is held to its digest.
-# --------------------------------------------------------------------------------------------------
 
 
 MAX_BODY_BYTES = 64_000_000
@@ -227,12 +221,10 @@ def _pack_against(body: bytes, base: _BaseBody | None) -> tuple[int | None, int,
     return base.id, base.depth + 1, data
 
 
-# --------------------------------------------------------------------------------------------------
-# Every version of a page: when it was seen, and what it was, back to the first.
+# -- Versions --
 #
 # A version is a row; its body lies in ``bodies``, once for all versions that are equal, whenever
 # and wherever they were seen.
-# --------------------------------------------------------------------------------------------------
 
 
 _DAY_S = 86_400.0

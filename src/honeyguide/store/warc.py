@@ -1,4 +1,4 @@
-"""WARC 1.1 records: one gzip member each, so that any can be read without the rest.
+"""WARC 1.1 records, each in a gzip member of its own.
 
 ISO 28500:2017. Values and bytes only; which file they go to is the archive's business.
 """

@@ -1,4 +1,4 @@
-"""The WARC files of a collection, and how they stay in step with its database.
+"""The WARC files of a collection, kept in step with its database.
 
 Records gather in memory. Before the database commits, they are written to the file and the disk
 is told to keep them; the file's new length is a row of the same transaction. After a crash or a

@@ -1,4 +1,4 @@
-"""What a watch remembers of hosts, patterns and other names: JSON values, each under a kind."""
+"""The watch list: watched pages, and facts that a watch stores about hosts and pages."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ def _parse_value(text: object) -> Any:
         return None
 
 
-# --------------------------------------------------------------------------------------------------
-# A page of the watch list, as the rest of the house sees it.
-# --------------------------------------------------------------------------------------------------
+# -- Rows --
 
 
 WatchedState = Literal["watched", "paused", "removed", "gone"]
@@ -178,13 +176,11 @@ def to_watched_row(row: SqlRow) -> WatchedRow | None:
     return WatchedRow._make(_ROW_CHECKER(row)) if row_checks.is_http_url(row[1]) else None
 
 
-# --------------------------------------------------------------------------------------------------
-# The watch list: pages to come back to, and what is known of each from coming back.
+# -- The table --
 #
 # Two may write: the watch, which saves what its visits brought, and people, who add, pause and
 # weigh. Every word of theirs gets a number (``edited``), by which the watch learns of it; what it
 # saves of a page never undoes a word that it has not heard yet.
-# --------------------------------------------------------------------------------------------------
 
 
 _WATCHED_COLUMNS = ", ".join(WatchedRow._fields)
@@ -266,7 +262,7 @@ class WatchListTable:
         by: WatchSource | None = None,
     ) -> bool:
         """What people say of a page; False if it is not on the list."""
-        said: dict[str, Any] = {
+        values: dict[str, Any] = {
             "state": state,
             "weight": None if weight is None else clean_weight(weight),
             "note": None if note is None else clean_note(note),
@@ -274,12 +270,12 @@ class WatchListTable:
             "failures": 0 if state == "watched" else None,
             "by": by,
         }
-        said = {name: value for name, value in said.items() if value is not None}
-        sets = "".join(f"{name} = ?, " for name in said)
+        values = {name: value for name, value in values.items() if value is not None}
+        sets = "".join(f"{name} = ?, " for name in values)
         with self._db.join_transaction(), self._db.guard:
             self._db.connection.execute(
                 f"UPDATE watched SET {sets} edited = {_NEXT_EDIT} WHERE fingerprint = ? AND url = ?",  # noqa: S608
-                (*said.values(), to_int64(url_fingerprint(url)), url),
+                (*values.values(), to_int64(url_fingerprint(url)), url),
             )
             return bool(self._db.connection.changes())
 
@@ -315,7 +311,7 @@ class WatchListTable:
         return EditedPages([found for row in raw if (found := to_watched_row(row))], last)
 
     def pages_to_enter(
-        self, since: int, said: EffectiveLabels, *, copies: bool = False
+        self, since: int, labels: EffectiveLabels, *, copies: bool = False
     ) -> Iterator[VisitRow]:
         """Relevant pages that are not on the list, of visits with an id above ``since``.
 
@@ -325,7 +321,7 @@ class WatchListTable:
         done: set[Url] = set()
         praised = (
             row
-            for url in said.relevant_urls()
+            for url in labels.relevant_urls()
             for row in self._visits.attempts_at(url)
             if row.has_page
         )
@@ -334,19 +330,19 @@ class WatchListTable:
             if (
                 row.url not in done
                 and not copy
-                and said.is_relevant(row)
+                and labels.is_relevant(row)
                 and not self.find_row(row.url)
             ):
                 done.add(row.url)
                 yield row
 
-    def pages_to_leave(self, said: EffectiveLabels) -> Iterator[WatchedRow]:
+    def pages_to_leave(self, labels: EffectiveLabels) -> Iterator[WatchedRow]:
         """Pages that the crawl entered and a person now calls irrelevant."""
-        for url in said.labelled_urls():
+        for url in labels.labelled_urls():
             row = self.find_row(url)
             if row is not None and row.by == "crawl" and row.state == "watched":
                 pages = [visit for visit in self._visits.attempts_at(url) if visit.has_page]
-                if pages and not said.is_relevant(pages[-1]):
+                if pages and not labels.is_relevant(pages[-1]):
                     yield row
 
     def visit_totals(self) -> WatchTotals:
@@ -368,8 +364,8 @@ class WatchListTable:
 
 def _list_query(state: str | None, host: str | None) -> tuple[str, list[str]]:
     """The statement that lists pages in the order of their ids, and its first values."""
-    given = {"state": state, "host": host}
-    wanted = {name: value for name, value in given.items() if value is not None}
+    filters = {"state": state, "host": host}
+    wanted = {name: value for name, value in filters.items() if value is not None}
     where = "".join(f"{name} = ? AND " for name in wanted)
     return f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?", list(wanted.values())
 

@@ -1,4 +1,4 @@
-"""Who may speak to the studio: the browser that opened the printed address, and nobody else.
+"""Authentication of requests to the studio.
 
 Every request passes the :class:`AuthGate`. In order:
 
@@ -151,10 +151,10 @@ class AuthGate:
         return f"{path}?{query}{'&' if mark and query else ''}{_LOGIN_MARK}{until}-{sign}"
 
     def _has_pass(self, path: str, query: str) -> bool:
-        asked, given = split_pass(query)
+        asked, pass_text = split_pass(query)
         if path == LOGIN_PATH:  # else a pass could be renewed for ever
             return False
-        until, _, sign = given.partition("-")
+        until, _, sign = pass_text.partition("-")
         if not (until.isascii() and until.isdecimal() and len(until) < 16):
             return False
         return _equal_secrets(sign, self._signature(path, asked, until)) and self.clock() <= int(
@@ -166,8 +166,8 @@ class AuthGate:
         return hmac.new(self._key.encode(), signed, "sha256").hexdigest()
 
     def _may_sign_in(self, headers: Mapping[str, str]) -> bool:
-        given = _bearer_token(headers)
-        return _equal_secrets(given, self.token) or self.clock() <= self._tickets.get(given, -1.0)
+        token = _bearer_token(headers)
+        return _equal_secrets(token, self.token) or self.clock() <= self._tickets.get(token, -1.0)
 
     def _reject_token(self) -> AuthRefusal:
         # The right token is heard all the same: 256 bits are not guessed, and a limit for all would
@@ -194,10 +194,10 @@ def is_public_path(method: str, path: str) -> bool:
 
 def split_pass(query: str) -> tuple[str, str]:
     """The query as it was asked, and the pass at its end; '' where there is none."""
-    asked, mark, given = query.rpartition(_LOGIN_MARK)
+    asked, mark, pass_text = query.rpartition(_LOGIN_MARK)
     if not mark or (asked and not asked.endswith("&")):
         return query, ""
-    return asked.removesuffix("&"), given
+    return asked.removesuffix("&"), pass_text
 
 
 def _is_foreign(headers: Mapping[str, str]) -> bool:
@@ -215,13 +215,13 @@ def _is_navigation(method: str, headers: Mapping[str, str]) -> bool:
 
 
 def _bearer_token(headers: Mapping[str, str]) -> str:
-    kind, _, given = headers.get("authorization", "")[:_HEADER_CHARS].partition(" ")
-    return given.strip() if kind.lower() == "bearer" else ""
+    kind, _, token = headers.get("authorization", "")[:_HEADER_CHARS].partition(" ")
+    return token.strip() if kind.lower() == "bearer" else ""
 
 
-def _equal_secrets(given: str, secret: str) -> bool:
+def _equal_secrets(candidate: str, secret: str) -> bool:
     # As bytes: compare_digest refuses texts with other letters.
-    return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
+    return hmac.compare_digest(candidate.encode("utf-8", "replace"), secret.encode())
 
 
 def _host_name(host: str) -> str:

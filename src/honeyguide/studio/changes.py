@@ -1,4 +1,4 @@
-"""Two versions of a page side by side, and what is masked on it."""
+"""The Changes screen: the change feed, trials of notification rules, diffs and masks."""
 
 from __future__ import annotations
 
@@ -130,9 +130,9 @@ def diff_pieces(old: str, new: str, most: int) -> list[Piece]:
     return found
 
 
-def page_difference(here: RequestContext, query: DiffQuery) -> PageDifference:
+def page_difference(context: RequestContext, query: DiffQuery) -> PageDifference:
     """What differs between two versions of a page."""
-    with here.read_store() as store:
+    with context.read_store() as store:
         url = resolve_url(store, query.url)
         found = version_diff.diff_versions(store, url, query.old, query.new, everything=query.all)
         versions = store.versions.list_versions(url)[-_VERSIONS:]
@@ -180,12 +180,12 @@ def _mask_places(found: version_diff.VersionDiff, wanted: set[str]) -> list[Mask
 
 def _diff_block(block: version_diff.BlockDiff) -> SideBySideBlock:
     old, new = block.old, block.new
-    said: list[Piece] = []
+    pieces: list[Piece] = []
     if block.what in ("changed", "data"):
-        said = diff_pieces(old, new, _BLOCK_CHARS)
+        pieces = diff_pieces(old, new, _BLOCK_CHARS)
     elif block.what in ("same", "moved"):
         old, new = _short_text(old), _short_text(new)  # it is there for people to find their way by
-    return SideBySideBlock(block.what, block.path, old, new, said, block.masked, block.mask)
+    return SideBySideBlock(block.what, block.path, old, new, pieces, block.masked, block.mask)
 
 
 def _short_text(text: str) -> str:
@@ -198,20 +198,20 @@ def _diff_version(row: VersionRow) -> DiffVersion:
     return DiffVersion(row.number, row.at, row.last_seen, row.status, row.content_type, row.size)
 
 
-def list_masks(here: RequestContext, query: MasksQuery) -> MaskItems:
+def list_masks(context: RequestContext, query: MasksQuery) -> MaskItems:
     """What differs on a page at every visit and is not told."""
-    with here.read_store() as store:
+    with context.read_store() as store:
         return _mask_items(store, manual_edits.list_masks(store, resolve_url(store, query.url)))
 
 
-def edit_mask(here: RequestContext, body: MaskOrder) -> MaskItems:
+def edit_mask(context: RequestContext, body: MaskOrder) -> MaskItems:
     """Mask a place, open it, or take back what was said of it."""
     act = {
         "mask": manual_edits.mask_places,
         "unmask": manual_edits.unmask_places,
         "forget": manual_edits.forget_mask_edits,
     }[body.do]
-    with open_existing_store(here.collection_folder, "write") as store:
+    with open_existing_store(context.collection_folder, "write") as store:
         return _mask_items(store, act(store, resolve_url(store, body.url), [body.mask]))
 
 
@@ -220,9 +220,7 @@ def _mask_items(store: Store, found: manual_edits.WatchMasks) -> MaskItems:
     return MaskItems(found.url, [MaskItem(*one) for one in found.masks], list(found.opened), words)
 
 
-# --------------------------------------------------------------------------------------------------
-# The Changes screen: the feed, and what another threshold would have told.
-# --------------------------------------------------------------------------------------------------
+# -- The feed --
 
 
 _DAY_S = 86_400.0
@@ -333,7 +331,7 @@ class ChangeStoreFilter(TypedDict):
     unseen: bool
 
 
-def list_changes(here: RequestContext, query: ChangeFilter) -> ChangeItems:
+def list_changes(context: RequestContext, query: ChangeFilter) -> ChangeItems:
     """What changed on the watched pages, newest first."""
     url = Url(possible_urls(query.url)[0]) if query.url else None
     asked = ChangeStoreFilter(
@@ -344,7 +342,7 @@ def list_changes(here: RequestContext, query: ChangeFilter) -> ChangeItems:
         host=query.host.strip().lower() or None,
         unseen=query.unseen,
     )
-    with here.read_store() as store:
+    with context.read_store() as store:
         changes = store.changes
         found = list(changes.iter_newest(**asked, before=query.after, limit=query.limit + 1))
         total, passing = len(changes), changes.count_matching(**asked)
@@ -355,9 +353,9 @@ def list_changes(here: RequestContext, query: ChangeFilter) -> ChangeItems:
     return ChangeItems([_change_item(row) for row in rows], last, total, passing, newer, watched)
 
 
-def show_change(here: RequestContext, query: ChangeQuery) -> ChangeItem:
+def show_change(context: RequestContext, query: ChangeQuery) -> ChangeItem:
     """One change with all that is kept of it."""
-    with here.read_store() as store:
+    with context.read_store() as store:
         found = store.changes.get_change(query.number)
     if found is None:
         raise ResourceMissing(f"there is no change {query.number}")
@@ -392,24 +390,24 @@ def _change_edit(edit: PageEdit) -> ChangeEdit:
     return ChangeEdit(edit.what, edit.path, diff_pieces(edit.old, edit.new, _EDIT_CHARS))
 
 
-def mark_seen(here: RequestContext, body: SeenUpdate) -> SeenCount:
+def mark_seen(context: RequestContext, body: SeenUpdate) -> SeenCount:
     """Mark changes as seen, or as not seen yet."""
-    with open_existing_store(here.collection_folder, "write") as store:
+    with open_existing_store(context.collection_folder, "write") as store:
         store.changes.mark_seen(body.ids, time.time() if body.seen else None)
     return SeenCount(len(body.ids))
 
 
-def try_rule(here: RequestContext, query: RuleTrialQuery) -> RuleTrial:
+def try_rule(context: RequestContext, query: RuleTrialQuery) -> RuleTrial:
     """How many changes each least significance would have told."""
-    settings: Settings = here.open_collection().settings
+    settings: Settings = context.open_collection().settings
     rules = settings.notify or (NotifySettings(to="", name="a new [[notify]]"),)
     place = min(query.rule, len(rules) - 1)
     chosen = rules[place]
     kinds = tuple(kind for kind in get_args(ChangeKind) if kind in chosen.kinds)
     now = time.time()
-    with here.read_store() as store:
+    with context.read_store() as store:
         counted = store.changes.count_by_significance(now - query.days * _DAY_S, now + _DAY_S)
-    told = count_by_significance(NotifyRule(channel="trial", kinds=kinds), counted)
+    totals = count_by_significance(NotifyRule(channel="trial", kinds=kinds), counted)
     return RuleTrial(
         query.days,
         [
@@ -423,7 +421,7 @@ def try_rule(here: RequestContext, query: RuleTrialQuery) -> RuleTrial:
         ],
         place,
         sum(each.changes for each in counted),
-        told,
+        totals,
     )
 
 

@@ -1,4 +1,4 @@
-"""The Collection screen: search, filter, sort, page by page, and take the selection along."""
+"""The Collection screen: search, filter, sort and export visits."""
 
 from __future__ import annotations
 
@@ -119,22 +119,22 @@ class FilterChoices(msgspec.Struct, frozen=True):
     topics: list[str]
 
 
-def list_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
+def list_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
     """Search, filter and sort the collection's visits."""
-    if not _has_store(here):
+    if not _has_store(context):
         return VisitItems([], "", 0, False, SearchIndexProgress(0, 0, 0, done=True))
     try:
-        return _search_visits(here, query)
+        return _search_visits(context, query)
     except search_index.IndexDamaged:
-        here.shared_for(Indexer).rebuild_index()
-        return _search_visits(here, query)
+        context.shared_for(Indexer).rebuild_index()
+        return _search_visits(context, query)
 
 
-def _search_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
-    indexed = here.shared_for(Indexer).keep_running(_WAIT_S)
+def _search_visits(context: RequestContext, query: VisitsQuery) -> VisitItems:
+    indexed = context.shared_for(Indexer).keep_running(_WAIT_S)
     with (
-        here.read_store() as store,
-        closing(search_index.SearchIndex(here.shared_for(Indexer).path)) as index,
+        context.read_store() as store,
+        closing(search_index.SearchIndex(context.shared_for(Indexer).path)) as index,
     ):
         wish = _index_filter(query, store)
         hits = index.find_hits(
@@ -153,13 +153,13 @@ def _search_visits(here: RequestContext, query: VisitsQuery) -> VisitItems:
         )
 
 
-def filter_choices(here: RequestContext) -> FilterChoices:
+def filter_choices(context: RequestContext) -> FilterChoices:
     """Languages and hosts to choose from."""
-    topics = list(here.open_collection().topics)
-    if not _has_store(here):
+    topics = list(context.open_collection().topics)
+    if not _has_store(context):
         return FilterChoices({}, [], 0, topics)
-    here.shared_for(Indexer).keep_running()
-    with here.read_store() as store:
+    context.shared_for(Indexer).keep_running()
+    with context.read_store() as store:
         counts, names = (
             store.counter.read_counts(),
             [row.host for row in store.counter.top_hosts(limit=200)],
@@ -167,18 +167,18 @@ def filter_choices(here: RequestContext) -> FilterChoices:
         return FilterChoices(counts.tongues, names, counts.labels, topics)
 
 
-def export_selection(here: RequestContext, query: ExportQuery) -> StreamAnswer:
+def export_selection(context: RequestContext, query: ExportQuery) -> StreamAnswer:
     """The selection as a file."""
     if query.format == "parquet" and find_spec("pyarrow") is None:
         raise ConfigError("Parquet needs pyarrow; install it with: pip install pyarrow")
     if query.words.strip():  # what is wrong is told now: once the file has begun, nobody hears it
         search_index.fts_expression(query.words)
-    with here.read_store():
+    with context.read_store():
         pass
-    collection = here.open_collection()
+    collection = context.open_collection()
     topics = TopicSelection(collection.topics, collection.settings.topic.threshold)
-    here.shared_for(Indexer).keep_running()
-    selection = _ExportSelection(here.collection_folder, here.shared_for(Indexer).path, query)
+    context.shared_for(Indexer).keep_running()
+    selection = _ExportSelection(context.collection_folder, context.shared_for(Indexer).path, query)
     chunks = _export_chunks(selection, query, topics if collection.topics else None)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", collection.name).strip("-.") or "pages"
     media = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
@@ -189,20 +189,20 @@ def export_selection(here: RequestContext, query: ExportQuery) -> StreamAnswer:
     )
 
 
-def _has_store(here: RequestContext) -> bool:
+def _has_store(context: RequestContext) -> bool:
     """Whether there is anything to look at yet."""
-    return (here.collection_folder / "collection.db").exists()
+    return (context.collection_folder / "collection.db").exists()
 
 
 def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilter:
     among = besides = None
     if query.label:
-        said = [
+        labelled = [
             to_int64(url_fingerprint(label.url))
             for _, label in store.labels.effective_after()
             if query.label in ("any", "none") or (label.value >= 0.5) == (query.label == "good")
         ]
-        among, besides = (None, said) if query.label == "none" else (said, None)
+        among, besides = (None, labelled) if query.label == "none" else (labelled, None)
     return search_index.IndexFilter(
         words=query.words.strip(), least=query.least, most=query.most,
         host=query.host.strip().lower(), language=query.language, since=query.since,
@@ -247,8 +247,8 @@ def _visit_item(store: Store, row: VisitRow, words: str) -> VisitItem:
 def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:
     """The first place that has one of the words, and where in it they stand."""
     wanted = [
-        re.escape(said) + ("" if longer or not said.isascii() else r"\b")
-        for good, said, longer in search_index.parse_phrases(words)
+        re.escape(phrase) + ("" if longer or not phrase.isascii() else r"\b")
+        for good, phrase, longer in search_index.parse_phrases(words)
         if good
     ]
     if not wanted:

@@ -1,6 +1,4 @@
-"""What ``honeyguide lab compare --out`` leaves in a folder: ``summary.json``, and the crawls behind
-it, one a line, in ``results.jsonl``. Either may be damaged, or a stranger's.
-"""
+"""The Compare screen: generations of a collection, and comparisons that the lab wrote."""
 
 from __future__ import annotations
 
@@ -144,9 +142,7 @@ def _read_bounded(path: Path) -> bytes | None:
     return data if len(data) <= _MAX_FILE_BYTES else None
 
 
-# --------------------------------------------------------------------------------------------------
-# Comparisons of the lab in the studio's folder: figures with intervals, and curves.
-# --------------------------------------------------------------------------------------------------
+# -- Comparisons of the lab --
 
 
 _CURVE_POINTS = 100
@@ -200,13 +196,13 @@ class LabComparison(msgspec.Struct, frozen=True):
     crawls: int
 
 
-def list_comparisons(here: RequestContext) -> list[LabComparisonItem]:
+def list_comparisons(context: RequestContext) -> list[LabComparisonItem]:
     """The lab's comparisons in this folder."""
     found = []
-    for folder in find_result_folders(here.root):
+    for folder in find_result_folders(context.root):
         summary = read_summary(folder)
         if summary is not None:
-            name = folder.relative_to(here.root).as_posix()
+            name = folder.relative_to(context.root).as_posix()
             at = (folder / SUMMARY_FILE).stat().st_mtime
             found.append(
                 LabComparisonItem(
@@ -216,13 +212,13 @@ def list_comparisons(here: RequestContext) -> list[LabComparisonItem]:
     return sorted(found, key=lambda one: -one.at)
 
 
-def show_comparison(here: RequestContext, query: LabComparisonQuery) -> LabComparison:
+def show_comparison(context: RequestContext, query: LabComparisonQuery) -> LabComparison:
     """One comparison: figures with intervals, and curves."""
     folder = next(
         (
             f
-            for f in find_result_folders(here.root)
-            if f.relative_to(here.root).as_posix() == query.folder
+            for f in find_result_folders(context.root)
+            if f.relative_to(context.root).as_posix() == query.folder
         ),
         None,
     )
@@ -321,9 +317,7 @@ def _topic_name(one: LabCrawl) -> str:
     return _ODD_CHARS.sub("-", f"{one.web}-{one.topic}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The Compare screen: the generations of a collection.
-# --------------------------------------------------------------------------------------------------
+# -- Generations --
 
 
 _GENERATIONS_SHOWN = 500
@@ -372,10 +366,10 @@ class GenerationPair(msgspec.Struct, frozen=True):
     other: Number
 
 
-def list_generations(here: RequestContext) -> GenerationItems:
+def list_generations(context: RequestContext) -> GenerationItems:
     """What the strategy learned."""
-    learns = here.open_collection().learns
-    with here.read_store() as store:
+    learns = context.open_collection().learns
+    with context.read_store() as store:
         known = store.generations.list_all()
         live = store.generations.live_number()
         counts = store.counter.read_counts().generations
@@ -395,15 +389,15 @@ def _generation_item(one: GenerationRow, live: bool, visits: int, relevant: int)
     )  # fmt: skip
 
 
-def use_generation(here: RequestContext, body: GenerationChoice) -> LiveGeneration:
+def use_generation(context: RequestContext, body: GenerationChoice) -> LiveGeneration:
     """Go back, or forward, to a generation."""
-    here.open_collection().use(body.number)
+    context.open_collection().use(body.number)
     return LiveGeneration(body.number)
 
 
-def compare_two_generations(here: RequestContext, query: GenerationPair) -> GenerationComparison:
+def compare_two_generations(context: RequestContext, query: GenerationPair) -> GenerationComparison:
     """Two generations on the same pages."""
-    return here.open_collection().compare(query.one, query.other)
+    return context.open_collection().compare(query.one, query.other)
 
 
 _HERE = "/api/c/{name}/generations"

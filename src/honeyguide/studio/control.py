@@ -1,4 +1,4 @@
-"""Starting, pausing and stopping a collection's crawl or watch."""
+"""Starting, pausing and stopping a run, and editing the topic of a collection."""
 
 from __future__ import annotations
 
@@ -53,80 +53,78 @@ class TopicInfo(Struct):
     threshold: float
 
 
-def topic_info(here: RequestContext) -> TopicInfo:
+def topic_info(context: RequestContext) -> TopicInfo:
     """What it is after, and within which limits."""
-    collection = here.open_collection()
-    said, limits = collection.settings.topic, collection.settings.crawl
+    collection = context.open_collection()
+    topic, limits = collection.settings.topic, collection.settings.crawl
     return TopicInfo(
-        said.description, said.keywords, said.seeds, said.good + said.good_files,
-        said.bad + said.bad_files, said.language, Path(said.ontology).name, said.concept,
+        topic.description, topic.keywords, topic.seeds, topic.good + topic.good_files,
+        topic.bad + topic.bad_files, topic.language, Path(topic.ontology).name, topic.concept,
         collection.topics[1:], limits.strategy, collection.learns, limits.pages,
-        collection.settings.fetch.contact, said.threshold,
+        collection.settings.fetch.contact, topic.threshold,
     )  # fmt: skip
 
 
-def run_state(here: RequestContext) -> RunState:
+def run_state(context: RequestContext) -> RunState:
     """Whether it is being crawled or watched, and what became of the last run."""
-    return _with_counts(here, here.runs.run_state(here.collection_folder))
+    return _with_counts(context, context.runs.run_state(context.collection_folder))
 
 
-def order_run(here: RequestContext, body: RunOrder) -> RunState:
+def order_run(context: RequestContext, body: RunOrder) -> RunState:
     """Start, pause, resume or stop; kill: end it at once, which loses what is under way."""
     if body.do == "start":
-        here.open_collection()  # a mistake in topic.toml shows here already
-        run = here.runs.start(here.collection_folder, body.kind, _run_options(body))
+        context.open_collection()  # a mistake in topic.toml shows here already
+        run = context.runs.start(context.collection_folder, body.kind, _run_options(body))
     elif body.do == "resume":
-        run = here.runs.resume(here.collection_folder)
+        run = context.runs.resume(context.collection_folder)
     else:
-        run = here.runs.stop(
-            here.collection_folder, pause=body.do == "pause", force=body.do == "kill"
+        run = context.runs.stop(
+            context.collection_folder, pause=body.do == "pause", force=body.do == "kill"
         )
-    return _with_counts(here, run)
+    return _with_counts(context, run)
 
 
-def _with_counts(here: RequestContext, run: RunState) -> RunState:
+def _with_counts(context: RequestContext, run: RunState) -> RunState:
     """With what was visited so far, and where it stops."""
     try:
-        with here.read_store() as store:
+        with context.read_store() as store:
             visits = store.counter.read_counts().visits
     except StoreError:  # not crawled yet, or told where somebody looks into it
         visits = 0
-    return structs.replace(run, visits=visits, limit=_page_limit(here, run))
+    return structs.replace(run, visits=visits, limit=_page_limit(context, run))
 
 
-def _page_limit(here: RequestContext, run: RunState) -> int:
+def _page_limit(context: RequestContext, run: RunState) -> int:
     if run.pid is not None or run.state == "paused":  # going on is going on to the same limit
         for option in run.arguments:
             if option.startswith(_PAGES_OPTION):
                 return int(option.removeprefix(_PAGES_OPTION))
     if run.pid is not None:
-        seen = live_status.read_live_status(here.collection_folder)
+        seen = live_status.read_live_status(context.collection_folder)
         if seen is not None and seen.pid == run.pid and seen.pages is not None:
             return seen.pages
     try:
-        return load_settings(here.collection_folder / "topic.toml").crawl.pages
+        return load_settings(context.collection_folder / "topic.toml").crawl.pages
     except ConfigError:  # told when it is started
         return 0
 
 
 def _run_options(body: RunOrder) -> list[str]:
     if body.kind == "watch":
-        given: dict[str, float | None] = {"--hours": body.hours}
+        values: dict[str, float | None] = {"--hours": body.hours}
         flags = ["--once"] if body.once else []
     else:
-        given = {
+        values = {
             "--pages": body.pages,
             "--hours": body.hours,
             "--until-coverage": body.coverage,
             "--min-precision": body.precision,
         }
         flags = []
-    return [*flags, *(f"{key}={value}" for key, value in given.items() if value is not None)]
+    return [*flags, *(f"{key}={value}" for key, value in values.items() if value is not None)]
 
 
-# --------------------------------------------------------------------------------------------------
-# Changing a topic that exists: its description, keywords, seeds and limit.
-# --------------------------------------------------------------------------------------------------
+# -- Editing the topic --
 
 
 class TopicEdit(Struct, forbid_unknown_fields=True):
@@ -138,30 +136,30 @@ class TopicEdit(Struct, forbid_unknown_fields=True):
     pages: Annotated[int, Meta(ge=0, le=100_000_000)] | None = None
 
 
-def edit_topic(here: RequestContext, body: TopicEdit) -> TopicInfo:
+def edit_topic(context: RequestContext, body: TopicEdit) -> TopicInfo:
     """Change what the topic is after; it counts from the next start on.
 
     The rest of topic.toml stays as it is, comments included.
     """
-    settings = here.open_collection().settings
-    said: dict[str, Any] = {}
+    settings = context.open_collection().settings
+    values: dict[str, Any] = {}
     if body.description is not None:
-        said["description"] = body.description.strip()
+        values["description"] = body.description.strip()
     if body.keywords is not None:
-        said["keywords"] = [word for each in body.keywords if (word := each.strip())]
+        values["keywords"] = [word for each in body.keywords if (word := each.strip())]
     if body.seeds is not None:
         known, lab = settings.topic.seeds, bool(settings.fetch.lab)
-        said["seeds"] = [
+        values["seeds"] = [
             whole
             for text in body.seeds
             for whole in ([text] if text in known else complete_addresses("seeds", [text], lab))
         ]
-        if not said["seeds"] and not settings.topic.good and not settings.search.engine:
+        if not values["seeds"] and not settings.topic.good and not settings.search.engine:
             raise FormError("seeds", "write at least one address to begin with")
     limits = {} if body.pages is None else {"pages": body.pages}
     with errors_by_key():
-        topic_edit.change_topic_file(here.collection_folder, {"topic": said, "crawl": limits})
-    return topic_info(here)
+        topic_edit.change_topic_file(context.collection_folder, {"topic": values, "crawl": limits})
+    return topic_info(context)
 
 
 ROUTES = (

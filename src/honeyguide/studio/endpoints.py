@@ -1,4 +1,4 @@
-"""From a request to an answer: what comes is decoded and bounded, what fails is told in words.
+"""Turns HTTP requests into calls of routes, and their results or errors into responses.
 
 The only file, beside app.py and serving.py, that knows Starlette and msgspec's errors.
 """
@@ -52,17 +52,17 @@ class RequestRefused(Exception):
 class RouteAnswerer:
     """Answers requests by routes; holds what answers share."""
 
-    def __init__(self, runs: StudioRuns, kept: SharedObjects, threads: int = 24) -> None:
+    def __init__(self, runs: StudioRuns, shared: SharedObjects, threads: int = 24) -> None:
         self._runs = runs
-        self._kept = kept
+        self._shared = shared
         self._limiter = anyio.CapacityLimiter(threads)
 
     def make_endpoint(self, route: routes.Route) -> Callable[[Request], Awaitable[Response]]:
         async def answer_request(request: Request) -> Response:
             try:
                 arguments = await self._decode_arguments(route, request)
-                said = await run_sync(partial(route.answer, *arguments), limiter=self._limiter)
-                return await self._make_response(said)
+                result = await run_sync(partial(route.answer, *arguments), limiter=self._limiter)
+                return await self._make_response(result)
             except RequestRefused as error:
                 answer = problem_response(error.status, str(error), error.field)
                 if error.status in _UNREAD_STATUSES:
@@ -89,22 +89,22 @@ class RouteAnswerer:
             if folder is None:
                 raise RequestRefused(404, "there is no collection of that name")
         person = routes.clean_person(request.headers.get("x-honeyguide-person", ""))
-        given: list[Any] = [
-            routes.RequestContext(self._runs.root, folder, person, self._runs, self._kept)
+        arguments: list[Any] = [
+            routes.RequestContext(self._runs.root, folder, person, self._runs, self._shared)
         ]
         if route.query is not None:
-            given.append(_decode_query(route.query, request, params))
+            arguments.append(_decode_query(route.query, request, params))
         if route.body is not None:
-            given.append(_decode_body(route.body, await _read_body(request, route.most_bytes)))
-        return given
+            arguments.append(_decode_body(route.body, await _read_body(request, route.most_bytes)))
+        return arguments
 
-    async def _make_response(self, said: Any) -> Response:
-        if isinstance(said, routes.RawAnswer):
-            return Response(said.body, headers={**said.headers, "Content-Type": said.media})
-        if isinstance(said, routes.StreamAnswer):
-            headers = {**said.headers, "Content-Type": said.media, "X-Accel-Buffering": "no"}
-            return _ClosingStream(self._send_chunks(said.chunks), headers=headers)
-        body = await run_sync(msgspec.json.encode, said, limiter=self._limiter)
+    async def _make_response(self, result: Any) -> Response:
+        if isinstance(result, routes.RawAnswer):
+            return Response(result.body, headers={**result.headers, "Content-Type": result.media})
+        if isinstance(result, routes.StreamAnswer):
+            headers = {**result.headers, "Content-Type": result.media, "X-Accel-Buffering": "no"}
+            return _ClosingStream(self._send_chunks(result.chunks), headers=headers)
+        body = await run_sync(msgspec.json.encode, result, limiter=self._limiter)
         return Response(body, media_type="application/json")
 
     async def _send_chunks(
@@ -154,10 +154,10 @@ async def drain_body(receive: Receive, most: int) -> None:
 
 def problem_response(status: int, why: str, field: str = "") -> Response:
     """What went wrong, for people and for programs, and in which field if it is in one."""
-    said = {"error": why.encode("utf-8", "replace").decode()[:2_000]}
+    problem = {"error": why.encode("utf-8", "replace").decode()[:2_000]}
     if field:
-        said["field"] = field
-    return Response(msgspec.json.encode(said), status_code=status, media_type="application/json")
+        problem["field"] = field
+    return Response(msgspec.json.encode(problem), status_code=status, media_type="application/json")
 
 
 def _error_status(error: HoneyguideError) -> int:
@@ -208,14 +208,14 @@ def _decode_query(kind: type, request: Request, params: dict[str, str]) -> Any:
         for field in msgspec.structs.fields(kind)
         if isinstance(msgspec.inspect.type_info(field.type), _LIST_TYPES)
     }
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for key, value in request.query_params.multi_items():
         if key in lists:
-            given.setdefault(key, []).append(value)
+            values.setdefault(key, []).append(value)
         else:
-            given[key] = value
+            values[key] = value
     try:
-        return _check_finite(msgspec.convert(given | params, kind, strict=False))
+        return _check_finite(msgspec.convert(values | params, kind, strict=False))
     except (msgspec.ValidationError, OverflowError) as error:
         field, why = routes.explain_decode_error("query", str(error))
         raise RequestRefused(400, why, field) from None
@@ -227,7 +227,7 @@ _LIST_TYPES = (msgspec.inspect.ListType, msgspec.inspect.VarTupleType, msgspec.i
 def _check_finite(value: Any) -> Any:
     """A number that is none (NaN, infinity) would slip through every bound."""
     for name in value.__struct_fields__:
-        said = getattr(value, name)
-        if isinstance(said, float) and not math.isfinite(said):
+        field = getattr(value, name)
+        if isinstance(field, float) and not math.isfinite(field):
             raise RequestRefused(400, f"{name} must be a number")
     return value

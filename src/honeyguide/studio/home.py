@@ -1,4 +1,4 @@
-"""The Start screen's routes: which collections there are, and what a new one can be made from."""
+"""The Start screen: the list of collections, and choices for a new topic."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ def _read_item(folder: Path, counted: bool) -> CollectionItem:
     return row
 
 
-def list_collections(here: RequestContext) -> list[CollectionItem]:
+def list_collections(context: RequestContext) -> list[CollectionItem]:
     """The collections in the folder, the one that was changed last first."""
-    shelf, rows = here.shared.get(here.root, CollectionItems), []
-    for place, folder in enumerate(routes.find_collections(here.root)[:_COLLECTIONS_LISTED]):
+    shelf, rows = context.shared.get(context.root, CollectionItems), []
+    for place, folder in enumerate(routes.find_collections(context.root)[:_COLLECTIONS_LISTED]):
         row = shelf.item_of(folder, place < _COLLECTIONS_COUNTED)
         try:
-            state = here.runs.run_state(folder)
+            state = context.runs.run_state(folder)
         except (HoneyguideError, OSError) as error:  # no lock of ours: told of it alone
             rows.append(replace(row, problem=row.problem or str(error)))
             continue
@@ -96,10 +96,10 @@ def list_collections(here: RequestContext) -> list[CollectionItem]:
     return rows
 
 
-def topic_choices(here: RequestContext) -> TopicChoices:
+def topic_choices(context: RequestContext) -> TopicChoices:
     """Strategies, languages and ontologies to choose from."""
     contact = ""
-    for folder in routes.find_collections(here.root)[:5]:
+    for folder in routes.find_collections(context.root)[:5]:
         try:
             contact = contact or load_settings(folder / "topic.toml").fetch.contact
         except HoneyguideError:

@@ -1,4 +1,4 @@
-"""Keeps a collection's index in step with its journal, in the background, while somebody looks.
+"""Keeps a collection's search index in step with its journal, in a background thread.
 
 First the facts of all visits, which takes seconds, then the words of their pages, then what
 changed. A verdict may change after its visit was indexed (a new generation, another threshold),

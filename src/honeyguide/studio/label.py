@@ -1,7 +1,4 @@
-"""What people said shows in what is counted: a moment later, for all answers of that moment.
-
-On a large collection counting takes longer than the next answer.
-"""
+"""The Label screen: questions, answers, agreement of annotators and the value of further labels."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ class LabelRecount:
                 _log.warning("labels of %s are not counted yet: %s", self._folder.name, error)
 
 
-# --------------------------------------------------------------------------------------------------
-# Beside the questions of the Label screen: who labelled and how far they agree, what further
-# labels would buy, and which links go first now.
-# --------------------------------------------------------------------------------------------------
+# -- Annotators and the value of labels --
 
 
 DEFAULT_LABELLER = "user"
@@ -140,32 +134,32 @@ class NextLinks(msgspec.Struct, frozen=True):
     top: list[NextLink]
 
 
-def list_labellers(here: RequestContext) -> LabellerItems:
+def list_labellers(context: RequestContext) -> LabellerItems:
     """Who labelled how much, and how far they agree."""
-    with here.read_store() as store:
+    with context.read_store() as store:
         agreed = people.annotator_agreement(store)
         return LabellerItems(
-            here.person or DEFAULT_LABELLER,
+            context.person or DEFAULT_LABELLER,
             [LabellerItem(*one) for one in people.annotator_stats(store)[:_PAIRS_SHOWN]],
             [LabellerPair(*pair) for pair in agreed.pairs[:_PAIRS_SHOWN]],
             agreed.agreed,
             agreed.kappa,
-            people.count_contested_pages(here.collection_folder),
+            people.count_contested_pages(context.collection_folder),
         )
 
 
-def label_worth(here: RequestContext) -> LabelWorth:
+def label_worth(context: RequestContext) -> LabelWorth:
     """What further labels would buy."""
-    settings = here.open_collection().settings
-    with here.read_store() as store:
+    settings = context.open_collection().settings
+    with context.read_store() as store:
         found = label_learning_curve(store, settings)
     tried = [LabelWorthPoint(*one) for one in found.tried[-_POINTS_SHOWN:]]
     return LabelWorth(tried, found.per_ten, found.unsure, found.pages, found.said)
 
 
-def next_links(here: RequestContext) -> NextLinks:
+def next_links(context: RequestContext) -> NextLinks:
     """The links that go first now."""
-    seen = live_status.read_live_status(here.collection_folder)
+    seen = live_status.read_live_status(context.collection_folder)
     if seen is None:
         return NextLinks(None, False, None, [])
     fresh = not seen.ended and time.time() - seen.at < _FRESH_S
@@ -176,9 +170,7 @@ def next_links(here: RequestContext) -> NextLinks:
 _LABEL_PATH = "/api/c/{name}/label"
 
 
-# --------------------------------------------------------------------------------------------------
-# The Label screen: the questions that help most, people's answers, and what came of them.
-# --------------------------------------------------------------------------------------------------
+# -- Questions and answers --
 
 
 _QUESTION_SCOPE = label_queries.LabelQueryScope(rows=1_000, pages=150, labels=80, anew=40)
@@ -290,16 +282,16 @@ class RecentReasons:
             return self._reasons.get(visit)
 
 
-def list_questions(here: RequestContext, query: QuestionsQuery) -> QuestionItems:
+def list_questions(context: RequestContext, query: QuestionsQuery) -> QuestionItems:
     """Pages whose labels would help most."""
-    collection = here.open_collection()
-    settings, by = collection.settings, here.person or DEFAULT_LABELLER
+    collection = context.open_collection()
+    settings, by = collection.settings, context.person or DEFAULT_LABELLER
     scope = _QUESTION_SCOPE._replace(by=by, choice=query.choice)
-    with here.read_store() as store:
+    with context.read_store() as store:
         left, found = label_queries.ask_for_labels(
             store, collection.folder, settings, query.count, scope
         )
-    here.shared_for(RecentReasons).remember_reasons(found)
+    context.shared_for(RecentReasons).remember_reasons(found)
     return QuestionItems(
         left,
         settings.learn.budget,
@@ -319,16 +311,16 @@ def _question_item(asked: label_queries.LabelQuestion, topic: str) -> QuestionIt
     )  # fmt: skip
 
 
-def label_text(here: RequestContext, query: LabelTextQuery) -> LabelText:
+def label_text(context: RequestContext, query: LabelTextQuery) -> LabelText:
     """The text of a visited page, and where the evidence stands in it."""
-    settings = here.open_collection().settings
-    with here.read_store() as store:
+    settings = context.open_collection().settings
+    with context.read_store() as store:
         row = store.visits.visit_by_id(query.visit)
         if row is None or not row.has_page:
             raise ResourceMissing(f"there is no page of visit {query.visit}")
         headings, whole = store.visits.page_text(row.id)
     shown = make_layout_safe(whole[:_TEXT_CHARS])
-    why = here.shared_for(RecentReasons).reasons_of(row.id)
+    why = context.shared_for(RecentReasons).reasons_of(row.id)
     return LabelText(
         row.id,
         row.url,
@@ -340,47 +332,47 @@ def label_text(here: RequestContext, query: LabelTextQuery) -> LabelText:
     )
 
 
-def answer_question(here: RequestContext, body: LabelAnswer) -> LabelAnswerResult:
+def answer_question(context: RequestContext, body: LabelAnswer) -> LabelAnswerResult:
     """A person's answer."""
-    collection, by = here.open_collection(), here.person or DEFAULT_LABELLER
+    collection, by = context.open_collection(), context.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
     against, counts = "", True
     if body.say in ("unsure", "skip"):
         word: Literal["unsure", "skip"] = "unsure" if body.say == "unsure" else "skip"
         people.record_skip(folder, settings, body.url, by, word, body.topic)
     else:
-        said = [(body.url, float(body.say == "relevant"))]
+        labels = [(body.url, float(body.say == "relevant"))]
         _, opposed = people.label_with_conflicts(
-            folder, settings, said, by, body.topic, count=False
+            folder, settings, labels, by, body.topic, count=False
         )
         against = ", ".join(sorted({each.theirs.by for each in opposed}))
         counts = all(each.counts for each in opposed)
-    with here.read_store() as store:
-        given = store.counter.read_counts().labels
-        here.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
+    with context.read_store() as store:
+        count = store.counter.read_counts().labels
+        context.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
     budget = settings.learn.budget
-    return LabelAnswerResult(given, _budget_left(given, budget), against, counts)
+    return LabelAnswerResult(count, _budget_left(count, budget), against, counts)
 
 
-def undo_answer(here: RequestContext, body: UndoAnswer) -> UndoAnswerResult:
+def undo_answer(context: RequestContext, body: UndoAnswer) -> UndoAnswerResult:
     """Take back this person's last word on a page."""
-    collection = here.open_collection()
-    by = here.person or DEFAULT_LABELLER
+    collection = context.open_collection()
+    by = context.person or DEFAULT_LABELLER
     folder, settings = collection.folder, collection.settings
     done = people.undo_label(folder, settings, body.url, by, body.topic, count=False)
-    with here.read_store() as store:
+    with context.read_store() as store:
         left = _budget_left(store.counter.read_counts().labels, settings.learn.budget)
         if done is None:
             return UndoAnswerResult(False, "", "", left)
-        here.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
+        context.shared_for(LabelRecount).schedule_count(resolve_url(store, body.url))
     was = done.was if isinstance(done.was, str) else _label_word(done.was.value)
     return UndoAnswerResult(
         True, was, "" if done.now is None else _label_word(done.now.value), left
     )
 
 
-def _budget_left(given: int, budget: int) -> int | None:
-    return max(0, budget - given) if budget else None
+def _budget_left(labels: int, budget: int) -> int | None:
+    return max(0, budget - labels) if budget else None
 
 
 def _label_word(value: float) -> str:

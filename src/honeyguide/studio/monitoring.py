@@ -324,13 +324,13 @@ def _join_hosts(visited: list[HostRow], seen: LiveFrontier) -> list[HostLive]:
     return list(found.values())
 
 
-def live_view(here: RequestContext) -> LiveView:
-    return here.shared_for(LiveViewCache).newest_view()[1]
+def live_view(context: RequestContext) -> LiveView:
+    return context.shared_for(LiveViewCache).newest_view()[1]
 
 
-def live_events(here: RequestContext) -> StreamAnswer:
+def live_events(context: RequestContext) -> StreamAnswer:
     """Server-sent events: ``tick`` with a :class:`LiveView` whenever something changed."""
-    pulse = here.shared_for(LiveViewCache)
+    pulse = context.shared_for(LiveViewCache)
     pulse.newest_view()  # what cannot be told at all is told as an error, not as a silent stream
     return StreamAnswer(event_chunks(pulse), headers={"Cache-Control": "no-store"})
 
@@ -387,13 +387,13 @@ _GAUGES = {
 MetricSample = tuple[str, dict[str, str], float]
 
 
-def prometheus_metrics(here: RequestContext) -> RawAnswer:
+def prometheus_metrics(context: RequestContext) -> RawAnswer:
     """All collections' counts for Prometheus."""
     samples: dict[str, list[str]] = {name: [] for name in _GAUGES}
-    for folder in routes.find_collections(here.root)[:_MAX_COLLECTIONS]:
+    for folder in routes.find_collections(context.root)[:_MAX_COLLECTIONS]:
         found: list[MetricSample] = []
         try:
-            running = here.runs.run_state(folder).state in ("running", "stopping", "elsewhere")
+            running = context.runs.run_state(folder).state in ("running", "stopping", "elsewhere")
             found.append(("running", {}, float(running)))
             with open_existing_store(folder, "read") as store:
                 found += _status_samples(

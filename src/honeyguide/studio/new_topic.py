@@ -1,4 +1,4 @@
-"""Testing seeds: each is asked for once, as politely as a crawl would, and told what came."""
+"""Making a new topic: trial requests of seeds, uploaded ontologies, and the collection itself."""
 
 from __future__ import annotations
 
@@ -160,9 +160,9 @@ async def _try_seed(
         return SeedTrial(seed, False, error.detail or str(error))
     except (ParseError, ConfigError) as error:
         return SeedTrial(seed, False, str(error))
-    said = page.title.strip() or "a page without a title"
+    title = page.title.strip() or "a page without a title"
     return SeedTrial(
-        seed, True, said[:300], page.url, len(page.text.split()), len(page.links), page.language,
+        seed, True, title[:300], page.url, len(page.text.split()), len(page.links), page.language,
         round(time.perf_counter() - began, 2),
     )  # fmt: skip
 
@@ -175,15 +175,13 @@ def seed_address(text: str, *, lab: bool = False) -> Url:
     )
 
 
-def try_new_seeds(here: routes.RequestContext, body: SeedTrialQuery) -> list[SeedTrial]:
+def try_new_seeds(context: routes.RequestContext, body: SeedTrialQuery) -> list[SeedTrial]:
     """Ask for each seed once, politely and with regard to robots.txt, and say what came."""
     lab = lab_address(body.lab) if body.lab.strip() else ""
-    return here.shared.get(here.root, SeedTrier).try_seeds(body.seeds, body.contact, lab)
+    return context.shared.get(context.root, SeedTrier).try_seeds(body.seeds, body.contact, lab)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ontologies that were uploaded for a topic that is not made yet, and which concepts they have.
-# --------------------------------------------------------------------------------------------------
+# -- Uploaded ontologies --
 
 
 MAX_UPLOAD_BYTES = 10_000_000
@@ -244,8 +242,10 @@ def _read_ontology(path: Path) -> Ontology:
         return load_ontology(str(path))
     except ConfigError as error:
         # The person knows the file by its name, and not by where we put it.
-        said = str(error).replace(str(path), path.name).replace(str(path.parent), "of the upload")
-        raise ConfigError(said) from error
+        message = (
+            str(error).replace(str(path), path.name).replace(str(path.parent), "of the upload")
+        )
+        raise ConfigError(message) from error
 
 
 class UploadedFile(Struct, forbid_unknown_fields=True):
@@ -272,27 +272,25 @@ class ConceptItem(Struct):
     synonyms: tuple[str, ...]
 
 
-def upload_ontology(here: routes.RequestContext, body: UploadedFile) -> OntologyUpload:
+def upload_ontology(context: routes.RequestContext, body: UploadedFile) -> OntologyUpload:
     """Bring an ontology (OBO, RDF, CSV, JSON, MeSH) to choose a concept from."""
-    key, ontology = here.shared.get(here.root, UploadedOntologies).add_upload(
+    key, ontology = context.shared.get(context.root, UploadedOntologies).add_upload(
         body.name, body.content
     )
     return OntologyUpload(key, len(ontology), routes.safe_upload_name(body.name, "ontology"))
 
 
-def list_concepts(here: routes.RequestContext, query: ConceptQuery) -> list[ConceptItem]:
+def list_concepts(context: routes.RequestContext, query: ConceptQuery) -> list[ConceptItem]:
     """Concepts of an ontology whose names are like what was typed."""
-    ontology = here.shared.get(here.root, UploadedOntologies).get_ontology(query.source)
+    ontology = context.shared.get(context.root, UploadedOntologies).get_ontology(query.source)
     found = matching_concepts(ontology, query.find, query.most)
     return [ConceptItem(match.name, match.id, match.synonyms) for match in found]
 
 
-# --------------------------------------------------------------------------------------------------
-# A topic from the browser: what was typed, pasted and uploaded becomes a collection, or nothing.
+# -- The new collection --
 #
 # It is made in a folder beside its place and moved there whole, so that a mistake leaves no half of
 # it behind.
-# --------------------------------------------------------------------------------------------------
 
 
 Word = Annotated[str, Meta(max_length=200)]
@@ -336,22 +334,22 @@ class TopicCreated(Struct):
     """What is worth knowing, though nothing is wrong."""
 
 
-def create_topic(here: routes.RequestContext, body: NewTopic) -> TopicCreated:
+def create_topic(context: routes.RequestContext, body: NewTopic) -> TopicCreated:
     """Make a collection of a new topic."""
     name = body.name.strip()
     if why := routes.name_problem(name):
         raise routes.FormError("name", f"{name!r} cannot be the name: {why}")
-    place = here.root / name
+    place = context.root / name
     if place.exists():
         raise routes.FormError("name", f"there is a folder {name!r} already; choose another name")
     _check_new_topic(body)
-    with _sibling_folder(here.root) as folder:
+    with _sibling_folder(context.root) as folder:
         with routes.errors_by_key():
-            found = create(folder / name, **_create_arguments(here, body, folder))
+            found = create(folder / name, **_create_arguments(context, body, folder))
         settings = found.settings
         if body.ontology and body.ontology not in OWN_ONTOLOGIES:
             _copy_ontology(
-                here.shared.get(here.root, UploadedOntologies).upload_path(body.ontology),
+                context.shared.get(context.root, UploadedOntologies).upload_path(body.ontology),
                 folder / name,
             )
         try:
@@ -387,8 +385,8 @@ def _check_new_topic(body: NewTopic) -> None:
         try:
             check_engine(body.search_engine, body.search_url.strip())
         except ConfigError as error:
-            key, _, said = str(error).partition(": ")
-            raise routes.FormError(key.replace(".", "_"), said) from error
+            key, _, message = str(error).partition(": ")
+            raise routes.FormError(key.replace(".", "_"), message) from error
     if not any(text.strip() for text in (*body.seeds, *body.good)) and not body.search_engine:
         raise routes.FormError(
             "seeds",
@@ -397,7 +395,9 @@ def _check_new_topic(body: NewTopic) -> None:
         )
 
 
-def _create_arguments(here: routes.RequestContext, body: NewTopic, folder: Path) -> dict[str, Any]:
+def _create_arguments(
+    context: routes.RequestContext, body: NewTopic, folder: Path
+) -> dict[str, Any]:
     lab = bool(body.lab.strip())
     tables: dict[str, Any] = {"scope": {"rule": body.scope}} if body.scope != "everything" else {}
     if lab:
@@ -414,7 +414,7 @@ def _create_arguments(here: routes.RequestContext, body: NewTopic, folder: Path)
             tables["search"]["per_minute"] = 0.0  # nobody there is troubled by haste
     ontology = body.ontology
     if ontology and ontology not in OWN_ONTOLOGIES:
-        ontology = str(here.shared.get(here.root, UploadedOntologies).upload_path(ontology))
+        ontology = str(context.shared.get(context.root, UploadedOntologies).upload_path(ontology))
     return {
         **{
             key: complete_addresses(key, getattr(body, key), lab)
@@ -441,7 +441,7 @@ def complete_addresses(field: str, texts: list[str], lab: bool) -> list[str]:
 
 
 def _write_examples(
-    beside: Path, kind: str, files: list[UploadedFile], texts: list[str]
+    parent: Path, kind: str, files: list[UploadedFile], texts: list[str]
 ) -> list[str]:
     """Uploads and pasted texts as files, from where they are copied into the collection."""
     pasted = [
@@ -449,7 +449,7 @@ def _write_examples(
         for text in texts
         if text.strip()
     ]
-    folder = beside / kind
+    folder = parent / kind
     folder.mkdir()
     paths = []
     for number, file in enumerate((*files, *pasted), 1):

@@ -1,4 +1,4 @@
-"""What speaks for a page, as the screens show it: reasons, and where they stand in its text."""
+"""The Page screen: text, reasons, history and a sandboxed preview of one page."""
 
 from __future__ import annotations
 
@@ -61,9 +61,7 @@ def mark_evidence(settings: Settings, text: str, reasons: tuple[Reason, ...]) ->
     return [TextMark(*mark) for mark in found]
 
 
-# --------------------------------------------------------------------------------------------------
-# A page as it looked, about: written anew without anything that acts, for a sandboxed frame.
-# --------------------------------------------------------------------------------------------------
+# -- Preview --
 
 
 PREVIEW_POLICY = (
@@ -83,9 +81,9 @@ class PreviewQuery(msgspec.Struct, frozen=True):
     """A version that a watch kept, instead of the crawl's answer."""
 
 
-def render_preview(here: RequestContext, query: PreviewQuery) -> RawAnswer:
+def render_preview(context: RequestContext, query: PreviewQuery) -> RawAnswer:
     """A page as it looked, for a sandboxed frame."""
-    with here.read_store() as store:
+    with context.read_store() as store:
         url, body, kind = _kept_body(store, query)
     if is_binary(body, kind):
         raise ResourceMissing("this is a file that cannot be shown here")
@@ -127,9 +125,7 @@ def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
     return url, body, bare.header("content-type") or "text/html"
 
 
-# --------------------------------------------------------------------------------------------------
-# One page of the collection: what it says, why it is here, how it came, and how it changed.
-# --------------------------------------------------------------------------------------------------
+# -- The page --
 
 
 _TEXT_CHARS = 100_000
@@ -230,12 +226,12 @@ class PageView(msgspec.Struct, frozen=True):
     generation: int | None = None
 
 
-def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
+def page_view(context: RequestContext, query: PageViewQuery) -> PageView:
     """One page: its text, reasons, way from a seed, versions."""
-    settings = here.open_collection().settings
-    with here.read_store() as store:
+    settings = context.open_collection().settings
+    with context.read_store() as store:
         url = _page_url(store, query)
-        found = explain.explain_url(here.collection_folder, settings, url, time.time())
+        found = explain.explain_url(context.collection_folder, settings, url, time.time())
         row = next((row for row in reversed(found.visits) if row.has_page), None)
         row = row or (found.visits[-1] if found.visits else None)
         if row is None and found.waiting is None and not query.url:
@@ -244,7 +240,7 @@ def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
         reasons = row.verdict_reasons if row else ()
         link = row.link if row else found.waiting.link if found.waiting else None
         shown = make_layout_safe(text[:_TEXT_CHARS])
-        said = "\n".join((row.title if row else "", *headings, text))
+        whole = "\n".join((row.title if row else "", *headings, text))
         return PageView(
             url=found.url,
             answer=found.answer[:_LINES_CHARS],
@@ -258,7 +254,7 @@ def page_view(here: RequestContext, query: PageViewQuery) -> PageView:
             verdict=row.verdict if row else None,
             topics=row.topic_scores if row else {},
             relevant=bool(row and row.relevant),
-            reasons=reasons_in_words(settings, said, reasons),
+            reasons=reasons_in_words(settings, whole, reasons),
             threshold=settings.topic.threshold,
             link_score=row.score if row else found.waiting.queued if found.waiting else None,
             link_reasons=reason_items(found.reasons),

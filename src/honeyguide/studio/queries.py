@@ -1,4 +1,4 @@
-"""The Queries screen: what search engines were asked, what is worth asking, a person's own."""
+"""The Queries screen: what search engines were asked, suggestions, and queries of a person."""
 
 from __future__ import annotations
 
@@ -146,14 +146,14 @@ class QueriesCache:
             return self._known[1]
 
     def _suggestion_stamp(self, settings: Settings) -> object:
-        said = (settings.topic, settings.topics, settings.search)
+        chosen = (settings.topic, settings.topics, settings.search)
         if not (self._folder / "collection.db").exists():
-            return said
+            return chosen
         with open_existing_store(self._folder, "read") as store:
             counts, last = store.counter.read_counts(), store.searches.newest_search()
         # A tenth more good pages: as often as the crawl itself thinks anew.
         grown = int(math.log(1 + counts.relevant, 1.1))
-        return (said, grown, counts.labels, last.id if last else 0)
+        return (chosen, grown, counts.labels, last.id if last else 0)
 
     def _suggestion_items(self, found: QuerySuggestions) -> SuggestionItems:
         titles: dict[str, str] = {}
@@ -174,10 +174,10 @@ class QueriesCache:
         return SuggestionItems(rows, found.to_text())
 
 
-def queries_view(here: RequestContext) -> QueriesView:
+def queries_view(context: RequestContext) -> QueriesView:
     """What search engines were asked, what it brought and what it cost."""
-    settings = here.open_collection().settings
-    found = here.shared_for(QueriesCache).get_overview(settings)
+    settings = context.open_collection().settings
+    found = context.shared_for(QueriesCache).get_overview(settings)
     chosen = settings.search
     return QueriesView(
         EngineInfo(
@@ -198,21 +198,21 @@ def _engine_host(address: str) -> str:
     return "" if url is None else host_of(url)
 
 
-def list_suggestions(here: RequestContext, query: SuggestionsQuery) -> SuggestionItems:
+def list_suggestions(context: RequestContext, query: SuggestionsQuery) -> SuggestionItems:
     """Queries worth asking next, and the pages that they were made from."""
-    known = here.shared_for(QueriesCache).get_suggestions(here.open_collection().settings)
+    known = context.shared_for(QueriesCache).get_suggestions(context.open_collection().settings)
     return msgspec.structs.replace(known, rows=known.rows[: query.number])
 
 
-def ask_query(here: RequestContext, body: NewQuery) -> AskedQueryResult:
+def ask_query(context: RequestContext, body: NewQuery) -> AskedQueryResult:
     """Ask a query now, or leave it for the crawl that runs."""
-    settings, thinking = here.open_collection().settings, here.shared_for(QueriesCache)
+    settings, thinking = context.open_collection().settings, context.shared_for(QueriesCache)
     if not thinking.asking.acquire(timeout=_PATIENCE_S / 10):
         raise ConfigError("another query is being asked; try again in a moment")
     try:
-        by = here.person or "user"
+        by = context.person or "user"
         done = search.run_queries(
-            here.collection_folder, settings, [body.query], by=by, patience=_PATIENCE_S
+            context.collection_folder, settings, [body.query], by=by, patience=_PATIENCE_S
         )
     finally:
         thinking.asking.release()
@@ -223,16 +223,16 @@ def ask_query(here: RequestContext, body: NewQuery) -> AskedQueryResult:
         )
     (came,) = done.asked
     results = "1 result" if len(came.results) == 1 else f"{len(came.results)} results"
-    said = f"{results}, {came.unvisited} not visited yet. The next crawl fetches those."
+    message = f"{results}, {came.unvisited} not visited yet. The next crawl fetches those."
     return AskedQueryResult(
-        False, said, came.said, [SearchResultItem(*row) for row in came.results]
+        False, message, came.said, [SearchResultItem(*row) for row in came.results]
     )
 
 
-def try_engine(here: RequestContext, body: EngineTrialQuery) -> EngineTrialResult:
+def try_engine(context: RequestContext, body: EngineTrialQuery) -> EngineTrialResult:
     """One question, to see that the engine, its address and its key work."""
-    settings = here.open_collection().settings
-    found = search.try_engine(here.collection_folder, settings, body.query, patience=_PATIENCE_S)
+    settings = context.open_collection().settings
+    found = search.try_engine(context.collection_folder, settings, body.query, patience=_PATIENCE_S)
     return EngineTrialResult(found.ok, found.said)
 
 

@@ -1,6 +1,5 @@
-"""What an answer may use: where the collections are, which one is meant, and who asks.
-
-The API described by its own routes: OpenAPI 3.1 for programs, a page for people.
+"""Routes of the studio's API: what a function that answers a request gets and returns, checks of
+names, error messages for forms, and the OpenAPI description.
 """
 
 from __future__ import annotations
@@ -67,9 +66,7 @@ class RequestContext(NamedTuple):
         return self.shared.get(self.collection_folder, make)
 
 
-# --------------------------------------------------------------------------------------------------
-# Names that come with requests: of collections, of people, of uploaded files.
-# --------------------------------------------------------------------------------------------------
+# -- Names in requests --
 
 
 _NAME_CHARS = 100
@@ -121,8 +118,8 @@ def name_problem(name: str) -> str:
 
 def clean_person(header: str) -> str:
     """Who labels, as the browser says it (percent-encoded); cleaned and short."""
-    said = unquote(header[: 12 * _PERSON_CHARS], errors="replace")
-    shown = "".join(c if c.isprintable() else " " for c in said)
+    name = unquote(header[: 12 * _PERSON_CHARS], errors="replace")
+    shown = "".join(c if c.isprintable() else " " for c in name)
     return " ".join(shown.split())[:_PERSON_CHARS].strip()
 
 
@@ -148,9 +145,7 @@ def collection_stamp(folder: Path) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-# --------------------------------------------------------------------------------------------------
-# Mistakes in what people send: in which field they are, and in words that people use.
-# --------------------------------------------------------------------------------------------------
+# -- Error messages --
 
 
 _FIELD_PATH = re.compile(r" - at `\$\.?(\w*)[^`]*`$")
@@ -208,38 +203,37 @@ def _form_field(key: re.Match[str]) -> str:
     return _FORM_FIELDS.get((key[1], key[2]), key[2])
 
 
-def _plain_message(said: str) -> str:
+def _plain_message(message: str) -> str:
     """Without the keys of the file, and with names of files for their paths."""
-    bare = _ADVICE.sub("", _FIRST.sub("", said))
+    bare = _ADVICE.sub("", _FIRST.sub("", message))
     return _PATH.sub(r"\1", _KEY.sub(_form_field, bare))
 
 
-def explain_decode_error(what: str, said: str) -> tuple[str, str]:
+def explain_decode_error(what: str, message: str) -> tuple[str, str]:
     """What msgspec says of a body or a query: (the field or '', the same in words)."""
-    place = _FIELD_PATH.search(said)
-    field, bare = (place[1], said[: place.start()]) if place else ("", said)
+    place = _FIELD_PATH.search(message)
+    field, bare = (place[1], message[: place.start()]) if place else ("", message)
     if missing := _MISSING_FIELD.match(bare):
         return missing[1], f"{missing[1]} is missing"
     if (words := _constraint_words(bare)) and field:
         return field, f"{field} {words}"
-    return field, f"the {what} is not what it should be: {said}"
+    return field, f"the {what} is not what it should be: {message}"
 
 
-def _constraint_words(said: str) -> str:
-    if length := _LENGTH.match(said):
+def _constraint_words(message: str) -> str:
+    if length := _LENGTH.match(message):
         what = "entries" if length[1] == "array" else "characters"
         if length[2] == "<":
             return f"must have no more than {length[3]} {what}"
         return "must not be empty" if length[3] == "1" else f"must have {length[3]} {what} or more"
-    if bound := _BOUND.match(said):
+    if bound := _BOUND.match(message):
         return f"must be {bound[2]} or {'more' if bound[1] == '>' else 'less'}"
-    if kind := _KIND.match(said):
+    if kind := _KIND.match(message):
         return "must be a whole number" if kind[1] == "int" else "must be a number"
     return ""
 
 
-# --------------------------------------------------------------------------------------------------
-# What a route of the studio is: a method, a path, and a plain function that answers.
+# -- Routes --
 #
 # An answer is synchronous and runs in a worker thread: ``answer(here)``, ``answer(here, query)``,
 # ``answer(here, body)`` or ``answer(here, query, body)``, as the route has them. Placeholders of
@@ -257,7 +251,6 @@ def _constraint_words(said: str) -> str:
 # A store is opened for reading with ``with here.store() as store:``, anew for each request: that
 # takes some 8 ms, far less than a view may, and no connection is ever older than its collection. To
 # write, use ``crawl.existing.existing(here.place, "write")``. See :mod:`honeyguide.studio.routes`.
-# --------------------------------------------------------------------------------------------------
 
 
 __all__ = ["RawAnswer", "RequestContext", "ResourceMissing", "Route", "StreamAnswer"]
@@ -318,7 +311,7 @@ class StreamAnswer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-# -- The API described by its own routes: OpenAPI 3.1 for programs, a page for people --
+# -- OpenAPI --
 
 _REFS = "#/components/schemas/{name}"
 _PLACE = re.compile(r"{(\w+)}")
@@ -379,7 +372,7 @@ def _describe_operation(
             "application/json": {"schema": found[repr(route.returns)]}
         }
     )  # fmt: skip
-    said: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "summary": route.summary,
         "operationId": re.sub(r"\W+", "_", f"{route.method.lower()} {route.path}").strip("_"),
         "parameters": _describe_parameters(route, components),
@@ -388,11 +381,11 @@ def _describe_operation(
     }
     if route.body is not None:
         schema = found[repr(route.body)]
-        said["requestBody"] = {
+        operation["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
-    return said
+    return operation
 
 
 def _describe_parameters(route: Route, components: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What somebody wants to see of a collection, and how SQLite is asked for it."""
+"""The studio's search index of a collection: filters, words and their SQL."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def parse_phrases(words: str) -> list[tuple[bool, str, bool]]:
     found = []
     for minus, quoted, bare in _PIECES.findall(words)[:_MAX_TERMS]:
         longer = bare.endswith("*") and len(bare) > _MIN_PREFIX
-        said = (quoted or bare.rstrip("*")).strip('"')
-        if re.search(r"\w", said):
-            found.append((not minus, said, longer))
+        phrase = (quoted or bare.rstrip("*")).strip('"')
+        if re.search(r"\w", phrase):
+            found.append((not minus, phrase, longer))
     return found
 
 
@@ -80,10 +80,10 @@ def fts_expression(words: str) -> str:
     """The same as FTS5 wants it; whatever was typed, it is no syntax error."""
     wanted: list[str] = []
     unwanted: list[str] = []
-    for good, said, longer in parse_phrases(words):
+    for good, phrase, longer in parse_phrases(words):
         term = (
             '"'
-            + " ".join(space_characters(said).replace('"', " ").replace("\0", " ").split())
+            + " ".join(space_characters(phrase).replace('"', " ").replace("\0", " ").split())
             + '"'
         )
         (wanted if good else unwanted).append(term + ("*" if longer else ""))
@@ -174,15 +174,13 @@ def select_statement(
     return f"SELECT visit, 0.0 FROM {source} WHERE {condition} ORDER BY {number} {way}", values  # noqa: S608
 
 
-# --------------------------------------------------------------------------------------------------
-# The studio's own index of a collection: ``search.db`` beside it, for filters and words.
+# -- The index --
 #
 # The journal is made to be appended to; looking through it by score, host, language or words would
 # read all of it. The index has a row of facts for each visit and the words of each page (SQLite's
 # FTS5, without a copy of the texts). It holds nothing that the journal does not: one that is
 # damaged, old or of another collection is thrown away and made anew
 # (:mod:`honeyguide.studio.indexing`).
-# --------------------------------------------------------------------------------------------------
 
 
 INDEX_FILE = "search.db"

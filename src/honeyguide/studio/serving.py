@@ -1,9 +1,4 @@
-"""The studio's own files: the page, its scripts and its style. A list made at the start says which
-there are, so no path of a request is ever looked up on the disk.
-
-
-The server: one socket on this machine, bounded in connections, in time, and in patience.
-"""
+"""The studio's ASGI application with its static files, and the HTTP server that runs it."""
 
 from __future__ import annotations
 
@@ -105,9 +100,7 @@ def refusal_page(why: str) -> bytes:
     ).encode()
 
 
-# --------------------------------------------------------------------------------------------------
-# The studio's application: the gate, the API, and the page.
-# --------------------------------------------------------------------------------------------------
+# -- The application --
 
 
 SEND_S = 60.0
@@ -128,13 +121,13 @@ def all_routes() -> tuple[Route, ...]:
 def build_app(
     gate: auth.AuthGate,
     runs: StudioRuns,
-    kept: SharedObjects,
+    shared: SharedObjects,
     entered: Callable[[], None] = lambda: None,
 ) -> ASGIApp:
     """The whole application, on the folder of collections that the runs are in; somebody who signs
     in is told to ``entered``."""
     return GuardedApp(
-        _route_app(all_routes(), RouteAnswerer(runs, kept), StaticAssets()), gate, entered
+        _route_app(all_routes(), RouteAnswerer(runs, shared), StaticAssets()), gate, entered
     )
 
 
@@ -228,9 +221,9 @@ class GuardedApp:
         return None
 
     def _sign_in(self, headers: dict[str, str]) -> Response:
-        given = self._gate.sign_in(headers)
-        body = msgspec.json.encode({"key": given.key})
-        return Response(body, 200, {"Set-Cookie": given.cookie}, "application/json")
+        grant = self._gate.sign_in(headers)
+        body = msgspec.json.encode({"key": grant.key})
+        return Response(body, 200, {"Set-Cookie": grant.cookie}, "application/json")
 
     def _signed_address(self, query: str) -> Response:
         try:
@@ -250,14 +243,14 @@ def _is_admitted(scope: Scope) -> bool:
 def _with_safe_headers(send: Send) -> Send:
     async def safe_send(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given: list[Any] = list(message.get("headers", ()))
-            names = {key.lower() for key, _ in given}
-            given += [
+            fields: list[Any] = list(message.get("headers", ()))
+            names = {key.lower() for key, _ in fields}
+            fields += [
                 (key.lower().encode(), value.encode("latin-1"))
                 for key, value in auth.SAFETY_HEADERS.items()
                 if key.lower().encode() not in names
             ]
-            message = {**message, "headers": given}
+            message = {**message, "headers": fields}
         try:
             async with asyncio.timeout(SEND_S):
                 await send(message)
@@ -267,7 +260,7 @@ def _with_safe_headers(send: Send) -> Send:
     return safe_send
 
 
-# -- The server: one socket on this machine, bounded in connections, in time, and in  --
+# -- The server --
 
 _CONNECTIONS = 256
 """At once, that have passed the gate; more are told 503. A browser opens six, and an open screen

@@ -1,6 +1,4 @@
-"""When the watch will come to which page, worked out beside the requests: a list of a hundred
-thousand pages takes seconds, and nobody should wait for them.
-"""
+"""The watch list screen, and the forecast of the next visits."""
 
 from __future__ import annotations
 
@@ -91,9 +89,7 @@ class ForecastCache:
         self._done.set()
 
 
-# --------------------------------------------------------------------------------------------------
-# The watch list: which pages, when each is visited next and why then, and what people say.
-# --------------------------------------------------------------------------------------------------
+# -- The watch list --
 
 
 Address = Annotated[str, Meta(min_length=1, max_length=4_096)]
@@ -167,26 +163,26 @@ class WatchedOrderResult(msgspec.Struct, frozen=True):
     watched: int
 
 
-def list_watched(here: RequestContext, query: WatchedQuery) -> WatchedItems:
+def list_watched(context: RequestContext, query: WatchedQuery) -> WatchedItems:
     """The watch list."""
     state: WatchedState | None = None if query.state == "all" else query.state
-    with here.read_store() as store:
+    with context.read_store() as store:
         host = query.host.strip().lower() or None
         rows = store.watched.list_rows(state, host, query.after, query.limit + 1)
         states = {str(name): count for name, count in store.watched.count_by_state().items()}
     more = len(rows) > query.limit
     rows = rows[: query.limit]
-    foretold = here.shared_for(ForecastCache).latest_forecast() if rows else None
+    forecast = context.shared_for(ForecastCache).latest_forecast() if rows else None
     return WatchedItems(
-        [_watched_item(row, foretold) for row in rows], rows[-1].id if more else None, states
+        [_watched_item(row, forecast) for row in rows], rows[-1].id if more else None, states
     )
 
 
 def _watched_item(
-    row: WatchedRow, foretold: VisitForecast | None, next_at: float | None = None
+    row: WatchedRow, forecast: VisitForecast | None, next_at: float | None = None
 ) -> WatchedItem:
-    if next_at is None and foretold is not None and row.state == "watched":
-        why = foretold.explain_visit(row.url)
+    if next_at is None and forecast is not None and row.state == "watched":
+        why = forecast.explain_visit(row.url)
         next_at = why.next_at if why is not None else None
     return WatchedItem(
         row.id,
@@ -205,52 +201,52 @@ def _watched_item(
     )
 
 
-def next_visits(here: RequestContext, query: NextVisitsQuery) -> NextVisits:
+def next_visits(context: RequestContext, query: NextVisitsQuery) -> NextVisits:
     """The pages that are visited next."""
-    foretold = here.shared_for(ForecastCache).latest_forecast()
-    with here.read_store() as store:
+    forecast = context.shared_for(ForecastCache).latest_forecast()
+    with context.read_store() as store:
         watched = store.watched.count_by_state().get("watched", 0)
-        if foretold is None:
+        if forecast is None:
             return NextVisits(None, watched, [])
-        found = [(store.watched.find_row(url), at) for url, at in foretold.next_visits(query.count)]
+        found = [(store.watched.find_row(url), at) for url, at in forecast.next_visits(query.count)]
     rows = [
         _watched_item(row, None, at)
         for row, at in found
         if row is not None and row.state == "watched"
     ]
-    return NextVisits(foretold.at, watched, rows)
+    return NextVisits(forecast.at, watched, rows)
 
 
-def explain_next_visit(here: RequestContext, query: NextVisitQuery) -> NextVisitReason:
+def explain_next_visit(context: RequestContext, query: NextVisitQuery) -> NextVisitReason:
     """When a page is visited next, and why then."""
-    with here.read_store() as store:
+    with context.read_store() as store:
         url = resolve_url(store, query.url)
         row = store.watched.find_row(url)
     if row is None:
         raise ResourceMissing(f"{url} is not watched")
-    foretold = here.shared_for(ForecastCache).latest_forecast()
-    found = foretold.explain_visit(url) if foretold is not None else None
+    forecast = context.shared_for(ForecastCache).latest_forecast()
+    found = forecast.explain_visit(url) if forecast is not None else None
     if found is None:
-        ready = foretold is not None or row.state != "watched"
-        said = row.state if row.state != "watched" else "it was added just now"
-        return NextVisitReason(url, row.state, None, said, None, None, None, ready)
+        ready = forecast is not None or row.state != "watched"
+        reason = row.state if row.state != "watched" else "it was added just now"
+        return NextVisitReason(url, row.state, None, reason, None, None, None, ready)
     low, middle, high = found.rate.low, found.rate.per_day, found.rate.high
     return NextVisitReason(url, row.state, found.next_at, found.reason, middle, low, high, True)
 
 
-def order_watched(here: RequestContext, body: WatchedOrder) -> WatchedOrderResult:
+def order_watched(context: RequestContext, body: WatchedOrder) -> WatchedOrderResult:
     """Add, pause, resume, weigh, remove."""
     if body.action == "weigh" and body.weight is None:
         raise ConfigError("say which weight; 1 is that of all other pages")
-    if not (here.collection_folder / "collection.db").exists():
+    if not (context.collection_folder / "collection.db").exists():
         # Nothing was crawled yet, which is no reason not to watch a page.
-        Store.open(here.collection_folder, "crawl").close()
-    with open_existing_store(here.collection_folder, "write") as store:
+        Store.open(context.collection_folder, "crawl").close()
+    with open_existing_store(context.collection_folder, "write") as store:
         urls = [resolve_url(store, url) for url in body.urls]
         weight = body.weight if body.action == "weigh" else None
         done = edit_watch_list(store, body.action, urls, time.time(), weight)
         watched = store.watched.count_by_state().get("watched", 0)
-    here.shared_for(ForecastCache).mark_stale()
+    context.shared_for(ForecastCache).mark_stale()
     return WatchedOrderResult(done, watched)
 
 

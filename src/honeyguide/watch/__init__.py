@@ -1,4 +1,4 @@
-"""Come back to what was found: what changed, how often, and who wants to know.
+"""Revisits found pages: detects changes, learns how often pages change, and notifies people.
 
 from honeyguide.watch import compare_bodies
 change = compare_bodies(old, new)

@@ -1,4 +1,4 @@
-"""Settings in, a watch out. This file alone connects the parts."""
+"""Builds a watch from settings."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def open_watch(
     settings: Settings,
     strategy: Strategy,
     generation: int,
-    said: Callable[[Store], EffectiveLabels],
+    read_labels: Callable[[Store], EffectiveLabels],
     fits: Callable[[Url], bool],
     *,
     fetcher: Fetcher | None = None,
@@ -65,7 +65,7 @@ async def open_watch(
 ) -> AsyncIterator[Watcher]:
     """A watch on that collection, ready to run; everything is closed again afterwards.
 
-    ``strategy`` judges what is new; ``said`` tells what people said of pages; ``fits`` whether an
+    ``strategy`` judges what is new; ``read_labels`` tells what people said of pages; ``fits`` whether an
     address lies within the collection's fence.
     """
     agent, name = make_user_agent(settings.fetch.contact, __version__), folder.name
@@ -112,7 +112,7 @@ async def open_watch(
         yield Watcher(
             store, settings.watch, flow, schedule, book,
             DiscoveryQueue(strategy, generation, known, fits), fits,
-            NotifyLoop(store, channels, clock, name), partial(said, store), clock,
+            NotifyLoop(store, channels, clock, name), partial(read_labels, store), clock,
         )  # fmt: skip
 
 
@@ -215,12 +215,10 @@ def _relevance_of_text(strategy: Strategy) -> page_change.RelevanceFunction:
     return score_text
 
 
-# --------------------------------------------------------------------------------------------------
-# When which page will be visited next, told from outside.
+# -- Forecast of visits --
 #
 # It is the schedule that a watch would make of the list as it stands; a watch that runs knows
 # besides which hosts rest, and what failed just now.
-# --------------------------------------------------------------------------------------------------
 
 
 _FORECAST_PAGES = 200

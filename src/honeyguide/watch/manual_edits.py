@@ -1,4 +1,4 @@
-"""What people say of the watch list: add, pause, resume, remove, weigh."""
+"""Edits of the watch list and of masks by people, and descriptions of masks in words."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ def edit_watch_list(
     return len(urls)
 
 
-# --------------------------------------------------------------------------------------------------
-# What differs on a page at every visit and is not told, as people see it and change it.
-# --------------------------------------------------------------------------------------------------
+# -- Masks --
 
 
 class WatchMask(NamedTuple):
@@ -113,9 +111,7 @@ def _masks_from_memory(url: Url, memory: VolatileMemory) -> WatchMasks:
     return WatchMasks(url, tuple(found), tuple(sorted(memory.opened)))
 
 
-# --------------------------------------------------------------------------------------------------
-# What a mask covers, in words: a person who looks at ``footer~4c6af27ae0`` sees nothing.
-# --------------------------------------------------------------------------------------------------
+# -- Masks in words --
 
 
 _MAX_QUOTE = 80
@@ -165,9 +161,9 @@ class _MaskedPage:
     def describe_mask(self, mask: str) -> str:
         if mask == mask_names.SHAPE_MASK:
             return "its tags, without their texts"
-        for kind, said in _KINDS.items():
+        for kind, words in _KINDS.items():
             if mask.startswith(kind):
-                return said.format(mask.removeprefix(kind) or "it")
+                return words.format(mask.removeprefix(kind) or "it")
         path = mask_names.mask_path(mask)
         if mask == path:
             count = self._at[path]

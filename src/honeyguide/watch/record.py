@@ -1,4 +1,4 @@
-"""What a revisit leaves behind: the page's row, a version, a change. Pure; told what is known."""
+"""What is stored of one revisit: the row of the page, a version and a change. Pure functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a watch knows of the pages under way, and what it writes down of them.
+"""The state of a running watch: pages under way, and what is written of them.
 
 Rows are read from the store when a page is due, and written together when it was seen; in between
 nobody else needs them.

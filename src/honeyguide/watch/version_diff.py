@@ -1,4 +1,4 @@
-"""Two texts, word by word: what stayed, what went, what came. For people to look at."""
+"""Diffs of two versions of a page for people: word by word, and side by side."""
 
 from __future__ import annotations
 
@@ -78,9 +78,7 @@ def _common_prefix(one: list[str], other: list[str]) -> int:
     return next((at for at in range(most) if one[at] != other[at]), most)
 
 
-# --------------------------------------------------------------------------------------------------
-# What differs between two versions of a page: for people to look at, in words or side by side.
-# --------------------------------------------------------------------------------------------------
+# -- Side by side --
 
 
 _CONTEXT_BLOCKS = 1
@@ -155,9 +153,9 @@ def no_versions_hint(store: Store, url: Url) -> str:
     return f"no version of {url} is kept; a watch keeps them: honeyguide watch {place}"
 
 
-def check_version(number: int, kept: list[int]) -> None:
-    if number not in kept:
-        some = ", ".join(map(str, kept[:20])) + (" …" if len(kept) > 20 else "")
+def check_version(number: int, numbers: list[int]) -> None:
+    if number not in numbers:
+        some = ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
         raise ConfigError(f"there is no version {number}; kept are {some}")
 
 

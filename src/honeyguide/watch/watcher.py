@@ -1,10 +1,4 @@
-"""New links on pages that changed: relevant pages appear where others are known.
-
-From here a link goes out as a page that is due, and comes back as a visit, read and judged.
-
-
-How a watch stands, for those who look on.
-"""
+"""The main loop of a watch, its progress, and discovery of new links on changed pages."""
 
 from __future__ import annotations
 
@@ -124,9 +118,9 @@ class DiscoveryQueue:
         best = nsmallest(_KEPT_LINKS, self._heap)
         return [[-score, *link[:6]] for score, _, link in best]
 
-    def load(self, said: object) -> None:
+    def load(self, stored: object) -> None:
         """What :meth:`dump` gave; a stranger's collection may hold anything."""
-        for one in said if isinstance(said, list) else ():
+        for one in stored if isinstance(stored, list) else ():
             match one:
                 case [float(score), str(url), str() | None as source, *words] if (
                     0 < score <= 1 and len(words) == 4 and all(isinstance(w, str) for w in words)
@@ -147,7 +141,7 @@ def _read_page(response: Response, link: Link) -> Page | None:
         return None
 
 
-# -- How a watch stands, for those who look on --
+# -- Progress --
 
 RUNNING_FACT = ("watch", "process")
 """The fact under which a watch keeps its process's number."""
@@ -188,8 +182,7 @@ class WatchProgress(NamedTuple):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# The watch: due pages go out, what came of them is compared, written down and told.
+# -- The main loop --
 #
 #     schedule ──due──▶ flow (fetch, 304, digest, compare) ──outcome──▶ record ──▶ store
 #         ▲                                                               │        outbox ──▶ people
@@ -197,7 +190,6 @@ class WatchProgress(NamedTuple):
 #
 # One page travels as :class:`DuePage`, :class:`RevisitOutcome` and :class:`Record`. A version, its
 # change and who is to be told of it are one transaction; what is not committed is visited again.
-# --------------------------------------------------------------------------------------------------
 
 
 _LISTEN_S = 1.0
@@ -415,11 +407,11 @@ class Watcher:
 
     def _enter_relevant(self, now: float) -> None:
         """New relevant pages enter the watch by themselves; those that people disown leave."""
-        said, room = self.labels(), max(self.settings.pages - len(self.schedule), 0)
-        found = list(islice(self.store.watched.pages_to_enter(self._last_entered, said), room))
+        labels, room = self.labels(), max(self.settings.pages - len(self.schedule), 0)
+        found = list(islice(self.store.watched.pages_to_enter(self._last_entered, labels), room))
         with self.store.transaction():
             self.store.watched.add_pages((row.url for row in found), "crawl", now)
-            for left in list(self.store.watched.pages_to_leave(said)):
+            for left in list(self.store.watched.pages_to_leave(labels)):
                 self.store.watched.edit_page(left.url, state="removed")
         self._last_entered = max((self._last_entered, *(row.id for row in found)))
         self._apply_list_edits()

@@ -1,4 +1,5 @@
-"""The durable copy of a shard on storage that all machines share: one writer, fenced.
+"""The durable copy of a shard on storage that all machines share. Only one writer at a time is
+accepted (fencing).
 
 A shard's truth is one SQLite database and WARC files on one machine, which may die or be cut
 off. The vault holds a log for each shard (:mod:`.log`): claims, and the pages of the database
@@ -38,9 +39,9 @@ def _check_exclusive(vault: ObjectStore, place: str) -> ObjectStore:
     """Some storages accept the wish not to replace an object, and replace it."""
     name = f"probe/{token_hex(12)}"
     made = [vault.create(name, b"first"), vault.create(name, b"second")]
-    kept = vault.read(name)
+    stored = vault.read(name)
     vault.delete(name)
-    if made != [True, False] or kept != b"first":
+    if made != [True, False] or stored != b"first":
         raise ConfigError(
             f"{place} cannot hold a vault: it replaces what exists. Use a folder on a file system "
             "with hard links, or a storage that obeys If-None-Match"

@@ -1,4 +1,4 @@
-"""A vault in a bucket: Amazon's S3, or another storage that speaks like it.
+"""An object store in a bucket of Amazon S3, or of storage with the same interface.
 
 The only file that knows obstore. Credentials are found by it where Amazon's own tools look for
 them (AWS_ACCESS_KEY_ID and so on, or the machine's role); they pass through no hand of ours.

@@ -1,4 +1,4 @@
-"""SQLite's write-ahead log, read as a file: which pages were committed since we last looked.
+"""Which pages of an SQLite database changed since the last save, read from its write-ahead log.
 
 https://www.sqlite.org/fileformat2.html#walformat. Only while nobody writes
 (:meth:`~honeyguide.store.database.Database.block_writers`), and never changed by us.
@@ -189,13 +189,11 @@ def _checksum_weights(words: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32
     return first, second
 
 
-# --------------------------------------------------------------------------------------------------
-# Which pages of a database are not in the vault yet, and their bytes at one instant.
+# -- Snapshots of changed pages --
 #
 # The write-ahead log says which pages were committed. It is emptied by us alone
 # (:meth:`~honeyguide.store.database.Database.disable_checkpoints`), and only after it was read; if
 # somebody else emptied it meanwhile, its salts say so, and the whole database is taken.
-# --------------------------------------------------------------------------------------------------
 
 
 PART = 32_000_000

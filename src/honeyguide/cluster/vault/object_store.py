@@ -1,4 +1,5 @@
-"""A vault: named objects on storage that all machines see. Made once, never changed.
+"""Object stores: named objects that are created once and never changed, and the implementation
+in a shared folder.
 
 Everything above rests on two promises: of several that create one name exactly one succeeds,
 and who reads or lists sees all that was finished before.
@@ -55,12 +56,10 @@ def checked_object_name(name: str, *, folder: bool = False) -> str:
     return name
 
 
-# --------------------------------------------------------------------------------------------------
-# A vault in a folder: local, or on NFS or another file system that all machines mount.
+# -- Objects as files in a folder --
 #
 # Links are followed nowhere below the folder: somebody else may be able to write there, and a link
 # could make us read, publish or overwrite any file of ours.
-# --------------------------------------------------------------------------------------------------
 
 
 _CHUNK = 1 << 20

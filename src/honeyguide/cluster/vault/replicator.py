@@ -1,4 +1,6 @@
-"""Deleting entries that no restore needs any more, a few at a time. Claims stay for ever."""
+"""Saves a shard's database to its log in the vault, restores it, and deletes entries that no
+restore needs.
+"""
 
 from __future__ import annotations
 
@@ -78,9 +80,7 @@ class LogCompactor:
             return True  # who knows what it was: it may stay
 
 
-# --------------------------------------------------------------------------------------------------
-# A database from a shard's log: the newest copy of the whole, and the pages that came later.
-# --------------------------------------------------------------------------------------------------
+# -- Restore --
 
 
 _REBUILD_ROUNDS = 10
@@ -232,8 +232,7 @@ def _missing_entry(error: _EntryGone) -> ClusterError:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# What a shard holds of its vault: the claim to itself, and the saving of its database.
+# -- The replicator --
 #
 #     keeper = Keeper.claim(vault("/mnt/shared/birds"), shard=3, by="worker-7")
 #     keeper.restore(folder)
@@ -242,7 +241,6 @@ def _missing_entry(error: _EntryGone) -> ClusterError:
 #     keeper.farewell(database)             # at the end, so that the next need not wait
 #
 # Everything here raises Fenced once another process has claimed the shard: stop at once then.
-# --------------------------------------------------------------------------------------------------
 
 
 _GROWTH = 3.0
@@ -271,12 +269,12 @@ class ShardReplicator:
     def __init__(self, vault: ObjectStore, owner: ShardOwner) -> None:
         self._vault = vault
         self._owner = owner
-        self._pages: database_changes.DatabaseChanges | None = None
+        self._changes: database_changes.DatabaseChanges | None = None
         self._taken: database_changes.DatabaseSnapshot | None = None
         self._known: database_changes.FileStamp | None = None
-        self._behind = owner.base != 0
+        self._needs_restore = owner.base != 0
         """Whether the log holds a database that is not restored yet."""
-        self._tidy = LogCompactor(vault, owner.shard, owner.number)
+        self._compactor = LogCompactor(vault, owner.shard, owner.number)
         self._base_bytes = 0
         self._later_bytes = 0
         self._base_entries = 0
@@ -318,14 +316,14 @@ class ShardReplicator:
         """Make ``folder/collection.db`` what was saved last; what is there is replaced. Nothing
         is made if nothing was ever saved."""
         restored = rebuild_database(self._vault, self._owner.shard, folder, check=check)
-        self._pages, self._behind, self._known = None, False, restored.known
+        self._changes, self._needs_restore, self._known = None, False, restored.known
         self._base_bytes, self._later_bytes = restored.sizes
-        self._tidy.record_claims(restored.seen)
+        self._compactor.record_claims(restored.seen)
         return restored
 
     def discard_saved(self) -> None:
         """Whatever was saved before is not wanted: what is saved next stands for itself."""
-        self._pages, self._behind, self._known = None, False, None
+        self._changes, self._needs_restore, self._known = None, False, None
 
     def save(self, database: Database) -> SaveReport:
         """Send what was committed since the last time."""
@@ -340,14 +338,14 @@ class ShardReplicator:
     def send_snapshot(self, taken: database_changes.DatabaseSnapshot) -> SaveReport:
         """The second half. If it fails, the next :meth:`take_snapshot` takes all of it again."""
         with closing(taken):
-            if taken is not self._taken or self._pages is None:
+            if taken is not self._taken or self._changes is None:
                 raise ClusterError("only what was taken last can be sent, and only once")
             self._taken = None
             if not taken.numbers:
                 self.renew_lease()
                 return SaveReport()
             done = self._append_segments(taken)
-        self._pages.mark_saved(taken)
+        self._changes.mark_saved(taken)
         return done
 
     def release_shard(self, database: Database | None = None) -> None:
@@ -368,13 +366,16 @@ class ShardReplicator:
         return False
 
     def _changes_of(self, database: Database) -> database_changes.DatabaseChanges:
-        if self._pages is None or self._pages.database is not database:
-            if self._behind:
+        if self._changes is None or self._changes.database is not database:
+            if self._needs_restore:
                 raise ClusterError(
                     f"shard {self._owner.shard} has a saved database: restore it before saving"
                 )
-            self._pages, self._known = database_changes.DatabaseChanges(database, self._known), None
-        return self._pages
+            self._changes, self._known = (
+                database_changes.DatabaseChanges(database, self._known),
+                None,
+            )
+        return self._changes
 
     def _needs_full_copy(self) -> bool:
         large = self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
@@ -394,10 +395,10 @@ class ShardReplicator:
             size, entries = size + len(body), entries + 1
         if taken.whole:
             self._base_bytes, self._later_bytes, self._base_entries = size, 0, entries
-            self._tidy.plan_deletions(first)
+            self._compactor.plan_deletions(first)
         else:
             self._later_bytes += size
-        self._tidy.delete_some()
+        self._compactor.delete_some()
         return SaveReport(len(taken.numbers), size, entries, taken.whole)
 
 

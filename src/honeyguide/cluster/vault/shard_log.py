@@ -1,4 +1,5 @@
-"""What a log asks of its vault, as values: decisions stay apart from storage.
+"""A shard's log in the vault: entries, who owns the shard, and the steps that claim it, append
+to it and give it up.
 
 The rules of :mod:`.log` are generators that yield what they want done. :func:`run_steps` does it;
 the tests do it too, with pauses, lost answers and several owners in any order.
@@ -65,12 +66,10 @@ def execute_command(vault: ObjectStore, ask: StoreCommand) -> object:
             return vault.list_names(prefix)
 
 
-# --------------------------------------------------------------------------------------------------
-# One entry of a shard's log as bytes: a digest, a head that says what it is, and pages.
+# -- Entries --
 #
 # The digest covers everything after it, and each head holds the digest of the entry before: what
 # is damaged, missing, moved or from another log does not pass.
-# --------------------------------------------------------------------------------------------------
 
 
 _MAGIC = b"honeyguide vault 1\n"
@@ -118,8 +117,8 @@ class VaultEntry(msgspec.Struct, frozen=True):
 
 
 def pack_entry(head: VaultEntryHead, body: bytes = b"") -> bytes:
-    said = msgspec.json.encode(head)
-    rest = struct.pack(">I", len(said)) + said
+    encoded = msgspec.json.encode(head)
+    rest = struct.pack(">I", len(encoded)) + encoded
     return _MAGIC + _compute_digest(rest, body) + rest + body
 
 
@@ -160,8 +159,7 @@ def _compute_digest(*parts: bytes | memoryview) -> bytes:
     return value.digest()
 
 
-# --------------------------------------------------------------------------------------------------
-# A shard's log: who owns the shard, and all that its owners saved, in one row of entries.
+# -- Ownership --
 #
 # Entries are numbered, and each is created exclusively: of several that try one number exactly one
 # succeeds. So the log has one end, and one writer. Who wants the shard reads to the end and creates
@@ -180,7 +178,6 @@ def _compute_digest(*parts: bytes | memoryview) -> bytes:
 #
 # Claims are never deleted, whatever is compacted: the number after an owner's last entry is always
 # somebody's claim, so however long an owner slept, it finds it.
-# --------------------------------------------------------------------------------------------------
 
 
 Clock = Callable[[], float]

@@ -1,1 +1,1 @@
-"""What differs between two versions of a page, what of it is news, and is it the page at all?"""
+"""Comparison of two versions of a page."""

@@ -1,4 +1,4 @@
-"""Which blocks of two versions belong together. Always near-linear, whatever the page.
+"""Matches the blocks of two versions of a page, in nearly linear time.
 
 Blocks with the same path and text are the same block. Of the rest, those belong together that
 have the same text elsewhere, then those of which only numbers differ, then those that share
@@ -72,11 +72,11 @@ def match_blocks(old: Sequence[Block], new: Sequence[Block]) -> BlockMatching:
     )
 
 
-def _anchor_above(kept: list[int], blocks: Sequence[Block], at: int) -> BlockAnchor:
-    place = bisect_left(kept, at)
+def _anchor_above(places: list[int], blocks: Sequence[Block], at: int) -> BlockAnchor:
+    place = bisect_left(places, at)
     if not place:
         return BlockAnchor("", at + 1)
-    last = kept[place - 1]
+    last = places[place - 1]
     return BlockAnchor(blocks[last].text, at - last)
 
 

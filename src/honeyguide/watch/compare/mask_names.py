@@ -1,4 +1,4 @@
-"""Names for what may differ without meaning anything: masks, as short as possible.
+"""Names of masks: parts of a page whose differences are not reported.
 
 A mask is a string, so that it can be stored, shown and typed:
 
@@ -95,8 +95,8 @@ def word_skeleton(text: str, prices: bool = False) -> str:
 
 
 def _is_price(words: list[str], at: int) -> bool:
-    beside = words[max(0, at - 1) : at + 2]
-    return any(_MONEY(word.lower()) for word in beside)
+    neighbours = words[max(0, at - 1) : at + 2]
+    return any(_MONEY(word.lower()) for word in neighbours)
 
 
 def _text_digest(text: str) -> str:
@@ -122,8 +122,8 @@ def link_mask(url: str) -> str:
     """Links that differ only in tokens have the same."""
     path, mark, query = url.partition("?")
     start = path.find("/", path.find("//") + 2)
-    said = f"{path[:start]}{_TOKEN('#', path[start:])}{mark}{_VALUE('=#', query)}"
-    return f"link:{said}"[:_LINK]
+    masked = f"{path[:start]}{_TOKEN('#', path[start:])}{mark}{_VALUE('=#', query)}"
+    return f"link:{masked}"[:_LINK]
 
 
 def folder_mask(url: str) -> str:

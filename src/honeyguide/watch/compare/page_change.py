@@ -1,4 +1,6 @@
-"""Whether a block that differs is one that is known to differ at every visit."""
+"""The change between two versions of a page: which blocks differ, what is masked, and how
+significant the rest is.
+"""
 
 from __future__ import annotations
 
@@ -79,9 +81,7 @@ def narrowest_mask(
     return next(fitting, "")
 
 
-# --------------------------------------------------------------------------------------------------
-# Counting what differs: edits, kinds of change, and how much of what matters is new.
-# --------------------------------------------------------------------------------------------------
+# -- Counting edits --
 
 
 MAX_EDITS = 200
@@ -232,12 +232,12 @@ class EditCounter:
     def significance(self) -> float:
         """0..1. The square root lets one new paragraph of thirty be seen: 0.18; one word of a
         thousand remains nothing: 0.03."""
-        said = 1.0 - min(_MOST, _FIELD * (self.data - self.key_fields)) if self.data else 1.0
+        unchanged = 1.0 - min(_MOST, _FIELD * (self.data - self.key_fields)) if self.data else 1.0
         if self.key_fields:
-            said *= 1.0 - _KEY_FIELD
+            unchanged *= 1.0 - _KEY_FIELD
         if self.links:
-            said *= 1.0 - min(_MOST, _LINK * self.links)
-        return 1.0 - (1.0 - self._text_significance()) * said
+            unchanged *= 1.0 - min(_MOST, _LINK * self.links)
+        return 1.0 - (1.0 - self._text_significance()) * unchanged
 
     def _text_significance(self) -> float:
         """What the words alone would come to."""
@@ -289,8 +289,7 @@ def _element_names(path: str) -> list[str]:
     return [step.partition(".")[0].partition("#")[0] for step in path.split("/")]
 
 
-# --------------------------------------------------------------------------------------------------
-# What differs between two versions of a page, and how much of it matters.
+# -- Comparing snapshots --
 #
 # The upper steps of the ladder: equal bodies never come here. Blocks are matched as multisets
 # (:mod:`honeyguide.watch.compare.block_matching`), what is known to differ at every visit is masked
@@ -298,7 +297,6 @@ def _element_names(path: str) -> list[str]:
 # content is new, how much it has to do with the topic, and whether such blocks stay (Olston and
 # Pandey 2008 tell ephemeral from persistent content; we multiply by persistence where they model
 # it).
-# --------------------------------------------------------------------------------------------------
 
 
 _MAX_LINKS = 500

@@ -1,4 +1,5 @@
-"""Whether an answer is the page at all: gone, moved, blocked, or an apology that says 200.
+"""Compares a response with the last version of its page, and detects pages that are gone, moved
+or blocked.
 
 A doubtful case is no alarm: a plain 403 or 503 may be anything and is a failed visit, nothing
 more. What counts as blocked has the marks of those who block; what counts as a soft 404 says so,
@@ -138,13 +139,13 @@ def _detect_wall(
 def _detect_soft_404(now: Snapshot, before: Snapshot | None) -> HealthFinding | None:
     if before is None or _remaining_share(before, now) > _LITTLE:
         return None
-    said = [now.title, *(b.text for b in now.blocks if _last_element(b.path) in _HEADINGS)]
-    heard = next((found[0] for text in said[:20] if (found := _NOT_FOUND(text[:300]))), "")
-    if not heard and len(text := _main_text(now)) <= _SHORT // 4 and (found := _NOT_FOUND(text)):
-        heard = found[0]
-    if not heard or len(_main_text(now)) > _SHORT or _NOT_FOUND(before.title[:300]):
+    headings = [now.title, *(b.text for b in now.blocks if _last_element(b.path) in _HEADINGS)]
+    phrase = next((found[0] for text in headings[:20] if (found := _NOT_FOUND(text[:300]))), "")
+    if not phrase and len(text := _main_text(now)) <= _SHORT // 4 and (found := _NOT_FOUND(text)):
+        phrase = found[0]
+    if not phrase or len(_main_text(now)) > _SHORT or _NOT_FOUND(before.title[:300]):
         return None
-    return HealthFinding("soft_404", f"says {heard[:80]!r}")
+    return HealthFinding("soft_404", f"says {phrase[:80]!r}")
 
 
 def _decode_utf8(header: str) -> str:
@@ -177,9 +178,7 @@ def _remaining_share(before: Snapshot, now: Snapshot) -> float:
     return left / whole if whole else 1.0
 
 
-# --------------------------------------------------------------------------------------------------
-# The rest of the ladder, for another body: what changed, and is it still the page?
-# --------------------------------------------------------------------------------------------------
+# -- Comparing a response --
 
 
 _MUCH = 4_000

@@ -1,4 +1,4 @@
-"""What differs between two fetches, as the narrowest masks that would cover it."""
+"""Learns which places of a page differ at every visit (clocks, tokens, counters) and masks them."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def _only_generated(pair: BlockPair, old: Sequence[Block], new: Sequence[Block])
 
 def _quiet_masks(new: Sequence[Block], matching: BlockMatching, paths: Collection[str]) -> set[str]:
     """Soft masks of blocks that did not differ: others have the same words at the same path."""
-    beside = (new[at] for at in matching.kept_new if new[at].path in paths)
-    return {mask_names.soft_mask(other.path, other.text) for other in islice(beside, _BESIDE)}
+    quiet = (new[at] for at in matching.kept_new if new[at].path in paths)
+    return {mask_names.soft_mask(other.path, other.text) for other in islice(quiet, _BESIDE)}
 
 
 def _link_masks(old: Snapshot, new: Snapshot) -> tuple[set[str], set[str]]:
@@ -119,8 +119,7 @@ def _by_link_mask(urls: Iterable[str]) -> dict[str, str]:
     return {mask_names.link_mask(url): url for url in urls}
 
 
-# --------------------------------------------------------------------------------------------------
-# Learning what differs at every visit: clocks, tokens, counters, advertisements.
+# -- Learning masks --
 #
 # For every place that ever differed, the last eight visits are remembered as bits. A place is
 # masked when it differed at three of the last four visits and no value it took was still there at
@@ -131,7 +130,6 @@ def _by_link_mask(urls: Iterable[str]) -> dict[str, str]:
 # decide per place instead of modelling rates of both. Beyond the rule: what differs in the main
 # content after more than an hour, or its words after more than two minutes, is news, however often
 # it does, and is never masked by itself; nor is a price, nor links that come without others going.
-# --------------------------------------------------------------------------------------------------
 
 
 _MEMORY = 0xFF
@@ -185,30 +183,30 @@ class VolatileMemory:
 
     def to_json(self) -> str:
         # What people said goes first: a page can have any number of restless places.
-        said: dict[str, object] = {"added": sorted(self.added), "opened": sorted(self.opened)}
+        document: dict[str, object] = {"added": sorted(self.added), "opened": sorted(self.opened)}
         room = _MAX_KEPT - sum(map(len, (*self.added, *self.opened)))
         habits: dict[str, list[int]] = {}
         for key, habit in sorted(self.habits.items(), key=lambda item: not item[1].masked):
             room -= len(key) + 20
             if room >= 0:
                 habits[key] = [habit.bits, int(habit.masked)]
-        said["habits"] = habits
-        parts = {name: part for name, part in said.items() if part}
+        document["habits"] = habits
+        parts = {name: part for name, part in document.items() if part}
         return json.dumps(parts, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> VolatileMemory:
         """What another collection, or another version of us, wrote: as far as it makes sense."""
         try:
-            said = json.loads(text[:_MAX_JSON]) if text else {}
+            document = json.loads(text[:_MAX_JSON]) if text else {}
         except (ValueError, RecursionError):
             return cls()
-        if not isinstance(said, dict):
+        if not isinstance(document, dict):
             return cls()
         return cls(
-            _parse_habits(said.get("habits")),
-            _parse_strings(said.get("added")),
-            _parse_strings(said.get("opened")),
+            _parse_habits(document.get("habits")),
+            _parse_strings(document.get("added")),
+            _parse_strings(document.get("opened")),
         )
 
 
@@ -304,20 +302,20 @@ def _drop_long_keys(keys: Iterable[str]) -> frozenset[str]:
     return frozenset(key for key in keys if len(key) <= _MAX_KEY)
 
 
-def _parse_habits(said: object) -> dict[str, PlaceHabit]:
-    if not isinstance(said, dict):
+def _parse_habits(stored: object) -> dict[str, PlaceHabit]:
+    if not isinstance(stored, dict):
         return {}
     found: dict[str, PlaceHabit] = {}
-    for key, value in list(said.items())[:_MAX_PLACES]:
+    for key, value in list(stored.items())[:_MAX_PLACES]:
         match value:
             case [int(bits), masked] if 0 < bits <= _MEMORY and len(key) <= _MAX_KEY:
                 found[key] = PlaceHabit(bits, bool(masked))
     return found
 
 
-def _parse_strings(said: object) -> frozenset[str]:
-    if not isinstance(said, list):
+def _parse_strings(value: object) -> frozenset[str]:
+    if not isinstance(value, list):
         return frozenset()
     return frozenset(
-        key for key in said[:_MAX_PLACES] if isinstance(key, str) and len(key) <= _MAX_KEY
+        key for key in value[:_MAX_PLACES] if isinstance(key, str) and len(key) <= _MAX_KEY
     )

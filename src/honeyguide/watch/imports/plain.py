@@ -1,11 +1,4 @@
-"""What a watch list of another program gives: pages, and what could not be carried over.
-
-Watch lists of changedetection.io: its backup (a zip file), its old ``url-watches.json``, one
-``watch.json``, or what its API lists.
-
-In a backup every watch is a ``<number>/watch.json`` and every group of watches a
-``<number>/tag.json``; before version 0.50 all were in ``url-watches.json``.
-"""
+"""Reads watch lists: one address a line, tables (CSV), and lists of changedetection.io."""
 
 from __future__ import annotations
 
@@ -137,9 +130,7 @@ def _is_named(url: Url) -> bool:
     return "." in name.strip(".") or name == "localhost" or is_ip(name)
 
 
-# --------------------------------------------------------------------------------------------------
-# Watch lists that people keep themselves: an address a line, or a table from a spreadsheet.
-# --------------------------------------------------------------------------------------------------
+# -- Lists and tables --
 
 
 _COLUMNS = {
@@ -245,7 +236,7 @@ def _is_address(cell: str) -> bool:
     return " " not in cell.strip() and parse_address(cell.strip('" '))[0] is not None
 
 
-# -- Watch lists of changedetection.io: its backup (a zip file), its old ``url-watche --
+# -- changedetection.io --
 
 _SPAN_SECONDS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 _LONGEST = 10 * 365 * 86400.0

@@ -1,4 +1,4 @@
-"""Read a watch list, whatever program wrote it.
+"""Reads a watch list of any known format.
 
 Lists of addresses, CSV, changedetection.io (backup or JSON), urlwatch and webchanges job files.
 What cannot be carried over is listed with a reason; a file that is none of these, or is damaged,

@@ -1,3 +1,3 @@
-"""Which changes are told to whom, when, in which words, and through what."""
+"""Notifications: which changes are sent to whom, when, in which form and through which channel."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became of a message: sent, to be tried again, or given up."""
+"""Notification channels: feed files, standard output and Apprise, and outcomes of messages."""
 
 from __future__ import annotations
 
@@ -62,12 +62,10 @@ def retry_later(why: str, now: float, tries: int, wait_s: float = 0.0) -> SendOu
     return SendOutcome("retry", now + min(max(rest, wait_s), 4 * _LONGEST_S), why)
 
 
-# --------------------------------------------------------------------------------------------------
-# The change feed: Atom 1.0 (RFC 4287) and RSS 2.0, for any feed reader.
+# -- Feeds --
 #
 # The file is always written whole, from what the store holds, so that writing it twice does no harm
 # and a crash leaves the old one.
-# --------------------------------------------------------------------------------------------------
 
 
 FEED_ITEMS = 100
@@ -191,13 +189,11 @@ def _serialise_xml(root: Element) -> bytes:
     return document
 
 
-# --------------------------------------------------------------------------------------------------
-# The ways a message goes: webhook, Apprise, standard output, feed file.
+# -- Channels --
 #
 # A channel is given a message and says what became of it. Nothing is raised for what the network
 # does; a user's mistake (an address that is none, a library that is missing) is a ConfigError when
 # the channel is made, before anything was watched.
-# --------------------------------------------------------------------------------------------------
 
 
 _APPRISE_S = 60.0

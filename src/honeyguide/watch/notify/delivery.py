@@ -1,12 +1,7 @@
-"""When people may be told: digests at their hour, quiet hours by the clock on their wall.
+"""Notification rules, quiet hours and digests, and delivery of queued changes.
 
-Pure arithmetic on Unix times; a time zone only says what the wall clock shows.
-
-
-From the outbox to people: what waits becomes messages, and what became of them is noted.
-
-Which changes make up a message is written down before it is sent. Whoever is killed in between
-sends the very same message again, under the same id, and never a change in two messages.
+Which changes make up a message is stored before the message is sent. After a crash in between, the
+same message is sent again under the same id, and no change is in two messages.
 """
 
 from __future__ import annotations
@@ -114,12 +109,10 @@ def _unix_time(day: date, clock: time, where: ZoneInfo) -> float:
     return datetime.combine(day, clock, where).timestamp()
 
 
-# --------------------------------------------------------------------------------------------------
-# Which changes are told, through which channel, and when. Pure functions, told the time.
+# -- Rules --
 #
 # A rule says what one channel wants to hear. What it wants waits until :func:`due_time`; then
 # :func:`ready_batches` hands it over in batches, each of which becomes one message.
-# --------------------------------------------------------------------------------------------------
 
 
 DEFAULT_KINDS: tuple[ChangeKind, ...] = (
@@ -218,8 +211,8 @@ def reason_unwanted(rule: NotifyRule, change: Change) -> str:
 def due_time(rule: NotifyRule, at: float) -> float:
     """When a change that was found at ``at`` may be told first."""
     where = time_zone(rule.time_zone)
-    told = digest_time(rule.digest, at, where, rule.hour, rule.weekday)
-    return quiet_until(rule.quiet_hours, told, where)
+    due = digest_time(rule.digest, at, where, rule.hour, rule.weekday)
+    return quiet_until(rule.quiet_hours, due, where)
 
 
 def ready_batches(
@@ -252,7 +245,7 @@ def count_by_significance(
     The changes are counted: (kinds, hundredths of significance, how many). Pages and words are not
     looked at, so that a rule that asks for some tells fewer.
     """
-    told = [0] * 101
+    totals = [0] * 101
     plain = replace(rule, pages=(), words=())
     for kinds, hundredths, count in changes:
         light = Change(Url(""), 0.0, tuple(kinds))
@@ -261,8 +254,8 @@ def count_by_significance(
         # Even what weighs nothing is told by the strictest rule: it is not a matter of weight.
         anyway = is_wanted(replace(plain, significance=1.0), light)
         for threshold in range(101 if anyway else hundredths + 1):
-            told[threshold] += count
-    return told
+            totals[threshold] += count
+    return totals
 
 
 def _matches_page(pattern: str, url: Url) -> bool:
@@ -288,17 +281,17 @@ def _concerns_terms(change: Change, terms: Sequence[str], language: str) -> bool
     return False
 
 
-def _count_term(term: tuple[str, ...], said: Sequence[str]) -> int:
+def _count_term(term: tuple[str, ...], words: Sequence[str]) -> int:
     if len(term) == 1:
-        return said.count(term[0])
+        return words.count(term[0])
     return sum(
-        tuple(said[place : place + len(term)]) == term
-        for place, word in enumerate(said)
+        tuple(words[place : place + len(term)]) == term
+        for place, word in enumerate(words)
         if word == term[0]
     )
 
 
-# -- From the outbox to people: what waits becomes messages, and what became of them  --
+# -- Delivery --
 
 _MAX_CHANGES = 300
 """Changes that are read at once; the others follow in the next messages."""
@@ -336,7 +329,7 @@ async def deliver_queued(
     if (later := quiet_until(rule.quiet_hours, now, time_zone(rule.time_zone))) > now:
         outbox.defer_changes(rule.queue_name, [one.change for one in unsent], later)
         return []
-    told: list[NotificationDelivery] = []
+    deliveries: list[NotificationDelivery] = []
     bundles = _bundle_messages(outbox, changes, rule, unsent, now)
     for place, (key, numbers, tries) in enumerate(bundles):
         found = [row.change for number in numbers if (row := changes.get_change(number))]
@@ -345,7 +338,7 @@ async def deliver_queued(
             continue
         message = compose_message(rule.channel, found, collection, key)
         outcome = await messenger.send(message, now, tries)
-        told.append(NotificationDelivery(key, numbers, outcome))
+        deliveries.append(NotificationDelivery(key, numbers, outcome))
         if outcome.state == "sent":
             outbox.mark_sent(rule.queue_name, numbers, now)
             continue
@@ -356,7 +349,7 @@ async def deliver_queued(
             rest = [number for bundle in bundles[place + 1 :] for number in bundle[1]]
             outbox.defer_changes(rule.queue_name, rest, again)
             break
-    return told
+    return deliveries
 
 
 _MessageBundle = tuple[str, tuple[int, ...], int]
@@ -398,9 +391,7 @@ def _bundle_messages(
     return sorted(made, key=lambda bundle: bundle[1])
 
 
-# --------------------------------------------------------------------------------------------------
-# Tells every channel what waits for it, again and again, while a watch runs.
-# --------------------------------------------------------------------------------------------------
+# -- The delivery loop --
 
 
 _log = getLogger(__name__)

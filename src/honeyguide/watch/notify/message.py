@@ -1,14 +1,5 @@
-"""Many changes, one message: what is the same on many pages is told once.
-
-A new footer is one edit, not forty: an edit that at least three pages of a host share becomes one
-entry, and what else changed on those pages stands on its own. Pages of a host that went the same
-way (gone, blocked) are one entry, too.
-
-
-Words of the web, made fit to be shown: in a message, a terminal, a chat, a feed.
-
-Whoever writes a page writes part of our messages. Nothing of theirs may end a line, turn the
-reading direction, become markup, call people by name in a chat, or be a link that we did not make.
+"""Notification messages: grouping of changes, escaping of text from pages, and text, Markdown,
+HTML and JSON forms.
 """
 
 from __future__ import annotations
@@ -89,11 +80,11 @@ def _group_changes(changes: Sequence[Change]) -> list[_EntryGroup]:
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for place, change in enumerate(changes):
         name = host_of(change.url)
-        said = {_edit_key(edit) for edit in change.edits}
-        shared = {s for s in said if (name, s) in common}
+        keys = {_edit_key(edit) for edit in change.edits}
+        shared = {s for s in keys if (name, s) in common}
         for one in shared:
             holders[name, one].append(place)
-        if said - shared:
+        if keys - shared:
             alike[place].append(place)
         elif not shared or change.detail:
             sign = (name, change.kinds, change.detail, change.links_added, change.links_removed)
@@ -103,8 +94,8 @@ def _group_changes(changes: Sequence[Change]) -> list[_EntryGroup]:
     for (name, one), places in holders.items():
         together[name, tuple(places)].add(one)
     groups = [
-        _EntryGroup(_shared_entry([changes[place] for place in places], said), places)
-        for (_, places), said in together.items()
+        _EntryGroup(_shared_entry([changes[place] for place in places], keys), places)
+        for (_, places), keys in together.items()
     ]
     groups += [
         _EntryGroup(_own_entry([changes[place] for place in own], common), tuple(own))
@@ -126,10 +117,10 @@ def _edit_key(edit: PageEdit) -> EditKey:
     return edit.what, edit.old, edit.new
 
 
-def _shared_entry(changes: Sequence[Change], said: set[EditKey]) -> DigestEntry:
+def _shared_entry(changes: Sequence[Change], keys: set[EditKey]) -> DigestEntry:
     """The entry of edits that these pages share."""
-    edits = [edit for edit in changes[0].edits if _edit_key(edit) in said]
-    return _make_entry(changes, edits, max(_significance_part(change, said) for change in changes))
+    edits = [edit for edit in changes[0].edits if _edit_key(edit) in keys]
+    return _make_entry(changes, edits, max(_significance_part(change, keys) for change in changes))
 
 
 def _own_entry(changes: Sequence[Change], common: frozenset[tuple[str, EditKey]]) -> DigestEntry:
@@ -173,16 +164,16 @@ def _make_entry(
     )
 
 
-def _significance_part(change: Change, said: set[EditKey]) -> float:
+def _significance_part(change: Change, keys: set[EditKey]) -> float:
     """How much of the change's significance these edits make up."""
     whole = sum(edit.weight for edit in change.edits)
     if not whole:
         return change.significance
-    part = sum(edit.weight for edit in change.edits if _edit_key(edit) in said)
+    part = sum(edit.weight for edit in change.edits if _edit_key(edit) in keys)
     return change.significance * part / whole
 
 
-# -- Words of the web, made fit to be shown: in a message, a terminal, a chat, a feed --
+# -- Escaping --
 
 _UNSEEN = re.compile(
     "["
@@ -245,12 +236,10 @@ def html_link(url: str, text: str) -> str:
     return f'<a href="{escape(target)}" rel="noopener noreferrer nofollow">{escape(text)}</a>'
 
 
-# --------------------------------------------------------------------------------------------------
-# How a message is written: plain text, Markdown, HTML. One entry in, its lines out.
+# -- Formats --
 #
 # Every text from the web passes :func:`~honeyguide.watch.notify.message.clean_line` and the form's
 # own escape here, and nowhere else.
-# --------------------------------------------------------------------------------------------------
 
 
 SHOWN_EDITS = 5
@@ -372,13 +361,13 @@ def entry_lines(entry: DigestEntry, form: MessageFormat) -> Iterator[str]:
 
 def entry_headline(entry: DigestEntry) -> str:
     """What happened, in a few words of our own."""
-    said = ", ".join(_KIND_WORDS[kind] for kind in entry.kinds) or "changed"
+    words = ", ".join(_KIND_WORDS[kind] for kind in entry.kinds) or "changed"
     if len(entry.urls) == 1:
-        return said
+        return words
     if entry.edits:
         edits = "the same edit" if len(entry.edits) == 1 else f"the same {len(entry.edits)} edits"
         return f"{edits} on {len(entry.urls)} pages"
-    return f"{said}: {len(entry.urls)} pages"
+    return f"{words}: {len(entry.urls)} pages"
 
 
 def shorten_edit(edit: PageEdit) -> tuple[str, str]:
@@ -400,9 +389,7 @@ def _cut_words(words: Sequence[str], start: int, tail: int) -> str:
     return clean_line(f"{before}{' '.join(words[start:end])}{after}")
 
 
-# --------------------------------------------------------------------------------------------------
-# A message about changes: as plain text, Markdown, HTML and JSON, bounded however much changed.
-# --------------------------------------------------------------------------------------------------
+# -- Messages --
 
 
 SHOWN_ENTRIES = 40

@@ -1,4 +1,4 @@
-"""A JSON POST to an address that the user wrote, signed if there is a secret.
+"""The webhook channel: a JSON POST to an address of the user, signed if there is a secret.
 
 The headers are those of the Standard Webhooks specification (version 1), so that receivers can
 check them with libraries that exist: ``webhook-id`` is the same whenever the same message is sent

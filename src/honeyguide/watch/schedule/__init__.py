@@ -1,3 +1,3 @@
-"""How often a page changes, what a visit is worth, and whose turn it is."""
+"""The schedule of revisits: change rates, the value of a visit, and the order of visits."""
 
 from __future__ import annotations

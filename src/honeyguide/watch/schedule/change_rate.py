@@ -1,4 +1,4 @@
-"""How often a page changes: a belief over rates, learned from one look after the other.
+"""Estimates how often a page changes: a belief over rates that each visit updates.
 
     belief = learn(START, START, last=monday, now=tuesday, changed=1.0)
     rate(belief).per_day
@@ -154,12 +154,10 @@ def softmax_rows(logs: Floats) -> Floats:
     return np.asarray(odds / odds.sum(axis=-1, keepdims=True))
 
 
-# --------------------------------------------------------------------------------------------------
-# What to believe of a page before its first look: that it is like its siblings.
+# -- Priors --
 #
 # Pages of one host, and more so those whose addresses are of one pattern (``/news/#/*``), change
 # alike. A group's prior is the mean of its members' beliefs; few members lean on the wider circle.
-# --------------------------------------------------------------------------------------------------
 
 
 _LEAN_MEMBERS = 3.0

@@ -1,4 +1,4 @@
-"""Pages whose time has come wait here for their host: one at a time, and a rest after each."""
+"""Pages that are due wait here for their host: one request at a time, with a delay after each."""
 
 from __future__ import annotations
 
@@ -48,31 +48,31 @@ class HostTurns:
 
     def offer(self, turn: HostTurn, host: int) -> None:
         """A page is due."""
-        here = self._host_state(host)
-        heappush(here.waiting, turn)
-        self._list_host(host, here)
+        state = self._host_state(host)
+        heappush(state.waiting, turn)
+        self._list_host(host, state)
 
     def withdraw(self, row: int, host: int) -> None:
         """A page is not to be visited after all."""
-        here = self._host_state(host)
-        here.waiting = [turn for turn in here.waiting if turn.row != row]
-        heapify(here.waiting)
+        state = self._host_state(host)
+        state.waiting = [turn for turn in state.waiting if turn.row != row]
+        heapify(state.waiting)
 
     def peek_turn(self, now: float) -> HostTurn | None:
         """The page whose turn it is; it stays where it is."""
         while self._resting and self._resting[0][0] <= now:
             _, host = heappop(self._resting)
-            here = self._hosts[host]
-            if here.waiting:
-                heappush(self._ready, (here.waiting[0].due, host))
+            state = self._hosts[host]
+            if state.waiting:
+                heappush(self._ready, (state.waiting[0].due, host))
             else:
-                here.listed = False
+                state.listed = False
         while self._ready:
-            here = self._hosts[self._ready[0][1]]
-            if here.waiting:
-                return here.waiting[0]
+            state = self._hosts[self._ready[0][1]]
+            if state.waiting:
+                return state.waiting[0]
             heappop(self._ready)
-            here.listed = False
+            state.listed = False
         return None
 
     def take(self, now: float) -> HostTurn | None:
@@ -80,20 +80,20 @@ class HostTurns:
         if self.peek_turn(now) is None:
             return None
         _, host = heappop(self._ready)
-        here = self._hosts[host]
-        here.listed, here.busy = False, True
-        return heappop(here.waiting)
+        state = self._hosts[host]
+        state.listed, state.busy = False, True
+        return heappop(state.waiting)
 
     def finish_turn(self, host: int, now: float, rest: float | None, asked: bool = True) -> None:
         """The visit is over; its host rests, if it was asked at all."""
-        here = self._host_state(host)
-        here.busy = False
+        state = self._host_state(host)
+        state.busy = False
         if asked:
-            here.done += 1
+            state.done += 1
             if rest is not None:
-                here.rest = rest
-            here.rests_until = now + here.rest
-        self._list_host(host, here)
+                state.rest = rest
+            state.rests_until = now + state.rest
+        self._list_host(host, state)
 
     def wake_at(self) -> float | None:
         """When a page can be taken that cannot be taken yet; 0.0: one can be taken."""
@@ -102,16 +102,16 @@ class HostTurns:
         return self._resting[0][0] if self._resting else None
 
     def rests_until(self, host: int) -> float:
-        here = self._hosts.get(host)
-        return here.rests_until if here is not None else 0.0
+        state = self._hosts.get(host)
+        return state.rests_until if state is not None else 0.0
 
     def end_period(self) -> list[HostDemand]:
         """What was asked of hosts. Then nothing waits any more, and counting starts again."""
         found = []
-        for host, here in self._hosts.items():
-            if here.done or here.waiting:
-                found.append(HostDemand(host, here.done, len(here.waiting), here.rest))
-            here.done, here.waiting, here.listed = 0, [], False
+        for host, state in self._hosts.items():
+            if state.done or state.waiting:
+                found.append(HostDemand(host, state.done, len(state.waiting), state.rest))
+            state.done, state.waiting, state.listed = 0, [], False
         self._resting, self._ready = [], []
         return found
 
@@ -121,7 +121,7 @@ class HostTurns:
             found = self._hosts[host] = _HostState(self._rest)
         return found
 
-    def _list_host(self, host: int, here: _HostState) -> None:
-        if here.waiting and not here.busy and not here.listed:
-            here.listed = True
-            heappush(self._resting, (here.rests_until, host))
+    def _list_host(self, host: int, state: _HostState) -> None:
+        if state.waiting and not state.busy and not state.listed:
+            state.listed = True
+            heappush(self._resting, (state.rests_until, host))

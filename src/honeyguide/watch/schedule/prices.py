@@ -1,4 +1,4 @@
-"""How many requests may be made, and what a visit must be worth for one of them."""
+"""The value of a visit, the budget of requests, and the price that a visit must be worth."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ HOUR = 3_600.0
 DAY = 86_400.0
 
 
-# --------------------------------------------------------------------------------------------------
-# The value of a visit: three definitions, and after how long each of them is worth its price.
+# -- The value of a visit --
 #
 # A page changes as a Poisson process at a rate D a day, counts with a weight µ, and was last seen τ
 # days ago; x = Dτ. Where every page is visited at equal intervals and no visit could be moved to
@@ -36,7 +35,6 @@ DAY = 86_400.0
 # with g(x) = 1 - e⁻ˣ(1 + x). The first is the optimum of Cho and Garcia-Molina (2003); it is
 # bounded by µ/D, so it never again visits what changes too fast, and is not for those who wait for
 # news. The other two grow without bounds: no page starves. Days everywhere.
-# --------------------------------------------------------------------------------------------------
 
 
 _SMALL = 0.03
@@ -115,9 +113,7 @@ SQRT = VisitValue(
 VALUES: dict[ValueName, VisitValue] = {"age": AGE, "fresh": FRESH, "sqrt": SQRT}
 
 
-# --------------------------------------------------------------------------------------------------
-# The budget, and the price that spends it.
-# --------------------------------------------------------------------------------------------------
+# -- The budget --
 
 
 _SAVED, _SAVED_S = 10.0, 10.0
@@ -185,9 +181,7 @@ def steer_towards(number: float, asked: float, granted: float) -> float:
     return number * math.exp(min(max(0.5 * off, -0.3), 0.3))
 
 
-# --------------------------------------------------------------------------------------------------
-# Watched pages as rows of arrays: a hundred thousand of them take a few megabytes.
-# --------------------------------------------------------------------------------------------------
+# -- Rows of pages --
 
 
 FloatColumn = NDArray[np.float64]
@@ -274,9 +268,7 @@ class ScheduleRows:
         return number
 
 
-# --------------------------------------------------------------------------------------------------
-# The price of a visit, and what it makes of pages: when each is due.
-# --------------------------------------------------------------------------------------------------
+# -- Prices --
 
 
 UNKNOWN_RATE = estimate_rate(START_BELIEF)

@@ -1,4 +1,4 @@
-"""What a schedule has to say about a page, in words."""
+"""The schedule: when to revisit which page within a budget, and explanations of it."""
 
 from __future__ import annotations
 
@@ -107,8 +107,7 @@ def describe_span(seconds: float) -> str:
     raise AssertionError("the last unit takes everything")
 
 
-# --------------------------------------------------------------------------------------------------
-# When to come back to which page, within a budget. Told the time; does nothing by itself.
+# -- The schedule --
 #
 #     schedule = Schedule(Budget(per_hour=500), now)
 #     schedule.add(url, "example.org", rate=rate(belief), last=now - 86_400)
@@ -124,7 +123,6 @@ def describe_span(seconds: float) -> str:
 # however many there are.
 #
 # Only what is due before the next correction stands in the heap; the rest are rows of arrays.
-# --------------------------------------------------------------------------------------------------
 
 
 class Schedule:
