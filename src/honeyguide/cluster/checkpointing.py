@@ -30,9 +30,10 @@ from honeyguide.store.store import Store
 from honeyguide.store.warc_archive import WarcFolder
 
 _MARGIN_S = 2.0
-"""What is under way is broken off so long before the lease ends; a visit starts twice as early …"""
+"""Seconds before the end of the lease at which running visits are cancelled. New visits stop
+twice as early."""
 _MARGIN_SHARE = 1 / 6
-"""… or, where the lease is short, with so much of it left."""
+"""The same as a share of the lease, for short leases."""
 _RENEWALS_PER_LEASE = 6
 """Times in a lease that an owner looks whether it still is one."""
 _RETRY_S = 0.5
@@ -61,11 +62,11 @@ class Checkpointer:
         self._stopped = asyncio.Event()
         self._margin = min(_MARGIN_S, settings.lease_s * _MARGIN_SHARE)
         self.newest = 0
-        """The last visit that is saved …"""
+        """Number of the last visit that is saved in the vault."""
         self._changes = -1
-        """… and how much was written by then …"""
+        """The database's count of changes at the last save."""
         self.saved_at = 0.0
-        """… and when that was, in seconds since 1970."""
+        """Time of the last save, in seconds since 1970."""
         self._due = self._rolled = 0.0
         self.gone = False
         """Whether it took leave."""

@@ -42,9 +42,9 @@ from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link
 
 _SYNC_VISITS = 512
-"""So many visits are gathered at once …"""
+"""Visits of a shard that wait before they are requested."""
 _SYNC_S = 1.0
-"""… or after so long."""
+"""Seconds after which fewer visits are requested as well."""
 _ANSWER_TIMEOUT_S = 60.0
 """An answer that does not come for so long was lost on the way."""
 _BATCH_VISITS = 4_000

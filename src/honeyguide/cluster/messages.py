@@ -157,9 +157,9 @@ class ShardState(_Message, frozen=True):
     sites: int
     generation: int
     allotted: int
-    """As :class:`VisitGrant` has it …"""
+    """Visits allowed by the last :class:`VisitGrant`."""
     turn: int
-    """… and which one of them was the last."""
+    """The turn of the last :class:`VisitGrant`."""
     made: int
     """Visits, those under way included."""
     hungry: bool
@@ -167,9 +167,9 @@ class ShardState(_Message, frozen=True):
     committed: int
     """Number of its last visit in its journal."""
     letters: int
-    """Written to others in this run …"""
+    """Link batches sent to other shards in this run."""
     heard: int
-    """… and taken in from them."""
+    """Link batches received from other shards in this run."""
     idle: str = ""
     """Why there is nothing to do; '': there is."""
     round: int = 0
@@ -180,9 +180,9 @@ class ShardState(_Message, frozen=True):
     hopeless: str = ""
     """Nothing but failures was seen: the last ones."""
     letter_bytes: int = 0
-    """Of the letters that it wrote in this run …"""
+    """Bytes of the link batches sent in this run."""
     letter_links: int = 0
-    """… and links in them."""
+    """Links in the link batches sent in this run."""
     unsaved: int = 0
     """On a cluster: visits in its journal that are not in the vault."""
 
@@ -221,15 +221,16 @@ class ShardEnded(_Message, frozen=True):
     trouble: str = ""
     """What broke, as a traceback; '': nothing."""
     error: str = ""
-    """The name of one of our own errors, and …"""
+    """Name of the exception class, if it is one of Honeyguide's."""
     message: str = ""
-    """… what it says."""
+    """Message of that exception."""
     warnings: tuple[str, ...] = ()
 
 
 ToShard = (
     LinkBatch | LinkBatchAck | LeaseRequest | LeaseGrant | LeaseDeferral | LeaseReturn
-    | VisitGrant | GenerationUpdate | LabelUpdate | SeedUpdate | VisitSyncRequest | VisitSyncAck | TerminationProbe | StopRequest | ExitRequest
+    | VisitGrant | GenerationUpdate | LabelUpdate | SeedUpdate | VisitSyncRequest | VisitSyncAck
+    | TerminationProbe | StopRequest | ExitRequest
 )  # fmt: skip
 ToCoordinator = ShardState | CheckpointStatus | ShardVisits | ShardEnded
 Message = ToShard | ToCoordinator

@@ -69,8 +69,8 @@ def send_away(store: Store, where: ClusterLocation, announce: Announce) -> None:
     if is_away(store):
         if known_cluster(store).vault != where.vault:
             raise ConfigError(
-                f"the shards of {store.folder} are in the vault {known_cluster(store).vault}, not in "
-                f"{where.vault}"
+                f"the shards of {store.folder} are in the vault {known_cluster(store).vault}, "
+                f"not in {where.vault}"
             )
         store.set_meta(_ADDRESS_KEY, where.address)
         return

@@ -154,8 +154,8 @@ _BATCH_VISITS = 2_000
 def prepare_shards(
     store: Store, shards: int, announce: Callable[[str], None], *, without_lost: bool = False
 ) -> None:
-    """Give a collection that is open to crawl so many shards; 1: none. ``announce`` hears what takes
-    long. ``without_lost``: shards whose folders are gone begin anew, with nothing but seeds."""
+    """Split or join a collection, which is open for a crawl, into that many shards; 1: none.
+    ``announce`` is called before steps that take long. ``without_lost``: shards whose folders are gone begin anew, with nothing but seeds."""
     now = store.shard_count
     if not 1 <= shards <= MAX_SHARDS or now > MAX_SHARDS:
         raise ConfigError(f"a crawl has 1 to {MAX_SHARDS} shards, not {max(now, shards)}")

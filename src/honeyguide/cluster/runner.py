@@ -38,9 +38,9 @@ class ShardRunner(Protocol):
     """Starts shards, and carries what they and the coordinator say; among themselves as well."""
 
     grace_s: float
-    """How long shards may take to stop …"""
+    """Seconds that shards may take to stop."""
     silence_s: float
-    """… and to say nothing before they count as lost."""
+    """Seconds without a message after which a shard counts as lost."""
 
     async def start(self, plans: Sequence[ShardPlan], hear: MessageHandler) -> None:
         """Start them all; ``hear`` is called with what they tell from now on."""

@@ -27,9 +27,9 @@ class Cookie:
     name: str
     value: str
     host: str
-    """Sent to this host …"""
+    """Host that the cookie is sent to."""
     subdomains: bool
-    """… and to the hosts below it."""
+    """Whether it is sent to hosts below that host as well."""
     path: str
     secure: bool
     expires: float

@@ -59,9 +59,9 @@ class CurlDriver:
         self._under_way: dict[Any, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | asyncio.Handle | None = None
         self._timed = 0.0
-        """When the timer rings, which may be too early …"""
+        """When the timer fires; it may be too early."""
         self._due = 0.0
-        """… and when curl wants to be called; 0: never."""
+        """When curl wants to be called; 0: never."""
         self._beginning = False
         """A transfer is being handed to curl, which is called as soon as it has it."""
 

@@ -21,9 +21,9 @@ MIN_TTL_S: Final = 300.0
 MAX_TTL_S: Final = 21_600.0
 """Answers are kept at least five minutes and at most six hours, whatever their TTL."""
 FAILURE_TTL_S: Final = 60.0
-"""How long a failed lookup is not repeated …"""
+"""Seconds for which a failed lookup is not repeated."""
 MISSING_TTL_S: Final = 300.0
-"""… and how long a name that does not exist."""
+"""Seconds for which a name that does not exist is not looked up again."""
 MAX_NAMES: Final = 10_000
 MAX_ADDRESSES: Final = 8
 """Most addresses of one name that are tried."""

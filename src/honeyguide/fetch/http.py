@@ -249,7 +249,6 @@ def _lab_proxy(address: str) -> str:
 
 def _checked_proxy(address: str) -> str:
     if address and not address.startswith(_PROXY_SCHEMES):
-        raise ConfigError(
-            f"fetch.proxy: {address!r} must begin with {', '.join(_PROXY_SCHEMES[:-1])} or {_PROXY_SCHEMES[-1]}"
-        )
+        schemes = f"{', '.join(_PROXY_SCHEMES[:-1])} or {_PROXY_SCHEMES[-1]}"
+        raise ConfigError(f"fetch.proxy: {address!r} must begin with {schemes}")
     return address

@@ -81,9 +81,9 @@ StatedIn = Literal["", "keywords", "description"]
 """What of a topic a query was made from; description: of that alone."""
 
 _MAX_COMBINED = 12
-"""Keywords and words of the description that are combined …"""
+"""Most terms of the topic that are combined."""
 _MAX_KEYWORDS = 30
-"""… and keywords that are asked for by themselves."""
+"""Most keywords that become a query of one term."""
 _MAX_TERM_LENGTH = 60
 _DESCRIPTION_WEIGHT, _GENERIC_WEIGHT = 0.5, 0.2
 """What a word of the description counts beside a keyword, and one that tells no subject."""
@@ -163,9 +163,9 @@ class ExampleBuffer:
             (person, good): {} for person in (False, True) for good in (False, True)
         }
         self._changed_weight = {True: 0.0, False: 0.0}
-        """Weight of pages that came, went or changed sides since the last :meth:`mark_used` …"""
+        """Weight of good and bad pages that changed since the last :meth:`mark_used`."""
         self._used_weight = {True: 0.0, False: 0.0}
-        """… and of all pages at that time."""
+        """Weight of all good and bad pages at the last :meth:`mark_used`."""
 
     def add(self, page: phrases.PagePhrases) -> None:
         """Remember a page; a second reading replaces the first, but our own verdict leaves a
@@ -185,7 +185,7 @@ class ExampleBuffer:
         return [*self._pages[True, good].values(), *self._pages[False, good].values()]
 
     def is_stale(self) -> bool:
-        """Whether a tenth of the good or of the bad pages is new since the last :meth:`mark_used`."""
+        """Whether a tenth of the good or bad pages is new since the last :meth:`mark_used`."""
         return any(
             news > 1e-9 and news >= _REFRESH_SHARE * self._used_weight[good] - 1e-9
             for good, news in self._changed_weight.items()

@@ -1,4 +1,4 @@
-"""API keys of search engines, and the user's consent to send a key or to reach a private network."""
+"""API keys of search engines, and the user's consent to send a key or reach a private network."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 MAX_KEY_BYTES: Final = 4096
-"""Largest key …"""
+"""Largest key."""
 MIN_KEY_LENGTH: Final = 6
-"""… and smallest: a letter or two could not be taken out of a text and leave it readable."""
+"""Shortest key; a shorter one could not be redacted from a text without spoiling it."""
 REDACTED: Final = "[key]"
 """What stands where the key stood."""
 VARIABLE_PREFIX: Final = "HONEYGUIDE_"
@@ -46,7 +46,8 @@ class ApiKey:
     def __init__(self, text: str = "") -> None:
         if text and not (MIN_KEY_LENGTH <= len(text) <= MAX_KEY_BYTES and _is_printable_key(text)):
             raise ConfigError(
-                f"the key must be {MIN_KEY_LENGTH} to {MAX_KEY_BYTES} printable ASCII characters on one line"
+                f"the key must be {MIN_KEY_LENGTH} to {MAX_KEY_BYTES} printable ASCII characters on "
+                "one line"
             )
         self._text = text
         # Whatever case: the hexadecimal digits of %2F may be written in either.
@@ -95,8 +96,8 @@ def load_api_key(
     be given away, so that no key may lie in it. Raises ConfigError."""
     if settings.key_env and not settings.key_env.startswith(VARIABLE_PREFIX):
         raise ConfigError(
-            f"search.key_env: {settings.key_env!r} does not begin with {VARIABLE_PREFIX}, and no other "
-            f"variables are ever sent. Keep the key in {VARIABLE_PREFIX}SEARCH_KEY, say"
+            f"search.key_env: {settings.key_env!r} does not begin with {VARIABLE_PREFIX}, and no "
+            f"other variables are ever sent. Keep the key in {VARIABLE_PREFIX}SEARCH_KEY, say"
         )
     if settings.key_file:
         return _read_key_file(_checked_key_path(settings.key_file, folder, environ))
@@ -255,9 +256,9 @@ def is_private_url(url: str, ip: str = "") -> bool:
 
 
 MAX_CONSENT_BYTES: Final = 1_000_000
-"""Largest file of agreements …"""
+"""Largest file of consents."""
 MAX_CONSENTS: Final = 1_000
-"""… and most of them: the oldest are forgotten."""
+"""Most consents in the file; the oldest are dropped."""
 _TEMPLATE_FIELD = re.compile(r"\{[^{}]*\}")
 _KNOWN_ORIGINS = {"brave": "https://api.search.brave.com"}
 """Where engines are that need no ``search.url``."""
@@ -333,8 +334,8 @@ def require_consent(settings: SearchSettings, folder: Path, *, keyed: bool) -> N
     ]
     if needed and not has_consent(wanted):
         raise ConfigError(
-            f"search.url: {wanted.server_name} {' and '.join(needed)}, and nobody allowed that yet for "
-            "this collection. If it is what you want: honeyguide queries allow "
+            f"search.url: {wanted.server_name} {' and '.join(needed)}, and nobody allowed that yet "
+            "for this collection. If it is what you want: honeyguide queries allow "
             f"{shlex.quote(str(folder))}"
         )
 

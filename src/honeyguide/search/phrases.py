@@ -33,19 +33,19 @@ _SAMPLE_STEP = 97
 """Every so many characters one is looked at for its script."""
 _MAX_EXTRACTED = 1_000
 _MAX_PHRASES, _MAX_WORDS = 170, 30
-"""Remembered of a page: its best phrases, and words that stand in several of them …"""
+"""Most phrases remembered of a page, and most single words from those phrases."""
 _MIN_REPEATS = 3
-"""… which are so many."""
+"""Times that a word must occur in the page's phrases to be remembered."""
 _MAX_PHRASE_LENGTH = 60
 """Characters of a phrase; longer ones find nothing."""
 _ASSUMED_BAD = 5.0
 """So many bad pages are taken to be known, without the phrase, until they are."""
 _MIN_BAD_HOSTS = 3
-"""Bad hosts that must have a phrase before it is left out of results …"""
+"""Bad hosts that must have a phrase before results with it are excluded."""
 _MAX_GOOD_SHARE = 0.05
-"""… the share of good pages that may have it, too …"""
+"""Share of good pages that may have such a phrase."""
 _Z_SCORE = 1.64
-"""… and standard errors of ln ψ that it must lie below 0: surely, 19 times in 20."""
+"""Standard errors of ln ψ that such a phrase must lie below 0: 19 times in 20."""
 
 _BLOG_HOSTS = frozenset(
     """

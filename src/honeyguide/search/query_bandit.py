@@ -18,9 +18,9 @@ QueryAuthor = Literal["user", "composed"]
 REWARD_DECAY = 0.99
 """What a reward counts one pull later: what was found long ago says less of what is left."""
 _UNFETCHED_WEIGHT = 0.2
-"""What the rank of a result that is not fetched yet counts beside a verdict …"""
+"""Weight of an unfetched result's rank, where a verdict has weight 1."""
 _MAX_UNFETCHED = 10
-"""… and how many of them count."""
+"""Most unfetched results of a query that count."""
 _NOVELTY_DECAY = 0.5
 """What a page of results says of the novelty of the next but one."""
 _MAX_PAGES = 50
@@ -42,9 +42,9 @@ class QueryArm:
     pages: int
     """Pages of results that were answered."""
     urls: int
-    """Results on them …"""
+    """Results on those pages."""
     fresh: int
-    """… of which nobody knew."""
+    """Results that were not known before."""
     fetched: int
     """Results that were fetched and judged."""
     mean: float
@@ -84,15 +84,15 @@ class QueryTally:
     failures: int = 0
     """In a row."""
     first_novelty: float = 1.0
-    """How much of its first page was new …"""
+    """Share of its first page of results that was new."""
     first_size: int = 0
-    """… and how many results that had."""
+    """Number of results on its first page."""
     good: float = 0.0
-    """Σ φ, faded …"""
+    """Σ φ, decayed."""
     poor: float = 0.0
-    """… Σ (1 - φ) …"""
+    """Σ (1 - φ), decayed."""
     decayed_at: int = 0
-    """… as of this pull."""
+    """The pull for which both sums hold."""
     seen: float = 0.0
     new: float = 0.0
     unfetched: int = 0
@@ -187,9 +187,9 @@ _MAX_TERMS = 3
 _GOOD_ENOUGH = 0.5
 """A yield or a novelty that asks for no other length."""
 _PRIOR_WEIGHT = 4.0
-"""How many verdicts the guess at a new query's yield is worth …"""
+"""Weight of the prior of a new query's yield, in verdicts."""
 _MAX_SIMILAR_WEIGHT = 5.0
-"""… and at most those of a query that shares its terms."""
+"""Most weight of a query that shares terms, in verdicts."""
 _RECENT_QUERIES = 10
 """New queries that foretell how much another new one finds."""
 _MAX_FRUITLESS = 3
@@ -314,8 +314,8 @@ class QueryBandit:
     def arms(self) -> list[QueryArm]:
         """All queries that were asked or that people want asked, in the order they came."""
         return [
-            QueryArm(t.query, t.by, t.pages, t.urls, t.fresh, t.fetched, self.expected_yield(t.query),
-                t.stopped)
+            QueryArm(t.query, t.by, t.pages, t.urls, t.fresh, t.fetched,
+                     self.expected_yield(t.query), t.stopped)
             for t in self._tallies.values()
         ]  # fmt: skip
 

@@ -25,9 +25,9 @@ from honeyguide.store.visits import VisitRow
 from honeyguide.types import Page, Url, Visit
 
 GOOD_VERDICT, BAD_VERDICT = 0.8, 0.2
-"""Verdicts from which a page teaches without a person's word …"""
+"""Verdicts from which a page without a label teaches the composer."""
 _VERDICT_WEIGHT = 0.5
-"""… which counts so much."""
+"""Weight of such a page; a labelled page has weight 1."""
 
 
 def composer_weight(verdict: float | None, ungated: float | None) -> float:
@@ -60,9 +60,9 @@ _MAX_FOUND = 100_000
 _MAX_FINDERS = 5
 """Queries that are remembered to have found an address."""
 _RESTORED_VISITS = 20_000
-"""Newest visits of which a resumed crawl counts what they brought …"""
+"""Newest visits whose outcomes a resumed crawl counts."""
 _RELEARNED_VISITS = 2_000
-"""… and of which it reads the pages again."""
+"""Newest visits whose pages a resumed crawl reads again."""
 _WISHES_KEY = "searches_wished"
 _COMPOSED = "composed"
 """Who wants a query that nobody asked us for."""
@@ -95,11 +95,11 @@ class QueryPlanner:
         """All queries of people, and whose they are."""
         self._answered: set[str] = set()
         self._last_label = 0
-        """Number of the newest label that was heard …"""
+        """Number of the newest label that was read."""
         self._last_wish = 0
-        """… and of the newest wish, …"""
+        """Number of the newest wish that was read."""
         self._fulfilled = 0
-        """… as far as they are noted to be fulfilled."""
+        """Number of the newest wish that is stored as fulfilled."""
         self._declined: dict[str, str] = {}
         """What people wanted and is not asked, and why."""
         self._unread_wishes = 0
@@ -343,11 +343,11 @@ def _count_queries(queries: int) -> str:
 
 
 _MAX_LABELS = 100
-"""Newest labels whose pages are read …"""
+"""Newest labels whose pages are read."""
 _MAX_JUDGED = 50
-"""… and pages of each kind that nobody labelled …"""
+"""Most unlabelled good pages, and most bad ones, that are read."""
 _MAX_ROWS = 2_000
-"""… among so many of the newest visits."""
+"""Newest visits among which those pages are chosen."""
 _MAX_ALIKE = 2
 """So many suggestions may be made of the same words; a further one needs a new word."""
 _MAX_SUGGESTIONS = 1_000
@@ -363,9 +363,9 @@ class QuerySuggestions(NamedTuple):
 
     suggestions: list[QuerySuggestion]
     good: int
-    """Good pages that were read …"""
+    """Good pages that were read."""
     bad: int
-    """… and bad ones."""
+    """Bad pages that were read."""
 
     def to_text(self) -> str:
         if not self.good:

@@ -54,11 +54,11 @@ class EngineCaller:
     strip_tracking: bool = True
     """Whether addresses lose what only says who sent the visitor, as links do."""
     asked: int = 0
-    """Requests of this run …"""
+    """Requests of this run."""
     failed: int = 0
-    """… and those that were not answered …"""
+    """Requests of this run that were not answered."""
     last_error: str = ""
-    """… the last one for this reason."""
+    """Reason of the last failure."""
     stopped: str = ""
     """Why nothing is asked any more in this run."""
     ready_at: float = 0.0
@@ -438,8 +438,8 @@ def build_search_session(
     *,
     lab: bool = False,
 ) -> SearchSession:
-    """As earlier runs left it. ``labels``: what the topic says of pages; ``examples``: those that are
-    at hand already; ``lab``: nothing leaves this machine."""
+    """The session in the state that earlier runs left. ``labels``: the topic's own labels;
+    ``examples``: pages that are loaded already; ``lab``: nothing leaves this machine."""
     chosen = settings.search
     composer = query_planner.build_composer(settings) if chosen.compose else None
     pulls = QueryBandit(settings.crawl.random_seed, chosen.most_queries)

@@ -114,9 +114,9 @@ class ChangeRow(NamedTuple):
     id: int
     change: Change
     old: int | None
-    """Numbers of the versions; one of them may be thinned out by now …"""
+    """Number of the version before the change; it may be thinned out by now."""
     new: int | None
-    """… and there is none where a page is gone, or new."""
+    """Number of the version after the change; None where a page is gone."""
     seen: float | None
     """When a person marked it as seen."""
 
@@ -336,9 +336,9 @@ class OutboxStatus(NamedTuple):
     sent: int
     given_up: int
     failed: float | None
-    """When sending last failed, if ever …"""
+    """When sending last failed; None: never."""
     why: str
-    """… and why."""
+    """Reason of the last failure."""
 
 
 class NotificationOutbox:

@@ -144,8 +144,8 @@ def unpack_link_stats(text: str) -> LinkStats | None:
         return None
     if found is None:
         return None
-    chances = (found.host, found.group, found.siblings, found.parents, found.best,
-               found.authority, found.originality, found.topic_similarity, found.beside)  # fmt: skip
+    chances = (found.host, found.group, found.siblings, found.parents, found.best, found.authority,
+               found.originality, found.topic_similarity, found.beside)  # fmt: skip
     counts = (found.host_count, found.group_count, found.relevant, found.barren, found.visits)
     sound = all(0 <= c <= 1 for c in chances) and all(0 <= c < _MAX_COUNT for c in counts)
     return found if sound else None

@@ -103,8 +103,8 @@ class LabelTable:
         """What counts of each page and topic of which something was said after that number. A
         changed mind has a new number."""
         rows = self._db.fetch_all(
-            f"SELECT id, replaced, {_LABEL_COLUMNS} FROM labels WHERE replaced != 1 AND fingerprint IN "  # noqa: S608
-            "(SELECT fingerprint FROM labels WHERE id > ? AND replaced != 1) ORDER BY id",
+            f"SELECT id, replaced, {_LABEL_COLUMNS} FROM labels WHERE replaced != 1 AND "  # noqa: S608
+            "fingerprint IN (SELECT fingerprint FROM labels WHERE id > ? AND replaced != 1) ORDER BY id",
             (number,),
         )
         pages: dict[tuple[Url, str], list[Label]] = {}

@@ -19,9 +19,9 @@ MAX_RESULTS = 1_000
 QUERY_CHARS, TITLE_CHARS, SNIPPET_CHARS, DETAIL_CHARS, NAME_CHARS = 2_000, 300, 1_000, 1_000, 200
 """Characters that are kept of each."""
 MAX_PRICE = 1e6
-"""No request costs more …"""
+"""Highest price of one request."""
 _MAX_PAGE, _MAX_TIME = 1_000, 1e11
-"""… and no page of results and no time is beyond these."""
+"""Highest page number and latest time that are believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +90,9 @@ class SearchTotals:
     """What was asked so far."""
 
     asked: int = 0
-    """Requests that left; what no budget allowed is none of them …"""
+    """Requests that were sent, without those that the budget did not allow."""
     failed: int = 0
-    """… of which were not answered."""
+    """Requests that were sent and not answered."""
     queries: int = 0
     """Different ones."""
     results: int = 0
@@ -101,8 +101,8 @@ class SearchTotals:
 
 
 SEARCH_COLUMNS = (
-    f"id, at, substr(engine, 1, {NAME_CHARS}), substr(query, 1, {QUERY_CHARS}), page, substr(by, 1, {NAME_CHARS}),"
-    f" substr(address, 1, {row_checks.MAX_URL_CHARS + 1}), substr(outcome, 1, {NAME_CHARS}), "
+    f"id, at, substr(engine, 1, {NAME_CHARS}), substr(query, 1, {QUERY_CHARS}), page, "
+    f"substr(by, 1, {NAME_CHARS}), substr(address, 1, {row_checks.MAX_URL_CHARS + 1}), substr(outcome, 1, {NAME_CHARS}), "
     f"substr(detail, 1, {DETAIL_CHARS}), results, more, fresh, promised, price"
 )
 """Bounded in SQL: what is larger is not even read."""
@@ -166,17 +166,18 @@ class SearchTable:
                 "INSERT INTO searches(at, engine, query, page, by, address, outcome, detail, "
                 "results, more, fresh, promised, price) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
                 (
-                    search.at, replace_surrogates(search.engine[:NAME_CHARS]), replace_surrogates(search.query[:QUERY_CHARS]),
-                    search.page, replace_surrogates(search.by[:NAME_CHARS]), replace_surrogates(search.address), search.outcome,
-                    replace_surrogates(search.detail[:DETAIL_CHARS]), len(results), int(search.more), search.fresh,
-                    search.promised, search.price,
+                    search.at, replace_surrogates(search.engine[:NAME_CHARS]),
+                    replace_surrogates(search.query[:QUERY_CHARS]), search.page,
+                    replace_surrogates(search.by[:NAME_CHARS]), replace_surrogates(search.address),
+                    search.outcome, replace_surrogates(search.detail[:DETAIL_CHARS]), len(results),
+                    int(search.more), search.fresh, search.promised, search.price,
                 ),
             )  # fmt: skip
             self._db.execute_many(
                 "INSERT INTO search_results VALUES(?, ?, ?, ?, ?, ?)",
                 [
-                    (number, place, url, to_int64(url_fingerprint(url)), replace_surrogates(title[:TITLE_CHARS]),
-                     replace_surrogates(snippet[:SNIPPET_CHARS]))
+                    (number, place, url, to_int64(url_fingerprint(url)),
+                     replace_surrogates(title[:TITLE_CHARS]), replace_surrogates(snippet[:SNIPPET_CHARS]))
                     for place, (url, title, snippet) in enumerate(results, 1)
                 ],
             )  # fmt: skip

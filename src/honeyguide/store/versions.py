@@ -246,15 +246,15 @@ class VersionRow(NamedTuple):
     number: int
     """From 1; a number that was thinned out does not come back."""
     at: float
-    """When it was first seen …"""
+    """When it was first seen."""
     last_seen: float
-    """… and when it was last found unchanged."""
+    """When it was last found unchanged."""
     status: int
     content_type: str
     size: int
-    """Bytes of the body …"""
+    """Bytes of the body."""
     stored: int
-    """… and what they take on the disk, shared with versions that are equal."""
+    """Bytes of the body on disk, shared with equal versions."""
     digest: str
     """Of the body, in hexadecimal digits (BLAKE2b, 128 bits)."""
 

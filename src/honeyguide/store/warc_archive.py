@@ -28,9 +28,9 @@ from honeyguide.url import url_fingerprint
 
 _WARC_NAME = re.compile(r"honeyguide-[0-9]{14}-[0-9]{5,}\.warc\.gz").fullmatch
 _SHARD_DIGITS = 8
-"""Of the number of a shard's file …"""
+"""Digits of a file number of a shard."""
 _CLUSTER_DIGITS = 12
-"""… and of a shard's file on a cluster."""
+"""Digits of a file number of a shard on a cluster."""
 
 
 def warc_path(folder: Path, name: object) -> Path:

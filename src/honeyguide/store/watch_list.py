@@ -209,9 +209,9 @@ class WatchTotals(NamedTuple):
     """What a watch has done so far."""
 
     pages: int
-    """On the list, in whatever state …"""
+    """Pages on the list, in any state."""
     watched: int
-    """… and those that are visited."""
+    """Pages that are visited."""
     visits: int
     last: float | None
     """When the last visit was."""
@@ -240,8 +240,8 @@ class WatchListTable:
                     self._db.execute(
                         "INSERT INTO watched(url, fingerprint, host, edited, added, by, weight, "
                         "state, etag, modified, digest, rate, visits, changes, failures, masks, "
-                        f"note) VALUES(?, ?, ?, {_NEXT_EDIT}, ?, ?, ?, 'watched', '', '', x'', x'', "
-                        "0, 0, 0, '', ?)",
+                        f"note) VALUES(?, ?, ?, {_NEXT_EDIT}, ?, ?, ?, 'watched', '', '', x'', "
+                        "x'', 0, 0, 0, '', ?)",
                         (url, to_int64(url_fingerprint(url)), host_of(url), at, by, weight, note),
                     )
                 elif by == "crawl":
@@ -274,7 +274,8 @@ class WatchListTable:
         sets = "".join(f"{name} = ?, " for name in values)
         with self._db.join_transaction(), self._db.guard:
             self._db.connection.execute(
-                f"UPDATE watched SET {sets} edited = {_NEXT_EDIT} WHERE fingerprint = ? AND url = ?",  # noqa: S608
+                f"UPDATE watched SET {sets} edited = {_NEXT_EDIT} "  # noqa: S608
+                "WHERE fingerprint = ? AND url = ?",
                 (*values.values(), to_int64(url_fingerprint(url)), url),
             )
             return bool(self._db.connection.changes())

@@ -24,9 +24,9 @@ from honeyguide.watch.manual_edits import describe_masks
 from honeyguide.watch.notify.delivery import NotifyRule, count_by_significance
 
 _BLOCKS_SHOWN = 600
-"""Blocks that are shown …"""
+"""Most blocks that are shown."""
 _BLOCK_CHARS = 400_000
-"""… and characters of all together."""
+"""Most characters of all shown blocks together."""
 _LINKS, _VERSIONS, _TEXTS = 100, 200, 12
 _CONTEXT_CHARS = 60
 """Characters on each side of a cut."""
@@ -225,9 +225,9 @@ def _mask_items(store: Store, found: manual_edits.WatchMasks) -> MaskItems:
 
 _DAY_S = 86_400.0
 _EDITS_SHOWN = 3
-"""Edits of a change that the feed shows …"""
+"""Edits of a change that the feed shows."""
 _EDIT_CHARS = 300
-"""… and characters of each."""
+"""Characters of an edit that the feed shows."""
 
 
 class ChangeFilter(msgspec.Struct, frozen=True):
@@ -275,11 +275,11 @@ class ChangeItems(msgspec.Struct, frozen=True):
     rows: list[ChangeItem]
     next: int | None
     total: int
-    """Changes in all, whatever the filters …"""
+    """Number of all changes."""
     passing: int
-    """… and those that pass them …"""
+    """Number of changes that pass the filters."""
     newer: int
-    """… of which so many are newer than the one that was named."""
+    """Number of changes that pass the filters and are newer than ``newest``."""
     watched: int
 
 

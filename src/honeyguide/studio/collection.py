@@ -52,16 +52,16 @@ class VisitSelection(msgspec.Struct, frozen=True):
     kind: Literal["page", "relevant", "other", "failed", "all"] = "page"
     """Pages, the relevant ones, the others, failures, or every visit."""
     least: Chance | None = None
-    """Verdicts from here …"""
+    """Lowest verdict."""
     most: Chance | None = None
-    """… to there."""
+    """Highest verdict."""
     label: Literal["", "good", "bad", "any", "none"] = ""
     host: Short = ""
     language: Annotated[str, Meta(max_length=8)] = ""
     since: Moment | None = None
-    """Fetched at this time or later, in seconds since 1970 …"""
+    """Earliest time of the fetch, in seconds since 1970."""
     until: Moment | None = None
-    """… and before this one."""
+    """Latest time of the fetch, not included."""
     changed: bool = False
     """Only pages that a watch saw change."""
     sort: search_index.Sort | Literal[""] = ""
@@ -104,9 +104,9 @@ class VisitItems(msgspec.Struct, frozen=True):
     next: str
     """Give it as ``after`` to go on; '': that was all."""
     total: int
-    """How many there are in all …"""
+    """Number of all visits that pass the filters, up to a limit."""
     more: bool
-    """… or more than that."""
+    """Whether there are more than ``total``."""
     indexed: SearchIndexProgress
 
 

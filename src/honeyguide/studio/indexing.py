@@ -57,9 +57,9 @@ class SearchIndexProgress(msgspec.Struct, frozen=True):
     """How far the index is."""
 
     visits: int
-    """Of these …"""
+    """Number of visits to index."""
     facts: int
-    """… so many can be found and sorted, and"""
+    """Visits that can be filtered and sorted."""
     texts: int
     """of so many the words as well."""
     done: bool = False

@@ -357,7 +357,7 @@ async def event_chunks(
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/live", live_view, returns=LiveView, summary="How the crawl stands now"),
+    Route("GET", "/api/c/{name}/live", live_view, summary="How the crawl stands now"),
     Route("GET", "/api/c/{name}/events", live_events, returns=StreamAnswer,
           summary="The same as server-sent events, while it changes"),
 )  # fmt: skip

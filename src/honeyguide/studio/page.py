@@ -203,9 +203,9 @@ class PageView(msgspec.Struct, frozen=True):
     reasons: list[ReasonItem] = []
     """Why the page was judged so."""
     link_score: float | None = None
-    """What was thought of the link before it was followed …"""
+    """Score of the link before it was followed."""
     link_reasons: list[ReasonItem] = []
-    """… and why."""
+    """Reasons of that score."""
     anchor: str = ""
     before: str = ""
     after: str = ""

@@ -39,9 +39,9 @@ class IndexFilter(NamedTuple):
 
     words: str = ""
     least: float | None = None
-    """Verdicts from here …"""
+    """Lowest verdict."""
     most: float | None = None
-    """… to there."""
+    """Highest verdict."""
     host: str = ""
     language: str = ""
     since: float | None = None

@@ -65,7 +65,7 @@ async def open_watch(
 ) -> AsyncIterator[Watcher]:
     """A watch on that collection, ready to run; everything is closed again afterwards.
 
-    ``strategy`` judges what is new; ``read_labels`` tells what people said of pages; ``fits`` whether an
+    ``strategy`` judges new pages; ``read_labels`` reads people's labels; ``fits`` says whether an
     address lies within the collection's fence.
     """
     agent, name = make_user_agent(settings.fetch.contact, __version__), folder.name

@@ -40,9 +40,9 @@ class HeldChange(NamedTuple):
     """A change of which nobody knows yet whether it is one."""
 
     old: int
-    """The version before it …"""
+    """Number of the version before the change."""
     last: float | None
-    """… and when that was last seen."""
+    """When that version was last seen."""
 
 
 class RevisitRecord(NamedTuple):
@@ -66,9 +66,9 @@ class ScheduleUpdate(NamedTuple):
     """What the schedule is told."""
 
     seen: bool
-    """The page was seen; otherwise it is tried again …"""
+    """Whether the page was seen; otherwise it is tried again."""
     retry_in_s: float = 0.0
-    """… after so many seconds."""
+    """Seconds until it is tried again."""
     asked: bool = True
     moved: Url | None = None
     """Where it is now."""

@@ -193,9 +193,9 @@ class WatchProgress(NamedTuple):
 
 
 _LISTEN_S = 1.0
-"""How often people's words about the list are listened for …"""
+"""Seconds between two looks for edits of the list."""
 _ENTER_S = 30.0
-"""… and new relevant pages looked for."""
+"""Seconds between two looks for new relevant pages."""
 _TIDY_S = 86_400.0
 _ROUND_LINKS = 50
 """New links that a round over all pages follows."""

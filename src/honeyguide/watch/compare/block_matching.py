@@ -21,9 +21,9 @@ from honeyguide.watch.compare.mask_names import TITLE_PATH, BlockAnchor, word_sk
 _COMMON = 4
 """Word pairs that stand in more blocks than this say little about which is which."""
 _PAIRS = 48
-"""Word pairs looked at of each block …"""
+"""Most word pairs of a block."""
 _ALL_PAIRS = 60_000
-"""… and of all together."""
+"""Most word pairs of all blocks together."""
 _NUMBER = re.compile(r"\d").search
 _FEW = 500
 """Blocks up to which it is looked into what programs put into them."""

@@ -94,9 +94,9 @@ _FEW_WORDS = 4
 _MINOR_SHARE = 0.05
 """A change of so few words, which are no larger part of the page, is minor."""
 KEY_FIELDS = frozenset({"price", "lowprice", "highprice", "pricecurrency", "availability"})
-"""Fields that people watch a page for, and …"""
+"""Data fields that people watch a page for."""
 _KEY_FIELD, _FIELD, _LINK = 0.3, 0.02, 0.01
-"""… what such fields count for, any other field, and a link."""
+"""Significance of a change in a key field, in any other field, and of a link."""
 _MOST = 0.2
 """What all other fields, or all links, count for together."""
 
@@ -113,9 +113,9 @@ class EditCounter:
     """With the letters that are new in each, as far as they count."""
     masked: int = 0
     total: float = 0.0
-    """Letters of both versions, by weight, those that are the same counted once …"""
+    """Weighted letters of both versions; equal text is counted once."""
     letters: float = 0.0
-    """… and those that differ, whatever their relevance and persistence."""
+    """Weighted letters that differ, whatever their relevance."""
     words: int = 0
     """That differ in what the page is about."""
     data: int = 0

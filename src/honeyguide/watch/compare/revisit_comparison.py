@@ -67,9 +67,9 @@ _NOT_FOUND = re.compile(
 ).search
 _HEADINGS = ("title", "h1", "h2")
 _LITTLE = 0.2
-"""Share of the old main text that may be left of a page that is no more …"""
+"""Largest share of the old main text on a page that no longer exists."""
 _SHORT = 3_000
-"""… and letters that an apology may have."""
+"""Most letters of an error page."""
 
 
 class HealthFinding(NamedTuple):

@@ -241,11 +241,11 @@ def _is_address(cell: str) -> bool:
 _SPAN_SECONDS = {"weeks": 604800, "days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
 _LONGEST = 10 * 365 * 86400.0
 _FILE = 200_000
-"""Bytes of one unpacked watch, which takes about 4,000 …"""
+"""Most bytes of one unpacked watch; about 4,000 are usual."""
 _LIST = 30_000_000
-"""… of a list of all watches …"""
+"""Most bytes of an unpacked list of all watches."""
 _ALL = 100_000_000
-"""… and of all that are read."""
+"""Most bytes that are unpacked of one backup."""
 _MEMBERS = 1_000_000
 _WANTED = ("/watch.json", "/tag.json", "changedetection.json", "url-watches.json")
 

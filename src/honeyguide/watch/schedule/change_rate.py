@@ -60,9 +60,9 @@ class ChangeRate(NamedTuple):
 
     per_day: float
     low: float
-    """It is less than this with a probability of 10 % …"""
+    """The rate is lower than this with a probability of 10 %."""
     high: float
-    """… and more than this with 10 %."""
+    """The rate is higher than this with a probability of 10 %."""
 
 
 def pack_belief(logs: Floats) -> Belief:

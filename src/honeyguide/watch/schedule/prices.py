@@ -131,9 +131,9 @@ class WatchBudget:
     host_rest_s: float = 1.0
     """Rest of a host between two requests, where nobody says otherwise."""
     shortest_s: float = 300.0
-    """No page is visited more often than this …"""
+    """Shortest time between two visits to a page."""
     longest_s: float = 60 * DAY
-    """… and none less often, as far as the budget goes."""
+    """Longest time between two visits to a page, as far as the budget allows."""
     value: ValueName = "age"
     unseen_days: float = 30.0
     """A link to a page that nobody has seen is worth as much as a page last seen so long ago."""
