@@ -100,17 +100,18 @@ class Checkpointer:
         self._held.append(message)
 
     def checkpoint_status(self, under_way: int) -> CheckpointStatus:
-        """How it stands with the vault; ``under_way``: letters that nobody heard."""
+        """The state of the checkpoints. ``under_way``: link batches that are not acknowledged."""
         lost = self._store.warc_archive.lost if self._store is not None else 0
         where, window = socket.gethostname(), self._settings.save_s
         return CheckpointStatus(
             self._shard, self._replicator.epoch, where, window, self.saved_at, lost, under_way
         )
 
-    # -- beside the ring ---------------------------------------------------------------------
+    # -- while the crawl loop runs ---------------------------------------------------
 
     async def run_while_saving(self, ring: CrawlLoop) -> Report:
-        """Turn the ring to its end, saving all the while; raises Fenced when it is another's."""
+        """Run the crawl loop to its end and save meanwhile; raises ShardFenced if the
+        shard was taken over."""
         turning = asyncio.create_task(ring.run())
         saving = asyncio.create_task(self._save_loop())
         try:
@@ -165,7 +166,7 @@ class Checkpointer:
             await asyncio.wait_for(self._stopped.wait(), max(0.01, seconds))
 
     async def _save_once(self) -> None:
-        """Taken here, between two transactions; sent while the ring turns on."""
+        """Take a snapshot between two transactions and send it while the crawl goes on."""
         assert self._store is not None
         store = self._store
         taken = self._replicator.take_snapshot(store.database)

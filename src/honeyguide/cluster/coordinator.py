@@ -48,7 +48,7 @@ _SYNC_S = 1.0
 _ANSWER_TIMEOUT_S = 60.0
 """An answer that does not come for so long was lost on the way."""
 _BATCH_VISITS = 4_000
-"""Visits of one parcel."""
+"""Most visits of one batch."""
 
 
 @dataclass
@@ -107,11 +107,11 @@ class TerminationDetector:
     def __init__(self, shards: int) -> None:
         self._shards = shards
         self.round = 0
-        """The probe that is out; shards say which one they heard last."""
+        """Number of the current probe; shards report the last one they received."""
         self._before: tuple[tuple[int, int], ...] = ()
 
     def detect_end(self, states: dict[int, ShardState]) -> bool:
-        """Whether it is over. A new :attr:`round` is to be told to all."""
+        """Whether the crawl is over. If :attr:`round` changes, it must be sent to all shards."""
         if len(states) < self._shards or not all(state.idle for state in states.values()):
             self._before = ()
             return False
@@ -328,7 +328,7 @@ class Coordinator:
                 self._ended[message.shard] = ShardEnded(message.shard)
 
     def _handle_new_owner(self, now: CheckpointStatus, before: CheckpointStatus) -> None:
-        """A shard has another owner, which knows what was saved and was told nothing yet."""
+        """Handle a shard that another machine restored from its last checkpoint."""
         shard = now.shard
         self._reopened[shard] = self.states.pop(shard, None)
         self._told.append(

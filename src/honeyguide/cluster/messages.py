@@ -27,7 +27,7 @@ class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class LinkBatch(_Message, frozen=True):
-    """Links to another shard's hosts: letters to it are numbered without gaps."""
+    """A batch of links to another shard's hosts, numbered without gaps."""
 
     by: int
     to: int
@@ -36,7 +36,7 @@ class LinkBatch(_Message, frozen=True):
 
 
 class LinkBatchAck(_Message, frozen=True):
-    """All letters up to this one are committed where they belong."""
+    """All batches up to this number are committed by the receiver."""
 
     by: int
     to: int
@@ -173,7 +173,7 @@ class ShardState(_Message, frozen=True):
     idle: str = ""
     """Why there is nothing to do; '': there is."""
     round: int = 0
-    """The last probe that it heard."""
+    """The last probe that it received."""
     now: Url | None = None
     next_at: float | None = None
     last_failure: str = ""
@@ -259,7 +259,7 @@ def message_recipient(message: Message) -> int:
 
 
 def pack_links(links: list[tuple[float, Link]]) -> bytes:
-    """Links with their scores, as a letter has them."""
+    """Encode links with their scores for a batch."""
     try:
         return _ENCODER.encode(links)
     except UnicodeEncodeError:
@@ -285,14 +285,14 @@ def _clean_link(link: Link) -> Link:
 
 
 IN_FLIGHT_WINDOW = 8
-"""Letters to one shard that are sent and not heard."""
+"""Batches to one shard that may be sent and not acknowledged."""
 RESEND_S = 15.0
-"""A letter that was not heard for so long is sent again."""
+"""Seconds after which an unacknowledged batch is sent again."""
 BACKLOG_LIMIT = 512
 """Letters that wait for one shard before ours slows down."""
 
 DROP_TOGETHER = 64
-"""Letters that were heard and are dropped together: each time costs the transaction a little."""
+"""Acknowledged batches that are deleted together, because each deletion costs a transaction."""
 
 
 class _InFlight:
@@ -329,14 +329,14 @@ class LinkOutbox:
                 self._ways[shard] = _InFlight(newest, kept[0][0] - 1 if kept else newest)
         self._heard = letters.received_numbers()
         self._fresh: dict[int, int] = {}
-        """Of each shard the last letter that is taken in and not committed."""
+        """Number of the last batch from each shard that is received and not committed."""
         self._answers: dict[int, int] = {}
         self.written = self.taken = self.bytes = 0
         """Letters of this run: to others, and from others; and bytes of the first."""
 
     @property
     def is_settled(self) -> bool:
-        """Every letter is where it belongs, and those that came are committed."""
+        """Whether every sent batch is acknowledged and every received one committed."""
         return not self._fresh and all(way.heard == way.written for way in self._ways.values())
 
     @property
@@ -350,7 +350,7 @@ class LinkOutbox:
         return any(way.written - way.heard > BACKLOG_LIMIT for way in self._ways.values())
 
     def queue_batch(self, shard: int, data: bytes) -> None:
-        """Write a letter, inside the transaction of its pages."""
+        """Store a batch, inside the transaction of its pages."""
         way = self._ways[shard]
         self._letters.add_message(shard, way.written + 1, data)
         way.written += 1
@@ -358,7 +358,8 @@ class LinkOutbox:
         self.bytes += len(data)
 
     def is_next_batch(self, by: int, number: int) -> bool:
-        """Whether this letter is the next from there; one that came before is answered again."""
+        """Whether this batch is the next one from that shard; an older one is
+        acknowledged again."""
         known = self._heard.get(by, 0)
         if number <= known:
             if by not in self._fresh:
@@ -381,7 +382,7 @@ class LinkOutbox:
             self.send_pending(now)
 
     def flush(self) -> None:
-        """Inside a transaction: what was heard by us, and by others."""
+        """Store what was received and what was acknowledged, inside a transaction."""
         for shard, number in self._fresh.items():
             self._letters.mark_received(shard, number)
         if sum(way.heard - way.dropped for way in self._ways.values()) >= DROP_TOGETHER:
@@ -399,7 +400,7 @@ class LinkOutbox:
         self.send_pending(now)
 
     def send_pending(self, now: float) -> None:
-        """Send what the windows allow; and again what was not heard for long."""
+        """Send what the windows allow, and again what was not acknowledged in time."""
         for shard, way in self._ways.items():
             if way.sent > way.heard and now - way.since > self._again_s:
                 way.sent = way.heard

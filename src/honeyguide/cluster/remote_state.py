@@ -40,7 +40,7 @@ class ClusterLocation(NamedTuple):
 
 
 def known_cluster(store: Store) -> ClusterLocation:
-    """What the last crawl on a cluster was told; '' where there was none."""
+    """Address and vault of the last crawl on a cluster; '' where there was none."""
     return ClusterLocation(store.get_meta(_ADDRESS_KEY) or "", store.get_meta(_VAULT_KEY) or "")
 
 
@@ -60,7 +60,7 @@ def refuse_if_away(store: Store) -> None:
 
 
 def vault_place(store: Store, place: str) -> str:
-    """Where this collection's shards lie in the vault: each time that it was split, anew."""
+    """Where this collection's shards lie in the vault: a new place after each split."""
     return f"{place.rstrip('/')}/{store.get_meta(SPLIT_KEY)}"
 
 

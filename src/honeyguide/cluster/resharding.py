@@ -148,14 +148,15 @@ def _is_shards_folder(folder: Path) -> bool:
 
 
 _BATCH_VISITS = 2_000
-"""Visits in one parcel."""
+"""Most visits of one batch."""
 
 
 def prepare_shards(
     store: Store, shards: int, announce: Callable[[str], None], *, without_lost: bool = False
 ) -> None:
     """Split or join a collection, which is open for a crawl, into that many shards; 1: none.
-    ``announce`` is called before steps that take long. ``without_lost``: shards whose folders are gone begin anew, with nothing but seeds."""
+    ``announce`` is called before steps that take long. ``without_lost``: shards whose folders
+    are gone start again from their seeds."""
     now = store.shard_count
     if not 1 <= shards <= MAX_SHARDS or now > MAX_SHARDS:
         raise ConfigError(f"a crawl has 1 to {MAX_SHARDS} shards, not {max(now, shards)}")
@@ -317,7 +318,7 @@ def _remove_unfinished(store: Store) -> None:
 
 
 def _deliver_links(store: Store, made: list[Store]) -> None:
-    """Letters that nobody heard: their links join the others."""
+    """Push the links of batches that were not delivered."""
     order = make_order("breadth", 1)
     frontier = LinkFrontier(store.frontier_log, order)
     for shard, each in enumerate(made):

@@ -43,12 +43,12 @@ class ShardRunner(Protocol):
     """Seconds without a message after which a shard counts as lost."""
 
     async def start(self, plans: Sequence[ShardPlan], hear: MessageHandler) -> None:
-        """Start them all; ``hear`` is called with what they tell from now on."""
+        """Start all shards; ``hear`` is called with their messages from now on."""
 
     def send(self, shard: int, message: ToShard) -> None: ...
 
     def wait_until_sent(self) -> Awaitable[None]:
-        """Wait until what was sent is on its way: nobody can be told faster than they listen."""
+        """Wait until what was sent is on its way."""
 
     async def aclose(self) -> None:
         """All of them leave; those that do not are ended."""

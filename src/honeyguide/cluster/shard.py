@@ -143,7 +143,7 @@ class Shard:
         self._over = False
 
     async def run(self) -> None:
-        """Until it is told to leave. Whatever breaks is told, and raised by nobody here."""
+        """Run until an exit request comes. Errors are sent to the coordinator, not raised."""
         try:
             async with AsyncExitStack() as open_:
                 ring = await self._open_loop(open_)
@@ -191,7 +191,7 @@ class Shard:
         self._left.set()
 
     def receive(self, message: Message) -> None:
-        """Take a message in. What breaks here breaks the ring, which says so."""
+        """Process a message. An error here ends the crawl loop, which reports it."""
         if self._ring is None or self._frontier is None:
             self._early.append(message)
             return

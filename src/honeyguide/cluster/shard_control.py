@@ -155,7 +155,7 @@ class CentralLearner:
         )
 
     def resend_all(self, shard: int) -> None:
-        """All that a shard was told, for one that knows nothing of it."""
+        """Send everything again to a shard that was restored elsewhere."""
         self.send(shard, self.generation_update())
         if labels := self._labels_of_shard(shard, self.lessons.all_labels()):
             self.send(shard, messages.LabelUpdate(labels))
@@ -228,7 +228,7 @@ class ShardLearner:
         self._wanted += urls
 
     def record_visit(self, visit: Visit) -> None:
-        """The coordinator hears of it when it is gathered."""
+        """Nothing to do: the coordinator learns from visits when it collects them."""
 
     def poll_labels(self) -> list[Url]:
         wanted, self._wanted = self._wanted, []

@@ -32,7 +32,7 @@ _RETRY_S = 1.0
 
 
 ReadPosition = tuple[str, int]
-"""How far a coordinator has heard: in which life of the shard, and which number."""
+"""How far a coordinator has read: the life of the shard, and a message number."""
 NOTHING_READ: ReadPosition = ("", 0)
 
 
@@ -118,7 +118,7 @@ class ShardNode:
             self._shard.receive(message)
 
     async def run_shard(self) -> None:
-        """To its end; what breaks is told."""
+        """Run the shard to its end; errors are sent to the coordinator."""
         folder = self._new_folder()
         try:
             keeper, safe_warcs = await self._claim_with_retries(folder)

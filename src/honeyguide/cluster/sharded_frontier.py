@@ -64,7 +64,7 @@ _RETRY_S = 0.25
 _UNUSED_S = 20.0
 """A host that was lent and not wanted any more goes back."""
 _SOON_S = 5.0
-"""Who wants a host that is not ready by then is told when it will be."""
+"""Requests for hosts that are not ready within these seconds get the time when they will be."""
 _ANSWER_TIMEOUT_S = 10.0
 """An owner that did not answer is asked again."""
 
@@ -208,13 +208,13 @@ class HostLeases:
 
 
 SIGHTINGS = 3
-"""So often a link to another shard's host is told: where it stands again says little more."""
+"""Times that a link to another shard's host is sent; further sightings say little more."""
 _COUNTED_LINKS = 200_000
-"""Links of which is known how often they were told."""
+"""Links whose number of sightings is remembered."""
 _KNOWN_MEMO = 50_000
-"""Addresses of those that were told often enough: found without looking whose they are."""
+"""Addresses remembered as sent often enough."""
 _LINKS_PER_BATCH = 2_000
-"""Most links of one letter."""
+"""Most links of one batch."""
 _PAUSE_S = 0.1
 
 
@@ -240,9 +240,9 @@ class ShardedFrontier:
         self._sightings = sightings
         self._told: dict[int, int] = {}
         self._known: set[Url] = set()
-        """Links that were told often enough, as far as remembered: most links of most pages."""
+        """Links that were sent often enough, as far as remembered."""
         self.links = 0
-        """Links of this run that others were told of."""
+        """Links of this run that were sent to other shards."""
         self._out: defaultdict[int, list[tuple[float, Link]]] = defaultdict(list)
 
     def __len__(self) -> int:
@@ -326,7 +326,7 @@ class ShardedFrontier:
         self.post.confirm_flush(self._clock())
 
     def _is_untold(self, url: Url) -> bool:
-        """Whether another shard is to hear of this link of its own."""
+        """Whether this link should be sent to its shard."""
         if url in self._known:
             return False
         if self._told.get(url_fingerprint(url), 0) < self._sightings:

@@ -19,7 +19,7 @@ MAX_SITES: Final = 5_000
 _MAX_HEADER_BYTES = 16_384
 """Most bytes of a Cookie header: beyond, servers answer 400."""
 _UNSENDABLE = re.compile(r"[^\t -~]").search
-"""What we do not send back: control characters, and letters of an unknown encoding."""
+"""Values that are not sent back: control characters and characters of an unknown encoding."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,11 +191,11 @@ class CurlDriver:
 
 
 LastActivity = Callable[[float], float]
-"""When something last came to a transfer, in the event loop's time, which it is told."""
+"""A function of the event loop's time: when a transfer last received something."""
 
 
 class IdleTimeout:
-    """One timer for all transfers under way, set anew only when it rings: most never see it."""
+    """One timer for all transfers under way, restarted only when it fires."""
 
     def __init__(self, limit: float) -> None:
         self._limit = limit

@@ -150,7 +150,7 @@ def _add_term(word: str, weight: float, weights: dict[str, float], names: dict[s
 MAX_EXAMPLES = 1_000
 """Pages that are remembered."""
 _REFRESH_SHARE = 0.1
-"""Phrases are weighed anew when so much of the good or the bad pages is new."""
+"""Share of new good or bad pages after which phrases are weighed again."""
 
 
 class ExampleBuffer:
@@ -260,7 +260,7 @@ class QueryProposal:
 
 
 class QueryComposer:
-    """Makes queries from the pages that it is told of. Nothing is random; nothing waits."""
+    """Composes queries from the pages it was given. Deterministic, without I/O."""
 
     def __init__(
         self,

@@ -46,8 +46,8 @@ class ApiKey:
     def __init__(self, text: str = "") -> None:
         if text and not (MIN_KEY_LENGTH <= len(text) <= MAX_KEY_BYTES and _is_printable_key(text)):
             raise ConfigError(
-                f"the key must be {MIN_KEY_LENGTH} to {MAX_KEY_BYTES} printable ASCII characters on "
-                "one line"
+                f"the key must be {MIN_KEY_LENGTH} to {MAX_KEY_BYTES} printable ASCII characters "
+                "on one line"
             )
         self._text = text
         # Whatever case: the hexadecimal digits of %2F may be written in either.

@@ -246,7 +246,7 @@ def _nested_field(parts: dict[str, Raw], place: str) -> Raw | None:
 
 
 def _decode_as(raw: bytes | Raw, kind: Any) -> Any:
-    """That value if it is of that kind, else None. Only here is msgspec's failing heard."""
+    """The value decoded as that type; None if it is of another type or damaged."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

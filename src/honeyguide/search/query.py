@@ -15,7 +15,7 @@ MAX_QUERY_LENGTH = 1000
 _QUERY_PART = re.compile(r'(-?)"([^"]*)"|(\S+)')
 _OPERATOR_CHARS = re.compile(r'["=:|()*~^{}\[\]<>\\]')
 _find_operator = re.compile(rf"{_OPERATOR_CHARS.pattern}|\A[-+!?@]").search
-"""What may mean more to an engine than its letters say: such words stay a person's own."""
+"""Characters that may be operators of an engine; words with them are a person's own."""
 _OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
 _JOINERS = "\u200c\u200d"
 """They stand inside words of Persian and Hindi."""

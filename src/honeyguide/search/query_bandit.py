@@ -191,7 +191,7 @@ _PRIOR_WEIGHT = 4.0
 _MAX_SIMILAR_WEIGHT = 5.0
 """Most weight of a query that shares terms, in verdicts."""
 _RECENT_QUERIES = 10
-"""New queries that foretell how much another new one finds."""
+"""Newest queries from which the novelty of a new one is predicted."""
 _MAX_FRUITLESS = 3
 """Composed queries in a row that found nothing new: then the topic's own words are asked."""
 _MAX_STUCK = 5

@@ -323,7 +323,7 @@ class SearchSession:
         return new
 
     def record_visit(self, visit: Visit) -> bool:
-        """Whether what waits should be ranked anew."""
+        """Record a visit; returns whether waiting links should be ranked again."""
         self._visits += 1
         self._idle = False
         self._leaving = _SCORE_DECAY * self._leaving + (1 - _SCORE_DECAY) * visit.score

@@ -319,7 +319,7 @@ _MESSAGE_KEY = re.compile(r"[0-9]{10,19}-[0-9a-f]{32}").fullmatch
 
 
 class UnsentChange(NamedTuple):
-    """A change that is to be told on a channel."""
+    """A change that is still to be sent on a channel."""
 
     change: int
     queued: float
@@ -350,7 +350,7 @@ class NotificationOutbox:
     def queue_changes(
         self, changes: Sequence[int], channel: str, at: float, ready: float | None = None
     ) -> None:
-        """To be told, not before ``ready``; what was queued for the channel before stays as is."""
+        """Queue changes to be sent, not before ``ready``; what is queued already stays as it is."""
         moment = at if ready is None else ready
         self._db.execute_many(
             "INSERT OR IGNORE INTO outbox VALUES(?, ?, ?, '', 0, ?, NULL, NULL, '')",
@@ -358,7 +358,7 @@ class NotificationOutbox:
         )
 
     def list_unsent(self, channel: str, now: float, most: int = 10_000) -> list[UnsentChange]:
-        """What is to be told by now: bundles first, then in the order of the changes."""
+        """What may be sent by now: bundles first, then in the order of the changes."""
         rows = self._db.fetch_all(
             "SELECT change, queued, message, tries FROM outbox INDEXED BY outbox_next "
             "WHERE channel = ? AND sent IS NULL AND next <= ? AND typeof(change) = 'integer' "
@@ -397,7 +397,7 @@ class NotificationOutbox:
         return key
 
     def mark_sent(self, channel: str, changes: Sequence[int], at: float) -> None:
-        """They were told, and will not be told again."""
+        """Mark changes as sent; they are not sent again."""
         self._db.execute_many(
             "UPDATE outbox SET sent = ?, tries = tries + 1, next = NULL "
             "WHERE channel = ? AND change = ? AND sent IS NULL",
@@ -407,7 +407,7 @@ class NotificationOutbox:
     def mark_failed(
         self, channel: str, changes: Sequence[int], at: float, why: str, next_try: float | None
     ) -> None:
-        """They could not be told at that time; None: nobody tries again."""
+        """Mark a failed attempt; ``next_try`` None: there is no further attempt."""
         reason = replace_surrogates(why)[:_REASON_CHARS]
         self._db.execute_many(
             "UPDATE outbox SET tries = tries + 1, next = ?, failed = ?, why = ? "
@@ -424,7 +424,7 @@ class NotificationOutbox:
         )
 
     def wake_at(self, channel: str) -> float | None:
-        """When there is next something to be told; None: nothing waits."""
+        """When something may next be sent; None: nothing is queued."""
         row = self._db.fetch_one(
             "SELECT min(next) FROM outbox INDEXED BY outbox_next "
             "WHERE channel = ? AND sent IS NULL AND typeof(change) = 'integer'",

@@ -52,7 +52,7 @@ class CollectionCounts:
     topics: dict[str, int] = field(default_factory=dict)
     """Relevant pages of each topic, where there are several and somebody asked."""
     tongues: dict[str, int] = field(default_factory=dict)
-    """Pages by the language that was heard, the most first."""
+    """Pages by detected language, the most frequent first."""
 
     @property
     def harvest_rate(self) -> float:

@@ -104,7 +104,8 @@ class LabelTable:
         changed mind has a new number."""
         rows = self._db.fetch_all(
             f"SELECT id, replaced, {_LABEL_COLUMNS} FROM labels WHERE replaced != 1 AND "  # noqa: S608
-            "fingerprint IN (SELECT fingerprint FROM labels WHERE id > ? AND replaced != 1) ORDER BY id",
+            "fingerprint IN (SELECT fingerprint FROM labels WHERE id > ? AND replaced != 1) "
+            "ORDER BY id",
             (number,),
         )
         pages: dict[tuple[Url, str], list[Label]] = {}

@@ -92,7 +92,7 @@ def as_it_is(value: Any) -> Any:
 
 
 def is_http_url(value: Any) -> bool:
-    """Whether it is an address with a host, in the form that the rest of the house counts on."""
+    """Whether it is an http or https URL with a host, in canonical form."""
     return type(value) is str and len(value) <= MAX_URL_CHARS and _HTTP_URL(value) is not None
 
 

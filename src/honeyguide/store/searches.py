@@ -102,8 +102,9 @@ class SearchTotals:
 
 SEARCH_COLUMNS = (
     f"id, at, substr(engine, 1, {NAME_CHARS}), substr(query, 1, {QUERY_CHARS}), page, "
-    f"substr(by, 1, {NAME_CHARS}), substr(address, 1, {row_checks.MAX_URL_CHARS + 1}), substr(outcome, 1, {NAME_CHARS}), "
-    f"substr(detail, 1, {DETAIL_CHARS}), results, more, fresh, promised, price"
+    f"substr(by, 1, {NAME_CHARS}), substr(address, 1, {row_checks.MAX_URL_CHARS + 1}), "
+    f"substr(outcome, 1, {NAME_CHARS}), substr(detail, 1, {DETAIL_CHARS}), results, more, fresh, "
+    "promised, price"
 )
 """Bounded in SQL: what is larger is not even read."""
 
@@ -140,11 +141,11 @@ def _bounded_number(value: object, most: float) -> float:
 TAKEN_KEY = "searches_taken"
 """The key under which a crawl notes the newest search whose results it took."""
 _MAX_SEARCHES = 100_000
-"""Newest searches that are told of."""
+"""Newest searches that are listed."""
 _MAX_REDIRECTS = 10_000
-"""Results that redirect, of which is told where they lead."""
+"""Most redirecting results whose targets are looked up."""
 _MAX_REQUESTS = 20
-"""Newest wishes that are heard: a collection from elsewhere may hold any number of them."""
+"""Newest wishes that are read: a collection from elsewhere may hold any number of them."""
 _MAX_NUMBER = 10**18
 """No search has such a number: as many as :func:`honeyguide.store.row_checks.parse_decimal` reads.
 """
@@ -177,7 +178,8 @@ class SearchTable:
                 "INSERT INTO search_results VALUES(?, ?, ?, ?, ?, ?)",
                 [
                     (number, place, url, to_int64(url_fingerprint(url)),
-                     replace_surrogates(title[:TITLE_CHARS]), replace_surrogates(snippet[:SNIPPET_CHARS]))
+                     replace_surrogates(title[:TITLE_CHARS]),
+                     replace_surrogates(snippet[:SNIPPET_CHARS]))
                     for place, (url, title, snippet) in enumerate(results, 1)
                 ],
             )  # fmt: skip

@@ -1,8 +1,8 @@
-"""Letters between shards: what was written to others, and what was heard from them.
+"""What shards and their collection exchange: link batches, visits and hosts.
 
-A letter is kept in the transaction of the pages that it tells of, until the shard that it is for
-has committed it. Letters to one shard are numbered without gaps, and are heard in that order: a
-letter that comes twice is known by its number.
+A link batch is stored in the transaction of the pages that its links stand on, until its receiver
+has committed it. Batches to one shard are numbered without gaps and received in that order, so that
+a repeated batch is recognised by its number.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from honeyguide.url import domain_of, host_of
 
 
 class ShardMessageTable:
-    """Owns the tables ``letters`` and ``heard``."""
+    """Link batches between shards: the tables ``letters`` (sent) and ``heard`` (received)."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
 
     def last_number(self, shard: int) -> int:
-        """The number of the last letter to this shard that was ever written."""
+        """The number of the last batch that was ever written to this shard."""
         sql = "SELECT max(number) FROM letters WHERE shard = ?"
         dropped = parse_decimal(self._db.get_meta(f"letters to {shard}") or "") or 0
         return max(self._db.fetch_number(sql, (shard,)), dropped)
 
     def add_message(self, shard: int, number: int, data: bytes) -> None:
-        """Keep a letter, inside a transaction."""
+        """Store a batch, inside a transaction."""
         self._db.execute("INSERT INTO letters VALUES(?, ?, ?)", (shard, number, data))
 
     def messages_after(self, shard: int, number: int, most: int) -> list[tuple[int, bytes]]:
-        """The next letters to this shard, in order."""
+        """The next batches to this shard, in order."""
         found = self._db.fetch_all(
             "SELECT number, data FROM letters WHERE shard = ? AND number > ? "
             "ORDER BY number LIMIT ?",
@@ -53,14 +53,14 @@ class ShardMessageTable:
         self._db.set_meta(f"letters to {shard}", str(number))
 
     def received_numbers(self) -> dict[int, int]:
-        """Of each shard, the number of its last letter that was taken in."""
+        """The number of the last batch that was received from each shard."""
         return {int(shard): int(n) for shard, n in self._db.fetch_all("SELECT * FROM heard")}
 
     def mark_received(self, shard: int, number: int) -> None:
         self._db.execute("INSERT OR REPLACE INTO heard VALUES(?, ?)", (shard, number))
 
     def iter_messages(self) -> Iterator[tuple[int, int, bytes]]:
-        """Every letter that is kept: for whom, its number, and what it says."""
+        """Every stored batch: its shard, its number and its data."""
         for shard, number, data in self._db.fetch_all(
             "SELECT * FROM letters ORDER BY shard, number"
         ):
@@ -84,7 +84,7 @@ _VISIT_TABLES = {"texts": "data", "sketches": "keys", "signatures": "data"}
 
 
 _MAX_BATCH_BYTES = 64_000_000
-"""Bytes of texts in one parcel, unless a single page has more."""
+"""Bytes of texts in one batch, unless a single page has more."""
 
 
 class VisitTransferBatch(NamedTuple):
@@ -145,7 +145,7 @@ class ShardSync:
         return VisitTransferBatch(first, last, data)
 
     def import_visits(self, shard: int, parcel: VisitTransferBatch) -> ImportedVisits | None:
-        """Take a parcel in, in a transaction of its own; None if it was taken before."""
+        """Import a batch of visits in a transaction of its own; None if it was imported before."""
         with _attached_database(self._db, parcel.data), self._db.transaction():
             known = self.synced_until(shard)
             if parcel.last <= known:

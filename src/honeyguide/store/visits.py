@@ -1,4 +1,4 @@
-"""A row of the journal, as the rest of the house sees it."""
+"""The journal of visits: its rows, and the texts of pages."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class VisitRow(NamedTuple):
     topics: str
     """Compact JSON; :attr:`topic_scores` reads it."""
     tongue: str
-    """The language that was heard; ``language`` is the declared one."""
+    """The detected language; ``language`` is the declared one."""
     ungated: float | None
     """The verdict before the language gate made it 0; None: the gate let the page through."""
     warc: str | None

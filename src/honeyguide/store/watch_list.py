@@ -92,7 +92,7 @@ class WatchedRow(NamedTuple):
     changed: float | None = None
     """Last change that counted."""
     due: float | None = None
-    """When the schedule meant to come back; told to people, decided anew by the schedule."""
+    """When the schedule planned the next visit; only for display."""
     etag: str = ""
     modified: str = ""
     """Validators as the server sent them."""

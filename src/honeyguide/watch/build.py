@@ -130,7 +130,7 @@ def budget_of(settings: Settings) -> WatchBudget:
 def channels_of(
     chosen_ones: Iterable[NotifySettings], folder: Path, store: Store, name: str, out: TextIO
 ) -> list[tuple[NotifyRule, Messenger]]:
-    """Rules and how they are told; a ConfigError for what could not work."""
+    """Rules with their messengers; raises ConfigError for settings that cannot work."""
     found: list[tuple[NotifyRule, Messenger]] = []
     for number, chosen in enumerate(chosen_ones):
         where = f"notify[{number}]"

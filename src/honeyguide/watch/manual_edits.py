@@ -31,7 +31,7 @@ _LIGHTEST, _HEAVIEST = 0.001, 1000.0
 def edit_watch_list(
     store: Store, action: ListAction, urls: Sequence[Url], now: float, weight: float | None = None
 ) -> int:
-    """Of how many pages something is now different. A watch that runs hears of it."""
+    """Apply an action of a person; returns how many pages changed. A running watch notices it."""
     if action == "add":
         return store.watched.add_pages(urls, "user", now)
     if action == "weigh" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
@@ -68,7 +68,7 @@ def list_masks(store: Store, url: Url) -> WatchMasks:
 
 
 def mask_places(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
-    """From now on whatever stands there is not told."""
+    """Mask these places: their differences are not reported."""
     memory = _load_memory(store, url)
     for key in keys:
         memory = memory.add_mask(key)
@@ -77,7 +77,7 @@ def mask_places(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
 
 
 def unmask_places(store: Store, url: Url, keys: Iterable[str]) -> WatchMasks:
-    """From now on it is told again, whatever is learned."""
+    """Unmask these places, whatever is learned."""
     memory = _load_memory(store, url)
     for key in keys:
         if key not in memory.active_masks():

@@ -31,9 +31,9 @@ _DAY = 86_400.0
 _NEWS_KINDS: frozenset[ChangeKind] = frozenset({"content", "data"})
 _MINOR_KINDS: frozenset[ChangeKind] = frozenset({"minor", "links"})
 _LOST_S = 3 * _DAY
-"""Who cannot be seen for so long is told of, whatever the reason."""
+"""Seconds after which a page that cannot be seen is reported, whatever the reason."""
 _CONFIRM_VISITS = 2
-"""Visits in a row that must find a page gone before it is told."""
+"""Visits in a row that must find a page gone before it is reported."""
 
 
 class HeldChange(NamedTuple):
@@ -63,7 +63,7 @@ class RevisitRecord(NamedTuple):
 
 
 class ScheduleUpdate(NamedTuple):
-    """What the schedule is told."""
+    """The update of the schedule after a visit."""
 
     seen: bool
     """Whether the page was seen; otherwise it is tried again."""
@@ -180,7 +180,7 @@ def record_problem(
 def record_failed(
     row: WatchedRow, outcome: RevisitOutcome[RevisitComparison], was: ChangeKind | None
 ) -> RevisitRecord:
-    """No answer, or none that says anything about the page. If that lasts, it is told."""
+    """No answer, or none that says anything about the page. It is reported if it lasts."""
     asked = outcome.status > 0 or (outcome.failure is not None and outcome.failure.kind != "robots")
     row = row._replace(
         visited=outcome.at if asked else row.visited,

@@ -134,7 +134,7 @@ class RevisitState:
     def take_outcome(
         self, outcome: RevisitOutcome[revisit_comparison.RevisitComparison]
     ) -> tuple[RevisitRecord, record.ScheduleUpdate]:
-        """A page comes back: what is written down of it, and what the schedule is told."""
+        """Process the outcome of a visit: what is stored of it, and the update of the schedule."""
         made, plan = self._record_outcome(self.under_way.pop(outcome.page.url), outcome)
         self._batch[made.row.url] = made
         return made, plan

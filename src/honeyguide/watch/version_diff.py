@@ -107,7 +107,7 @@ class BlockDiff(NamedTuple):
     new: str = ""
     masked: bool = False
     mask: str = ""
-    """What to mask if this is to be told no more."""
+    """The mask that would hide this difference."""
 
 
 def diff_versions(

@@ -53,7 +53,7 @@ class DiscoveryQueue:
         known: Callable[[Url], bool],
         fits: Callable[[Url], bool],
     ) -> None:
-        """``known``: visited or watched already; ``fits``: within the collection's fence."""
+        """``known``: visited or watched already; ``fits``: within the collection's scope."""
         self._strategy = strategy
         self._generation = generation
         self.under_way: dict[Url, tuple[Link, float]] = {}
@@ -154,7 +154,7 @@ class WatchProgress(NamedTuple):
     visits: int = 0
     unchanged: int = 0
     changes: int = 0
-    """That were told of as such, of any kind."""
+    """Reported changes of any kind."""
     failures: int = 0
     discovered: int = 0
     """Relevant pages that were not watched before."""
@@ -212,7 +212,7 @@ class Watcher:
     state: RevisitState
     discoveries: DiscoveryQueue
     in_scope: Callable[[Url], bool]
-    """Whether an address lies within the collection's fence."""
+    """Whether an address lies within the collection's scope."""
     notify_loop: NotifyLoop
     labels: Callable[[], EffectiveLabels]
     clock: Callable[[], float] = time.time
@@ -382,7 +382,7 @@ class Watcher:
         )
 
     def _follow_move(self, row: WatchedRow, target: Url, at: float) -> None:
-        """A page that moved is watched where it is now, if the fence allows and there is room."""
+        """Watch a moved page at its new address, if it is in scope and there is room."""
         if not self.in_scope(target) or len(self.schedule) >= self.settings.pages:
             return
         weight = row.weight if host_of(target) == host_of(row.url) else 1.0

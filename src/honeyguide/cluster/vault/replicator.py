@@ -244,9 +244,10 @@ def _missing_entry(error: _EntryGone) -> ClusterError:
 
 
 _GROWTH = 3.0
-"""The log is written anew when what came after the whole copy is so many times larger than it."""
+"""The whole database is saved again when later entries are this many times larger than its last
+copy."""
 _SMALL = 4_000_000
-"""Bytes below which nothing is worth writing anew."""
+"""Bytes below which the whole database is never saved again for its size."""
 _MOST = 1000
 """Entries after the whole copy: each is one request more for who restores it."""
 

@@ -110,7 +110,7 @@ class EditCounter:
     masks: frozenset[str]
     relevance: RelevanceFunction | None
     edits: list[tuple[PageEdit, float]] = field(default_factory=list)
-    """With the letters that are new in each, as far as they count."""
+    """Each edit with its weighted number of new letters."""
     masked: int = 0
     total: float = 0.0
     """Weighted letters of both versions; equal text is counted once."""

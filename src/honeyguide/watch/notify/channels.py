@@ -226,12 +226,12 @@ class StreamMessenger:
 
 @dataclass(frozen=True, slots=True)
 class FeedFile:
-    """A feed in the collection's folder, written anew from what the store holds."""
+    """A feed file in the collection's folder, always written as a whole."""
 
     path: Path
     feed: FeedHeader
     recent: Callable[[], Sequence[Change]]
-    """The newest changes that this channel was told of, those of the message included."""
+    """Returns the newest changes of this channel, those of the current message included."""
     form: Literal["atom", "rss"] = "atom"
 
     async def send(self, message: ChangeMessage, now: float, tries: int = 0) -> SendOutcome:  # noqa: ARG002

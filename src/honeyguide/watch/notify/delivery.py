@@ -52,7 +52,7 @@ def time_zone(name: str) -> ZoneInfo:
 
 @lru_cache(maxsize=64)
 def parse_quiet_hours(text: str) -> tuple[time, time]:
-    """``22:00-07:00`` as two times of day; the second may be on the morrow."""
+    """``22:00-07:00`` as two times of day; the second may be on the next day."""
     found = _SPAN(text.strip())
     if not found:
         raise ConfigError(f"quiet hours are written as '22:00-07:00', not {text!r}")
@@ -123,7 +123,7 @@ DEFAULT_KINDS: tuple[ChangeKind, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NotifyRule:
-    """What one channel wants to hear of, and when. Every condition must hold."""
+    """Which changes one channel gets, and when. Every condition must hold."""
 
     channel: str
     """The name of the channel."""
@@ -144,7 +144,7 @@ class NotifyRule:
     time_zone: str = "UTC"
     """Time zone of quiet hours and digests: ``Europe/Istanbul``."""
     digest: DigestRhythm = "each"
-    """At once, or gathered and told once an hour, a day, a week."""
+    """Rhythm of messages: at once, or collected for an hour, a day or a week."""
     hour: int = 8
     """Hour of day of daily and weekly digests."""
     weekday: Weekday = "monday"
@@ -179,7 +179,7 @@ class NotifyRule:
 
 
 class WaitingChange(NamedTuple):
-    """A change that a channel wants to hear of and was not told yet."""
+    """A change that waits for a channel."""
 
     key: int
     """By which the store knows it."""
@@ -195,7 +195,7 @@ def is_wanted(rule: NotifyRule, change: Change) -> bool:
 
 
 def reason_unwanted(rule: NotifyRule, change: Change) -> str:
-    """Why this change is not told, in words; '' if it is."""
+    """Why the rule does not want this change, in words; '' if it does."""
     kinds = [kind for kind in change.kinds if kind in rule.kinds]
     if not kinds:
         return f"of the kind {', '.join(change.kinds) or 'none'}"
@@ -209,7 +209,7 @@ def reason_unwanted(rule: NotifyRule, change: Change) -> str:
 
 
 def due_time(rule: NotifyRule, at: float) -> float:
-    """When a change that was found at ``at`` may be told first."""
+    """The earliest time at which a change found at ``at`` may be sent."""
     where = time_zone(rule.time_zone)
     due = digest_time(rule.digest, at, where, rule.hour, rule.weekday)
     return quiet_until(rule.quiet_hours, due, where)
@@ -308,7 +308,7 @@ class NotificationDelivery(NamedTuple):
 def queue_change(
     outbox: NotificationOutbox, rules: Iterable[NotifyRule], number: int, change: Change
 ) -> None:
-    """Leave a change for whoever wants to hear of it, in the transaction that stores it."""
+    """Queue a change for every rule that wants it, in the transaction that stores it."""
     for rule in rules:
         if is_wanted(rule, change):
             outbox.queue_changes([number], rule.queue_name, change.at, due_time(rule, change.at))
@@ -419,7 +419,7 @@ class NotifyLoop:
                 await asyncio.wait_for(over.wait(), _EVERY_S)
 
     async def deliver_all(self) -> None:
-        """Whoever cannot be told holds up nobody else."""
+        """Deliver what is due on every channel; a failing channel does not hold up the others."""
         outbox, changes = self.store.outbox, self.store.changes
         for rule, messenger in self.channels:
             try:

@@ -43,7 +43,7 @@ class DigestEntry:
     links_removed: tuple[Url, ...] = ()
     detail: str = ""
     shared: int = 0
-    """How many more edits of this page are told in another entry, with other pages."""
+    """Number of further edits of this page that stand in another entry, shared with other pages."""
 
 
 class _EntryGroup(NamedTuple):
@@ -62,7 +62,7 @@ def digest_entries(changes: Sequence[Change]) -> list[DigestEntry]:
 
 
 def batch_changes(changes: Sequence[Change]) -> list[tuple[int, ...]]:
-    """Which changes, by their places, share a message where each is told at once."""
+    """Which changes, by their positions, share a message where each is sent at once."""
     groups = _group_changes(changes)
     if len(groups) > MAX_MESSAGES:
         return [tuple(range(len(changes)))]

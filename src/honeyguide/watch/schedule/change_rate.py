@@ -207,7 +207,7 @@ class RatePriors:
         return pack_belief(np.log(mean + _RARE))
 
     def learn(self, url: Url, new: Belief, old: Belief = b"") -> None:
-        """A page's belief has changed; ``old`` is what was told of it before, if anything."""
+        """Update the groups of a page whose belief changed; ``old`` is its belief before."""
         gain = belief_shares(new)
         if old:
             gain = gain - belief_shares(old)

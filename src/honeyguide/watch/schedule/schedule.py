@@ -65,7 +65,8 @@ def visit_reason(
         cause = "then a visit is worth as much as one to any other page"
     return (
         f"it changes {describe_frequency(rate)} and counts {weight:.2g}; "
-        f"it was visited {describe_span(case.now - last)} ago and {_describe_due(next_at, case.now)}: {cause}{_describe_hold(next_at, case)}"
+        f"it was visited {describe_span(case.now - last)} ago and "
+        f"{_describe_due(next_at, case.now)}: {cause}{_describe_hold(next_at, case)}"
     )
 
 
