@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from honeyguide.run_status import RunStatus
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.shards import ShardMessageTable
 from honeyguide.types import Link, Url
@@ -143,39 +144,28 @@ class ExitRequest(_Message, frozen=True):
 # -- to the coordinator ----------------------------------------------------------------------
 
 
-class ShardState(_Message, frozen=True):
-    """How a shard stands."""
+class ShardState(RunStatus, frozen=True, array_like=True, tag=True, kw_only=True):
+    """How a shard stands, and what the coordinator's protocols need to know of it."""
 
     shard: int
-    visits: int
-    pages: int
-    relevant: int
-    failures: int
-    waiting: int
-    busy: int
-    sites: int
-    generation: int
-    allotted: int
+    allotted: int = 0
     """As :class:`VisitGrant` has it …"""
-    turn: int
+    turn: int = 0
     """… and which one of them was the last."""
-    made: int
+    made: int = 0
     """Visits, those under way included."""
-    hungry: bool
+    hungry: bool = False
     """Nothing is allotted any more, and something waits."""
-    committed: int
+    committed: int = 0
     """Number of its last visit in its journal."""
-    letters: int
+    letters: int = 0
     """Written to others in this run …"""
-    heard: int
+    heard: int = 0
     """… and taken in from them."""
     idle: str = ""
     """Why there is nothing to do; '': there is."""
     round: int = 0
     """The last probe that it heard."""
-    now: Url | None = None
-    next_at: float | None = None
-    last_failure: str = ""
     hopeless: str = ""
     """Nothing but failures was seen: the last ones."""
     letter_bytes: int = 0

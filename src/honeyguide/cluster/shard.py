@@ -19,6 +19,7 @@ from math import inf
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from honeyguide import registry
 from honeyguide.cluster import messages
@@ -347,40 +348,30 @@ class Shard:
         ring, frontier, limit = self._ring, self._frontier, self._enough
         if ring is None or frontier is None:
             return
-        now, tally = ring.progress(), ring.tally
         wake = frontier.wake_at()
         still = frontier.is_settled
         committed = newest = ring.store.visits.last_id()
         if self._keeping is not None:
             still, committed = still and self._keeping.is_all_saved, self._keeping.newest
             self._send(self._keeping.checkpoint_status(frontier.post.unacknowledged))
+        now = structs.asdict(ring.progress()) | {"next_at": wake if wake != inf else None}
         self._send(
             ShardState(
-                self._plan.shard,
-                tally.visits,
-                tally.pages,
-                tally.relevant,
-                tally.failures,
-                now.waiting,
-                now.busy,
-                now.sites,
-                ring.generation,
-                limit.allotted,
-                limit.turn,
-                self._visits_made(ring),
-                limit.wants,
-                committed,
-                frontier.post.written,
-                frontier.post.taken,
-                ring.idle_reason() if still else "",
-                self._round,
-                now.now,
-                wake if wake is not None and wake < inf else None,
-                tally.last_failure(),
-                tally.failure_summary(),
-                frontier.post.bytes,
-                frontier.links,
-                newest - committed,
+                **now,
+                shard=self._plan.shard,
+                allotted=limit.allotted,
+                turn=limit.turn,
+                made=self._visits_made(ring),
+                hungry=limit.wants,
+                committed=committed,
+                letters=frontier.post.written,
+                heard=frontier.post.taken,
+                idle=ring.idle_reason() if still else "",
+                round=self._round,
+                hopeless=ring.tally.failure_summary(),
+                letter_bytes=frontier.post.bytes,
+                letter_links=frontier.links,
+                unsaved=newest - committed,
             )
         )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
@@ -17,12 +17,13 @@ from honeyguide.crawl.politeness import CrawlPoliteness
 from honeyguide.crawl.process_page import CrawlOutcome
 from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.crawl.shard_hooks import GenerationSource, StopRule
-from honeyguide.crawl.status import CrawlTally, Progress, Report, format_span
+from honeyguide.crawl.status import CrawlTally, Report, format_span
 from honeyguide.crawl.visit import ArrivedAnswer, RobotsEntry, VisitRunner, VisitStep
-from honeyguide.languages.gate import LanguageGate, wanted_languages
+from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
 from honeyguide.links.ranking import LinkKnowledge, rank_links, rerank_changed
 from honeyguide.protocols import Frontier, RankFunction, Strategy
+from honeyguide.run_status import RunStatus
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Visit
 from honeyguide.url import domain_of, host_of
@@ -63,64 +64,6 @@ class CommitBatch:
         if self.search is not None:
             self.search.confirm_saved()
         return visits
-
-
-# --------------------------------------------------------------------------------------------------
-# What a ring tells of itself: while it turns, and when it ends.
-# --------------------------------------------------------------------------------------------------
-
-
-class _EngineProgress(TypedDict, total=False):
-    asked: int
-    unanswered: str
-    ask_at: float
-
-
-def loop_progress(ring: CrawlLoop) -> Progress:
-    """How it stands now."""
-    out, tally, wake = ring.under_way(), ring.tally, ring.frontier.wake_at()
-    return Progress(
-        tally.visits,
-        tally.pages,
-        tally.relevant,
-        tally.failures,
-        waiting=len(ring.frontier),
-        busy=len(out),
-        sites=ring.politeness.quota.domain_count(),
-        generation=ring.generation,
-        now=out[-1].link.url if out else None,
-        next_at=wake if wake is not None and ring.clock() < wake < inf else None,
-        stopping=ring.stop_rule.asked,
-        last_failure=tally.last_failure(),
-        foreign=tally.foreign_pages(wanted_languages(ring.settings)),
-        **_engine_progress(ring),
-    )
-
-
-def _engine_progress(ring: CrawlLoop) -> _EngineProgress:
-    """How it stands with the search engine."""
-    if ring.search is None:
-        return {}
-    questions = ring.search.caller
-    told: _EngineProgress = {"asked": questions.asked, "unanswered": questions.why_unanswered}
-    if questions.why_unanswered and not questions.stopped:
-        told["ask_at"] = questions.ready_at
-    return told
-
-
-def loop_report(ring: CrawlLoop, reason: str, began: float, warnings: Sequence[str]) -> Report:
-    """How it ended; what was warned of besides comes after it."""
-    now = loop_progress(ring)
-    asked = ring.search.warnings if ring.search is not None else ()
-    return Report(
-        now,
-        reason,
-        ring.clock() - began,
-        now.next_at,
-        ring.tally.failure_summary(),
-        (*ring.store.warc_archive.warnings, *ring.training.warnings, *warnings, *asked),
-        stopping.add_channel_estimate(ring.coverage.estimate(len(ring.frontier)), ring.store),
-    )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -205,8 +148,39 @@ class CrawlLoop:
             self._listened = 0.0
         self._woken.set()
 
-    def progress(self) -> Progress:
-        return loop_progress(self)
+    def progress(self) -> RunStatus:
+        """How it stands now."""
+        out, wake = self.under_way(), self.frontier.wake_at()
+        engine = self.search.caller if self.search is not None else None
+        waits = engine is not None and engine.why_unanswered and not engine.stopped
+        return self.tally.run_status(
+            self.settings,
+            waiting=len(self.frontier),
+            busy=len(out),
+            sites=self.politeness.quota.domain_count(),
+            generation=self.generation,
+            now=out[-1].link.url if out else None,
+            next_at=wake if wake is not None and self.clock() < wake < inf else None,
+            stopping=self.stop_rule.asked,
+            asked=engine.asked if engine is not None else 0,
+            unanswered=engine.why_unanswered if engine is not None else "",
+            ask_at=engine.ready_at if engine is not None and waits else None,
+        )
+
+    def _build_report(self, reason: str, began: float) -> Report:
+        now = self.progress()
+        warnings = [*self.store.warc_archive.warnings, *self.training.warnings]
+        warnings += self._rejudge.warnings
+        warnings += self.search.warnings if self.search is not None else ()
+        return Report(
+            now,
+            reason,
+            self.clock() - began,
+            now.next_at,
+            self.tally.failure_summary(),
+            tuple(warnings),
+            stopping.add_channel_estimate(self.coverage.estimate(len(self.frontier)), self.store),
+        )
 
     @property
     def unjudged_count(self) -> int:
@@ -241,7 +215,7 @@ class CrawlLoop:
             self._commit()
         if self._trouble is not None:
             raise self._trouble
-        return loop_report(self, reason, began, self._rejudge.warnings)
+        return self._build_report(reason, began)
 
     async def _cancel_rest(self, watcher: asyncio.Task[None]) -> None:
         """Cancel what did not arrive in time; it waits again, for the next run."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast, get_args
 
+from honeyguide.run_status import harvest_rate
 from honeyguide.store import row_checks
 from honeyguide.store.database import Database
 from honeyguide.types import UNREQUESTED, FailureKind, Url, Visit
@@ -57,7 +58,7 @@ class CollectionCounts:
     @property
     def harvest_rate(self) -> float:
         """Relevant visits ÷ visits."""
-        return self.relevant / self.visits if self.visits else 0.0
+        return harvest_rate(self.relevant, self.visits)
 
 
 class CountedVisit(NamedTuple):

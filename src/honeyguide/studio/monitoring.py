@@ -16,6 +16,7 @@ from honeyguide.crawl import live_status
 from honeyguide.crawl.live_status import ActiveFetch, LiveFrontier
 from honeyguide.crawl.status import CollectionStatus, collection_status
 from honeyguide.errors import HoneyguideError, StoreError
+from honeyguide.run_status import harvest_rate
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.counters import CollectionCounts, HostRow
 from honeyguide.store.open_store import open_existing_store
@@ -60,7 +61,7 @@ def harvest_curve(store: Store) -> HarvestCurve:
         then, before = points[back] if back > 0 else (0, 0)
         span = visits - then
         recent.append(round((relevant - before) / span, 4) if span >= _FEW_VISITS else None)
-    whole = [round(relevant / visits, 4) if visits else 0.0 for visits, relevant in points]
+    whole = [round(harvest_rate(relevant, visits), 4) for visits, relevant in points]
     return HarvestCurve([visits for visits, _ in points], whole, recent)
 
 
@@ -70,8 +71,8 @@ def generation_marks(counts: CollectionCounts) -> list[GenerationMark]:
     found: list[GenerationMark] = []
     visits = 0
     for number, counted in sorted(counts.generations.items()):
-        harvest = counted.relevant / counted.visits if counted.visits else 0.0
-        found.append(GenerationMark(number, visits, round(harvest, 4)))
+        harvest = round(harvest_rate(counted.relevant, counted.visits), 4)
+        found.append(GenerationMark(number, visits, harvest))
         visits += counted.visits
     step = -(-len(found) // _MAX_MARKS) or 1
     return found[::step]
@@ -250,8 +251,8 @@ class LiveViewCache:
         running = pid is not None
         fresh = running and seen is not None and seen.pid == pid and now - seen.at < _STALE_S
         budget = load_settings(self._folder / "topic.toml").crawl.pages
-        if fresh and seen is not None and seen.pages is not None:
-            budget = seen.pages  # of this run only
+        if fresh and seen is not None and seen.budget is not None:
+            budget = seen.budget  # of this run only
         counts, waiting, generation = CollectionCounts(), None, None
         marks: list[GenerationMark] = []
         watch: WatchLive | None = None
