@@ -22,9 +22,8 @@ import webs
 from honeyguide import registry
 from honeyguide.lab.chart import svg_chart
 from honeyguide.lab.compare import CrawlTrial, StartKnowledge, TrialResult, WebSpec, run_comparison
-from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.report import ComparisonReport, build_report, markdown_table, recall_curves
-from honeyguide.lab.variants import parse_variant
+from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
 from honeyguide.models.link_model import FEATURE_GROUPS
 
 ROOT = Path(__file__).parents[1]

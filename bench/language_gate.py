@@ -18,8 +18,8 @@ from pathlib import Path
 import webs
 
 from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
-from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.report import build_report, markdown_table
+from honeyguide.lab.variants import REFERENCE_STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "language-gate.md"

@@ -24,8 +24,15 @@ import webs
 
 from honeyguide.config.settings import Settings
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.topic_sampling import DrawnTopic, draw_topic, trial_examples, trial_settings
-from honeyguide.lab.trials import CrawlTrial, WebSpec, open_web
+from honeyguide.lab.trials import (
+    CrawlTrial,
+    DrawnTopic,
+    WebSpec,
+    draw_topic,
+    open_web,
+    trial_examples,
+    trial_settings,
+)
 from honeyguide.lab.web import without_scheme
 from honeyguide.models import logistic
 from honeyguide.models.link_model import LinkFeatures

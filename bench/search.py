@@ -27,8 +27,14 @@ from honeyguide.lab.search_engine import LabSearchEngine
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.synthetic.parameters import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
-from honeyguide.lab.topic_sampling import draw_topic, trial_examples, trial_settings
-from honeyguide.lab.trials import StartKnowledge, index_web, open_web
+from honeyguide.lab.trials import (
+    StartKnowledge,
+    draw_topic,
+    index_web,
+    open_web,
+    trial_examples,
+    trial_settings,
+)
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "search.md"

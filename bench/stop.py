@@ -24,8 +24,7 @@ from honeyguide.errors import ParseError
 from honeyguide.lab.chart import svg_chart
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.topic_sampling import draw_topic, trial_examples, trial_settings
-from honeyguide.lab.trials import CrawlTrial, open_web
+from honeyguide.lab.trials import CrawlTrial, draw_topic, open_web, trial_examples, trial_settings
 from honeyguide.lab.web import without_scheme
 from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy
