@@ -76,7 +76,42 @@ _MEMO = 50_000
 
 @dataclass(frozen=True)
 class Honeyguide:
-    """Learn what the topic is and which links lead to it, from anything you can say about it."""
+    """Learn what the topic is and which links lead to it, from anything you can say about it.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    concepts
+        Concepts of the topic's ontology.
+    explore
+        How much more a link to a little-known host is worth (an upper confidence bound).
+    few
+        With fewer good pages than this from people, the page model's own clear verdicts are
+        examples too, and it only adds to what the topic's words say; in links, these count half as
+        much then.
+    use_prior, use_words, use_signs
+        The prior learned on other webs; what the page model says of a link's words; single words
+        of links. Each can be switched off, to see what it brings.
+    without
+        One group of features that the link model leaves out, to see what it brings.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, Url
+    >>> place = Url("http://a.example/")
+    >>> honey = Link(Url("http://a.example/1"), source=place, anchor="Honey", parent=0.5)
+    >>> other = Link(Url("http://a.example/2"), source=place, anchor="Contact", parent=0.5)
+    >>> strategy = Honeyguide(keywords=("honey",))
+    >>> first, second = strategy.rank([honey, other])
+    >>> first > second
+    True
+    >>> strategy.explain(honey)[0].what
+    'the words of its anchor'
+
+    References ---------- Chakrabarti, Punera & Subramanyam 2002: a page model that trains a link
+    model. docs/strategies/honeyguide.md.
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
@@ -94,10 +129,7 @@ class Honeyguide:
     language: str = "en"
     concepts: tuple[Concept, ...] = ()
     explore: float = 0.0
-    """How much more a link to a little-known host is worth; the one dial for curiosity."""
     few: int = 10
-    """With fewer good pages than this from people, the critic's own clear verdicts teach it, too,
-    and what the topic's words say is only added to; in links, they count as half as many."""
     use_prior: bool = True
     use_words: bool = True
     use_signs: bool = True
@@ -114,7 +146,6 @@ class Honeyguide:
         "around",
         "address",
     ] = ""
-    """Parts that can be left out, to see what they bring."""
     page_words: Lexicon | None = None
     page_machine: Linear | None = None
     page_slope: float = 1.0
