@@ -1,9 +1,9 @@
 """Learn which links pay off from the crawl itself.
 
 Barbosa & Freire 2007, "An adaptive crawler for locating hidden-web entry points", sections 3 and
-4: a critic judges what every visited link led to, and a link classifier over the words of
-address, anchor and surroundings is learned anew from that, in one class or in levels of
-distance. Where we depart is told in docs/strategies/adaptive_links.md.
+4: a page model judges what every visited link led to, and a link classifier over the words of
+address, anchor and surroundings is trained from that again and again, in one class or in levels
+of distance. Where we depart from the paper: docs/strategies/adaptive_links.md.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LEVELS = 3
 _STEP_WORDS = ("at once", "in two steps", "in three steps")
 _NOWHERE = _LEVELS
 _UNSURE = 0.2, 0.8
-"""What came of a link is not learned from where a taught critic's verdict lies between these."""
+"""A link is no example where a trained page model's verdict on its target lies between these."""
 _MAX_COUNT = 100.0
 """Words never count more often than this beside pages: log-odds would be no numbers."""
 _MEMO = 20_000
@@ -130,7 +130,7 @@ class AdaptiveLinks:
     seed: int = 1
     page_words: Lexicon | None = None
     page_machine: Linear | Rbf | None = None
-    """Learned, not set: the critic, once there are labels of both kinds."""
+    """Learned: the page model, once there are labels of both kinds."""
     link_words: LinkWords | None = None
     link_machines: tuple[Linear, ...] = ()
     link_levels: tuple[int, ...] = ()
@@ -195,7 +195,7 @@ class AdaptiveLinks:
 
     def learn(self, examples: Sequence[Example]) -> Self:
         known = settle_examples(examples)
-        taught = self._learn_critic(known)
+        taught = self._learn_page_model(known)
         if self.once and self.link_words is not None:
             return taught
         level = self._page_levels(known)
@@ -229,8 +229,8 @@ class AdaptiveLinks:
             words_count=count,
         )
 
-    def _learn_critic(self, known: Mapping[Url, Example]) -> Self:
-        """With a critic from people's labels, if there are some of both kinds; beside these, own
+    def _learn_page_model(self, known: Mapping[Url, Example]) -> Self:
+        """With a page model from people's labels, if there are some of both kinds; besides these, own
         verdicts teach it, too."""
         if len({e.target >= 0.5 for e in known.values() if e.by in _PEOPLE}) < 2:
             return self

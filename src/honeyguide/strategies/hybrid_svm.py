@@ -2,7 +2,7 @@
 
 Iliou et al. 2017, "Hybrid focused crawling": a link's score is w1·(page classifier on the page it
 stood on) + w2·(link classifier on anchor and surroundings), equation 1; parameters from their
-experiments. Where we depart is told in docs/strategies/hybrid_svm.md.
+experiments. Where we depart from the paper: docs/strategies/hybrid_svm.md.
 """
 
 from __future__ import annotations

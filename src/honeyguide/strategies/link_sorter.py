@@ -100,7 +100,7 @@ class LinkSorter:
     def _link_parts(self, link: Link) -> SortingParts:
         if (told := link.yields) is not None:
             return SortingParts(told.authority, told.originality, told.topic_similarity)
-        # Nobody told of it: its anchor is all there is.
+        # No statistics: its anchor is all there is.
         words = topic_profile(self.keywords, self.description, self.language)
         return SortingParts(0.0, 1.0, words.similarity_to(link.anchor))
 

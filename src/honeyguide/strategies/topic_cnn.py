@@ -3,7 +3,7 @@
 Alqaraleh & Sırın, a crawler for Turkish topics made of units: its classifier reads 150 words at a
 time (embedding 300, max pool, dense 2C, dense C), and a page is relevant if it is of the topic's
 category. It is called a CNN and has no convolution. Models come from ``honeyguide train``, where
-a linear one may well win; every kind can judge here. Where we depart is told in
+a linear one may well win; every kind can judge here. Where we depart from the paper:
 docs/strategies/topic_cnn.md.
 """
 
