@@ -230,7 +230,7 @@ class AdaptiveLinks:
         )
 
     def _learn_page_model(self, known: Mapping[Url, Example]) -> Self:
-        """With a page model from people's labels, if there are some of both kinds; besides these, own
+        """With a page model from people's labels, if there are some of both kinds; and own
         verdicts teach it, too."""
         if len({e.target >= 0.5 for e in known.values() if e.by in _PEOPLE}) < 2:
             return self

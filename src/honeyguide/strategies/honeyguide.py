@@ -1,4 +1,4 @@
-"""Our own: a page model judges pages, and a link model learns from it which links lead to good ones.
+"""Our own: a page model judges pages, a link model learns from it which links lead to good ones.
 
 The division of labour is that of Chakrabarti, Punera & Subramanyam 2002. The page model is a linear
 model of a page's words that starts from keywords, a description, concepts or examples. The link
