@@ -33,7 +33,7 @@ check: $(READY) ## ruff, mypy, import rules
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-fix: $(READY) ## let ruff mend what it can
+fix: $(READY) ## let ruff correct what it can
 	@$(BIN)/ruff check --fix src tests bench tools
 	@$(BIN)/ruff format src tests bench tools
 
@@ -45,7 +45,7 @@ docs: $(READY) ## write the generated pages of the docs
 # The extras that the tests use. PyTorch is some gigabytes: tests of it skip where it is missing.
 LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet --extra yaml
 
-lock: ## resolve the pinned versions anew
+lock: ## resolve the pinned versions again
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 $(LOCKED) --group dev pyproject.toml \
 	  --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
