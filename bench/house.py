@@ -116,7 +116,7 @@ def parts(folder: Path, draws: int) -> Iterator[Part]:
     for name, title in {
         "others": "Subjects that were not looked at before",
         "webkb": "Departments",
-        "made": "A made web of 100,000 pages on 200 hosts",
+        "made": "A synthetic web of 100,000 pages on 200 hosts",
         "help": "A help in Turkish, one module",
     }.items():
         yield Part("rivals", title, trials(found[name], everybody, draws))
@@ -260,9 +260,9 @@ to the baseline on the same topics and seeds; an interval without 0 is a differe
 every waiting link whether its page is relevant and takes a relevant one if there is any; it does not know
 what lies behind.
 
-The prior was learned on the embedded web and on made webs of other plans (`bench/prior.py`), not on any
+The prior was learned on the embedded web and on synthetic webs of other plans (`bench/prior.py`), not on any
 web of this page. Settings were chosen on four school subjects (birds, health, space, food) and on the
-departments' pages; the eight subjects, the made web and the Turkish help were not looked at for that.
+departments' pages; the eight subjects, the synthetic web and the Turkish help were not looked at for that.
 `user_utility` is ten times as slow as any other and has two draws. What the figures mean:
 [the strategy](../strategies/honeyguide.md#what-it-reaches).
 """

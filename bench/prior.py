@@ -4,7 +4,7 @@
 
 Crawls the embedded web with the strategy as it is, choosing links in proportion to their scores so
 that poor ones are tried as well, and fits a logistic regression of the truth about each followed link
-on what was known of it before. Prints the coefficients. ``--made`` does the same for some made webs,
+on what was known of it before. Prints the coefficients. ``--made`` does the same for some synthetic webs,
 says how well each web's links are told apart by the others' priors, and how each coefficient differs from
 topic to topic: the inverse of its variance is how hard it is to move (models/link_model.py).
 """

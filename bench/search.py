@@ -39,7 +39,7 @@ from honeyguide.lab.trials import (
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "search.md"
 BIG = 4
-"""Topics of a made web that are looked at: the most frequent ones, which links alone miss most of."""
+"""Topics of a synthetic web that are looked at: the most frequent ones, which links alone miss most of."""
 ALONE, JOINT, ONLY = "links alone", "both (C2)", "search only"
 SCATTERED = {
     ALONE: "honeyguide",
@@ -112,7 +112,7 @@ def _head(draws: int) -> list[str]:
         "# What a search engine is worth",
         "",
         "Made by `python bench/search.py FOLDER` (`make bench-search FOLDER=…`). The engine is the",
-        "lab's ([made webs](../how-to/made-web.md#a-search-engine-over-any-web)): it knows the whole web",
+        "lab's ([synthetic webs](../how-to/made-web.md#a-search-engine-over-any-web)): it knows the whole web",
         "unless said otherwise, answers ten results a page, and is asked ten times a minute at most, at",
         "one visit a second. Requests to it are no visits. A person's own queries are made of the",
         "topic's keywords. Every figure is a mean over topics and",
@@ -126,7 +126,7 @@ def _scattered(pairs: Sequence[tuple[CrawlTrial, TrialResult]], budget: int) -> 
         "",
         "## Forums and blogs that do not link to each other",
         "",
-        f"Two made webs of 300 hosts, the {BIG} most frequent topics of each, 3 seeds, {budget} visits:",
+        f"Two synthetic webs of 300 hosts, the {BIG} most frequent topics of each, 3 seeds, {budget} visits:",
         *(f"`{plan}`" + (" and" if n == 0 else ".") for n, plan in enumerate(webs_named)),
         "A crawl of links alone sees the forums of its seeds and no other.",
         "",
