@@ -4,13 +4,9 @@ import math
 
 import pytest
 
-from honeyguide.crawl.limits import (
-    CrawlConcurrency,
-    DomainQuota,
-    FailureStreaks,
-    StopConditions,
-    memory_used,
-)
+from honeyguide.crawl.stopping import StopConditions
+from honeyguide.net.concurrency import CrawlConcurrency, memory_used
+from honeyguide.net.politeness import DomainQuota, FailureStreaks
 
 
 def test_breath_grows_and_falls() -> None:

@@ -9,12 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.visit.concurrency import (
-    CompareConcurrency,
-    FetchConcurrency,
-    InPlaceLimit,
-    affordable_fetches,
-)
+from honeyguide.net.concurrency import FetchConcurrency, affordable_fetches
+from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
 
 
 class Network:

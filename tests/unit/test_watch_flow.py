@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from honeyguide.config.settings import PolitenessSettings
 from honeyguide.errors import ConnectError, FetchTimeout, StoreError
-from honeyguide.frontier.hosts import HostDelayPolicy
 from honeyguide.lab.simulate import run_simulated as simulate
+from honeyguide.net.concurrency import FetchConcurrency
+from honeyguide.net.politeness import HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import RobotsCache
+from honeyguide.store.versions import body_digest
 from honeyguide.types import Request, Response, Url
-from honeyguide.watch.visit.concurrency import CompareConcurrency, FetchConcurrency, InPlaceLimit
-from honeyguide.watch.visit.due import DuePage, body_digest
-from honeyguide.watch.visit.flow import RevisitFlow, RevisitOutcome
-from honeyguide.watch.visit.politeness import RevisitPoliteness
+from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
+from honeyguide.watch.visit.flow import RevisitFlow
+from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 from tests.unit.crawling import Answer, FakeWeb
 
 START = 1_700_000_000.0
@@ -62,7 +63,7 @@ def flow(web: FakeWeb, **more: Any) -> RevisitFlow[str, str]:
     old = settings.pop("old", lambda page: f"old {page.key}")
     compare = settings.pop("compare", lambda old, _page, new: f"{old} → {new.body.decode()}")
     return RevisitFlow(
-        web, RevisitPoliteness(settings.pop("robots", RobotsCache()), politeness), old, compare,
+        web, PolitenessGate(settings.pop("robots", RobotsCache()), politeness), old, compare,
         clock=web.now, **settings,
     )  # fmt: skip
 

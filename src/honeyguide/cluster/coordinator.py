@@ -29,13 +29,14 @@ from honeyguide.cluster.shard_control import CentralLearner, CrawlBudget
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl import stopping as exhausted
-from honeyguide.crawl.limits import DomainQuota, StopConditions
 from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.crawl.status import CrawlTally, Report, ShardTraffic
+from honeyguide.crawl.stopping import StopConditions
 from honeyguide.errors import ClusterError, HoneyguideError
 from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.training_feed import TrainingFeed
+from honeyguide.net.politeness import DomainQuota
 from honeyguide.protocols import Strategy
 from honeyguide.run_status import RunStatus, sum_statuses
 from honeyguide.store.shards import ImportedVisits, VisitTransferBatch

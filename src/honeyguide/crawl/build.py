@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 from honeyguide import __version__
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, seed_urls
-from honeyguide.crawl.limits import CrawlConcurrency, DomainQuota, FailureStreaks, StopConditions
 from honeyguide.crawl.live_generation import choose_generation
 from honeyguide.crawl.loop import CrawlLoop
-from honeyguide.crawl.politeness import CrawlPoliteness
 from honeyguide.crawl.process_page import (
     LIST_MEDIA_TYPES,
     SEED_LINK_SCORE,
@@ -26,12 +24,11 @@ from honeyguide.crawl.process_page import (
     is_same_path,
 )
 from honeyguide.crawl.shard_hooks import GenerationSource, ShardHooks
-from honeyguide.crawl.stopping import ExhaustionRule, restore_coverage
+from honeyguide.crawl.stopping import ExhaustionRule, StopConditions, restore_coverage
 from honeyguide.crawl.visit import VisitRunner
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.hosts import HostDelayPolicy
 from honeyguide.frontier.order import make_order
 from honeyguide.languages.gate import LanguageGate, build_language_gate, language_notes
 from honeyguide.learning import topics
@@ -45,6 +42,8 @@ from honeyguide.links.history import LinkHistory
 from honeyguide.links.link_stats import JudgedPages
 from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
 from honeyguide.links.ranking import LinkKnowledge, SourceBandit, rank_links
+from honeyguide.net.concurrency import CrawlConcurrency
+from honeyguide.net.politeness import DomainQuota, HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
@@ -385,7 +384,7 @@ def _build_frontier(
     )
 
 
-def _build_politeness(store: Store, settings: Settings, now: float) -> CrawlPoliteness:
+def _build_politeness(store: Store, settings: Settings, now: float) -> PolitenessGate:
     """What is known of hosts from earlier runs: their robots.txt, and what they gave."""
     robots = RobotsCache()
     for entry in store.robots.iter_fresh(now):
@@ -393,11 +392,10 @@ def _build_politeness(store: Store, settings: Settings, now: float) -> CrawlPoli
     quota = DomainQuota(settings.scope.pages_per_domain)
     for row in store.counter.top_hosts(limit=1_000_000):
         quota.count_visits(domain_of(row.host), row.visits, row.relevant)
-    return CrawlPoliteness(
+    return PolitenessGate(
         robots,
         HostDelayPolicy(settings.politeness, settings.crawl.random_seed),
         quota,
-        FailureStreaks(),
         lab=bool(settings.fetch.lab),
         began=now,
     )

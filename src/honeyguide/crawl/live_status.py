@@ -19,10 +19,9 @@ import msgspec
 from msgspec import Meta
 
 from honeyguide.crawl.loop import CrawlLoop
-from honeyguide.crawl.politeness import CrawlPoliteness
 from honeyguide.errors import StoreError
-from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.hosts import HostView
+from honeyguide.frontier.frontier import HostView, LinkFrontier
+from honeyguide.net.politeness import PolitenessGate
 from honeyguide.run_status import RunStatus, visit_rate
 from honeyguide.store.collection_files import open_regular
 from honeyguide.types import Candidate
@@ -211,7 +210,7 @@ class LiveStatusWriter:
         self._look_at = now + _SCAN_SHARE * (time.thread_time() - began)
 
 
-def _host_status(view: HostView, manners: CrawlPoliteness, now: float) -> WaitingHost:
+def _host_status(view: HostView, manners: PolitenessGate, now: float) -> WaitingHost:
     rules = next(
         (
             found

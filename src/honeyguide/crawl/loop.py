@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
-from honeyguide.crawl.limits import CrawlConcurrency
 from honeyguide.crawl.live_generation import GenerationUpdater
-from honeyguide.crawl.politeness import CrawlPoliteness
 from honeyguide.crawl.process_page import CrawlOutcome
 from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.crawl.shard_hooks import GenerationSource, StopRule
 from honeyguide.crawl.status import CrawlTally, Report, format_span
-from honeyguide.crawl.visit import ArrivedAnswer, RobotsEntry, VisitRunner, VisitStep
+from honeyguide.crawl.visit import ArrivedAnswer, VisitRunner, VisitStep
 from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
 from honeyguide.links.ranking import LinkKnowledge, rank_links, rerank_changed
+from honeyguide.net.concurrency import CrawlConcurrency
+from honeyguide.net.politeness import PolitenessGate, RobotsEntry
 from honeyguide.protocols import Frontier, RankFunction, Strategy
 from honeyguide.run_status import RunStatus
 from honeyguide.store.store import Store
@@ -102,7 +102,7 @@ class CrawlLoop:
 
     settings: Settings
     frontier: Frontier
-    politeness: CrawlPoliteness
+    politeness: PolitenessGate
     visit_runner: VisitRunner
     store: Store
     strategy: Strategy

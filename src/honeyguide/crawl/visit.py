@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from honeyguide.crawl.politeness import CrawlPermit, CrawlPoliteness
 from honeyguide.crawl.process_page import MAX_CACHED_URL, CrawlOutcome, PageStages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.links.ranking import (
@@ -21,6 +20,7 @@ from honeyguide.links.ranking import (
     is_sitemap,
     rank_links,
 )
+from honeyguide.net.politeness import NO_RULES, Permit, PolitenessGate, RobotsEntry
 from honeyguide.net.robots import RobotsRules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.types import Candidate, Request, Response, Url, Visit
@@ -37,10 +37,6 @@ _MAX_BUGS = 10
 _MAX_SETTLED = 50_000
 """Settled addresses that are remembered; of others fence and frontier are asked."""
 
-_NO_RULES = RobotsRules()
-
-RobotsEntry = tuple[str, float, int, str]
-
 
 class VisitStep(NamedTuple):
     """What a turn came to."""
@@ -48,7 +44,7 @@ class VisitStep(NamedTuple):
     outcome: CrawlOutcome | None = None
     """None: the candidate goes back as it was."""
     ranked: tuple[Candidate, ...] = ()
-    rules: RobotsRules = _NO_RULES
+    rules: RobotsRules = NO_RULES
     delay_s: float = 0.0
     """Seconds the candidate's host rests."""
     not_before: float = 0.0
@@ -104,7 +100,7 @@ class _WantedLinks:
 
 @dataclass
 class VisitRunner:
-    politeness: CrawlPoliteness
+    politeness: PolitenessGate
     stages: PageStages
     fetcher: Fetcher
     frontier: Frontier
@@ -131,10 +127,10 @@ class VisitRunner:
             return VisitStep(
                 self.stages.refuse_visit(candidate, self.clock(), *refusal, generation)
             )
-        permit = self.politeness.permit_visit(link.url, self.clock())
+        permit = self.politeness.check_permit(link.url, self.clock())
         if permit.answer == "ask":
             return await self._fetch_robots(candidate, generation)
-        if permit.answer != "go" or permit.rules is None:
+        if permit.answer != "go":
             return self._hold_step(candidate, permit, generation)
         try:
             response = await self.fetcher.fetch(Request(link.url, any_type=is_sitemap(link)))
@@ -239,9 +235,9 @@ class VisitRunner:
         outcome = self.stages.fail_visit(candidate, error, self.clock(), streak, generation)
         return self._finish_step(outcome, name, 0.0, rules)
 
-    def _hold_step(self, candidate: Candidate, permit: CrawlPermit, generation: int) -> VisitStep:
+    def _hold_step(self, candidate: Candidate, permit: Permit, generation: int) -> VisitStep:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
-        now, rules = self.clock(), permit.rules or RobotsRules()
+        now, rules = self.clock(), permit.rules
         if permit.answer == "later":
             return VisitStep(not_before=now, parked_until=permit.until)
         if permit.answer == "unavailable":
@@ -277,7 +273,7 @@ class VisitRunner:
             )
         except FetchError as error:
             # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
-            step = self._fail_step(candidate, error, RobotsRules(), generation)
+            step = self._fail_step(candidate, error, NO_RULES, generation)
             return step if other == name else step._replace(other=self._host_release(other, 0.0))
         except BaseException:  # cancelled, or our own bug: the other host must not stay claimed
             if other != name:
@@ -291,7 +287,7 @@ class VisitRunner:
             self.stages.robots_unavailable(candidate, slow, wait, now, generation)
             if slow
             else None,
-            delay_s=self.politeness.delay_after(name, answer.elapsed, rules)
+            delay_s=self.politeness.delay_after(name, answer.elapsed, rules or NO_RULES)
             if other == name
             else 0.0,
             not_before=now,

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from honeyguide.frontier import replay
 from honeyguide.frontier.host_queues import HostHeap, HostLinkQueue, SiteLimits
-from honeyguide.frontier.hosts import HostView
 from honeyguide.frontier.log import MIN_LOGGED_PARK_S, FrontierLogWriter, LinkStore
 from honeyguide.frontier.log_codec import LogCodec
 from honeyguide.frontier.order import BulkOrder
@@ -33,6 +32,17 @@ from honeyguide.url import url_fingerprint
 
 SCORE_BINS = 20
 """Scores are told in so many steps from 0 to 1."""
+
+
+class HostView(NamedTuple):
+    """One host, for those who watch."""
+
+    host: str
+    waiting: int
+    busy: bool
+    rests_until: float
+    parked: float
+    """Until when; 0 if it is not."""
 
 
 class FrontierOverview(NamedTuple):

@@ -14,7 +14,7 @@ from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy
 from honeyguide.types import Link, Page, Response, Url, Visit
 from honeyguide.url import canonical_url
-from honeyguide.watch.visit.due import RevisitOutcome
+from honeyguide.watch.visit.revisit import RevisitOutcome
 
 _MAX_LINKS = 2_000
 """Links that are remembered; the worst are forgotten first."""

@@ -35,7 +35,7 @@ from honeyguide.watch.notify.delivery import queue_change
 from honeyguide.watch.notify.rules import NotifyRule
 from honeyguide.watch.record import HeldChange, RevisitRecord
 from honeyguide.watch.schedule.change_rate import Belief, RatePriors
-from honeyguide.watch.visit.due import DuePage, RevisitOutcome
+from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 _log = getLogger(__name__)
 

@@ -27,8 +27,8 @@ from honeyguide.watch.record import RevisitRecord
 from honeyguide.watch.schedule.change_rate import estimate_rate
 from honeyguide.watch.schedule.schedule import Schedule
 from honeyguide.watch.state import RevisitState, VisitPurpose
-from honeyguide.watch.visit.due import DuePage, RevisitOutcome
 from honeyguide.watch.visit.flow import RevisitFlow
+from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 RUNNING_FACT = ("watch", "process")
 """The fact under which a watch keeps its process's number."""

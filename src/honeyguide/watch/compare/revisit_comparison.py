@@ -23,7 +23,7 @@ from honeyguide.watch.compare.volatile import (
     initial_memory,
     observe_changed,
 )
-from honeyguide.watch.visit.due import DuePage
+from honeyguide.watch.visit.revisit import DuePage
 
 _START = 65_536
 """Bytes of a body that are searched."""

@@ -6,11 +6,18 @@ of each belongs to the machine it was found on. These find them while the work g
 
 from __future__ import annotations
 
+import asyncio
 import resource
-from collections import OrderedDict, deque
-from math import ceil, sqrt
+import time
+from collections import OrderedDict
+from math import sqrt
+from pathlib import Path
 from typing import NamedTuple
 
+_MAX_LAG_S = 0.25
+"""The loop should come round at least this often."""
+_MAX_MEMORY_SHARE = 0.92
+"""Share of the machine's memory that may be in use."""
 _MAX_HOSTS = 4_096
 """Hosts whose usual response time is remembered."""
 _SPARE_FILES = 384
@@ -147,93 +154,40 @@ def _update_latency(host: _HostLatency, elapsed: float, now: float) -> _HostLate
     return _HostLatency(usual, min(elapsed, aged), now)
 
 
-class CompareConcurrency:
-    """M, so that changed bodies wait less than a quarter of a second.
+class CrawlConcurrency:
+    """How many visits may be under way: grows by half, falls by a third when short of it.
 
-    Enough for the load, ⌈arrivals a second · seconds each ÷ 0.7⌉; one more whenever the oldest
-    twentieth has waited too long for three seconds; fewer after half a minute without need.
+    Short of breath means that the event loop comes round late (too much work per turn) or that
+    the machine's memory is nearly used up.
     """
 
-    LATE_S = 0.25
-    LATELY_S = 1.0
-    PATIENCE_S = 3.0
-    QUIET_S = 30.0
-    BUSY = 0.7
+    def __init__(self, most: int, pause_s: float = 0.5, steady: bool = False) -> None:
+        """``steady``: always the most, as in a lab that must repeat itself."""
+        self.limit = most if steady else min(most, 8)
+        self._steady = steady
+        self._most = most
+        self._pause_s = pause_s
 
-    def __init__(self, most: int) -> None:
-        self.count = 1
-        self._most = max(1, most)
-        self._arrivals: deque[float] = deque(maxlen=1_000)
-        self._ages: deque[tuple[float, float]] = deque(maxlen=1_000)
-        self._service = 0.0
-        self._late: float | None = None
-        self._quiet: float | None = None
+    async def watch_load(self) -> None:
+        """Runs beside the ring until cancelled."""
+        while not self._steady:
+            before = time.monotonic()
+            await asyncio.sleep(self._pause_s)
+            self.adapt(time.monotonic() - before - self._pause_s, memory_used())
 
-    def record_arrival(self, now: float) -> None:
-        """A body came in."""
-        self._arrivals.append(now)
-        self._adapt_count(now)
-
-    def record_start(self, age: float, now: float) -> None:
-        """One is being compared that had waited so long."""
-        self._ages.append((now, age))
-        self._adapt_count(now)
-
-    def record_comparison(self, seconds: float) -> None:
-        """A comparison took so long."""
-        known = self._service or seconds
-        self._service = known + _LIMIT_GAIN * (seconds - known)
-
-    def wanted_count(self, now: float) -> int:
-        """What the load asks for."""
-        while self._arrivals and now - self._arrivals[0] > self.PATIENCE_S:
-            self._arrivals.popleft()
-        if not self._arrivals:
-            return 1
-        span = max(now - self._arrivals[0], self.LATE_S)
-        load = (len(self._arrivals) - 1) / span * self._service
-        return min(self._most, max(1, ceil(load / self.BUSY)))
-
-    def _adapt_count(self, now: float) -> None:
-        wanted = self.wanted_count(now)
-        late = self._waiting_age(now) > self.LATE_S
-        self._late = (now if self._late is None else self._late) if late else None
-        if self._late is not None and now - self._late >= self.PATIENCE_S:
-            wanted = max(wanted, min(self._most, self.count + 1))
-            self._late = now
-        if wanted >= self.count or late:
-            self.count = max(self.count, wanted)
-            self._quiet = None
-            return
-        self._quiet = now if self._quiet is None else self._quiet
-        if now - self._quiet >= self.QUIET_S:
-            self.count, self._quiet = wanted, None
-
-    def _waiting_age(self, now: float) -> float:
-        """The age that nineteen of twenty stayed under, lately."""
-        while self._ages and now - self._ages[0][0] > self.LATELY_S:
-            self._ages.popleft()
-        if not self._ages:
-            return 0.0
-        ages = sorted(age for _, age in self._ages)
-        return ages[min(len(ages) - 1, int(0.95 * len(ages)))]
+    def adapt(self, lag_s: float, memory: float) -> None:
+        if lag_s > _MAX_LAG_S or memory > _MAX_MEMORY_SHARE:
+            self.limit = max(1, self.limit * 2 // 3)
+        else:
+            self.limit = min(self._most, self.limit + max(1, self.limit // 2))
 
 
-class InPlaceLimit:
-    """Up to what size a body is compared at once, in the event loop, rather than elsewhere.
-
-    Handing a body over costs more than comparing a small one. But who compares keeps everybody
-    waiting, so the size falls when a comparison took too long, and recovers step by step.
-    """
-
-    LONG_S = 0.05
-    LEAST = 4_096
-
-    def __init__(self, most: int = 65_536) -> None:
-        self.limit = self._most = most
-
-    def record_comparison(self, size: int, seconds: float) -> None:
-        if seconds > self.LONG_S:
-            self.limit = min(self.limit, max(self.LEAST, size // 2))
-        elif seconds < self.LONG_S / 10 and self.limit < self._most:
-            self.limit = min(self._most, self.limit + self.limit // 16 + 1)
+def memory_used() -> float:
+    """Share of the machine's memory in use; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+    except OSError:
+        return 0.0
+    facts = {line.split(":")[0]: int(line.split()[1]) for line in lines[:5]}
+    total = facts.get("MemTotal", 0)
+    return 1 - facts["MemAvailable"] / total if total and "MemAvailable" in facts else 0.0
