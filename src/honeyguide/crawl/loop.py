@@ -383,10 +383,8 @@ class CrawlLoop:
         now, name = self.clock(), host_of(candidate.link.url)
         if step.robots is not None:
             self._batch.robots.append(step.robots)
-        if step.other is not None:
-            self.frontier.release_host(step.other[0], now, step.other[1])
         if step.outcome is None:
-            self.frontier.defer(candidate, now, step.delay_s, step.not_before)
+            self.frontier.defer(candidate, now, step.delay_s, now)
         elif step.outcome.retry_after_s is None:
             self.frontier.finish(candidate, now, step.delay_s)
         else:

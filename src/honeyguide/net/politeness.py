@@ -1,20 +1,22 @@
 """May a host be asked now, and how long does it rest? For every request that fetches a page.
 
-One gate answers for robots.txt, delays and quotas. One request for a robots.txt is written here too.
+One gate answers for robots.txt, delays and quotas; requests for a robots.txt are made here too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from honeyguide.config.settings import PolitenessSettings
+from honeyguide.errors import FetchError
 from honeyguide.fetch.ip_policy import is_loopback_host
 from honeyguide.net.retry import blames_host
 from honeyguide.net.robots import RobotsCache, RobotsRules
-from honeyguide.types import Request, Url
+from honeyguide.types import Request, Response, Url
 from honeyguide.url import domain_of, host_of, site_origin
 
 MAX_CRAWL_DELAY_S = 60.0
@@ -185,3 +187,84 @@ class PolitenessGate:
         """What to ask for next to learn the rules of this origin."""
         target = self.robots.request_url(origin, now)
         return Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
+
+
+class HostClaims(Protocol):
+    """Who knows which hosts are busy or rest: the frontier, or :class:`HostQueues`."""
+
+    def claim_host(self, host: str, now: float) -> float:
+        """Claim a host: 0 when claimed, else when to ask again."""
+
+    def release_host(self, host: str, now: float, rest: float) -> None: ...
+
+
+class RobotsStep(NamedTuple):
+    """What one turn of a host for its robots.txt came to; whoever waits for it asks again."""
+
+    delay_s: float = 0.0
+    """Seconds the host rests."""
+    entry: RobotsEntry | None = None
+    """What was learned, to be kept."""
+    failure: FetchError | None = None
+    """There was no answer: a host that cannot be asked for it cannot be visited."""
+
+
+@dataclass
+class RobotsFetcher:
+    """Gives a host's turn to its robots.txt, wherever redirects lead."""
+
+    gate: PolitenessGate
+    hosts: HostClaims
+    """Asked for another host when robots.txt moved there."""
+    fetch: Callable[[Request], Awaitable[Response]]
+    clock: Callable[[], float]
+    _waiting: dict[str, float] = field(default_factory=dict)
+    """Origins whose robots.txt lies on another host that is not free, and since when."""
+    _asked: set[str] = field(default_factory=set)
+    """Origins whose robots.txt is on its way."""
+
+    async def fetch_robots(self, url: Url) -> RobotsStep:
+        """One request for the robots.txt of this address, whose host is the caller's now."""
+        origin, name, now = site_origin(url), host_of(url), self.clock()
+        if origin in self._asked:
+            return RobotsStep(1.0)
+        request = self.gate.robots_request(origin, now)
+        other = host_of(request.url)
+        if other != name and (at := self.hosts.claim_host(other, now)):
+            return self._wait_for_host(origin, request.url, at)
+        self._waiting.pop(origin, None)
+        self._asked.add(origin)
+        # An endless number of names is an endless number of robots.txt: they use up the quota.
+        self.gate.quota.count_visits(domain_of(name))
+        elapsed = 0.0
+        try:
+            answer = await self.fetch(request)
+            elapsed = answer.elapsed
+        except FetchError as error:
+            return RobotsStep(failure=error)
+        finally:
+            self._asked.discard(origin)
+            if other != name:
+                delay = self.gate.delay_after(other, elapsed)
+                self.hosts.release_host(other, self.clock(), delay)
+        rules = self.gate.robots.learn_outcome(origin, answer, self.clock())
+        entry = None if rules is None else self.gate.robots.dump_entry(origin)
+        if rules is None or self.gate.slowness_reason(rules):
+            rules = NO_RULES  # too long a Crawl-delay is not waited for: the next permit says so
+        delay = self.gate.delay_after(name, elapsed, rules) if other == name else 0.0
+        return RobotsStep(delay, entry)
+
+    def _wait_for_host(self, origin: str, target: Url, at: float) -> RobotsStep:
+        """Robots.txt moved to another host, which is busy or rests: it is waited for.
+
+        Two sites whose robots.txt point at each other would wait for ever.
+        """
+        now = self.clock()
+        if len(self._waiting) >= _MAX_WAITING:
+            self._waiting.clear()
+        if now - self._waiting.setdefault(origin, now) <= _OTHER_HOST_WAIT_S:
+            return RobotsStep(at - now)
+        del self._waiting[origin]
+        error = FetchError(target, f"{host_of(target)} has no turn for us")
+        self.gate.robots.learn_outcome(origin, error, now)
+        return RobotsStep(entry=self.gate.robots.dump_entry(origin))

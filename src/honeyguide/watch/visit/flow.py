@@ -90,7 +90,9 @@ class RevisitFlow(Generic[Old, Found]):
         self._most_held = max(1, int(held_mb * 1_000_000))
         self._patience = patience_s
         self._clock = clock
-        self._lanes: HostQueues[DuePage] = HostQueues(domain_of, per_host=per_host, per_site=per_site)
+        self._lanes: HostQueues[DuePage] = HostQueues(
+            domain_of, per_host=per_host, per_site=per_site
+        )
         self._comparing = ComparisonStage(
             old, compare, self._add_ready, comparers=comparers or CompareConcurrency(1),
             in_place=in_place or InPlaceLimit(), pool=pool, clock=clock,

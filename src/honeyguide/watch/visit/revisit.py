@@ -10,13 +10,12 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 from honeyguide.errors import FetchError, FetchTimeout
 from honeyguide.net.host_queue import HostQueues
-from honeyguide.net.politeness import NO_RULES, Permit, PolitenessGate, RobotsEntry
+from honeyguide.net.politeness import NO_RULES, Permit, PolitenessGate, RobotsEntry, RobotsFetcher
 from honeyguide.net.retry import decide_retry
 from honeyguide.net.robots import RobotsRules
 from honeyguide.protocols import Fetcher
 from honeyguide.store.versions import body_digest
 from honeyguide.types import Failure, FailureKind, Request, Response, Url
-from honeyguide.url import host_of, site_origin
 
 Found = TypeVar("Found")
 
@@ -72,7 +71,6 @@ class RevisitOutcome(Generic[Found]):
 
 AUDIT_SHARE = 1 / 50
 """Of the requests with validators, so many go out without, to see whether they tell the truth."""
-_ROBOTS_BYTES = 512 * 1024
 
 
 class RevisitStep(NamedTuple):
@@ -101,13 +99,16 @@ class Revisit:
     """Longest time for one request; the fetcher's own limits are shorter."""
     on_lost: Callable[[str, str], None] = field(default=lambda _host, _kind: None)
     """Told of a host that gave no answer, and how."""
-    _asking: dict[str, asyncio.Event] = field(default_factory=dict)
-    """Origins whose robots.txt is on its way."""
+
+    def __post_init__(self) -> None:
+        self._robots = RobotsFetcher(
+            self.politeness, self.host_queues, self._fetch_in_time, self.clock
+        )
 
     async def visit_page(self, name: str, page: DuePage) -> RevisitStep:
         permit = self.politeness.check_permit(page.url, self.clock())
         if permit.answer == "ask":
-            return await self._ask_robots(name, page)
+            return await self._fetch_robots(name, page)
         if permit.answer != "go":
             return self._held_step(page, permit)
         conditional = bool(page.digest and (page.etag or page.modified))
@@ -136,7 +137,7 @@ class Revisit:
             raise FetchTimeout(request.url, detail) from None
 
     def _failed_step(
-        self, name: str, page: DuePage, error: FetchError, rules: RobotsRules = NO_RULES
+        self, name: str, page: DuePage, error: FetchError, rules: RobotsRules
     ) -> RevisitStep:
         self.on_lost(name, error.kind)
         failure = Failure(cast("FailureKind", error.kind), error.detail, final=False)
@@ -170,51 +171,14 @@ class Revisit:
         failure = Failure("robots", permit.why, final=False)
         return RevisitStep(RevisitOutcome(page, "later", now, failure=failure, retry_at=until))
 
-    async def _ask_robots(self, name: str, page: DuePage) -> RevisitStep:
-        """This turn of the host goes to its robots.txt; the page waits for the next."""
-        place = site_origin(page.url)
-        if asking := self._asking.get(place):
-            await asking.wait()
-            return RevisitStep()
-        self._asking[place] = asyncio.Event()
-        try:
-            return await self._fetch_robots(name, page)
-        finally:
-            self._asking.pop(place).set()
-
     async def _fetch_robots(self, name: str, page: DuePage) -> RevisitStep:
-        place, robots = site_origin(page.url), self.politeness.robots
-        target = robots.request_url(place, self.clock())
-        other = host_of(target)
-        if other != name and (at := self.host_queues.claim_host(other, self.clock())):
-            # robots.txt moved to another host, which is busy or rests: wait for that one.
-            return RevisitStep(rest=at - self.clock())
-        elapsed = 0.0
-        try:
-            request = Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
-            answer = await self._fetch_in_time(request)
-            elapsed = answer.elapsed
-        except FetchError as error:
-            # Who cannot be asked for robots.txt cannot be visited: the page failed.
-            return self._failed_step(name, page, error)
-        finally:
-            if other != name:
-                now = self.clock()
-                self.host_queues.release_host(
-                    other, now, self.politeness.delay_after(other, elapsed)
-                )
-        now = self.clock()
-        rules = robots.learn_outcome(place, answer, now)
-        if (
-            rules is not None
-            and self.on_robots is not None
-            and (entry := robots.dump_entry(place)) is not None
-        ):
-            self.on_robots(entry)
-        rest = (
-            self.politeness.delay_after(name, elapsed, rules or NO_RULES) if other == name else 0.0
-        )
-        return RevisitStep(rest=rest)
+        """This turn of the host goes to its robots.txt; the page waits for the next."""
+        step = await self._robots.fetch_robots(page.url)
+        if step.failure is not None:
+            return self._failed_step(name, page, step.failure, NO_RULES)
+        if step.entry is not None and self.on_robots is not None:
+            self.on_robots(step.entry)
+        return RevisitStep(rest=step.delay_s)
 
 
 def classify_response(
