@@ -42,7 +42,7 @@ from honeyguide.links.history import LinkHistory
 from honeyguide.links.link_stats import JudgedPages
 from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
 from honeyguide.links.ranking import LinkKnowledge, SourceBandit, rank_links
-from honeyguide.net.concurrency import CrawlConcurrency
+from honeyguide.net.concurrency import FetchConcurrency, affordable_fetches
 from honeyguide.net.politeness import DomainQuota, HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Frontier, Strategy
@@ -67,6 +67,9 @@ _RELINKED_VISITS = 200
 link: .6 s or so, and …"""
 _RELINK_LIMIT_S = 3.0
 """… never much more than this; the newest go first."""
+_LEAST_FETCHES, _LATENCY_TOLERANCE, _LITTLE_GAIN = 32, 3.0, 10.0
+"""A crawl's concurrency control: pages of one host differ more in their response times than the
+same page does from visit to visit."""
 _SOURCE_VISITS = 1_000
 """Newest visits that still say what a source of links is worth."""
 
@@ -309,7 +312,13 @@ async def open_crawl(
             training=lessons,
             link_knowledge=ledger,
             language_gate=languages,
-            concurrency=CrawlConcurrency(settings.crawl.concurrency, steady=fetcher is not None),
+            concurrency=FetchConcurrency(
+                min(settings.crawl.concurrency, affordable_fetches()),
+                least=_LEAST_FETCHES,
+                tolerance=_LATENCY_TOLERANCE,
+                gain=_LITTLE_GAIN,
+                steady=fetcher is not None,
+            ),
             stop_rule=part.stop_rule
             if part is not None
             else build_stop_conditions(settings, store, coverage, frontier.__len__, clock),

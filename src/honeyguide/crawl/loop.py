@@ -20,7 +20,7 @@ from honeyguide.crawl.visit import ArrivedAnswer, VisitRunner, VisitStep
 from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
 from honeyguide.links.ranking import LinkKnowledge, rank_links, rerank_changed
-from honeyguide.net.concurrency import CrawlConcurrency
+from honeyguide.net.concurrency import FetchConcurrency
 from honeyguide.net.politeness import PolitenessGate, RobotsEntry
 from honeyguide.protocols import Frontier, RankFunction, Strategy
 from honeyguide.run_status import RunStatus
@@ -110,7 +110,7 @@ class CrawlLoop:
     training: GenerationSource
     link_knowledge: LinkKnowledge | None
     language_gate: LanguageGate | None
-    concurrency: CrawlConcurrency
+    concurrency: FetchConcurrency
     stop_rule: StopRule
     coverage: Coverage
     clock: Callable[[], float]
@@ -276,10 +276,20 @@ class CrawlLoop:
 
     def _pause_length(self, now: float, wake: float | None) -> float:
         """How long nothing can be begun, unless something ends."""
-        full = self._busy_count() >= self.concurrency.limit or not self.stop_rule.has_room(
-            self.tally.visits + len(self._tasks)
-        )
-        return _MAX_SLEEP_S if wake is None or full else min(_MAX_SLEEP_S, wake - now)
+        if wake is None or not self._has_room():
+            return _MAX_SLEEP_S
+        return min(_MAX_SLEEP_S, wake - now)
+
+    def _has_room(self) -> bool:
+        """For one more visit.
+
+        A visit takes its place until it is committed, so that a crash repeats no more of them
+        than were allowed at once.
+        """
+        allowed = self.concurrency
+        if len(self._tasks) >= allowed.limit or self._busy_count() >= allowed.most:
+            return False
+        return self.stop_rule.has_room(self.tally.visits + len(self._tasks))
 
     def _end_reason(self, wake: float | None, now: float) -> str:
         """Why nothing is left to do, for now or for good; '' if there is."""
@@ -310,13 +320,8 @@ class CrawlLoop:
             task.add_done_callback(self._on_visit_ended)
 
     def _next_candidate(self, now: float) -> Candidate | None:
-        """What is to be visited next, if there is room for it.
-
-        A visit takes its place until it is committed, so that a crash repeats no more of them
-        than were allowed at once.
-        """
-        room = self._busy_count() < self.concurrency.limit
-        if not (room and self.stop_rule.has_room(self.tally.visits + len(self._tasks))):
+        """What is to be visited next, if there is room for it."""
+        if not self._has_room():
             return None
         candidate = self.frontier.pop(now)
         if candidate is not None and self.link_knowledge is not None:
@@ -346,12 +351,20 @@ class CrawlLoop:
         while candidate is not None:
             row += 1
             step = await self.visit_runner.fetch(candidate, self.generation)
+            self._adapt_concurrency(host_of(candidate.link.url), step)
             if isinstance(step, ArrivedAnswer):
                 step = self.visit_runner.read_answer(
                     candidate, step, self.strategy, self.generation
                 )
             self._apply_step(candidate, step)
             candidate = self._next_visit(goes_on=row < _TASK_VISITS)
+
+    def _adapt_concurrency(self, host: str, step: VisitStep | ArrivedAnswer) -> None:
+        if isinstance(step, ArrivedAnswer):
+            under_way, elapsed = len(self._tasks), step.response.elapsed
+            self.concurrency.record_answer(host, elapsed, under_way, self.clock())
+        elif step.outcome is not None and (failure := step.outcome.visit.failure) is not None:
+            self.concurrency.record_loss(host, failure.kind)
 
     def _next_visit(self, goes_on: bool) -> Candidate | None:
         """A visit is at its end, and others may begin in its place, the first of them in its
@@ -413,7 +426,7 @@ class CrawlLoop:
             self._rerank_frontier()
         self._batch.visits.append(visit)
         self._rejudge.record_visit(visit)
-        if len(self._batch) >= min(_COMMIT_VISITS, max(1, self.concurrency.limit // 2)):
+        if len(self._batch) >= min(_COMMIT_VISITS, max(1, self.concurrency.most // 2)):
             # While half of what may be under way is written, the other half goes on.
             self._commit()
         else:

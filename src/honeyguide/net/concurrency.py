@@ -1,7 +1,7 @@
-"""How many at once: controllers that are told measurements and do nothing else.
+"""How many fetches at once: a limit that follows response times, losses, lag and memory.
 
-Meegahapola et al. swept N (threads that crawl) and M (threads that compare) by hand, and the best
-of each belongs to the machine it was found on. These find them while the work goes on.
+Meegahapola et al. swept N (threads that crawl) by hand, and the best belongs to the machine it was
+found on. This finds it while the work goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MAX_LAG_S = 0.25
-"""The loop should come round at least this often."""
+"""With a longer lag of the event loop, fewer fetches may be under way."""
 _MAX_MEMORY_SHARE = 0.92
 """Share of the machine's memory that may be in use."""
 _MAX_HOSTS = 4_096
@@ -55,25 +55,45 @@ class FetchConcurrency:
     The gradient alone is late when it is we who are busy: response times rise from the first
     answer on, and so does what is usual. Hence Little's law above it, as in Cardwell et al.'s BBR
     (2016): at the best rate seen, rate · best response time are under way without anybody waiting,
-    and the limit is at most three times that. It starts high, since a fetch costs little memory.
+    and the limit is at most ``gain`` times that. It starts high, since a fetch costs little memory.
     Before the first answer it grows by as many again every few hundredths of a second, since there
     is nothing else to do; from then on not until the rate is known.
+
+    Response times of one host that differ much by themselves look like congestion. If the standard
+    deviation of their logarithm is 1, the defaults hold the limit near 50 of 1,000; a tolerance of 3
+    and a gain of 10 leave it high enough for 300 answers a second.
+
+    Where :meth:`watch_load` runs, the limit also falls by a third twice a second while the event
+    loop lags or the machine's memory is nearly used up, and then grows by half again.
     """
 
-    GAIN = 3.0
     WINDOW_S = 0.05
     FADE = 0.98
     PACE_S = 0.03
 
     def __init__(
-        self, most: int = 1_024, *, start: int = 256, least: int = 4, tolerance: float = 1.5
+        self,
+        most: int = 1_024,
+        *,
+        start: int = 256,
+        least: int = 4,
+        tolerance: float = 1.5,
+        gain: float = 3.0,
+        steady: bool = False,
     ) -> None:
-        self._most = max(1, most)
-        self._least = min(max(1, least), self._most)
-        self._exact = float(min(max(start, self._least), self._most))
+        """``steady``: always the most, as in simulated time, where a crawl must repeat itself."""
+        self.most = max(1, most)
+        self._least = min(max(1, least), self.most)
+        self._steady = steady
+        if steady:
+            start = self._least = self.most
+        self._exact = float(min(max(start, self._least), self.most))
         self._start = self._exact
         self._grows = 0.0
         self._tolerance = tolerance
+        self._gain = gain
+        self._ceiling = self.most
+        """What lag and memory allow."""
         self._hosts: OrderedDict[str, _HostLatency] = OrderedDict()
         self._latency = 0.0
         """Best response times of the hosts that answer now."""
@@ -86,11 +106,11 @@ class FetchConcurrency:
 
     @property
     def limit(self) -> int:
-        return int(self._exact)
+        return min(int(self._exact), self._ceiling)
 
     def grows_at(self, now: float) -> float | None:
         """Asked while the limit binds: when to ask again; None: only answers will tell."""
-        if self._hosts or self._exact >= self._most:
+        if self._hosts or self._exact >= self.most:
             return None
         if self._grows and now >= self._grows:
             self._set_limit(self._exact + self._start)
@@ -100,6 +120,8 @@ class FetchConcurrency:
 
     def record_answer(self, host: str, elapsed: float, under_way: int, now: float) -> None:
         """An answer came after so many seconds, while so many were asked for, it included."""
+        if self._steady:
+            return
         self._since += 1
         elapsed = min(max(elapsed, 1e-6), 3600.0) if elapsed == elapsed else 3600.0
         known = self._hosts.pop(host, None) or _HostLatency(elapsed, elapsed, now)
@@ -115,7 +137,7 @@ class FetchConcurrency:
         gradient = min(1.0, max(0.5, self._tolerance * known.usual / elapsed))
         wanted = gradient * self._exact + sqrt(self._exact)
         limit = self._exact + _LIMIT_GAIN * (wanted - self._exact)
-        most = self.GAIN * self._rate * self._latency if self._rate else self._exact
+        most = self._gain * self._rate * self._latency if self._rate else self._exact
         self._set_limit(min(limit, most))
 
     def _count_answer(self, now: float) -> None:
@@ -127,13 +149,15 @@ class FetchConcurrency:
             self._answers, self._window = 0, now
         self._answers += 1
 
-    def record_loss(self, host: str) -> None:
-        """No answer came in time. It says something of us only if the host used to answer.
+    def record_loss(self, host: str, kind: str) -> None:
+        """A fetch failed. A timeout says something of us only if the host used to answer; a plain
+        "fetch" error, that no socket was to be had.
 
         What is under way now may be lost for the same reason: it is halved once for all of it.
         """
         self._since += 1
-        if host in self._hosts and self._since > self._exact:
+        ours = kind == "fetch" or (kind == "timeout" and host in self._hosts)
+        if ours and self._since > self._exact:
             self.halve()
 
     def halve(self) -> None:
@@ -141,8 +165,22 @@ class FetchConcurrency:
         self._since = 0
         self._set_limit(self._exact / 2)
 
+    async def watch_load(self, pause_s: float = 0.5) -> None:
+        """Runs beside the fetches until cancelled."""
+        while not self._steady:
+            before = time.monotonic()
+            await asyncio.sleep(pause_s)
+            self.adapt_to_load(time.monotonic() - before - pause_s, memory_used())
+
+    def adapt_to_load(self, lag_s: float, memory: float) -> None:
+        """The event loop lagged so long, and this share of the machine's memory is in use."""
+        if lag_s > _MAX_LAG_S or memory > _MAX_MEMORY_SHARE:
+            self._ceiling = max(1, self.limit * 2 // 3)
+        else:
+            self._ceiling = min(self.most, self._ceiling + max(1, self._ceiling // 2))
+
     def _set_limit(self, limit: float) -> None:
-        self._exact = min(float(self._most), max(float(self._least), limit))
+        self._exact = min(float(self.most), max(float(self._least), limit))
 
 
 def _update_latency(host: _HostLatency, elapsed: float, now: float) -> _HostLatency:
@@ -152,34 +190,6 @@ def _update_latency(host: _HostLatency, elapsed: float, now: float) -> _HostLate
     # Its best is believed for minutes: all that it shows while we are busy is our own queue.
     aged = host.least * (1 + min(max(0.0, now - host.at), _AGE_S) / _AGE_S)
     return _HostLatency(usual, min(elapsed, aged), now)
-
-
-class CrawlConcurrency:
-    """How many visits may be under way: grows by half, falls by a third when short of it.
-
-    Short of breath means that the event loop comes round late (too much work per turn) or that
-    the machine's memory is nearly used up.
-    """
-
-    def __init__(self, most: int, pause_s: float = 0.5, steady: bool = False) -> None:
-        """``steady``: always the most, as in a lab that must repeat itself."""
-        self.limit = most if steady else min(most, 8)
-        self._steady = steady
-        self._most = most
-        self._pause_s = pause_s
-
-    async def watch_load(self) -> None:
-        """Runs beside the ring until cancelled."""
-        while not self._steady:
-            before = time.monotonic()
-            await asyncio.sleep(self._pause_s)
-            self.adapt(time.monotonic() - before - self._pause_s, memory_used())
-
-    def adapt(self, lag_s: float, memory: float) -> None:
-        if lag_s > _MAX_LAG_S or memory > _MAX_MEMORY_SHARE:
-            self.limit = max(1, self.limit * 2 // 3)
-        else:
-            self.limit = min(self._most, self.limit + max(1, self.limit // 2))
 
 
 def memory_used() -> float:

@@ -99,7 +99,7 @@ class RevisitFlow(Generic[Old, Found]):
         )  # fmt: skip
         self._revisit = Revisit(
             fetcher, courtesy, self._lanes, clock, random or Random(), heard, audit, patience_s,
-            deadline_s, self._record_loss,
+            deadline_s, self._fetchers.record_loss,
         )  # fmt: skip
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready: deque[RevisitOutcome[Found]] = deque()
@@ -232,12 +232,6 @@ class RevisitFlow(Generic[Old, Found]):
     def _add_ready(self, outcome: RevisitOutcome[Found]) -> None:
         self._ready.append(outcome)
         self._woken.set()
-
-    def _record_loss(self, name: str, kind: str) -> None:
-        if kind == "timeout":
-            self._fetchers.record_loss(name)
-        elif kind == "fetch":  # no socket to be had
-            self._fetchers.halve()
 
     def _finish_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
