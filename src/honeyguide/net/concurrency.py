@@ -60,8 +60,8 @@ class FetchConcurrency:
     is nothing else to do; from then on not until the rate is known.
 
     Response times of one host that differ much by themselves look like congestion. If the standard
-    deviation of their logarithm is 1, the defaults hold the limit near 50 of 1,000; a tolerance of 3
-    and a gain of 10 leave it high enough for 300 answers a second.
+    deviation of their logarithm is 1, the defaults hold the limit near 50 of 1,000; a tolerance of
+    3 and a gain of 10 leave it high enough for 300 answers a second.
 
     Where :meth:`watch_load` runs, the limit also falls by a third twice a second while the event
     loop lags or the machine's memory is nearly used up, and then grows by half again.

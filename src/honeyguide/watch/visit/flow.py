@@ -1,11 +1,12 @@
 """Revisits on one event loop: pages in, outcomes out, as fast as hosts and machine allow.
 
-    due pages → lanes (a host's turn) → ask → 304, or the same digest → outcome
-→ changed: compare here, or elsewhere if large → outcome
+    due pages → queue of each host → request → 304, or the same digest → outcome
+    → changed: compare here, or elsewhere if large → outcome
 
-The design of Meegahapola et al. (``bench/watch/mtccdw.py``) without a thread for each fetch:
-nine of ten bodies have not changed, which their digest tells at once, so that only the rest waits to be compared; its queue is bounded by bytes, not by their number, and the reservation
-rule holds for bytes. N and M adapt (:mod:`honeyguide.net.concurrency`).
+The design of Meegahapola et al. (``bench/watch/mtccdw.py``) without a thread for each fetch: nine
+of ten bodies have not changed, which their digest says at once, so that only the rest waits to be
+compared. The queue of those is bounded by bytes, not by their number, and the reservation rule
+holds for bytes. N (:class:`FetchConcurrency`) and M (:class:`CompareConcurrency`) adapt.
 """
 
 from __future__ import annotations
