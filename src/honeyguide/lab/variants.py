@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -28,6 +28,7 @@ from xxhash import xxh3_64_intdigest
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.lab.search_engine import LAB_ENGINE_URL
+from honeyguide.lab.synthetic.parameters import parse_value
 from honeyguide.lab.web import without_scheme
 from honeyguide.learning.label_queries import label_questions, unlabelled_rows
 from honeyguide.protocols import Strategy
@@ -38,6 +39,7 @@ from honeyguide.url import url_fingerprint
 ONE_IN = 5
 _TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
 _ASK_MODES = ("passing", "chosen", "random")
+_OWN_KEYS = ("teacher", "every", "asks", "answers", "one_in", "gate", "predict")
 _SEARCH_KEYS = ("mode", "compose", "per_minute", "per_month", "most_queries")
 
 
@@ -87,33 +89,31 @@ class StrategyVariant:
 
 def parse_variant(text: str) -> StrategyVariant:
     name, _, rest = text.partition(":")
-    made, parameters = StrategyVariant(name), {}
+    own: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, mark, value = part.partition("=")
         if not mark:
             raise ConfigError(f"{text!r}: {part!r} should be key=value")
-        if key == "teacher":
-            if value not in _TEACHERS:
-                raise ConfigError(f"{text!r}: teacher is one of {', '.join(_TEACHERS)}")
-            made = replace(made, teacher=value)
-        elif key == "asks":
-            if value not in _ASK_MODES:
-                raise ConfigError(f"{text!r}: asks is one of {', '.join(_ASK_MODES)}")
-            made = replace(made, asks=value)
-        elif key == "every":
-            made = replace(made, every=_parse_count(text, key, value, 0))
-        elif key == "gate":
-            made = replace(made, gate=tuple(value.split("+")))
-        elif key == "predict":
-            made = replace(made, predict=bool(_parse_value(value)))
-        elif key == "answers":
-            made = replace(made, answers=_parse_count(text, key, value, 0))
-        elif key == "one_in":
-            made = replace(made, one_in=_parse_count(text, key, value))
-        else:
-            parameters[key] = _parse_value(value)
-    made = replace(made, engine=_parse_engine(text, parameters))
-    return replace(made, parameters=tuple(parameters.items()))
+        kept = own if key in _OWN_KEYS else parameters
+        kept[key] = _parse_field(text, key, value)
+    engine = _parse_engine(text, parameters)
+    return StrategyVariant(name, **own, engine=engine, parameters=tuple(parameters.items()))
+
+
+def _parse_field(text: str, key: str, value: str) -> Any:
+    if known := {"teacher": tuple(_TEACHERS), "asks": _ASK_MODES}.get(key):
+        if value not in known:
+            raise ConfigError(f"{text!r}: {key} is one of {', '.join(known)}")
+        return value
+    if key in ("every", "answers", "one_in"):
+        least = 1 if key == "one_in" else 0
+        if not value.isdecimal() or int(value) < least:
+            raise ConfigError(f"{text!r}: {key} is a whole number from {least} on, not {value!r}")
+        return int(value)
+    if key == "gate":
+        return tuple(value.split("+"))
+    return bool(parse_value(value)) if key == "predict" else parse_value(value)
 
 
 def _parse_engine(text: str, parameters: dict[str, Any]) -> EngineVariant | None:
@@ -161,21 +161,6 @@ class SimulatedPerson(Mapping[Url, tuple[float, Any]]):
 
     def __len__(self) -> int:
         return len(self._said)
-
-
-def _parse_count(text: str, key: str, value: str, least: int = 1) -> int:
-    if not value.isdecimal() or int(value) < least:
-        raise ConfigError(f"{text!r}: {key} is a whole number from {least} on, not {value!r}")
-    return int(value)
-
-
-def _parse_value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return {"true": True, "false": False}.get(text, text)
 
 
 # --------------------------------------------------------------------------------------------------
