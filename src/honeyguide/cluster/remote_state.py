@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -251,15 +251,5 @@ def _shard_status_row(
     if not said:
         machine, epoch = written.get("machine"), written.get("epoch")
         return ShardStatusRow(shard, machine, epoch, saved_at=written.get("written_at"))
-    return ShardStatusRow(
-        shard,
-        said.get("machine"),
-        said.get("epoch"),
-        said.get("visits"),
-        said.get("waiting"),
-        said.get("letters"),
-        said.get("saved_at"),
-        said.get("window_s"),
-        int(said.get("lost_records") or 0),
-        answers=True,
-    )
+    known = {field.name: said[field.name] for field in fields(ShardStatusRow) if field.name in said}
+    return ShardStatusRow(shard, **known, answers=True)
