@@ -114,7 +114,7 @@ def recall_shards(store: Store, told: Announce) -> list[str]:
         raise ClusterError(f"the shards of {store.folder} are at home")
     place = open_object_store(vault_place(store, known_cluster(store).vault))
     keepers = [ShardReplicator.claim(place, shard, "recall") for shard in range(store.shard_count)]
-    wait = max(keeper.seconds_to_wait() for keeper in keepers)
+    wait = max(keeper.owner.seconds_to_wait() for keeper in keepers)
     if wait:
         told(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
         time.sleep(wait)
