@@ -106,7 +106,7 @@ def _import_lists(store: Store, files: list[str], as_json: bool) -> None:
         paused = [page.url for page in found.pages if page.paused]
         store.watched.add_pages(paused, "import", time.time())
         for url in paused:
-            store.watched.pause_page(url)
+            store.watched.edit_page(url, state="paused")
         left += [one._asdict() for one in found.skipped]
         if not as_json:
             say(f"{safe_text(name)} ({found.format_name}): {count_noun(len(found.pages), 'page')}")

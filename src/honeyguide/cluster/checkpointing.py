@@ -73,12 +73,12 @@ class Checkpointer:
     @property
     def may_start(self) -> bool:
         """Whether a visit may begin."""
-        return self._keeper.seconds_left() > 2 * self._margin
+        return self._keeper.owner.seconds_left() > 2 * self._margin
 
     @property
     def is_expiring(self) -> bool:
         """Whether nothing may be under way any more."""
-        return self._keeper.seconds_left() <= self._margin
+        return self._keeper.owner.seconds_left() <= self._margin
 
     @property
     def is_all_saved(self) -> bool:
@@ -86,7 +86,7 @@ class Checkpointer:
         return self._store is not None and self._store.database.changes_made == self._changes
 
     def warc_directory(self, folder: Path) -> WarcFolder:
-        return WarcFolder(folder, self._shard + 1, self._keeper.epoch, self._kept)
+        return WarcFolder(folder, self._shard + 1, self._keeper.owner.epoch, self._kept)
 
     def attach_store(self, store: Store) -> None:
         self._store = store
@@ -101,7 +101,7 @@ class Checkpointer:
         lost = self._store.warc_archive.lost if self._store is not None else 0
         where, window = socket.gethostname(), self._settings.save_s
         return CheckpointStatus(
-            self._shard, self._keeper.epoch, where, window, self.saved_at, lost, under_way
+            self._shard, self._keeper.owner.epoch, where, window, self.saved_at, lost, under_way
         )
 
     # -- beside the ring ---------------------------------------------------------------------

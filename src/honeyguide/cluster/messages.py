@@ -6,10 +6,12 @@ heard.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 
 import msgspec
 
+from honeyguide.errors import HoneyguideError
 from honeyguide.run_status import RunStatus
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.shards import ShardMessageTable
@@ -214,6 +216,14 @@ class ShardEnded(_Message, frozen=True):
     message: str = ""
     """… what it says."""
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_error(cls, shard: int, error: Exception) -> ShardEnded:
+        """What broke a shard; call it where the error is caught."""
+        trouble = traceback.format_exc()
+        if isinstance(error, HoneyguideError):
+            return cls(shard, trouble, type(error).__name__, str(error))
+        return cls(shard, trouble)
 
 
 ToShard = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -114,7 +114,7 @@ def recall_shards(store: Store, told: Announce) -> list[str]:
         raise ClusterError(f"the shards of {store.folder} are at home")
     place = open_object_store(vault_place(store, known_cluster(store).vault))
     keepers = [ShardReplicator.claim(place, shard, "recall") for shard in range(store.shard_count)]
-    wait = max(keeper.seconds_to_wait() for keeper in keepers)
+    wait = max(keeper.owner.seconds_to_wait() for keeper in keepers)
     if wait:
         told(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
         time.sleep(wait)
@@ -251,15 +251,5 @@ def _shard_status_row(
     if not said:
         machine, epoch = written.get("machine"), written.get("epoch")
         return ShardStatusRow(shard, machine, epoch, saved_at=written.get("written_at"))
-    return ShardStatusRow(
-        shard,
-        said.get("machine"),
-        said.get("epoch"),
-        said.get("visits"),
-        said.get("waiting"),
-        said.get("letters"),
-        said.get("saved_at"),
-        said.get("window_s"),
-        int(said.get("lost_records") or 0),
-        answers=True,
-    )
+    known = {field.name: said[field.name] for field in fields(ShardStatusRow) if field.name in said}
+    return ShardStatusRow(shard, **known, answers=True)

@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -57,7 +56,7 @@ from honeyguide.config.settings import Settings
 from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.shard_hooks import ShardHooks
-from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked, HoneyguideError
+from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import unpack_strategy
@@ -166,11 +165,8 @@ class Shard:
                         await keeping.release_shard()
                 finally:
                     ticking.cancel()
-        except HoneyguideError as error:
-            name, words = type(error).__name__, str(error)
-            self._send(ShardEnded(self._plan.shard, traceback.format_exc(), name, words))
-        except Exception:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._send(ShardEnded(self._plan.shard, traceback.format_exc()))
+        except Exception as error:  # noqa: BLE001 - whoever reads it there has no other way to know
+            self._send(ShardEnded.from_error(self._plan.shard, error))
 
     async def _open_loop(self, open_: AsyncExitStack) -> CrawlLoop:
         """Its ring. One that ran before, and whose coordinator died, may still be finishing."""

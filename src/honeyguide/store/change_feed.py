@@ -238,18 +238,6 @@ class ChangeFeed:
                 "UPDATE changes SET seen = ? WHERE id = ?", [(at, n) for n in numbers]
             )
 
-    def delete_before(self, before: float) -> int:
-        """Let go changes from before that time that nobody has to be told of any more."""
-        told = (
-            "FROM changes WHERE at < ? AND NOT EXISTS (SELECT 1 FROM outbox WHERE "
-            "change = changes.id AND sent IS NULL AND next IS NOT NULL)"
-        )
-        with self._db.join_transaction(), self._db.guard:
-            also = f"DELETE FROM outbox WHERE change IN (SELECT id {told})"  # noqa: S608
-            self._db.connection.execute(also, (before,))
-            self._db.connection.execute(f"DELETE {told}", (before,))
-            return int(self._db.connection.changes())
-
     def _iter_rows(self, where: str, values: list[Any], before: int | None) -> Iterator[ChangeRow]:
         """Page by page, so that a slow reader never holds back SQLite's checkpoints."""
         sql = f"SELECT {_CHANGE_COLUMNS} FROM changes WHERE id < ?{where} ORDER BY id DESC LIMIT ?"  # noqa: S608

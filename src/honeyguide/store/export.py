@@ -354,7 +354,9 @@ def _export_rows(
         yield {
             name: kind(value) if kind is bool and value is not None else value
             for name, kind in columns.items()
-            for value in (found[name] if name in found else getattr(row, _ROW_FIELDS.get(name, name)),)
+            for value in (
+                found[name] if name in found else getattr(row, _ROW_FIELDS.get(name, name)),
+            )
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple, cast, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
@@ -18,7 +18,6 @@ from honeyguide.url import host_of, url_fingerprint
 
 _MAX_VALUE_CHARS = 1_000_000
 """Characters of a value."""
-_FACTS_AT_ONCE = 200
 
 
 class WatchFacts:
@@ -45,19 +44,6 @@ class WatchFacts:
         sql = "SELECT value FROM watch_facts WHERE kind = ? AND name = ?"
         row = self._db.fetch_one(sql, (kind, replace_surrogates(name)))
         return None if row is None else _parse_value(row[0])
-
-    def iter_kind(self, kind: str) -> Iterator[tuple[str, Any]]:
-        """Names and values of a kind, in the order of the names."""
-        sql = (
-            "SELECT name, value FROM watch_facts WHERE kind = ? AND name > ? ORDER BY name LIMIT ?"
-        )
-        last = ""
-        while rows := self._db.fetch_all(sql, (kind, last, _FACTS_AT_ONCE)):
-            for name, text in rows:
-                value = _parse_value(text)
-                if isinstance(name, str) and value is not None:
-                    yield name, value
-            last = rows[-1][0]
 
 
 def _parse_value(text: object) -> Any:
@@ -165,26 +151,14 @@ def checked_masks(value: Any) -> str:
     return value if type(value) is str and len(value) <= _MASKS_CHARS else ""
 
 
-_CHECK_BY_FIELD: dict[str, row_checks.ValueCheck] = {
+_FIELD_CHECKS: dict[str, row_checks.ValueCheck] = {
     "url": row_checks.as_it_is,  # looked at before
     "by": _checked_source,
     "weight": _checked_weight,
     "state": _checked_state,
     "masks": checked_masks,
 }
-_CHECK_BY_TYPE: dict[Any, row_checks.ValueCheck] = {
-    int: row_checks.count_or_zero,
-    float: row_checks.number_or_zero,
-    float | None: row_checks.number_or_none,
-    str: row_checks.text_or_empty,
-    bytes: checked_blob,
-}
-_ROW_CHECKER = row_checks.RowChecker(
-    tuple(
-        _CHECK_BY_FIELD.get(name) or _CHECK_BY_TYPE[kind]
-        for name, kind in get_type_hints(WatchedRow).items()
-    )
-)
+_ROW_CHECKER = row_checks.RowChecker(WatchedRow, _FIELD_CHECKS, checked_blob)
 
 
 def to_watched_row(row: SqlRow) -> WatchedRow | None:
@@ -269,15 +243,6 @@ class WatchListTable:
                 count += known is None or known.state != "watched"
         return count
 
-    def pause_page(self, url: Url) -> bool:
-        return self.edit_page(url, state="paused")
-
-    def resume_page(self, url: Url) -> bool:
-        return self.edit_page(url, state="watched")
-
-    def remove_page(self, url: Url) -> bool:
-        return self.edit_page(url, state="removed")
-
     def edit_page(
         self,
         url: Url,
@@ -316,31 +281,16 @@ class WatchListTable:
         row = self._db.fetch_one(_WATCHED_SQL + where, (to_int64(url_fingerprint(url)), url))
         return None if row is None else to_watched_row(row)
 
-    def row_by_id(self, number: int) -> WatchedRow | None:
-        row = self._db.fetch_one(_WATCHED_SQL + "id = ?", (number,))
-        return None if row is None else to_watched_row(row)
-
     def iter_rows(
-        self, state: WatchedState | None = "watched", host: str | None = None
+        self, state: WatchedState | None = "watched", host: str | None = None, after: int = -1
     ) -> Iterator[WatchedRow]:
-        """Pages of the list, one after another: a hundred thousand take little memory."""
+        """Pages of the list with a number above ``after``, read a few hundred at a time."""
         given = {"state": state, "host": host}
         wanted = {name: value for name, value in given.items() if value is not None}
         where = "".join(f"{name} = ? AND " for name in wanted)
         sql = f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?"
-        values = tuple(wanted.values())
-        return (found for row in self._db.iter_pages(sql, values) if (found := to_watched_row(row)))
-
-    def list_rows(
-        self, state: WatchedState | None, host: str | None, after: int, most: int
-    ) -> list[WatchedRow]:
-        """So many pages of the list with a number above ``after``."""
-        given = {"state": state, "host": host}
-        wanted = {name: value for name, value in given.items() if value is not None}
-        where = "".join(f"{name} = ? AND " for name in wanted)
-        sql = f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?"
-        rows = self._db.fetch_all(sql, (*wanted.values(), after, most))
-        return [found for row in rows if (found := to_watched_row(row))]
+        rows = self._db.iter_pages(sql, tuple(wanted.values()), after=after)
+        return (found for row in rows if (found := to_watched_row(row)))
 
     def edited_after(self, after: int, most: int = 1000) -> EditedPages:
         """Pages of which something was said after that number, the earliest first."""

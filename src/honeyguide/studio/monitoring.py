@@ -208,6 +208,12 @@ class LiveView(msgspec.Struct, frozen=True):
     watch: WatchLive | None = None
 
 
+_COUNTED = (
+    "visits", "pages", "relevant", "copies", "bytes", "labels", "first", "last", "failures",
+)  # fmt: skip
+"""Fields of the view that the store counts."""
+
+
 class LiveViewCache:
     """Puts a collection's state together, once a tick for all who ask."""
 
@@ -277,24 +283,16 @@ class LiveViewCache:
             seen=None if seen is None else seen.at,
             stopping=bool(fresh and seen and seen.stopping),
             ended="" if seen is None or running else seen.ended,
-            visits=counts.visits,
-            pages=counts.pages,
-            relevant=counts.relevant,
+            **{name: getattr(counts, name) for name in _COUNTED},
             harvest=counts.harvest_rate,
-            copies=counts.copies,
-            bytes=counts.bytes,
-            labels=counts.labels,
             known_hosts=counts.hosts,
             budget=budget,
             waiting=waiting,
             rate=seen.rate if fresh and seen else None,
             generation=generation,
-            first=counts.first,
-            last=counts.last,
             last_failure="" if seen is None else seen.last_failure,
             curve=self._curve,
             generations=marks,
-            failures=counts.failures,
             languages=counts.tongues,
             hosts=_join_hosts(self._standing.hosts, seen.frontier if seen else LiveFrontier()),
             hosts_at=self._standing.at,
@@ -385,6 +383,13 @@ _GAUGES = {
     "last_visit_timestamp_seconds": ("gauge", "When the last visit was."),
     "running": ("gauge", "1 while it is crawled or watched."),
 }
+_COUNTED_GAUGES = {
+    "visits_total": "visits", "pages_total": "pages", "relevant_total": "relevant",
+    "bytes_total": "bytes", "labels_total": "labels", "changes_total": "changes",
+    "watched_pages": "watched", "frontier_links": "waiting", "generation": "generation",
+    "last_visit_timestamp_seconds": "last",
+}  # fmt: skip
+"""Metric → field of a collection's status."""
 MetricSample = tuple[str, dict[str, str], float]
 
 
@@ -414,21 +419,11 @@ def prometheus_metrics(here: RequestContext) -> RawAnswer:
 
 
 def _status_samples(found: CollectionStatus) -> Iterator[MetricSample]:
-    yield "visits_total", {}, found.visits
-    yield "pages_total", {}, found.pages
-    yield "relevant_total", {}, found.relevant
-    yield "bytes_total", {}, found.bytes
-    yield "labels_total", {}, found.labels
-    yield "changes_total", {}, found.changes
-    yield "watched_pages", {}, found.watched
+    for name, field in _COUNTED_GAUGES.items():
+        if (value := getattr(found, field)) is not None:
+            yield name, {}, value
     for kind, count in sorted(found.failures.items()):
         yield "failures_total", {"kind": kind}, count
-    if found.waiting is not None:
-        yield "frontier_links", {}, found.waiting
-    if found.generation is not None:
-        yield "generation", {}, found.generation
-    if found.last is not None:
-        yield "last_visit_timestamp_seconds", {}, found.last
 
 
 def _sample_line(name: str, labels: dict[str, str], value: float) -> str:

@@ -313,7 +313,7 @@ class Watcher:
         with self.store.transaction():
             self.store.watched.add_pages((row.url for row in found), "crawl", now)
             for left in list(self.store.watched.pages_to_leave(said)):
-                self.store.watched.remove_page(left.url)
+                self.store.watched.edit_page(left.url, state="removed")
         self._last_entered = max((self._last_entered, *(row.id for row in found)))
         self._apply_list_edits()
 

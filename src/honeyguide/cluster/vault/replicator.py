@@ -249,11 +249,11 @@ def _missing_entry(error: _EntryGone) -> ClusterError:
 # --------------------------------------------------------------------------------------------------
 # What a shard holds of its vault: the claim to itself, and the saving of its database.
 #
-#     keeper = Keeper.claim(vault("/mnt/shared/birds"), shard=3, by="worker-7")
+#     keeper = ShardReplicator.claim(open_object_store("/mnt/shared/birds"), 3, "worker-7")
 #     keeper.restore(folder)
-#     …                                     # open the database; wait until keeper.may_act()
+#     …                                     # open the database; wait until keeper.owner.may_act()
 #     keeper.save(database)                 # now and then, between transactions
-#     keeper.farewell(database)             # at the end, so that the next need not wait
+#     keeper.release_shard(database)        # at the end, so that the next need not wait
 #
 # Everything here raises Fenced once another process has claimed the shard: stop at once then.
 # --------------------------------------------------------------------------------------------------
@@ -278,13 +278,13 @@ class SaveReport:
 
 
 class ShardReplicator:
-    """One claim to one shard. For one thread at a time, but for :meth:`may_act` and its like,
+    """One claim to one shard. For one thread at a time, but for :meth:`owner.may_act` and its like,
     and for :meth:`take_snapshot` and :meth:`send_snapshot`, of which each may have a thread of its
     own."""
 
     def __init__(self, vault: ObjectStore, owner: ShardOwner) -> None:
         self._vault = vault
-        self._owner = owner
+        self.owner = owner
         self._pages: DatabaseChanges | None = None
         self._taken: DatabaseSnapshot | None = None
         self._known: FileStamp | None = None
@@ -311,31 +311,14 @@ class ShardReplicator:
         run_steps(vault, owner.claim_steps())
         return cls(vault, owner)
 
-    @property
-    def epoch(self) -> int:
-        """How many owners the shard has had, this one included."""
-        return self._owner.epoch
-
-    def may_act(self) -> bool:
-        """Whether pages may be fetched at this instant. Asks the clock, not the vault."""
-        return self._owner.may_act()
-
-    def seconds_left(self) -> float:
-        """For how many seconds more, without another :meth:`renew_lease` or :meth:`save`."""
-        return self._owner.seconds_left()
-
-    def seconds_to_wait(self) -> float:
-        """Seconds until the owners before us have stopped for certain."""
-        return self._owner.seconds_to_wait()
-
     def renew_lease(self) -> None:
         """Look whether the shard is still ours: one small read. Saving does it as well."""
-        run_steps(self._vault, self._owner.renew_steps())
+        run_steps(self._vault, self.owner.renew_steps())
 
     def restore(self, folder: Path, *, check: bool = False) -> RestoreReport:
         """Make ``folder/collection.db`` what was saved last; what is there is replaced. Nothing
         is made if nothing was ever saved."""
-        restored = rebuild_database(self._vault, self._owner.shard, folder, check=check)
+        restored = rebuild_database(self._vault, self.owner.shard, folder, check=check)
         self._pages, self._behind, self._known = None, False, restored.known
         self._base_bytes, self._later_bytes = restored.sizes
         self._tidy.record_claims(restored.seen)
@@ -373,11 +356,11 @@ class ShardReplicator:
         every fetch."""
         if database is not None:
             self.save(database)
-        run_steps(self._vault, self._owner.release_steps())
+        run_steps(self._vault, self.owner.release_steps())
 
     def upload_warc(self, path: Path) -> bool:
         """Copy a closed WARC file into the vault; False: it is there already."""
-        name = f"shard-{self._owner.shard:04}/warc/{path.name}"
+        name = f"shard-{self.owner.shard:04}/warc/{path.name}"
         self.renew_lease()  # who is fenced writes nothing any more
         if self._vault.upload(name, path):
             return True
@@ -389,17 +372,17 @@ class ShardReplicator:
         if self._pages is None or self._pages.database is not database:
             if self._behind:
                 raise ClusterError(
-                    f"shard {self._owner.shard} has a saved database: restore it before saving"
+                    f"shard {self.owner.shard} has a saved database: restore it before saving"
                 )
             self._pages, self._known = DatabaseChanges(database, self._known), None
         return self._pages
 
     def _needs_full_copy(self) -> bool:
         large = self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
-        return large or self._owner.number - self._owner.base > _MOST + self._base_entries
+        return large or self.owner.number - self.owner.base > _MOST + self._base_entries
 
     def _append_segments(self, taken: DatabaseSnapshot) -> SaveReport:
-        owner = self._owner
+        owner = self.owner
         run_steps(self._vault, owner.settle_steps())
         first = owner.number + 1
         size = entries = 0
