@@ -33,7 +33,7 @@ check: $(READY) ## ruff, mypy, import rules
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
-fix: $(READY) ## let ruff mend what it can
+fix: $(READY) ## let ruff correct what it can
 	@$(BIN)/ruff check --fix src tests bench tools
 	@$(BIN)/ruff format src tests bench tools
 
@@ -45,7 +45,7 @@ docs: $(READY) ## write the generated pages of the docs
 # The extras that the tests use. PyTorch is some gigabytes: tests of it skip where it is missing.
 LOCKED := --extra lemma --extra notify --extra onnx --extra ontology --extra parquet --extra yaml
 
-lock: ## resolve the pinned versions anew
+lock: ## resolve the pinned versions again
 	@$(BIN)/uv pip compile --quiet --universal --upgrade --python-version 3.11 $(LOCKED) --group dev pyproject.toml \
 	  --no-emit-index-url --no-header --no-annotate -o requirements.lock
 
@@ -65,7 +65,7 @@ bench-harvest: $(READY) ## strategies on recorded webs: make bench-harvest FOLDE
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-harvest FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/harvest.py "$(FOLDER)"
 
-bench-ring: $(READY) ## CPU per page by station of the ring and by strategy (a minute)
+bench-ring: $(READY) ## CPU per page by station of the crawl loop and by strategy (a minute)
 	@$(BIN)/python bench/ring.py
 
 bench-papers: $(READY) ## the founding papers' experiments: make bench-papers FOLDER=… (half an hour)
@@ -88,10 +88,10 @@ bench-asking: $(READY) ## labels that are asked for, beside others: make bench-a
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-asking FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/asking.py "$(FOLDER)"
 
-bench-prior: $(READY) ## learn our strategy's prior anew, on the embedded and on made webs
+bench-prior: $(READY) ## learn our strategy's prior again, on the embedded and on synthetic webs
 	@$(BIN)/python bench/prior.py --made
 
-bench-adaptation: $(READY) ## crawlers that teach themselves beside static ones: make bench-adaptation FOLDER=…
+bench-adaptation: $(READY) ## self-training crawlers beside static ones: make bench-adaptation FOLDER=…
 	@test -n "$(FOLDER)" || { echo "where are the recorded webs? make bench-adaptation FOLDER=…"; exit 2; }
 	@$(BIN)/python bench/adaptation.py "$(FOLDER)"
 
@@ -101,7 +101,7 @@ bench-watch: $(READY) ## revisits beside urlwatch, changedetection.io and webcha
 bench-revisit: $(READY) ## when to come back: our schedule beside others, simulated (some 10 minutes)
 	@$(BIN)/python -m bench.revisit
 
-bench-languages: $(READY) ## languages heard and foretold, confusion tables (fetches Django's translations)
+bench-languages: $(READY) ## language detection and prediction, confusion tables (fetches Django's translations)
 	@$(BIN)/python bench/languages.py --write
 
 bench-language: $(READY) ## the language gate beside none: make bench-language FOLDER=…

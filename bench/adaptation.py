@@ -6,7 +6,7 @@
     python bench/adaptation.py FOLDER --others 30 --draws 1 --strategies …
 
 FOLDER holds recorded webs (docs/how-to/compare.md); they are not part of this project. Without it,
-only the made webs are crawled. Interrupted, it goes on where it ended. With some strategies or
+only the synthetic webs are crawled. Interrupted, it goes on where it ended. With some strategies or
 some webs only, their tables are printed and no page is written. ``--others``: on the most frequent
 subjects that are in no table, with as many visits as each has pages; what is tried is tried there.
 """
@@ -24,9 +24,9 @@ from harvest import SCHOOLS
 
 from honeyguide.lab.compare import CrawlTrial, TrialResult, WebSpec, run_comparison
 from honeyguide.lab.metrics import bootstrap_mean, paired_difference
-from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.report import build_report, markdown_table
 from honeyguide.lab.trials import open_web
+from honeyguide.lab.variants import REFERENCE_STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "adaptation.md"
@@ -80,7 +80,7 @@ FEWEST = 30
 """Subjects with fewer pages are not tried on; nor is one that was looked at otherwise."""
 WEBS = ("schools", "webkb")
 SEEDS = (301, 302)
-"""Of the made webs; nothing was chosen or tuned on them."""
+"""Of the synthetic webs; nothing was chosen or tuned on them."""
 MADE = {
     "hybrid_svm": ("hybrid_svm:teacher=none", "hybrid_svm:teacher=automatic"),
     "adaptive_links": (
@@ -96,7 +96,7 @@ HEAD = """\
 
 Made by `python bench/adaptation.py FOLDER` (`make bench-adaptation FOLDER=…`): eight subjects of the
 encyclopedia for schools (300 visits) and the departments' course and student pages (200 visits),
-from 3 and from 10 good pages with twice as many others; and the three most frequent topics of made webs
+from 3 and from 10 good pages with twice as many others; and the three most frequent topics of synthetic webs
 of 100 hosts (500 visits), from 10 good pages; {draws} draws each. How it is counted:
 [compare](../how-to/compare.md). An interval without 0 is a difference.
 
@@ -116,7 +116,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results" / "adaptation")
     parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="of the made webs")
+    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="of the synthetic webs")
     parser.add_argument("--strategies", nargs="*", default=[])
     parser.add_argument(
         "--others", type=int, default=0, help="so many subjects that are in no table"
@@ -143,7 +143,7 @@ def main() -> None:
         )
         out += _tables(far, LONG, 10, chosen, f"{LONG_VISITS:,} visits", BLIND)
     if chosen.seeds:
-        out += _tables(made(chosen.seeds), MADE, 10, chosen, "made webs of many hosts")
+        out += _tables(made(chosen.seeds), MADE, 10, chosen, "synthetic webs of many hosts")
     some = chosen.strategies or chosen.baseline or chosen.others or set(chosen.webs) != set(WEBS)
     if some or not chosen.folder or not chosen.seeds:
         sys.stdout.write("\n".join(out[1:]))

@@ -20,7 +20,6 @@ from pathlib import Path
 import webs
 
 from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
-from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.report import (
     ComparisonReport,
     build_report,
@@ -28,6 +27,7 @@ from honeyguide.lab.report import (
     score_strategies,
     write_report,
 )
+from honeyguide.lab.variants import REFERENCE_STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "harvest.md"

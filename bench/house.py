@@ -22,9 +22,8 @@ import webs
 from honeyguide import registry
 from honeyguide.lab.chart import svg_chart
 from honeyguide.lab.compare import CrawlTrial, StartKnowledge, TrialResult, WebSpec, run_comparison
-from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.report import ComparisonReport, build_report, markdown_table, recall_curves
-from honeyguide.lab.variants import parse_variant
+from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant
 from honeyguide.models.link_model import FEATURE_GROUPS
 
 ROOT = Path(__file__).parents[1]
@@ -117,7 +116,7 @@ def parts(folder: Path, draws: int) -> Iterator[Part]:
     for name, title in {
         "others": "Subjects that were not looked at before",
         "webkb": "Departments",
-        "made": "A made web of 100,000 pages on 200 hosts",
+        "made": "A synthetic web of 100,000 pages on 200 hosts",
         "help": "A help in Turkish, one module",
     }.items():
         yield Part("rivals", title, trials(found[name], everybody, draws))
@@ -261,9 +260,9 @@ to the baseline on the same topics and seeds; an interval without 0 is a differe
 every waiting link whether its page is relevant and takes a relevant one if there is any; it does not know
 what lies behind.
 
-The prior was learned on the embedded web and on made webs of other plans (`bench/prior.py`), not on any
+The prior was learned on the embedded web and on synthetic webs of other plans (`bench/prior.py`), not on any
 web of this page. Settings were chosen on four school subjects (birds, health, space, food) and on the
-departments' pages; the eight subjects, the made web and the Turkish help were not looked at for that.
+departments' pages; the eight subjects, the synthetic web and the Turkish help were not looked at for that.
 `user_utility` is ten times as slow as any other and has two draws. What the figures mean:
 [the strategy](../strategies/honeyguide.md#what-it-reaches).
 """

@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from ring import TOPIC, category_model, pages
-from ring import topics as demo_topics
+
+from honeyguide.lab.web import load_demo_topics
 
 RESULT = Path(__file__).parent / "results" / "judging.json"
 HONEYGUIDE = [sys.executable, "-m", "honeyguide.cli.main"]
@@ -69,7 +70,7 @@ def main() -> None:
 
 
 def crawl(port: int, strategy: str, model: str, count: int) -> dict[str, float]:
-    topic = demo_topics()[TOPIC]
+    topic = load_demo_topics()[TOPIC]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "it"
         words = ["--lab", f"http://127.0.0.1:{port}", "--strategy", strategy, "-n", str(count)]

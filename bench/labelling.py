@@ -2,7 +2,7 @@
 
     python -m bench.labelling [--seeds 1 2 3] [--topics postgresql django] [--write]
 
-A made web, a topic stated in one vague word, and 100 pages crawled. Then the collection is doubled:
+A synthetic web, a topic stated in one vague word, and 100 pages crawled. Then the collection is doubled:
 of one, a person who knows the truth labels 20 pages in a real browser, pressing r or n; the other is
 left as it is. Both go on for 200 pages. The crawls run in simulated time with the same seeds and stand
 still while the labels are given, so that the labels are all that differs. Truth is the web's own.

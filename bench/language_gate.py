@@ -18,8 +18,8 @@ from pathlib import Path
 import webs
 
 from honeyguide.lab.compare import CrawlTrial, TrialResult, run_comparison
-from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.report import build_report, markdown_table
+from honeyguide.lab.variants import REFERENCE_STRATEGIES
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "language-gate.md"
@@ -27,9 +27,9 @@ TOPICS = {
     "language=tr": "Help: every page in Turkish is wanted.",
     "swriter & language=tr": "Help: pages in Turkish about the word processor are wanted.",
     "scalc & language=tr": "Help: pages in Turkish about the spreadsheet are wanted.",
-    "tr": "Made web: every page in Turkish is wanted.",
+    "tr": "Synthetic web: every page in Turkish is wanted.",
 }
-"""Label → what it says; the last is one of the made web."""
+"""Label → what it says; the last is one of the synthetic web."""
 STRATEGIES = ("breadth", "keyword", "honeyguide:teacher=automatic")
 GATES = ("", "gate=tr,predict=false", "gate=tr")
 """None; heard after the download; foretold."""
@@ -93,7 +93,7 @@ def page(results: Sequence[TrialResult], topics: Sequence[str], draws: int, budg
         "",
         "What it said when it was last looked at: foretelling is worth most to whoever knows nothing of",
         "the language (`breadth`, on three of four topics beyond the interval). Where every page in the language is wanted, it helps",
-        "the others on the help and not on the made web, where their Turkish keywords have told them as",
+        "the others on the help and not on the synthetic web, where their Turkish keywords have told them as",
         "much. For a narrow topic with Turkish keywords, nothing is gained, and on one of two something",
         "is lost: links to the language draw the crawl away from links to the topic. These intervals are",
         "wide, since some draws of seeds reach few wanted pages.",

@@ -4,7 +4,7 @@
 
 Crawls the embedded web with the strategy as it is, choosing links in proportion to their scores so
 that poor ones are tried as well, and fits a logistic regression of the truth about each followed link
-on what was known of it before. Prints the coefficients. ``--made`` does the same for some made webs,
+on what was known of it before. Prints the coefficients. ``--made`` does the same for some synthetic webs,
 says how well each web's links are told apart by the others' priors, and how each coefficient differs from
 topic to topic: the inverse of its variance is how hard it is to move (models/link_model.py).
 """
@@ -24,8 +24,15 @@ import webs
 
 from honeyguide.config.settings import Settings
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.topic_sampling import DrawnTopic, draw_topic, trial_examples, trial_settings
-from honeyguide.lab.trials import CrawlTrial, WebSpec, open_web
+from honeyguide.lab.trials import (
+    CrawlTrial,
+    DrawnTopic,
+    WebSpec,
+    draw_topic,
+    open_web,
+    trial_examples,
+    trial_settings,
+)
 from honeyguide.lab.web import without_scheme
 from honeyguide.models import logistic
 from honeyguide.models.link_model import LinkFeatures

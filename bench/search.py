@@ -27,13 +27,19 @@ from honeyguide.lab.search_engine import LabSearchEngine
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.synthetic.parameters import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
-from honeyguide.lab.topic_sampling import draw_topic, trial_examples, trial_settings
-from honeyguide.lab.trials import StartKnowledge, index_web, open_web
+from honeyguide.lab.trials import (
+    StartKnowledge,
+    draw_topic,
+    index_web,
+    open_web,
+    trial_examples,
+    trial_settings,
+)
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "reference" / "search.md"
 BIG = 4
-"""Topics of a made web that are looked at: the most frequent ones, which links alone miss most of."""
+"""Topics of a synthetic web that are looked at: the most frequent ones, which links alone miss most of."""
 ALONE, JOINT, ONLY = "links alone", "both (C2)", "search only"
 SCATTERED = {
     ALONE: "honeyguide",
@@ -106,7 +112,7 @@ def _head(draws: int) -> list[str]:
         "# What a search engine is worth",
         "",
         "Made by `python bench/search.py FOLDER` (`make bench-search FOLDER=…`). The engine is the",
-        "lab's ([made webs](../how-to/made-web.md#a-search-engine-over-any-web)): it knows the whole web",
+        "lab's ([synthetic webs](../how-to/made-web.md#a-search-engine-over-any-web)): it knows the whole web",
         "unless said otherwise, answers ten results a page, and is asked ten times a minute at most, at",
         "one visit a second. Requests to it are no visits. A person's own queries are made of the",
         "topic's keywords. Every figure is a mean over topics and",
@@ -120,7 +126,7 @@ def _scattered(pairs: Sequence[tuple[CrawlTrial, TrialResult]], budget: int) -> 
         "",
         "## Forums and blogs that do not link to each other",
         "",
-        f"Two made webs of 300 hosts, the {BIG} most frequent topics of each, 3 seeds, {budget} visits:",
+        f"Two synthetic webs of 300 hosts, the {BIG} most frequent topics of each, 3 seeds, {budget} visits:",
         *(f"`{plan}`" + (" and" if n == 0 else ".") for n, plan in enumerate(webs_named)),
         "A crawl of links alone sees the forums of its seeds and no other.",
         "",

@@ -24,8 +24,7 @@ from honeyguide.errors import ParseError
 from honeyguide.lab.chart import svg_chart
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.topic_sampling import draw_topic, trial_examples, trial_settings
-from honeyguide.lab.trials import CrawlTrial, open_web
+from honeyguide.lab.trials import CrawlTrial, draw_topic, open_web, trial_examples, trial_settings
 from honeyguide.lab.web import without_scheme
 from honeyguide.parse.read import parse_page
 from honeyguide.protocols import Strategy
@@ -245,7 +244,7 @@ other, and a little more.
 **What it is not.** A crawl is no random sample, so this is a rule of thumb that was measured, and
 the range is no confidence interval: see below how often it held. It counts what the *strategy*
 calls relevant; if the strategy is wrong about pages, so is the estimate. It cannot know of a part
-of the web that nothing visited points to: on the made web `hybrid_svm` runs dry, and 85 % are
+of the web that nothing visited points to: on the synthetic web `hybrid_svm` runs dry, and 85 % are
 claimed where 43 % are found. And a harvest falls also when the hosts with the good pages rest
 while others are asked; a floor for the precision then stops early.
 
@@ -256,7 +255,7 @@ the budget.
 The truth is what was called relevant so far, and what the strategy as it is in the end would call
 relevant of everything else that can be reached. The estimate was chosen on other crawls (at the
 end of this page), with other subjects of the encyclopedia, another module of the help and another
-made web; on webkb the topics and the seeds are the same and only the examples differ, so there is a
+synthetic web; on webkb the topics and the seeds are the same and only the examples differ, so there is a
 row without it. Addresses without end (calendars, session numbers) are not counted; that was decided
 after a first count with them, in which the error was 0.19 and the range held in 59 % of the looks.
 """
@@ -264,7 +263,7 @@ TAIL = """\
 ## What was tried instead
 
 44 estimates and combinations, on 56 looks at 14 crawls: Birds, Railway transport and Health of the
-encyclopedia, student and course of webkb, scalc of the help, borg of a made web (traps counted), each
+encyclopedia, student and course of webkb, scalc of the help, borg of a synthetic web (traps counted), each
 with `keyword` and `hybrid_svm`, draw 0. The one kept is the best of the simple ones there, so its
 figure here is flattering: the figures above are the honest ones.
 

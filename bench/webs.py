@@ -39,13 +39,13 @@ def help_tr(folder: Path) -> WebSpec:
 
 
 def made_tongues() -> WebSpec:
-    """A made web of two like languages among others; a third of its hosts lie about theirs."""
+    """A synthetic web of two like languages among others; a third of its hosts lie about theirs."""
     plan = "seed=21,pages=4000,hosts=40,languages=0.6,tongues=tr+az+ru,tongue_urls=0.5"
     return WebSpec("made", made=f"{plan},tongue_lies=0.3")
 
 
 def made_small() -> WebSpec:
-    """A made web to look at estimates on."""
+    """A synthetic web to look at estimates on."""
     return WebSpec("made", made="seed=11,pages=6000,hosts=40")
 
 
@@ -54,19 +54,19 @@ def made_large() -> WebSpec:
 
 
 def made_hosts(seed: int) -> WebSpec:
-    """A made web of many hosts."""
+    """A synthetic web of many hosts."""
     return WebSpec(f"made {seed}", made=f"seed={seed},pages=20000,hosts=100")
 
 
 def frequent(web: WebSpec, most: int) -> list[str]:
-    """The topics of a made web that most of its pages have, the most frequent first."""
+    """The topics of a synthetic web that most of its pages have, the most frequent first."""
     truth = open_web(web).responder.web
     counts = Counter(label for url in truth.page_urls() for label in truth.labels_of(url))
     return [topic for topic, _ in counts.most_common(most)]
 
 
 def scattered() -> tuple[WebSpec, ...]:
-    """Made webs of forums and blogs that nobody links to; an engine knows all of them."""
+    """Synthetic webs of forums and blogs that nobody links to; an engine knows all of them."""
     rest = "hosts=300,pages=6000,scattered=0.98,zipf=0.4,focus=0.9,islands=0,mirrors=0,errors=0"
     return tuple(
         WebSpec(f"scattered {seed}", made=f"seed={seed},{rest}", reach=1.0) for seed in (43, 44)
@@ -84,7 +84,7 @@ def demo() -> WebSpec:
 
 
 def made_for_prior() -> dict[WebSpec, tuple[str, ...]]:
-    """Made webs to check the prior on, with the topics to look at; no other bench crawls them."""
+    """Synthetic webs to check the prior on, with the topics to look at; no other bench crawls them."""
     plans = {
         "seed=101,pages=20000,hosts=60": ("sqlite", "borg", "apache"),
         "seed=102,pages=30000,hosts=200,locality=0.3,telling_urls=0.6": (

@@ -1,4 +1,4 @@
-"""Pages full of links, drawn with the plan of a made web.
+"""Pages full of links, drawn with the plan of a synthetic web.
 
 Hosts, addresses, anchors and where links lead are those of :mod:`honeyguide.lab.synthetic`; the pages
 themselves are not written and parsed, which would take longer than all that is measured. Links are

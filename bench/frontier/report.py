@@ -25,7 +25,7 @@ one link costs in CPU, memory and disk, and by whether that cost stays the same 
 `make bench-frontier` measures it. One collection grows from nothing through all the sizes below,
 in the real store (SQLite, a transaction every {commit_pages} pages), with the default limits of
 sites. Each size is a fresh process, which first opens what the last one left: that is *resuming*.
-The links are drawn with the plan of a made web of {hosts:,} hosts and {pages:,} pages: its hosts
+The links are drawn with the plan of a synthetic web of {hosts:,} hosts and {pages:,} pages: its hosts
 (as unequal as Zipf's law has it), addresses, anchors and targets, 60 links a page. The pages
 themselves are not written and parsed, and making links is not counted. Scores are drawn at
 random, which is hard on the queues.

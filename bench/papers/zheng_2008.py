@@ -13,8 +13,8 @@ from typing import Any
 
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.lab.metrics import BootstrapEstimate, bootstrap_mean, measure_harvest
-from honeyguide.lab.oracles import TrueParentStrategy
 from honeyguide.lab.trials import WebSpec, open_web
+from honeyguide.lab.variants import TrueParentStrategy
 from honeyguide.protocols import Strategy
 from honeyguide.strategies.ontology_weights import OntologyWeights
 from honeyguide.types import Concept, StrategyTraits

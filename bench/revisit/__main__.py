@@ -1,4 +1,4 @@
-"""Rules by which crawlers come back, on made webs; and what 100,000 watched pages cost.
+"""Rules by which crawlers come back, on synthetic webs; and what 100,000 watched pages cost.
 
     python -m bench.revisit [--seeds 5] [--quick]
     python -m bench.revisit age-known age watch --visits 1 --drift 60 [--json]

@@ -1,4 +1,4 @@
-"""A made web of a million pages, three machines, three faults: what the crawl makes of them.
+"""A synthetic web of a million pages, three machines, three faults: what the crawl makes of them.
 
     sudo .venv/bin/python -m bench.shards.namespaces --minutes 6 --to bench/results/namespaces.json
 

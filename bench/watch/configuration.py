@@ -26,18 +26,14 @@ from bench.watch.stations import Alone, Report, Repository, Shared, differ, fetc
 
 from honeyguide.change import Change
 from honeyguide.config.settings import PolitenessSettings
-from honeyguide.frontier.hosts import HostDelayPolicy
+from honeyguide.net.concurrency import FetchConcurrency, affordable_fetches
+from honeyguide.net.politeness import HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import RobotsCache
 from honeyguide.types import Response, Url
 from honeyguide.url import site_origin
-from honeyguide.watch.visit.concurrency import (
-    CompareConcurrency,
-    FetchConcurrency,
-    InPlaceLimit,
-    affordable_fetches,
-)
-from honeyguide.watch.visit.flow import DuePage, RevisitFlow
-from honeyguide.watch.visit.politeness import RevisitPoliteness
+from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
+from honeyguide.watch.visit.flow import RevisitFlow
+from honeyguide.watch.visit.revisit import DuePage
 
 
 def threads(
@@ -85,9 +81,7 @@ async def ours(repository: Repository, wanted: list[Url], n: int, m: int) -> dic
     robots = RobotsCache()
     for place in {site_origin(url) for url in wanted}:
         robots.load_text(place, time.time(), 404, "")  # as the others, who do not ask
-    courtesy = RevisitPoliteness(
-        robots, HostDelayPolicy(PolitenessSettings(loopback_delay_s=0.0), 1)
-    )
+    courtesy = PolitenessGate(robots, HostDelayPolicy(PolitenessSettings(loopback_delay_s=0.0), 1))
     client = fetcher()
     comparers = CompareConcurrency(m or 1)
     comparers.count = m or 1

@@ -13,10 +13,10 @@ from honeyguide.config.settings import FetchSettings
 from honeyguide.fetch.http import CurlFetcher
 from honeyguide.parse.blocks import read_snapshot
 from honeyguide.store.database import Database
-from honeyguide.store.versions import VersionTable
+from honeyguide.store.versions import VersionTable, body_digest
 from honeyguide.types import Request, Response, Url
 from honeyguide.watch.compare.page_change import compare_snapshots
-from honeyguide.watch.visit.due import DuePage, body_digest
+from honeyguide.watch.visit.revisit import DuePage
 
 GROUP = 64
 """Versions that are committed together, in every configuration."""

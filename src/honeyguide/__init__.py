@@ -20,15 +20,16 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
     from honeyguide.api.create import create
-    from honeyguide.crawl.status import Progress, Report
+    from honeyguide.crawl.status import Report
     from honeyguide.errors import HoneyguideError
+    from honeyguide.run_status import Progress
 
 __all__ = ["Collection", "HoneyguideError", "Progress", "Report", "__version__", "create"]
 
 _HOMES = {
     "Collection": "honeyguide.api.collection",
     "HoneyguideError": "honeyguide.errors",
-    "Progress": "honeyguide.crawl.status",
+    "Progress": "honeyguide.run_status",
     "Report": "honeyguide.crawl.status",
     "create": "honeyguide.api.create",
 }

@@ -162,10 +162,15 @@ _FAILURE_WORDS: dict[SearchFailure, str] = {
 }
 
 
+_MAX_NAMES = 40
+"""Names that a message lists."""
+
+
 def suggest_name(name: str, known: Iterable[str], shown: str = "{!r}") -> str:
     """The end of a message about an unknown name: the nearest known one, or all of them."""
     from difflib import get_close_matches
 
     names = list(known)
-    near = get_close_matches(name, names, 1)
-    return f"did you mean {shown.format(near[0])}?" if near else f"known: {', '.join(names)}"
+    if near := get_close_matches(name, names, 1):
+        return f"did you mean {shown.format(near[0])}?"
+    return f"known: {', '.join(names[:_MAX_NAMES])}{', …' * (len(names) > _MAX_NAMES)}"

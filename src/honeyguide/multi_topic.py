@@ -12,10 +12,8 @@ from typing import Self, cast
 
 from honeyguide.errors import ModelError
 from honeyguide.protocols import Strategy
-from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict
+from honeyguide.types import MAX_TOPICS, Example, Link, Page, Reason, StrategyTraits, Verdict
 
-MAX_TOPICS = 10
-"""Topics of one crawl: each judges every page, and learns in a process of its own."""
 _SURE_GOOD, _SURE_BAD = 0.8, 0.2
 """A strategy's own verdict teaches it where it is as sure as this; as for a single topic."""
 

@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, Protocol, Self
 
-from honeyguide.types import (
-    Candidate,
-    Example,
-    Link,
-    Page,
-    Reason,
-    Request,
-    Response,
-    StrategyTraits,
-    Url,
-    Verdict,
-    Visit,
-)
+from honeyguide import types
 
-RankFunction = Callable[[Sequence[Link]], list[float]]
+RankFunction = Callable[[Sequence[types.Link]], list[float]]
 
 
 class Strategy(Protocol):
@@ -30,25 +18,25 @@ class Strategy(Protocol):
     paper's default.
     """
 
-    traits: ClassVar[StrategyTraits]
+    traits: ClassVar[types.StrategyTraits]
 
-    def judge(self, page: Page) -> Verdict:
+    def judge(self, page: types.Page) -> types.Verdict:
         """How relevant is this page?"""
 
-    def rank(self, links: Sequence[Link]) -> list[float]:
+    def rank(self, links: Sequence[types.Link]) -> list[float]:
         """How promising is each link, 0..1, without seeing its target?"""
 
-    def explain(self, link: Link) -> tuple[Reason, ...]:
+    def explain(self, link: types.Link) -> tuple[types.Reason, ...]:
         """Why :meth:`rank` says what it says of this link."""
 
-    def learn(self, examples: Sequence[Example]) -> Self:
+    def learn(self, examples: Sequence[types.Example]) -> Self:
         """A new strategy that has learned; one that cannot learn returns itself."""
 
 
 class Fetcher(Protocol):
     """Network in, response out."""
 
-    async def fetch(self, request: Request) -> Response:
+    async def fetch(self, request: types.Request) -> types.Response:
         """One request, one answer; redirects are answers. Raises FetchError."""
 
     async def aclose(self) -> None: ...
@@ -57,22 +45,22 @@ class Fetcher(Protocol):
 class Frontier(Protocol):
     """Waiting candidates and the hosts' rest. Synchronous; told the time."""
 
-    def push(self, candidates: Iterable[Candidate]) -> int:
+    def push(self, candidates: Iterable[types.Candidate]) -> int:
         """Take links in; a link known already counts as one more inlink. How many were new."""
 
-    def still_wanted(self, urls: Sequence[Url]) -> list[bool]:
+    def still_wanted(self, urls: Sequence[types.Url]) -> list[bool]:
         """Which of these would still be visited: new, or waiting."""
 
-    def pop(self, now: float) -> Candidate | None:
+    def pop(self, now: float) -> types.Candidate | None:
         """The best candidate among hosts that are rested; its host is busy until finish."""
 
-    def finish(self, candidate: Candidate, now: float, rest: float) -> None:
+    def finish(self, candidate: types.Candidate, now: float, rest: float) -> None:
         """It is done for good; its host rests for that many seconds."""
 
-    def retry(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
+    def retry(self, candidate: types.Candidate, now: float, rest: float, at: float) -> None:
         """It was tried and goes back, not before ``at``; its host rests."""
 
-    def defer(self, candidate: Candidate, now: float, rest: float, at: float) -> None:
+    def defer(self, candidate: types.Candidate, now: float, rest: float, at: float) -> None:
         """The same for one that was not tried: its turn went to robots.txt, or it had none."""
 
     def claim_host(self, host: str, now: float) -> float:
@@ -87,7 +75,7 @@ class Frontier(Protocol):
     def rerank_all(self, rank: RankFunction) -> None:
         """Score what waits anew; may happen step by step as the ring turns."""
 
-    def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
+    def rerank_some(self, rank: RankFunction, urls: Sequence[types.Url], ahead: int) -> None:
         """Score these anew, as far as they wait, and about so many of those in front."""
 
     def wake_at(self) -> float | None:
@@ -135,5 +123,5 @@ class FrontierOrder(Protocol):
 
 
 class Teacher(Protocol):
-    def example_from(self, visit: Visit) -> Example | None:
+    def example_from(self, visit: types.Visit) -> types.Example | None:
         """What can be learned from this visit, if anything."""

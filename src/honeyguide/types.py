@@ -22,6 +22,9 @@ FailureKind = Literal[
 """Why a visit brought no page. The first nine are the ``kind`` of a ``FetchError``."""
 
 
+MAX_TOPICS = 10
+"""Topics of one crawl: each judges every page and learns in a process of its own."""
+
 UNREQUESTED: frozenset[FailureKind] = frozenset({"robots", "forbidden", "scope", "trap"})
 """Failures, without an answer, of links that nobody was asked for: told, but no visits."""
 

@@ -17,7 +17,9 @@ from tests.golden.telling import told
 from tests.golden.webs import Case, create, visit
 
 CASES = {
-    "plain": Case("made", "honeyguide", tables={"crawl": {"pages": 30}, "store": {"keep_text": "all"}}),
+    "plain": Case(
+        "made", "honeyguide", tables={"crawl": {"pages": 30}, "store": {"keep_text": "all"}}
+    ),
     "topics": Case(
         "demo",
         "hybrid_svm",
@@ -248,7 +250,7 @@ def _of_vault(place: Path) -> dict[str, Any]:
         found[f"shard {shard}"] = {
             "entries": restored.entries,
             "visits": visits,
-            "owners": keeper.epoch,
+            "owners": keeper.owner.epoch,
             "read": again.entries,
         }
     return found

@@ -67,9 +67,12 @@ def public() -> str:
     """What ``import honeyguide`` brings, with the parameters and their defaults."""
     found: dict[str, Any] = {"__all__": sorted(honeyguide.__all__)}
     found["create"] = _parameters(honeyguide.create)
-    for kind in (honeyguide.Collection, honeyguide.Report, honeyguide.Progress):
-        named = kind.__name__
-        if is_dataclass(kind):
+    for named in ("Collection", "Report", "Progress"):
+        kind = getattr(honeyguide, named)
+        if hasattr(kind, "__struct_fields__"):
+            found[f"{named} fields"] = list(kind.__struct_fields__)
+            found[f"{named}.__init__"] = ["self", *_parameters(kind)]
+        elif is_dataclass(kind):
             found[f"{named} fields"] = [field.name for field in fields(kind)]
         elif hasattr(kind, "_fields"):
             found[f"{named} fields"] = list(kind._fields)

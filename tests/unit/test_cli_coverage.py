@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from honeyguide.cli.crawl import next_step_hint
 from honeyguide.cli.status import coverage_summary, status_lines
-from honeyguide.crawl.status import CollectionStatus, Progress, Report
+from honeyguide.crawl.status import CollectionStatus, Report
 from honeyguide.learning.coverage import Coverage, CoverageEstimate
+from honeyguide.run_status import RunStatus
 
 KNOWN = CoverageEstimate(
     found=81, total=94.2, low=85, high=106, covered=0.86, recent=0.06, falling=0.97, why="so it is"
@@ -37,7 +38,7 @@ def test_status_tells_it_if_it_can() -> None:
 
 
 def test_the_hint_does_not_send_an_exhausted_crawl_on() -> None:
-    progress = Progress(300, 300, 41, 0, 90, 0, 1, 0, None)
+    progress = RunStatus(300, 300, 41, 0, 90, 0, 1, 0, None)
     text = next_step_hint("birds", 1000, Report(progress, "enough (stop.coverage = 0.9)", 1.0))
     assert "[stop] in topic.toml" in text
     assert "honeyguide status birds" in text

@@ -1,17 +1,17 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from rich.console import Console
 
 from honeyguide.cli.terminal import CrawlDisplay
-from honeyguide.crawl.status import Progress
+from honeyguide.run_status import RunStatus
 from honeyguide.types import Url
 
-PROGRESS = Progress(
+PROGRESS = RunStatus(
     visits=123_456,
     pages=120_000,
     relevant=45_678,
@@ -24,7 +24,7 @@ PROGRESS = Progress(
 )
 
 
-def shown(progress: Progress, width: int, now: float = 0.0, title: str = "birds") -> list[str]:
+def shown(progress: RunStatus, width: int, now: float = 0.0, title: str = "birds") -> list[str]:
     out = io.StringIO()
     console = Console(file=out, width=width, color_system=None)
     console.print(

@@ -8,11 +8,12 @@ import pytest
 
 from honeyguide.cli.crawl import next_step_hint
 from honeyguide.cli.status import status_lines
-from honeyguide.crawl.status import CollectionStatus, Progress, Report
+from honeyguide.crawl.status import CollectionStatus, Report
+from honeyguide.run_status import RunStatus
 
 
 def report(visits: int, waiting: int, reason: str = "", next_at: float | None = None) -> Report:
-    return Report(Progress(visits, 1, 1, 0, waiting, 0, 1, 0, None), reason, 1.0, next_at)
+    return Report(RunStatus(visits, 1, 1, 0, waiting, 0, 1, 0, None), reason, 1.0, next_at)
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,17 @@ class _Shard:
         limit = self.limit
         self.outbox.append(
             ShardState(
-                self.number, self.visits, 0, 0, 0, self.links, self.under_way, 0, 0,
-                limit.allotted, limit.turn, made, limit.wants, 0, 0, 0, idle,
+                shard=self.number,
+                visits=self.visits,
+                waiting=self.links,
+                busy=self.under_way,
+                allotted=limit.allotted,
+                turn=limit.turn,
+                made=made,
+                hungry=limit.wants,
+                idle=idle,
             )
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -83,5 +90,5 @@ def test_it_is_never_exceeded_and_always_used_up(seed: int) -> None:
 
 
 def test_without_a_limit_everybody_may_go_on() -> None:
-    state = ShardState(0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, True, 0, 0, 0)
+    state = ShardState(shard=0, waiting=9, hungry=True)
     assert CrawlBudget(None, {0: state}).grants_due({0: state}) == {0: VisitGrant(-1)}

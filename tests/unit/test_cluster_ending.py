@@ -9,8 +9,7 @@ from honeyguide.cluster.messages import ShardState
 def _state(
     shard: int, idle: str = "nothing", letters: int = 0, heard: int = 0, round_: int = 0
 ) -> ShardState:
-    counts = (0,) * 11
-    return ShardState(shard, *counts, False, 0, letters, heard, idle, round_)
+    return ShardState(shard=shard, letters=letters, heard=heard, idle=idle, round=round_)
 
 
 def test_all_stand_still_twice() -> None:

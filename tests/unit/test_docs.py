@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import doctest
+import inspect
 import re
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from tools.trace_visit import place_of, trace_crawl
 
 from honeyguide import registry
 from honeyguide.config.topic_file import settings_tables
+from honeyguide.crawl.from_settings import TOPIC_KEYS, settable_parameters
 from honeyguide.search.query import Query
 from honeyguide.types import Example, Link, Page, Url
 
@@ -58,6 +61,20 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
         if not target.startswith(("http://", "https://", "mailto:")):
             assert (page.parent / target).exists(), f"{page.name} → {target}"
+
+
+@pytest.mark.parametrize("name", registry.BUILTIN_STRATEGIES)
+def test_a_strategy_documents_its_parameters_and_its_examples_work(name: str) -> None:
+    strategy = registry.find_strategy(name)
+    text = inspect.getdoc(strategy) or ""
+    section = text.partition("Parameters\n----------\n")[2].partition("\nExamples\n")[0]
+    named = {part for line in re.findall(r"^\S.*$", section, re.M) for part in line.split(", ")}
+    topic = {field.name for field in fields(strategy) if field.name in TOPIC_KEYS}
+    assert named == {*settable_parameters(strategy), *topic}
+    module = sys.modules[strategy.__module__]
+    [test] = doctest.DocTestFinder(recurse=False).find(strategy, name, module)
+    assert test.examples
+    assert doctest.DocTestRunner().run(test).failed == 0
 
 
 # -- files and names -------------------------------------------------------------------------------

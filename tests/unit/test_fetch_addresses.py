@@ -70,11 +70,15 @@ def test_an_address_inside_ipv6_is_as_forbidden_as_itself(inner: IPv4Address) ->
         assert bool(forbidden_reason(str(outer))) == bare
 
 
-@pytest.mark.parametrize("name", ["localhost", "LOCALHOST.", "a.localhost", "127.9.9.9", "[::1]"])
+@pytest.mark.parametrize(
+    "name", ["localhost", "LOCALHOST.", "a.localhost", "127.9.9.9", "[::1]", "::1"]
+)
 def test_loopback(name: str) -> None:
     assert is_loopback_host(name)
 
 
-@pytest.mark.parametrize("name", ["localhost.example", "10.0.0.1", "", "notlocalhost"])
+@pytest.mark.parametrize(
+    "name", ["localhost.example", "128.0.0.1", "10.0.0.1", "", "notlocalhost"]
+)
 def test_not_loopback(name: str) -> None:
     assert not is_loopback_host(name)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from honeyguide.config.settings import PolitenessSettings
-from honeyguide.frontier.hosts import HostDelayPolicy, is_loopback
+from honeyguide.net.politeness import HostDelayPolicy
 
 seconds = st.floats(0.0, 1000.0)
 
@@ -54,14 +54,3 @@ def test_this_machine_and_the_lab_have_a_rest_of_their_own() -> None:
     assert fast.delay_after("a.org", None, 0.0) >= 1.0
     slow = HostDelayPolicy(PolitenessSettings(loopback_delay_s=4.0), 1)
     assert 4.0 <= slow.delay_after("[::1]", None, 0.1) <= 6.0
-
-
-@pytest.mark.parametrize(
-    ("host", "loopback"),
-    [
-        ("localhost", True), ("127.0.0.1", True), ("127.9.8.7", True), ("[::1]", True),
-        ("::1", True), ("10.0.0.1", False), ("localhost.org", False), ("128.0.0.1", False),
-    ],
-)  # fmt: skip
-def test_loopback(host: str, loopback: bool) -> None:
-    assert is_loopback(host) == loopback

@@ -23,17 +23,17 @@ from honeyguide.lab.compare import (
 )
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.metrics import bootstrap_mean, measure_harvest, paired_difference, sample_curve
-from honeyguide.lab.oracles import TrueParentStrategy
 from honeyguide.lab.report import build_report, markdown_table, write_report
 from honeyguide.lab.responses import LabResponder, ServingOptions
 from honeyguide.lab.synthetic.parameters import parse_plan
 from honeyguide.lab.synthetic.web import SyntheticWeb
-from honeyguide.lab.topic_sampling import (
+from honeyguide.lab.trials import (
     distinctive_words,
     draw_topic,
     trial_examples,
     trial_settings,
 )
+from honeyguide.lab.variants import TrueParentStrategy
 from honeyguide.lab.web import RecordedResponse, RecordedWeb, gzip_bytes
 from honeyguide.types import Link, Url
 

@@ -24,7 +24,7 @@ from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.synthetic.parameters import SyntheticPlan, parse_plan
 from honeyguide.lab.synthetic.seeded_random import DAY_S
 from honeyguide.lab.synthetic.web import SyntheticWeb
-from honeyguide.lab.topic_sampling import distinctive_words
+from honeyguide.lab.trials import distinctive_words
 from honeyguide.lab.web import RecordedResponse, without_scheme
 from honeyguide.parse.read import parse_page
 from honeyguide.store.store import Store

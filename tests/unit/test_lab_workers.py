@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from honeyguide.cli.lab_compare import count_jobs
+from honeyguide.cli.lab import count_jobs
 from honeyguide.lab.compare import run_in_processes
 
 ROOT = Path(__file__).parents[2]

@@ -4,27 +4,9 @@ import math
 
 import pytest
 
-from honeyguide.crawl.limits import (
-    CrawlConcurrency,
-    DomainQuota,
-    FailureStreaks,
-    StopConditions,
-    memory_used,
-)
-
-
-def test_breath_grows_and_falls() -> None:
-    breath = CrawlConcurrency(32)
-    assert breath.limit == 8
-    for _ in range(10):
-        breath.adapt(0.0, 0.3)
-    assert breath.limit == 32
-    breath.adapt(0.5, 0.3)
-    assert breath.limit == 21
-    for _ in range(20):
-        breath.adapt(0.0, 0.95)
-    assert breath.limit == 1, "short of memory, but never at a stand-still"
-    assert CrawlConcurrency(3).limit == 3
+from honeyguide.crawl.stopping import StopConditions
+from honeyguide.net.concurrency import memory_used
+from honeyguide.net.politeness import DomainQuota, FailureStreaks
 
 
 def test_memory_is_a_share() -> None:

@@ -99,6 +99,27 @@ def test_robots_txt_moved_to_a_busy_host_does_not_spin(tmp_path: Path) -> None:
     assert defers < 1000
 
 
+def test_two_sites_whose_robots_point_at_each_other_are_left_alone(tmp_path: Path) -> None:
+    """Each has its turn while the other is busy, so neither is ever free for the other's file."""
+    sites = {"http://a.test": "http://b.test", "http://b.test": "http://a.test"}
+    web = FakeWeb({f"{site}/": BEES for site in sites})
+    for site, other in sites.items():
+        web.answers[f"{site}/robots.txt"] = (301, {"Location": f"{other}/robots.txt"}, "")
+    report = crawl(tmp_path, web, [f"{site}/" for site in sites], crawl={"patience_s": 100})
+    assert web.paths() == []
+    assert {row.detail for row in rows(tmp_path).values()} == {"robots.txt cannot be had"}
+    assert 60 <= report.seconds < 120
+
+
+def test_a_site_that_asks_for_too_long_a_delay_is_left_alone(tmp_path: Path) -> None:
+    web = FakeWeb({NOBODY: BEES})
+    web.answers["http://a.test/robots.txt"] = (200, {}, "User-agent: *\nCrawl-delay: 600\n")
+    report = crawl(tmp_path, web, [NOBODY])
+    assert web.paths() == []
+    assert rows(tmp_path)[NOBODY].detail == "robots.txt asks for 600 s between requests"
+    assert report.seconds < 10
+
+
 def test_a_store_that_fails_ends_the_run_and_burns_no_links(tmp_path: Path) -> None:
     web = FakeWeb({NOBODY: links("http://a.test/1"), "http://a.test/1": BEES + "1"})
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from honeyguide.api.explain import explain_url
 from honeyguide.api.search import describe_engine_error, search_overview
@@ -15,8 +15,9 @@ from honeyguide.cli.status import search_summary
 from honeyguide.cli.terminal import silent_engine
 from honeyguide.config.settings import load_settings, parse_settings
 from honeyguide.crawl.loop import CrawlLoop
-from honeyguide.crawl.status import Progress, SearchStatus, format_money
+from honeyguide.crawl.status import SearchStatus, format_money
 from honeyguide.errors import SearchError
+from honeyguide.run_status import RunStatus
 from honeyguide.search.composer import QueryComposer
 from honeyguide.search.query import parse_query as query
 from honeyguide.search.query_bandit import QueryBandit, QuerySuggestion
@@ -72,7 +73,7 @@ def test_what_was_kept_apart_for_its_language_is_no_bad_page(tmp_path: Path) -> 
 
 def test_a_silent_engine_is_told_and_when_it_is_asked_again(tmp_path: Path) -> None:
     rings: list[CrawlLoop] = []
-    seen: list[Progress] = []
+    seen: list[RunStatus] = []
     alone = {"mode": "search_only", "compose": False, "queries": ["honey bee"]}
 
     def say(*_: object) -> SearchError:
@@ -85,7 +86,7 @@ def test_a_silent_engine_is_told_and_when_it_is_asked_again(tmp_path: Path) -> N
     assert told.unanswered == "the engine does not answer: down: it said so"
     assert told.ask_at is not None
     at = time.mktime((2026, 3, 4, 13, 12, 0, 0, 0, -1))
-    progress = Progress(0, 0, 0, 0, 0, 0, 0, 0, None, unanswered=told.unanswered, ask_at=at)
+    progress = RunStatus(0, 0, 0, 0, 0, 0, 0, 0, None, unanswered=told.unanswered, ask_at=at)
     given_up = replace(progress, unanswered="it refuses", ask_at=None)
     assert next(silent_engine(given_up)) == "it refuses; not asked again in this run"
     long, short = silent_engine(progress)

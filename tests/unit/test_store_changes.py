@@ -120,6 +120,14 @@ def test_odd_changes_are_kept(store: Store) -> None:
     assert row.change.edits == (PageEdit("added", "?", "", "a?\0b"),)
 
 
+def test_numbers_do_not_come_back(store: Store) -> None:
+    for n in range(3):
+        store.changes.append(made(n))
+    with store.transaction():
+        store.database.execute("DELETE FROM changes")
+    assert store.changes.append(made(1)) == 4
+
+
 # -- the outbox --------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import pytest
 from honeyguide.errors import StoreError
 from honeyguide.store import Store
 from honeyguide.store.labels import EffectiveLabels, TopicSelection
+from honeyguide.store.watch_list import WatchedState
 from honeyguide.types import DuplicateOf, Label, Url, Verdict
 from tests.unit.store_visits import bad, change, good
 
@@ -40,7 +41,8 @@ def test_a_page_is_on_the_list_once(store: Store) -> None:
 
 def test_people_bring_pages_back_and_the_crawl_does_not(store: Store) -> None:
     store.watched.add_pages([url(1)], "crawl", NOW)
-    for state in ("removed", "paused"):
+    states: tuple[WatchedState, ...] = ("removed", "paused")
+    for state in states:
         assert store.watched.edit_page(url(1), state=state)
         assert store.watched.add_pages([url(1)], "crawl", NOW) == 0
         assert list(store.watched.iter_rows()) == []
@@ -249,14 +251,13 @@ def test_rows_without_an_address_are_left_out(tmp_path: Path) -> None:
     change(tmp_path, "UPDATE watched SET url = 'file:///etc/passwd' WHERE id = 2")
     with Store.open(tmp_path, "read") as store:
         assert [row.id for row in store.watched.iter_rows()] == [1, 3]
-        assert store.watched.find_row(url(1)) is None
         assert len(store.watched.edited_after(0).rows) == 2
 
 
 def test_facts(store: Store) -> None:
     facts = store.watch_facts
     with store.transaction():
-        for n in range(3):
+        for n in range(5):
             facts.set("host", f"h{n:03}.org", {"masks": [n], "ş": 0.5})
     facts.set("prior", "h1.org", [1, 2])
     facts.set("host", "h001.org", None)

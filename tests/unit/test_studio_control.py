@@ -41,7 +41,7 @@ def test_a_run_of_somebody_else_tells_its_limit(tmp_path: Path) -> None:
     folder = keep(tmp_path / "birds", [good(1)])
     limited(folder, 2)
     client = Client(tmp_path)
-    seen = LiveStatus(at=0.0, pid=os.getpid(), began=0.0, pages=0)
+    seen = LiveStatus(at=0.0, pid=os.getpid(), began=0.0, budget=0)
     (folder / LIVE_FILE).write_bytes(msgspec.json.encode(seen))
     with Store.open(folder, "crawl"):
         run = client.get("/api/c/birds/run").json
@@ -62,7 +62,7 @@ def test_live_counts_towards_the_limit_of_the_run(tmp_path: Path) -> None:
     folder = keep(tmp_path / "birds", [good(1)])
     limited(folder, 2)
     assert LiveViewCache(folder).newest_view()[1].budget == 2
-    seen = LiveStatus(at=time.time(), pid=os.getpid(), began=0.0, pages=900)
+    seen = LiveStatus(at=time.time(), pid=os.getpid(), began=0.0, budget=900)
     (folder / LIVE_FILE).write_bytes(msgspec.json.encode(seen))
     assert LiveViewCache(folder).newest_view()[1].budget == 2, "that run is over"
     with Store.open(folder, "crawl"):

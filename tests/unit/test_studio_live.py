@@ -120,7 +120,7 @@ def test_a_strange_glimpse_is_none(tmp_path: Path, data: bytes) -> None:
 
 def test_a_glimpse_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
-    secret.write_bytes(msgspec.json.encode(LiveStatus(1.0, 1, 1.0)))
+    secret.write_bytes(msgspec.json.encode(LiveStatus(at=1.0, pid=1, began=1.0)))
     (tmp_path / "bees").mkdir()
     (tmp_path / "bees" / live_status.LIVE_FILE).symlink_to(secret)
     assert live_status.read_live_status(tmp_path / "bees") is None
@@ -161,7 +161,8 @@ def test_the_state_is_put_together_once_a_tick(tmp_path: Path) -> None:
 def test_a_stale_glimpse_is_told_as_such(tmp_path: Path) -> None:
     folder = keep(tmp_path / "c", [good(1)])
     host = WaitingHost("host1.example.org", 9, "left alone", None, "its robots.txt cannot be had")
-    seen = LiveStatus(1000.0, 77, 900.0, rate=2.0, frontier=LiveFrontier(at=1000.0, most=[host]))
+    front = LiveFrontier(at=1000.0, most=[host])
+    seen = LiveStatus(at=1000.0, pid=77, began=900.0, rate=2.0, frontier=front)
     (folder / live_status.LIVE_FILE).write_bytes(msgspec.json.encode(seen))
     _, state = LiveViewCache(folder, lambda: 1001.0).newest_view()
     assert not state.fresh

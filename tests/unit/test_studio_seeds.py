@@ -8,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from honeyguide.crawl.polite_fetch import PoliteFetcher
 from honeyguide.errors import ConfigError, FetchTimeout
 from honeyguide.lab.simulate import run_simulated
-from honeyguide.net.robots import RobotsCache
+from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
 from honeyguide.studio.new_topic import (
     SeedTrial,
     SeedTrier,
-    _PacedFetcher,
     seed_address,
     try_each_seed,
 )
@@ -26,8 +24,8 @@ PAGE = "<title>Owls</title><p>The owl hunts at night.</p><a href=/more>more</a>"
 
 def asked(web: FakeWeb, *seeds: str) -> list[SeedTrial]:
     async def ask() -> list[SeedTrial]:
-        patient = _PacedFetcher(web, {}, 1.0, web.now)
-        return await try_each_seed(PoliteFetcher(patient, web.now, robots=RobotsCache()), seeds)
+        polite = PoliteFetcher(web, web.now, pacer=RequestPacer(web.now))
+        return await try_each_seed(polite, seeds)
 
     return run_simulated(ask())
 
@@ -38,15 +36,25 @@ def test_it_says_what_came_of_each() -> None:
         "https://b.example/": (301, {"Location": "https://a.example/"}, ""),
         "https://c.example/robots.txt": "User-agent: *\nDisallow: /",
         "https://d.example/": FetchTimeout("https://d.example/", "no answer in 10 s"),
+        "https://g.example/": "\x00\x01\x02\x03" * 100,
     })  # fmt: skip
-    seeds = ("a.example", "https://b.example/", "c.example/", "d.example", "e.example/x", "nothing")
-    a, b, c, d, e, f = asked(web, *seeds)
+    seeds = (
+        "a.example",
+        "https://b.example/",
+        "c.example/",
+        "d.example",
+        "e.example/x",
+        "nothing",
+        "g.example",
+    )
+    a, b, c, d, e, f, g = asked(web, *seeds)
     assert (a.ok, a.said, a.words, a.links) == (True, "Owls", 6, 1)
     assert (b.ok, b.url) == (True, "https://a.example/")
     assert (c.ok, "robots.txt" in c.said) == (False, True)
     assert (d.ok, "no answer in 10 s" in d.said) == (False, True)
     assert (e.ok, "404" in e.said) == (False, True)
     assert (f.ok, "no full name" in f.said) == (False, True)
+    assert (g.ok, g.said) == (False, "this is not a page: it holds no text")
 
 
 def test_no_host_is_hurried() -> None:

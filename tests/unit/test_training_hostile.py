@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from honeyguide.cli import categories
 from honeyguide.config.settings import FetchSettings
-from honeyguide.crawl.polite_fetch import PoliteFetcher
 from honeyguide.errors import ConfigError, Forbidden
+from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
 from honeyguide.training import labelled_rows
 from honeyguide.training.documents import category_name, read_documents
 from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
@@ -174,8 +174,11 @@ class Spied:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, bool]]:
     monkeypatch.setattr("honeyguide.fetch.http.CurlFetcher", Spied)
-    hasty = partial(PoliteFetcher, delay_s=0.0)
-    monkeypatch.setattr("honeyguide.crawl.polite_fetch.PoliteFetcher", hasty)
+
+    async def no_sleep(_seconds: float) -> None: ...
+
+    hasty = partial(PoliteFetcher, pacer=RequestPacer(sleep=no_sleep))
+    monkeypatch.setattr("honeyguide.net.polite_fetch.PoliteFetcher", hasty)
     page, none = (200, "", "<title>ok</title><p>text"), (404, "", "")
     Spied.answers = {
         f"{HOME}/robots.txt": none,

@@ -89,7 +89,7 @@ def test_a_shard_lives_in_it(place: ObjectStore, tmp_path: Path) -> None:
             first.save(database)
         first.release_shard(database)
         told = dump(database)
-    assert ShardReplicator.claim(place, 0, "second").seconds_left()
+    assert ShardReplicator.claim(place, 0, "second").owner.seconds_left()
     rebuild_database(place, 0, tmp_path / "b")
     assert saved(tmp_path / "b") == told
 

@@ -30,8 +30,8 @@ def test_another_machine_goes_on_where_the_first_stopped(vault: Shaky, tmp_path:
         first.release_shard(database)
         told = dump(database)
     second = ShardReplicator.claim(vault, 3, "second")
-    assert second.epoch == 2
-    assert second.seconds_left()
+    assert second.owner.epoch == 2
+    assert second.owner.seconds_left()
     restored = second.restore(tmp_path / "b", check=True)
     assert restored.entries == 2
     assert saved(tmp_path / "b") == told
@@ -48,24 +48,24 @@ def test_another_machine_goes_on_where_the_first_stopped(vault: Shaky, tmp_path:
 def test_a_claim_waits_for_the_owner_before(vault: Shaky) -> None:
     clock = Clock()
     first = ShardReplicator.claim(vault, 0, "first", 10.0, clock)
-    assert first.seconds_left()
+    assert first.owner.seconds_left()
     clock.now += 9
-    assert first.seconds_left() == pytest.approx(1)
+    assert first.owner.seconds_left() == pytest.approx(1)
     first.renew_lease()
     clock.now += 9
-    assert first.seconds_left()
+    assert first.owner.seconds_left()
     second = ShardReplicator.claim(vault, 0, "second", 10.0, clock)
-    assert not second.seconds_left()
+    assert not second.owner.seconds_left()
     clock.now += 1
-    assert not first.seconds_left()
+    assert not first.owner.seconds_left()
     with pytest.raises(ShardFenced, match="'second'"):
         first.renew_lease()
-    clock.now += second.seconds_to_wait() - 0.001
+    clock.now += second.owner.seconds_to_wait() - 0.001
     second.renew_lease()
-    assert not second.seconds_left()
+    assert not second.owner.seconds_left()
     clock.now += 0.002
-    assert second.seconds_left()
-    assert second.seconds_left() == pytest.approx(10, abs=0.01)
+    assert second.owner.seconds_left()
+    assert second.owner.seconds_left() == pytest.approx(10, abs=0.01)
 
 
 def test_the_fenced_write_nothing(vault: Shaky, tmp_path: Path) -> None:

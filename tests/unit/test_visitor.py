@@ -8,7 +8,6 @@ from functools import partial
 
 import pytest
 
-from honeyguide.crawl.polite_fetch import PoliteFetcher
 from honeyguide.errors import (
     ConnectError,
     DnsError,
@@ -18,7 +17,8 @@ from honeyguide.errors import (
     TooManyRedirects,
     WrongType,
 )
-from honeyguide.types import Page, Request, Response, Url
+from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
+from honeyguide.types import Request, Response, Url
 
 HERE = Url("http://e.org/a")
 Answers = dict[str, tuple[int, str, str]]
@@ -47,11 +47,11 @@ class Web:
         async def sleep(seconds: float) -> None:
             self.now += seconds
 
-        return PoliteFetcher(self, clock=lambda: self.now, sleep=sleep)
+        return PoliteFetcher(self, lambda: self.now, pacer=RequestPacer(lambda: self.now, sleep))
 
 
-def run(call: Callable[[], Awaitable[Page]]) -> Page:
-    async def main() -> Page:
+def run(call: Callable[[], Awaitable[Response]]) -> Response:
+    async def main() -> Response:
         return await call()
 
     return asyncio.run(main())
@@ -66,29 +66,28 @@ def test_robots_txt_comes_first_and_hosts_rest() -> None:
         }
     )
     visitor = web.visitor()
-    assert run(lambda: visitor.fetch_page(Url("http://e.org/a"))).title == "A"
-    run(lambda: visitor.fetch_page(Url("http://e.org/b")))
+    assert run(lambda: visitor.fetch_url(Url("http://e.org/a"))).url == HERE
+    run(lambda: visitor.fetch_url(Url("http://e.org/b")))
     with pytest.raises(Forbidden, match=r"robots\.txt forbids it"):
-        run(lambda: visitor.fetch_page(Url("http://e.org/no/x")))
-    assert web.asked == [
-        ("http://e.org/robots.txt", 1000.0),
-        ("http://e.org/a", 1001.0),
-        ("http://e.org/b", 1006.0),
-    ]
+        run(lambda: visitor.fetch_url(Url("http://e.org/no/x")))
+    assert [url[12:] for url, _ in web.asked] == ["/robots.txt", "/a", "/b"]
+    first, second, third = (at for _, at in web.asked)
+    assert 1.0 <= second - first <= 1.5
+    assert 5.0 <= third - second <= 7.5
 
 
 def test_who_cannot_be_asked_for_robots_txt_is_not_visited() -> None:
     answers = {"http://e.org/a": (200, "", "<p>text")}
     web = Web(answers)
     with pytest.raises(ConnectError, match="nobody answers there"):
-        run(lambda: web.visitor().fetch_page(HERE))
+        run(lambda: web.visitor().fetch_url(HERE))
     assert {url for url, _ in web.asked} == {"http://e.org/robots.txt"}
     web = Web(answers | {"http://e.org/robots.txt": (503, "", "")})
     with pytest.raises(Forbidden, match="cannot be had"):
-        run(lambda: web.visitor().fetch_page(HERE))
+        run(lambda: web.visitor().fetch_url(HERE))
     slow = Web({"http://e.org/robots.txt": (200, "", "User-agent: *\nCrawl-delay: 90")})
     with pytest.raises(Forbidden, match="90 s"):
-        run(lambda: slow.visitor().fetch_page(Url("http://e.org/a")))
+        run(lambda: slow.visitor().fetch_url(Url("http://e.org/a")))
 
 
 def test_redirects_are_asked_about_too() -> None:
@@ -105,7 +104,7 @@ def test_redirects_are_asked_about_too() -> None:
         }
     )
     visitor = web.visitor()
-    assert run(lambda: visitor.fetch_page(Url("http://e.org/a"))).title == "B"
+    assert run(lambda: visitor.fetch_url(Url("http://e.org/a"))).url == "http://f.org/b"
     for path, error in (
         ("bad", Forbidden),
         ("loop", TooManyRedirects),
@@ -113,7 +112,7 @@ def test_redirects_are_asked_about_too() -> None:
         ("odd", FetchError),
     ):
         with pytest.raises(error):
-            run(partial(visitor.fetch_page, Url(f"http://e.org/{path}")))
+            run(partial(visitor.fetch_url, Url(f"http://e.org/{path}")))
     assert "http://f.org/secret" not in [url for url, _ in web.asked]
 
 
@@ -140,5 +139,5 @@ class Failing(Web):
 )
 def test_the_cause_is_named(error: FetchError, said: str) -> None:
     with pytest.raises(type(error)) as raised:
-        run(lambda: Failing(error).visitor().fetch_page(HERE))
+        run(lambda: Failing(error).visitor().fetch_url(HERE))
     assert str(raised.value).startswith(said)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import heapq
 import math
 import resource
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from honeyguide.watch.visit.concurrency import (
-    CompareConcurrency,
-    FetchConcurrency,
-    InPlaceLimit,
-    affordable_fetches,
-)
+from honeyguide.net.concurrency import FetchConcurrency, affordable_fetches
+from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
 
 
 class Network:
@@ -113,7 +112,7 @@ def test_timeouts_halve_it_once_for_all_that_was_under_way() -> None:
     for tick in range(200):
         fetchers.record_answer("a", 0.1, 1, tick)
     for _ in range(60):
-        fetchers.record_loss("a")
+        fetchers.record_loss("a", "timeout")
     assert fetchers.limit == 25  # after the first, and after fifty more
     fetchers.halve()
     assert fetchers.limit == 12
@@ -122,7 +121,7 @@ def test_timeouts_halve_it_once_for_all_that_was_under_way() -> None:
 def test_a_host_that_never_answered_says_nothing_of_us() -> None:
     fetchers = FetchConcurrency(100, start=100)
     for _ in range(1000):
-        fetchers.record_loss("dead")
+        fetchers.record_loss("dead", "timeout")
     assert fetchers.limit == 100
 
 
@@ -130,6 +129,7 @@ def test_a_host_that_never_answered_says_nothing_of_us() -> None:
     st.lists(
         st.tuples(
             st.sampled_from("abc"),
+            st.sampled_from(["timeout", "fetch", "dns"]),
             st.floats(allow_nan=True, allow_infinity=True),
             st.integers(0, 2000),
             st.floats(0, 1e9),
@@ -138,13 +138,72 @@ def test_a_host_that_never_answered_says_nothing_of_us() -> None:
     )
 )
 def test_whatever_it_is_told_it_keeps_to_its_bounds(
-    told: list[tuple[str, float, int, float]],
+    told: list[tuple[str, str, float, int, float]],
 ) -> None:
     fetchers = FetchConcurrency(300, start=20, least=3)
-    for host, elapsed, under_way, now in told:
+    for host, kind, elapsed, under_way, now in told:
         fetchers.record_answer(host, elapsed, under_way, now)
-        fetchers.record_loss(host)
+        fetchers.record_loss(host, kind)
         assert 3 <= fetchers.limit <= 300
+
+
+def test_no_socket_halves_it_and_other_failures_do_not() -> None:
+    fetchers = FetchConcurrency(100, start=100)
+    for _ in range(150):
+        fetchers.record_loss("a", "dns")
+    assert fetchers.limit == 100
+    fetchers.record_loss("a", "fetch")
+    fetchers.record_loss("b", "fetch")
+    assert fetchers.limit == 50
+
+
+def test_lag_and_memory_bound_it_and_it_recovers() -> None:
+    fetchers = FetchConcurrency(32)
+    assert fetchers.limit == 32
+    fetchers.adapt_to_load(0.5, 0.3)
+    assert fetchers.limit == 21
+    for _ in range(20):
+        fetchers.adapt_to_load(0.0, 0.95)
+    assert fetchers.limit == 1, "short of memory, but never at a stand-still"
+    fetchers.record_answer("a", 0.1, 1, 0)
+    assert fetchers.limit == 1
+    for _ in range(10):
+        fetchers.adapt_to_load(0.0, 0.3)
+    assert fetchers.limit == 32
+
+
+def test_in_simulated_time_it_is_always_the_most() -> None:
+    fetchers = FetchConcurrency(100, steady=True)
+    fetchers.record_answer("a", 0.1, 100, 0)
+    for tick in range(300):
+        fetchers.record_answer("a", 60.0, 100, tick)
+        fetchers.record_loss("a", "fetch")
+    assert fetchers.limit == 100
+    asyncio.run(asyncio.wait_for(fetchers.watch_load(), 1))
+
+
+def answers_a_second(fetchers: FetchConcurrency, differ: float, seconds: float) -> float:
+    """Of 500 hosts, each with response times of its own that differ by themselves; 300 are read."""
+    random, now, answers = Random(1), 0.0, 0
+    usual = [random.lognormvariate(-1.5, 0.8) for _ in range(500)]
+    under_way: list[tuple[float, int, float]] = []
+    while now < seconds:
+        while len(under_way) < fetchers.limit:
+            host = random.randrange(500)
+            end = now + usual[host] * random.lognormvariate(0, differ)
+            heapq.heappush(under_way, (end, host, now))
+        end, host, began = heapq.heappop(under_way)
+        now = max(now + 1 / 300, end)
+        answers += 1
+        fetchers.record_answer(f"h{host}", now - began, len(under_way) + 1, now)
+    return answers / seconds
+
+
+@pytest.mark.parametrize("differ", [0.1, 0.5, 1.0])
+def test_response_times_that_differ_by_themselves_are_no_congestion(differ: float) -> None:
+    """As a crawl is set up: pages of one host take times of very different length."""
+    fetchers = FetchConcurrency(256, least=32, tolerance=3.0, gain=10.0)
+    assert answers_a_second(fetchers, differ, 30) > 0.95 * 300
 
 
 def test_sockets_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from honeyguide.config.settings import PolitenessSettings
 from honeyguide.errors import ConnectError, FetchTimeout, StoreError
-from honeyguide.frontier.hosts import HostDelayPolicy
 from honeyguide.lab.simulate import run_simulated as simulate
-from honeyguide.net.robots import RobotsCache
-from honeyguide.types import Request, Response, Url
-from honeyguide.watch.visit.concurrency import CompareConcurrency, FetchConcurrency, InPlaceLimit
-from honeyguide.watch.visit.due import DuePage, body_digest
-from honeyguide.watch.visit.flow import RevisitFlow, RevisitOutcome
-from honeyguide.watch.visit.politeness import RevisitPoliteness
+from honeyguide.net.concurrency import FetchConcurrency
+from honeyguide.net.politeness import HostDelayPolicy, PolitenessGate
+from honeyguide.net.robots import CLOSED_TTL_S, RobotsCache
+from honeyguide.store.versions import body_digest
+from honeyguide.types import Failure, Request, Response, Url
+from honeyguide.watch.visit.comparison import CompareConcurrency, InPlaceLimit
+from honeyguide.watch.visit.flow import RevisitFlow
+from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 from tests.unit.crawling import Answer, FakeWeb
 
 START = 1_700_000_000.0
@@ -62,7 +63,7 @@ def flow(web: FakeWeb, **more: Any) -> RevisitFlow[str, str]:
     old = settings.pop("old", lambda page: f"old {page.key}")
     compare = settings.pop("compare", lambda old, _page, new: f"{old} → {new.body.decode()}")
     return RevisitFlow(
-        web, RevisitPoliteness(settings.pop("robots", RobotsCache()), politeness), old, compare,
+        web, PolitenessGate(settings.pop("robots", RobotsCache()), politeness), old, compare,
         clock=web.now, **settings,
     )  # fmt: skip
 
@@ -177,6 +178,28 @@ def test_robots_are_asked_for_once_though_many_wait() -> None:
     )
     assert set(states(found).values()) == {"unchanged"}
     assert sum(url.endswith("robots.txt") for _, url in web.asked) == 1
+
+
+def test_two_sites_whose_robots_point_at_each_other_do_not_wait_for_ever() -> None:
+    """Each has its turn while the other is busy, so neither is free for the other's file."""
+    sites = {"http://a.org": "http://b.org", "http://b.org": "http://a.org"}
+    web = Web({f"{site}/": "old" for site in sites})
+    for site, other in sites.items():
+        web.answers[f"{site}/robots.txt"] = (301, {"Location": f"{other}/robots.txt"}, "")
+    heard: list[Any] = []
+
+    async def collect() -> Outcomes:
+        async with asyncio.timeout(3600):
+            made = flow(web, heard=heard.append)
+            return [outcome async for outcome in made.run([due(f"{site}/") for site in sites])]
+
+    first, second = simulate(collect())
+    assert first.state == "later"
+    assert first.failure == Failure("robots", "robots.txt cannot be had", final=False)
+    assert 60 <= first.at - START < 65
+    assert first.retry_at == heard[0][1] + CLOSED_TTL_S
+    assert second.state == "unchanged"  # the other host was free then, and the redirects ended
+    assert len(web.asked) == 8
 
 
 def test_a_tired_host_gives_its_pages_back() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from honeyguide.net.host_queue import HostQueues
 from honeyguide.types import Url
-from honeyguide.watch.visit.due import DuePage
-from honeyguide.watch.visit.host_queues import HostPageQueues
+from honeyguide.watch.visit.revisit import DuePage
 
 
 def page(host: str, number: int = 0) -> DuePage:
@@ -19,7 +19,7 @@ def site(host: str) -> str:
 
 
 def test_a_host_is_asked_one_page_at_a_time_and_rests() -> None:
-    lanes = HostPageQueues(site)
+    lanes = HostQueues[DuePage](site)
     lanes.add("a", page("a", 1))
     lanes.add("a", page("a", 2))
     lanes.add("b", page("b", 3))
@@ -35,7 +35,7 @@ def test_a_host_is_asked_one_page_at_a_time_and_rests() -> None:
 
 
 def test_a_host_rests_also_for_pages_that_come_later() -> None:
-    lanes = HostPageQueues(site)
+    lanes = HostQueues[DuePage](site)
     lanes.add("a", page("a"))
     lanes.next_page(0)
     lanes.release_host("a", 0, rest=10)
@@ -45,7 +45,7 @@ def test_a_host_rests_also_for_pages_that_come_later() -> None:
 
 
 def test_pages_go_back_to_the_front() -> None:
-    lanes = HostPageQueues(site)
+    lanes = HostQueues[DuePage](site)
     lanes.add("a", page("a", 1))
     lanes.add("a", page("a", 2))
     assert lanes.next_page(0) == ("a", page("a", 1))
@@ -55,7 +55,7 @@ def test_pages_go_back_to_the_front() -> None:
 
 
 def test_a_claimed_host_is_busy() -> None:
-    lanes = HostPageQueues(site)
+    lanes = HostQueues[DuePage](site)
     assert lanes.claim_host("a", 0) == 0
     assert lanes.claim_host("a", 0) > 0
     lanes.add("a", page("a"))
@@ -66,7 +66,7 @@ def test_a_claimed_host_is_busy() -> None:
 
 
 def test_emptied_hosts_and_cleared_lanes_have_nothing() -> None:
-    lanes = HostPageQueues(site)
+    lanes = HostQueues[DuePage](site)
     for number in range(3):
         lanes.add("a", page("a", number))
     lanes.add("b", page("b"))
@@ -89,7 +89,7 @@ def test_emptied_hosts_and_cleared_lanes_have_nothing() -> None:
 def test_everybody_goes_once_and_no_host_or_site_is_hurried(
     places: list[tuple[str, str]], per_host: int, per_site: int, rests: list[int]
 ) -> None:
-    lanes = HostPageQueues(site, per_host=per_host, per_site=per_site)
+    lanes = HostQueues[DuePage](site, per_host=per_host, per_site=per_site)
     for number, (name, place) in enumerate(places):
         lanes.add(f"{name}.{place}", page(f"{name}.{place}", number))
     seen: list[int] = []

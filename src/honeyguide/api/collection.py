@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from honeyguide.api.generations import GenerationComparison, GenerationSummary
     from honeyguide.api.labels import LabelOutcome
     from honeyguide.crawl.rescore import RescoreProgress, RescoreResult
-    from honeyguide.crawl.status import CollectionStatus, ProgressObserver, Report
+    from honeyguide.crawl.status import CollectionStatus, Report
     from honeyguide.learning.label_queries import LabelQueries, LabelQueryKind
+    from honeyguide.run_status import StatusObserver
     from honeyguide.store.export import ExportResult
 
 
@@ -69,7 +70,7 @@ class Collection:
         *,
         pages: int | None = None,
         hours: float | None = None,
-        observer: ProgressObserver | None = None,
+        observer: StatusObserver | None = None,
     ) -> Report:
         """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly.
 

@@ -297,9 +297,11 @@ async def _fetch_pages(
     from honeyguide.api.create import lab_address
     from honeyguide.api.user_urls import possible_urls
     from honeyguide.config.settings import FetchSettings
-    from honeyguide.crawl.polite_fetch import PoliteFetcher
-    from honeyguide.errors import ConfigError, FetchError
+    from honeyguide.errors import ConfigError, FetchError, ParseError
     from honeyguide.fetch.http import CurlFetcher, make_user_agent
+    from honeyguide.net.polite_fetch import PoliteFetcher
+    from honeyguide.parse.read import parse_page
+    from honeyguide.types import Link
     from honeyguide.url import authority_of
 
     if not contact:
@@ -312,7 +314,7 @@ async def _fetch_pages(
     private = FetchSettings(contact=contact, private_addresses=True)
     outside = CurlFetcher(usual, user_agent=agent, archives=False)
     inside = CurlFetcher(private, user_agent=agent, archives=False)
-    visitor = PoliteFetcher(outside, delay_s=0.0) if lab else PoliteFetcher(outside)
+    visitor = PoliteFetcher(outside, lab=bool(lab))
     guests: dict[str, PoliteFetcher] = {}
     found: dict[str, Page | HoneyguideError] = {}
     try:
@@ -322,9 +324,12 @@ async def _fetch_pages(
                 guest = visitor
                 if not lab and _is_private(url):
                     guest = guests.setdefault(authority_of(url), visitor.for_origin(url, inside))
-                found[name] = await guest.fetch_page(url)
+                answer = await guest.fetch_url(url)
+                found[name] = parse_page(answer, Link(answer.url))
             except (ConfigError, FetchError) as error:
                 found[name] = error
+            except ParseError:
+                found[name] = FetchError(name, "this is not a page: it holds no text")
     finally:
         await outside.aclose()
         await inside.aclose()

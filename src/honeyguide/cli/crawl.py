@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
     from honeyguide.cli.terminal import CrawlDisplay
     from honeyguide.config.settings import Settings
-    from honeyguide.crawl.status import ProgressObserver, Report
+    from honeyguide.crawl.status import Report
+    from honeyguide.run_status import StatusObserver
 
 
 def crawl(
@@ -98,6 +99,8 @@ def crawl(
 
     `honeyguide crawl birds --cluster 192.0.2.10:6379 --vault /mnt/shared/crawls`
     """
+    from msgspec import structs
+
     from honeyguide.api.collection import Collection
     from honeyguide.cli.terminal import CrawlDisplay
     from honeyguide.crawl.stopping import override_stop_rules
@@ -132,7 +135,7 @@ def crawl(
     for warning in report.warnings:
         say(f"honeyguide: {safe_text(warning)}")
     if as_json:
-        facts = asdict(progress) | {
+        facts = structs.asdict(progress) | {
             "harvest": round(progress.harvest, 4),
             "reason": report.reason,
             "seconds": round(report.seconds, 3),
@@ -196,7 +199,7 @@ def _crawl_on_cluster(
     address: str,
     vault: str,
     shards: int | None,
-    observer: ProgressObserver,
+    observer: StatusObserver,
 ) -> Report:
     from honeyguide.cluster.remote_state import ClusterLocation
     from honeyguide.cluster.sharded_crawl import crawl_on_cluster

@@ -14,9 +14,9 @@ from rich.text import Text
 
 from honeyguide.api.user_urls import parse_seed_url
 from honeyguide.cli.formatting import count_noun, format_hour, make_console, safe_text, say
-from honeyguide.crawl.status import Progress
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import make_user_agent
+from honeyguide.run_status import RunStatus, visit_rate
 
 
 def ask_keywords() -> list[str]:
@@ -80,7 +80,7 @@ _EVERY_S = 10.0
 
 
 class CrawlDisplay:
-    """Call it with each :class:`Progress`; it draws on stderr."""
+    """Call it with each :class:`RunStatus`; it draws on stderr."""
 
     def __init__(self, title: str, budget: int = 0, quiet: bool = False) -> None:
         self._console = make_console(stderr=True)
@@ -123,17 +123,17 @@ class CrawlDisplay:
         else:
             say(safe_text(text))
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: RunStatus) -> None:
         if self._first is None:
             self._first = progress.visits
         now = time.monotonic()
-        rate = (progress.visits - self._first) / max(0.001, now - self._began)
+        rate = visit_rate(progress.visits - self._first, now - self._began)
         if self._live is not None:
             self._live.update(self.render_lines(progress, rate, self._console.width, time.time()))
         elif not self._quiet:
             self._log_progress(progress, rate, now)
 
-    def render_lines(self, progress: Progress, rate: float, width: int, now: float) -> Group:
+    def render_lines(self, progress: RunStatus, rate: float, width: int, now: float) -> Group:
         """At most four lines: the numbers, what goes on, an engine that is silent, and the latest
         failure."""
         lines = [_first_fitting(self._number_forms(progress, rate), width)]
@@ -155,7 +155,7 @@ class CrawlDisplay:
             line.overflow = "ellipsis"
         return Group(*lines)
 
-    def _number_forms(self, progress: Progress, rate: float) -> list[Text]:
+    def _number_forms(self, progress: RunStatus, rate: float) -> list[Text]:
         """The same numbers, ever shorter."""
         title = self._title if len(self._title) <= 20 else self._title[:19] + "…"
         of = f" of {self._budget}" if self._budget else ""
@@ -178,7 +178,7 @@ class CrawlDisplay:
         )  # fmt: skip
         return [_style_parts(title, form) for form in forms]
 
-    def _log_progress(self, progress: Progress, rate: float, now: float) -> None:
+    def _log_progress(self, progress: RunStatus, rate: float, now: float) -> None:
         """A log, not a screen: one line now and then, and one when it stops."""
         stops = progress.stopping and not self._stopping
         if now - self._said < _EVERY_S and not stops:
@@ -195,7 +195,7 @@ class CrawlDisplay:
         )
 
 
-def silent_engine(progress: Progress) -> Iterator[str]:
+def silent_engine(progress: RunStatus) -> Iterator[str]:
     """That the search engine does not answer, and when it is asked again; and again in fewer
     words."""
     soon = f"asked again at {format_hour(progress.ask_at)}" if progress.ask_at is not None else ""
@@ -204,7 +204,7 @@ def silent_engine(progress: Progress) -> Iterator[str]:
     yield f"the engine does not answer; {again}"
 
 
-def current_activity(progress: Progress, now: float) -> Iterator[str]:
+def current_activity(progress: RunStatus, now: float) -> Iterator[str]:
     """What goes on, in words, and again in fewer."""
     if progress.stopping:
         answers = count_noun(progress.busy, "answer")

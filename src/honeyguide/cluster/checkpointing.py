@@ -76,12 +76,12 @@ class Checkpointer:
     @property
     def may_start(self) -> bool:
         """Whether a visit may begin."""
-        return self._replicator.seconds_left() > 2 * self._margin
+        return self._replicator.owner.seconds_left() > 2 * self._margin
 
     @property
     def is_expiring(self) -> bool:
         """Whether nothing may be under way any more."""
-        return self._replicator.seconds_left() <= self._margin
+        return self._replicator.owner.seconds_left() <= self._margin
 
     @property
     def is_all_saved(self) -> bool:
@@ -89,7 +89,7 @@ class Checkpointer:
         return self._store is not None and self._store.database.changes_made == self._changes
 
     def warc_directory(self, folder: Path) -> WarcFolder:
-        return WarcFolder(folder, self._shard + 1, self._replicator.epoch, self._safe_warcs)
+        return WarcFolder(folder, self._shard + 1, self._replicator.owner.epoch, self._safe_warcs)
 
     def attach_store(self, store: Store) -> None:
         self._store = store
@@ -104,7 +104,7 @@ class Checkpointer:
         lost = self._store.warc_archive.lost if self._store is not None else 0
         where, window = socket.gethostname(), self._settings.save_s
         return CheckpointStatus(
-            self._shard, self._replicator.epoch, where, window, self.saved_at, lost, under_way
+            self._shard, self._replicator.owner.epoch, where, window, self.saved_at, lost, under_way
         )
 
     # -- while the crawl loop runs ---------------------------------------------------

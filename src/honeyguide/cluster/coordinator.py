@@ -7,8 +7,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import InitVar, dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass, field
+
+from msgspec.structs import replace
 
 from honeyguide import errors
 from honeyguide.cluster.messages import (
@@ -29,14 +31,16 @@ from honeyguide.cluster.shard_control import CentralLearner, CrawlBudget
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl import stopping as exhausted
-from honeyguide.crawl.limits import DomainQuota, StopConditions
 from honeyguide.crawl.rescore import VerdictCorrector
-from honeyguide.crawl.status import CrawlTally, Progress, Report, ShardTraffic
+from honeyguide.crawl.status import CrawlTally, Report, ShardTraffic
+from honeyguide.crawl.stopping import StopConditions
 from honeyguide.errors import ClusterError, HoneyguideError
-from honeyguide.languages.gate import LanguageGate, wanted_languages
+from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.training_feed import TrainingFeed
+from honeyguide.net.politeness import DomainQuota
 from honeyguide.protocols import Strategy
+from honeyguide.run_status import RunStatus, sum_statuses
 from honeyguide.store.shards import ImportedVisits, VisitTransferBatch
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link
@@ -126,32 +130,6 @@ class TerminationDetector:
         return False
 
 
-# -- Summed progress --
-
-
-def sum_shard_states(
-    states: Iterable[ShardState], before: tuple[int, int, int, int], generation: int, stopping: bool
-) -> Progress:
-    """``before``: visits, pages, relevant ones and failures that no shard knows of."""
-    found = list(states)
-    ready = [state.next_at for state in found if state.next_at is not None]
-    visits, pages, relevant, failures = before
-    return Progress(
-        visits + sum(state.visits for state in found),
-        pages + sum(state.pages for state in found),
-        relevant + sum(state.relevant for state in found),
-        failures + sum(state.failures for state in found),
-        waiting=sum(state.waiting for state in found),
-        busy=sum(state.busy for state in found),
-        sites=sum(state.sites for state in found),
-        generation=generation,
-        now=next((state.now for state in found if state.now), None),
-        next_at=min(ready) if ready and not any(state.busy for state in found) else None,
-        stopping=stopping,
-        last_failure=next((state.last_failure for state in found if state.last_failure), ""),
-    )
-
-
 # -- The coordinator --
 #
 # Shards do the work and keep what they did. The coordinator gathers their visits into the
@@ -237,14 +215,24 @@ class Coordinator:
         self.enough.asked = True
         self._woken.set()
 
-    def progress(self) -> Progress:
-        found = self.states.values()
-        now = sum_shard_states(
-            found, self._counts_beyond_shards(), self._learner.generation, self.enough.asked
+    def progress(self) -> RunStatus:
+        now = sum_statuses(
+            self.states.values(), generation=self._learner.generation, stopping=self.enough.asked
         )
+        # What the shards do not count: what was done without them, or is not gathered yet.
+        unsaved, states = (0, self.states) if self._budget is None else self._settled
+        known, told = sum_statuses(states.values()), self._tally
+        doing = "" if self._budget else f"starting {self.shards} shards"
         if self._reason:
-            return replace(now, doing="finishing: the shards' visits are gathered")
-        return now if self._budget else replace(now, doing=f"starting {self.shards} shards")
+            doing = "finishing: the shards' visits are gathered"
+        return replace(
+            now,
+            visits=now.visits + told.visits + unsaved - known.visits,
+            pages=now.pages + told.pages - known.pages,
+            relevant=now.relevant + told.relevant - known.relevant,
+            failures=now.failures + told.failures - known.failures,
+            doing=doing,
+        )
 
     def under_way(self) -> list[Candidate]:
         """The newest address of each shard."""
@@ -377,17 +365,6 @@ class Coordinator:
                 self._send_to(n, self._learner.generation_update())
         return True
 
-    def _counts_beyond_shards(self) -> tuple[int, int, int, int]:
-        """Visits, pages, relevant ones and failures that the shards do not know of."""
-        told = self._tally
-        known = self.states.values() if self._budget is None else self._settled[1].values()
-        return (
-            told.visits + self._settled[0] - sum(state.visits for state in known),
-            told.pages - sum(state.pages for state in known),
-            told.relevant - sum(state.relevant for state in known),
-            told.failures - sum(state.failures for state in known),
-        )
-
     def _send_grants(self) -> None:
         if self._budget is not None:
             for shard, allot in self._budget.grants_due(self.states).items():
@@ -462,19 +439,12 @@ class Coordinator:
             self._send_to(shard, message)
 
     def _build_report(self, reason: str, began: float) -> Report:
-        counts = self.store.counter.read_counts()
         now = self.progress()
-        progress = replace(
-            now,
-            visits=counts.visits,
-            pages=counts.pages,
-            relevant=counts.relevant,
-            failures=sum(counts.failures.values()),
-            busy=0,
-            foreign=CrawlTally.from_counts(counts, 0.0).foreign_pages(
-                wanted_languages(self.settings)
-            ),
+        counts = CrawlTally.from_counts(self.store.counter.read_counts(), 0.0).run_status(
+            self.settings
         )
+        same = ("visits", "pages", "relevant", "failures", "foreign")
+        progress = replace(now, busy=0, **{name: getattr(counts, name) for name in same})
         failures = [state.hopeless for state in self.states.values() if state.hopeless]
         shards = [text for ended in self._ended.values() for text in ended.warnings]
         warnings = dict.fromkeys(

@@ -7,10 +7,13 @@ heard.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 
 import msgspec
 
+from honeyguide.errors import HoneyguideError
+from honeyguide.run_status import RunStatus
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.shards import ShardMessageTable
 from honeyguide.types import Link, Url
@@ -144,39 +147,28 @@ class ExitRequest(_Message, frozen=True):
 # -- to the coordinator ----------------------------------------------------------------------
 
 
-class ShardState(_Message, frozen=True):
-    """How a shard stands."""
+class ShardState(RunStatus, frozen=True, array_like=True, tag=True, kw_only=True):
+    """How a shard stands, and what the coordinator's protocols need to know of it."""
 
     shard: int
-    visits: int
-    pages: int
-    relevant: int
-    failures: int
-    waiting: int
-    busy: int
-    sites: int
-    generation: int
-    allotted: int
+    allotted: int = 0
     """Visits allowed by the last :class:`VisitGrant`."""
-    turn: int
+    turn: int = 0
     """The turn of the last :class:`VisitGrant`."""
-    made: int
+    made: int = 0
     """Visits, those under way included."""
-    hungry: bool
+    hungry: bool = False
     """Nothing is allotted any more, and something waits."""
-    committed: int
+    committed: int = 0
     """Number of its last visit in its journal."""
-    letters: int
+    letters: int = 0
     """Link batches sent to other shards in this run."""
-    heard: int
+    heard: int = 0
     """Link batches received from other shards in this run."""
     idle: str = ""
     """Why there is nothing to do; '': there is."""
     round: int = 0
     """The last probe that it received."""
-    now: Url | None = None
-    next_at: float | None = None
-    last_failure: str = ""
     hopeless: str = ""
     """Nothing but failures was seen: the last ones."""
     letter_bytes: int = 0
@@ -225,6 +217,14 @@ class ShardEnded(_Message, frozen=True):
     message: str = ""
     """Message of that exception."""
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def from_error(cls, shard: int, error: Exception) -> ShardEnded:
+        """What broke a shard; call it where the error is caught."""
+        trouble = traceback.format_exc()
+        if isinstance(error, HoneyguideError):
+            return cls(shard, trouble, type(error).__name__, str(error))
+        return cls(shard, trouble)
 
 
 ToShard = (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -115,7 +115,7 @@ def recall_shards(store: Store, announce: Announce) -> list[str]:
         raise ClusterError(f"the shards of {store.folder} are at home")
     place = open_object_store(vault_place(store, known_cluster(store).vault))
     keepers = [ShardReplicator.claim(place, shard, "recall") for shard in range(store.shard_count)]
-    wait = max(keeper.seconds_to_wait() for keeper in keepers)
+    wait = max(keeper.owner.seconds_to_wait() for keeper in keepers)
     if wait:
         announce(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
         time.sleep(wait)
@@ -248,15 +248,5 @@ def _shard_status_row(
     if not answer:
         machine, epoch = written.get("machine"), written.get("epoch")
         return ShardStatusRow(shard, machine, epoch, saved_at=written.get("written_at"))
-    return ShardStatusRow(
-        shard,
-        answer.get("machine"),
-        answer.get("epoch"),
-        answer.get("visits"),
-        answer.get("waiting"),
-        answer.get("letters"),
-        answer.get("saved_at"),
-        answer.get("window_s"),
-        int(answer.get("lost_records") or 0),
-        answers=True,
-    )
+    names = [field.name for field in fields(ShardStatusRow) if field.name in answer]
+    return ShardStatusRow(shard, **{name: answer[name] for name in names}, answers=True)

@@ -10,7 +10,6 @@ import asyncio
 import json
 import logging
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -19,6 +18,7 @@ from math import inf
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from honeyguide import registry
 from honeyguide.cluster import messages
@@ -56,7 +56,7 @@ from honeyguide.config.settings import Settings
 from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.shard_hooks import ShardHooks
-from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked, HoneyguideError
+from honeyguide.errors import ClusterError, CollectionCorrupt, CollectionLocked
 from honeyguide.frontier.frontier import LinkFrontier
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import unpack_strategy
@@ -165,11 +165,8 @@ class Shard:
                         await keeping.release_shard()
                 finally:
                     ticking.cancel()
-        except HoneyguideError as error:
-            name, words = type(error).__name__, str(error)
-            self._send(ShardEnded(self._plan.shard, traceback.format_exc(), name, words))
-        except Exception:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._send(ShardEnded(self._plan.shard, traceback.format_exc()))
+        except Exception as error:  # noqa: BLE001 - whoever reads it there has no other way to know
+            self._send(ShardEnded.from_error(self._plan.shard, error))
 
     async def _open_loop(self, open_: AsyncExitStack) -> CrawlLoop:
         """Its ring. One that ran before, and whose coordinator died, may still be finishing."""
@@ -347,40 +344,30 @@ class Shard:
         ring, frontier, limit = self._ring, self._frontier, self._enough
         if ring is None or frontier is None:
             return
-        now, tally = ring.progress(), ring.tally
         wake = frontier.wake_at()
         still = frontier.is_settled
         committed = newest = ring.store.visits.last_id()
         if self._keeping is not None:
             still, committed = still and self._keeping.is_all_saved, self._keeping.newest
             self._send(self._keeping.checkpoint_status(frontier.post.unacknowledged))
+        now = structs.asdict(ring.progress()) | {"next_at": wake if wake != inf else None}
         self._send(
             ShardState(
-                self._plan.shard,
-                tally.visits,
-                tally.pages,
-                tally.relevant,
-                tally.failures,
-                now.waiting,
-                now.busy,
-                now.sites,
-                ring.generation,
-                limit.allotted,
-                limit.turn,
-                self._visits_made(ring),
-                limit.wants,
-                committed,
-                frontier.post.written,
-                frontier.post.taken,
-                ring.idle_reason() if still else "",
-                self._round,
-                now.now,
-                wake if wake is not None and wake < inf else None,
-                tally.last_failure(),
-                tally.failure_summary(),
-                frontier.post.bytes,
-                frontier.links,
-                newest - committed,
+                **now,
+                shard=self._plan.shard,
+                allotted=limit.allotted,
+                turn=limit.turn,
+                made=self._visits_made(ring),
+                hungry=limit.wants,
+                committed=committed,
+                letters=frontier.post.written,
+                heard=frontier.post.taken,
+                idle=ring.idle_reason() if still else "",
+                round=self._round,
+                hopeless=ring.tally.failure_summary(),
+                letter_bytes=frontier.post.bytes,
+                letter_links=frontier.links,
+                unsaved=newest - committed,
             )
         )
 

@@ -11,7 +11,6 @@ import shutil
 import socket
 import tempfile
 import threading
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
@@ -24,7 +23,7 @@ from honeyguide.cluster.shard import Shard, ShardPlan
 from honeyguide.cluster.vault import ObjectStore, ShardReplicator, open_object_store
 from honeyguide.cluster.vault.shard_log import Clock, boot_seconds
 from honeyguide.crawl.run import relaxed_gc
-from honeyguide.errors import HoneyguideError, StorageUnreachable
+from honeyguide.errors import StorageUnreachable
 from honeyguide.store.collection_files import lock_holder
 
 _RETRY_S = 1.0
@@ -134,13 +133,8 @@ class ShardNode:
             with relaxed_gc():
                 await self._shard.run()
             self.gone = keeping.gone
-        except HoneyguideError as error:
-            name, words = type(error).__name__, str(error)
-            self._send_message(
-                messages.ShardEnded(self._plan.shard, traceback.format_exc(), name, words)
-            )
-        except Exception:  # noqa: BLE001 - whoever reads it there has no other way to know
-            self._send_message(messages.ShardEnded(self._plan.shard, traceback.format_exc()))
+        except Exception as error:  # noqa: BLE001 - whoever reads it there has no other way to know
+            self._send_message(messages.ShardEnded.from_error(self._plan.shard, error))
         finally:
             self.over = True
             shutil.rmtree(folder, ignore_errors=True)

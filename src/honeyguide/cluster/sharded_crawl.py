@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,21 +21,18 @@ from honeyguide.crawl import status
 from honeyguide.crawl.build import build_stop_conditions, build_training_feed
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
 from honeyguide.crawl.live_generation import choose_generation
-from honeyguide.crawl.live_status import LIVE_INTERVAL_S, LiveStatusWriter
-from honeyguide.crawl.rescore import overrule_verdicts
-from honeyguide.crawl.run import stop_on_signals
-from honeyguide.crawl.status import ProgressObserver, Report, missing_page_notes
+from honeyguide.crawl.run import complete_report, run_observed, stop_on_signals
+from honeyguide.crawl.status import Report
 from honeyguide.crawl.stopping import restore_coverage
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import make_user_agent
 from honeyguide.languages.gate import build_language_gate
 from honeyguide.learning import topics
+from honeyguide.run_status import StatusObserver
 from honeyguide.store.generations import pack_strategy
 from honeyguide.store.shards import SPLIT_KEY, shard_folder
 from honeyguide.store.store import Store
 from honeyguide.url import suffix_list_digest
-
-_OBSERVE_S = 0.25
 
 Announce = Callable[[str], None]
 
@@ -45,7 +41,7 @@ def crawl_in_processes(
     folder: Path,
     settings: Settings,
     shards: int | None = None,
-    observer: ProgressObserver | None = None,
+    observer: StatusObserver | None = None,
     announce: Announce = lambda _: None,
     *,
     without_lost: bool = False,
@@ -64,7 +60,7 @@ def crawl_on_cluster(
     settings: Settings,
     cluster: remote_state.ClusterLocation,
     shards: int | None = None,
-    observer: ProgressObserver | None = None,
+    observer: StatusObserver | None = None,
     announce: Announce = lambda _: None,
 ) -> Report:
     """Crawl with so many shards on the machines of a cluster; Ctrl-C stops cleanly, and brings
@@ -129,7 +125,7 @@ async def crawl_with_runner(
     settings: Settings,
     wish: ShardingRequest,
     runner: ShardRunner,
-    observer: ProgressObserver | None,
+    observer: StatusObserver | None,
 ) -> Report:
     """Crawl with shards wherever that runner starts them."""
     began = time.time()
@@ -137,27 +133,21 @@ async def crawl_with_runner(
         store = coordinator.store
         status.mark_run_start(store, store.counter.read_counts().visits, began)
         with stop_on_signals(coordinator.stop):
-            teller, ended = LiveStatusWriter(folder, pages=settings.crawl.pages), "it broke off"
-            watching = asyncio.create_task(_observe_progress(coordinator, observer, teller))
-            try:
-                await runner.start(plans, coordinator.receive)
-                report = await coordinator.run()
-                ended = report.reason
-            finally:
-                watching.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await watching
-                await runner.aclose()
-                teller.write_status(coordinator, ended)
+            running = _run_shards(coordinator, plans)
+            report = await run_observed(folder, settings, coordinator, running, observer)
         if wish.cluster is not None:
             # All of them took leave, or we would not be here.
             lost = tuple(remote_state.bring_home(store, wish.announce))
             report = replace(report, warnings=report.warnings + lost)
-        if report.failed:
-            return report
-        overrule_verdicts(store, settings)
-        missing = tuple(missing_page_notes(store, settings, began))
-        return replace(report, warnings=report.warnings + missing)
+        return complete_report(report, store, settings, began)
+
+
+async def _run_shards(coordinator: Coordinator, plans: Sequence[ShardPlan]) -> Report:
+    try:
+        await coordinator.runner.start(plans, coordinator.receive)
+        return await coordinator.run()
+    finally:
+        await coordinator.runner.aclose()
 
 
 @asynccontextmanager
@@ -225,17 +215,3 @@ async def open_coordinator(
 def _check_shard_count(shards: int) -> None:
     if shards < 2:
         raise ConfigError("a crawl on a cluster has 2 shards or more: say --shards")
-
-
-async def _observe_progress(
-    coordinator: Coordinator, observer: ProgressObserver | None, teller: LiveStatusWriter
-) -> None:
-    """Somebody here looks often, those outside seldom."""
-    turn = 0
-    while True:
-        if turn % round(LIVE_INTERVAL_S / _OBSERVE_S) == 0:
-            teller.write_status(coordinator)
-        if observer is not None:
-            observer(coordinator.progress())
-        turn += 1
-        await asyncio.sleep(_OBSERVE_S)

@@ -21,7 +21,7 @@ from honeyguide.config.validation import build_dataclass as build_dataclass
 from honeyguide.config.watch_settings import NotifySettings as NotifySettings
 from honeyguide.config.watch_settings import WatchSettings as WatchSettings
 from honeyguide.errors import ConfigError
-from honeyguide.multi_topic import MAX_TOPICS
+from honeyguide.types import MAX_TOPICS
 
 _log = logging.getLogger(__name__)
 

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING
 from honeyguide import __version__
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, seed_urls
-from honeyguide.crawl.limits import CrawlConcurrency, DomainQuota, FailureStreaks, StopConditions
 from honeyguide.crawl.live_generation import choose_generation
 from honeyguide.crawl.loop import CrawlLoop
-from honeyguide.crawl.politeness import CrawlPoliteness
 from honeyguide.crawl.process_page import (
     LIST_MEDIA_TYPES,
     SEED_LINK_SCORE,
@@ -26,12 +24,11 @@ from honeyguide.crawl.process_page import (
     is_same_path,
 )
 from honeyguide.crawl.shard_hooks import GenerationSource, ShardHooks
-from honeyguide.crawl.stopping import ExhaustionRule, restore_coverage
+from honeyguide.crawl.stopping import ExhaustionRule, StopConditions, restore_coverage
 from honeyguide.crawl.visit import VisitRunner
 from honeyguide.errors import ConfigError, StoreError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
 from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.hosts import HostDelayPolicy
 from honeyguide.frontier.order import make_order
 from honeyguide.languages.gate import LanguageGate, build_language_gate, language_notes
 from honeyguide.learning import topics
@@ -45,6 +42,8 @@ from honeyguide.links.history import LinkHistory
 from honeyguide.links.link_stats import JudgedPages
 from honeyguide.links.parent_pages import BestParent, MeanParent, ParentPlaces
 from honeyguide.links.ranking import LinkKnowledge, SourceBandit, rank_links
+from honeyguide.net.concurrency import FetchConcurrency, affordable_fetches
+from honeyguide.net.politeness import DomainQuota, HostDelayPolicy, PolitenessGate
 from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.store.store import Store
@@ -68,6 +67,9 @@ _RELINKED_VISITS = 200
 link: .6 s or so, and …"""
 _RELINK_LIMIT_S = 3.0
 """… never much more than this; the newest go first."""
+_LEAST_FETCHES, _LATENCY_TOLERANCE, _LITTLE_GAIN = 32, 3.0, 10.0
+"""A crawl's concurrency control: pages of one host differ more in their response times than the
+same page does from visit to visit."""
 _SOURCE_VISITS = 1_000
 """Newest visits that still say what a source of links is worth."""
 
@@ -310,7 +312,13 @@ async def open_crawl(
             training=lessons,
             link_knowledge=ledger,
             language_gate=languages,
-            concurrency=CrawlConcurrency(settings.crawl.concurrency, steady=fetcher is not None),
+            concurrency=FetchConcurrency(
+                min(settings.crawl.concurrency, affordable_fetches()),
+                least=_LEAST_FETCHES,
+                tolerance=_LATENCY_TOLERANCE,
+                gain=_LITTLE_GAIN,
+                steady=fetcher is not None,
+            ),
             stop_rule=part.stop_rule
             if part is not None
             else build_stop_conditions(settings, store, coverage, frontier.__len__, clock),
@@ -385,7 +393,7 @@ def _build_frontier(
     )
 
 
-def _build_politeness(store: Store, settings: Settings, now: float) -> CrawlPoliteness:
+def _build_politeness(store: Store, settings: Settings, now: float) -> PolitenessGate:
     """What is known of hosts from earlier runs: their robots.txt, and what they gave."""
     robots = RobotsCache()
     for entry in store.robots.iter_fresh(now):
@@ -393,11 +401,10 @@ def _build_politeness(store: Store, settings: Settings, now: float) -> CrawlPoli
     quota = DomainQuota(settings.scope.pages_per_domain)
     for row in store.counter.top_hosts(limit=1_000_000):
         quota.count_visits(domain_of(row.host), row.visits, row.relevant)
-    return CrawlPoliteness(
+    return PolitenessGate(
         robots,
         HostDelayPolicy(settings.politeness, settings.crawl.random_seed),
         quota,
-        FailureStreaks(),
         lab=bool(settings.fetch.lab),
         began=now,
     )

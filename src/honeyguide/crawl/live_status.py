@@ -13,19 +13,18 @@ from collections import deque
 from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 import msgspec
 from msgspec import Meta
 
 from honeyguide.crawl.loop import CrawlLoop
-from honeyguide.crawl.politeness import CrawlPoliteness
-from honeyguide.crawl.status import Progress
 from honeyguide.errors import StoreError
-from honeyguide.frontier.frontier import LinkFrontier
-from honeyguide.frontier.hosts import HostView
+from honeyguide.frontier.frontier import HostView, LinkFrontier
+from honeyguide.net.politeness import PolitenessGate
+from honeyguide.run_status import RunStatus, visit_rate
 from honeyguide.store.collection_files import open_regular
-from honeyguide.types import Candidate, Url
+from honeyguide.types import Candidate
 from honeyguide.url import domain_of
 
 LIVE_FILE = "live.json"
@@ -86,25 +85,21 @@ class LiveFrontier(msgspec.Struct, frozen=True):
     """Who would go first if every host were rested."""
 
 
-class LiveStatus(msgspec.Struct, frozen=True):
+class LiveStatus(RunStatus, frozen=True, kw_only=True):
+    """What the live file holds."""
+
     at: float
     pid: int
     began: float
-    pages: Annotated[int, Meta(ge=0)] | None = None
+    budget: Annotated[int, Meta(ge=0)] | None = None
     """The run ends at so many visits; 0: at no number of them; None: it was not told."""
-    visits: int = 0
-    relevant: int = 0
-    failures: int = 0
-    sites: int = 0
-    generation: int = 0
     rate: float = 0.0
     """Visits per second lately."""
-    stopping: bool = False
     ended: str = ""
     """Why the run ended; '': it goes on, or was killed."""
-    last_failure: str = ""
-    next_at: float | None = None
-    fetching: Annotated[list[ActiveFetch], Meta(max_length=_MAX_FETCHES)] = []
+    fetching: Annotated[list[ActiveFetch], Meta(max_length=_MAX_FETCHES)] = msgspec.field(
+        default_factory=list
+    )
     frontier: LiveFrontier = LiveFrontier()
 
 
@@ -124,7 +119,7 @@ def read_live_status(folder: Path) -> LiveStatus | None:
 class RunningCrawl(Protocol):
     """What goes on: a ring, or several."""
 
-    def progress(self) -> Progress: ...
+    def progress(self) -> RunStatus: ...
 
     def under_way(self) -> list[Candidate]: ...
 
@@ -133,11 +128,11 @@ class LiveStatusWriter:
     """Writes the glimpses of one run."""
 
     def __init__(
-        self, folder: Path, clock: Callable[[], float] = time.time, pages: int | None = None
+        self, folder: Path, clock: Callable[[], float] = time.time, budget: int | None = None
     ) -> None:
         self._folder = folder
         self._clock = clock
-        self._pages = pages
+        self._budget = budget
         self._began = clock()
         self._counted: deque[tuple[float, int]] = deque(
             maxlen=int(_RATE_WINDOW_S / LIVE_INTERVAL_S) + 1
@@ -166,22 +161,19 @@ class LiveStatusWriter:
         urls = [candidate.link.url for candidate in under_way]
         self._since = {url: self._since.get(url, now) for url in urls}
         if now >= self._look_at or ended:
-            self._scan_frontier(ring, now)
+            self._scan_frontier(ring, progress.waiting, now)
+        told: dict[str, Any] = {
+            name: _safe_text(value) if isinstance(value, str) else value
+            for name, value in msgspec.structs.asdict(progress).items()
+        }
         return LiveStatus(
+            **told,
             at=now,
             pid=os.getpid(),
             began=self._began,
-            pages=self._pages,
-            visits=progress.visits,
-            relevant=progress.relevant,
-            failures=progress.failures,
-            sites=progress.sites,
-            generation=progress.generation,
-            rate=round((progress.visits - before) / (now - then), 3) if now > then else 0.0,
-            stopping=progress.stopping,
+            budget=self._budget,
+            rate=round(visit_rate(progress.visits - before, now - then), 3),
             ended=ended,
-            last_failure=_safe_text(progress.last_failure),
-            next_at=progress.next_at,
             fetching=[
                 ActiveFetch(_safe_text(url), round(candidate.score, 4), self._since[url])
                 for url, candidate in zip(urls[:_MAX_FETCHES], under_way, strict=False)
@@ -189,10 +181,10 @@ class LiveStatusWriter:
             frontier=self._frontier,
         )
 
-    def _scan_frontier(self, ring: RunningCrawl, now: float) -> None:
+    def _scan_frontier(self, ring: RunningCrawl, waiting: int, now: float) -> None:
         if not (isinstance(ring, CrawlLoop) and isinstance(ring.frontier, LinkFrontier)):
             # Several rings, or a frontier of somebody else's: nobody sees all that waits.
-            self._frontier = LiveFrontier(at=now, waiting=ring.progress().waiting)
+            self._frontier = LiveFrontier(at=now, waiting=waiting)
             return
         began = time.thread_time()
         seen = ring.frontier.get_overview(now, _MAX_HOSTS, _MAX_LINKS)
@@ -218,7 +210,7 @@ class LiveStatusWriter:
         self._look_at = now + _SCAN_SHARE * (time.thread_time() - began)
 
 
-def _host_status(view: HostView, manners: CrawlPoliteness, now: float) -> WaitingHost:
+def _host_status(view: HostView, manners: PolitenessGate, now: float) -> WaitingHost:
     rules = next(
         (
             found
@@ -247,5 +239,5 @@ def _host_status(view: HostView, manners: CrawlPoliteness, now: float) -> Waitin
     return WaitingHost(_safe_text(view.host), view.waiting, state, until, why, delay)
 
 
-def _safe_text(text: str | Url | None) -> str:
+def _safe_text(text: str | None) -> str:
     return (text or "")[:_MAX_TEXT].encode("utf-8", "replace").decode()

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
-from honeyguide.crawl.limits import CrawlConcurrency
 from honeyguide.crawl.live_generation import GenerationUpdater
-from honeyguide.crawl.politeness import CrawlPoliteness
 from honeyguide.crawl.process_page import CrawlOutcome
 from honeyguide.crawl.rescore import VerdictCorrector
 from honeyguide.crawl.shard_hooks import GenerationSource, StopRule
-from honeyguide.crawl.status import CrawlTally, Progress, Report, format_span
-from honeyguide.crawl.visit import ArrivedAnswer, RobotsEntry, VisitRunner, VisitStep
-from honeyguide.languages.gate import LanguageGate, wanted_languages
+from honeyguide.crawl.status import CrawlTally, Report, format_span
+from honeyguide.crawl.visit import ArrivedAnswer, VisitRunner, VisitStep
+from honeyguide.languages.gate import LanguageGate
 from honeyguide.learning.coverage import Coverage
 from honeyguide.links.ranking import LinkKnowledge, rank_links, rerank_changed
+from honeyguide.net.concurrency import FetchConcurrency
+from honeyguide.net.politeness import PolitenessGate, RobotsEntry
 from honeyguide.protocols import Frontier, RankFunction, Strategy
+from honeyguide.run_status import RunStatus
 from honeyguide.store.store import Store
 from honeyguide.types import Candidate, Link, Visit
 from honeyguide.url import domain_of, host_of
@@ -66,64 +67,6 @@ class CommitBatch:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a ring tells of itself: while it turns, and when it ends.
-# --------------------------------------------------------------------------------------------------
-
-
-class _EngineProgress(TypedDict, total=False):
-    asked: int
-    unanswered: str
-    ask_at: float
-
-
-def loop_progress(ring: CrawlLoop) -> Progress:
-    """How it stands now."""
-    out, tally, wake = ring.under_way(), ring.tally, ring.frontier.wake_at()
-    return Progress(
-        tally.visits,
-        tally.pages,
-        tally.relevant,
-        tally.failures,
-        waiting=len(ring.frontier),
-        busy=len(out),
-        sites=ring.politeness.quota.domain_count(),
-        generation=ring.generation,
-        now=out[-1].link.url if out else None,
-        next_at=wake if wake is not None and ring.clock() < wake < inf else None,
-        stopping=ring.stop_rule.asked,
-        last_failure=tally.last_failure(),
-        foreign=tally.foreign_pages(wanted_languages(ring.settings)),
-        **_engine_progress(ring),
-    )
-
-
-def _engine_progress(ring: CrawlLoop) -> _EngineProgress:
-    """How it stands with the search engine."""
-    if ring.search is None:
-        return {}
-    questions = ring.search.caller
-    told: _EngineProgress = {"asked": questions.asked, "unanswered": questions.why_unanswered}
-    if questions.why_unanswered and not questions.stopped:
-        told["ask_at"] = questions.ready_at
-    return told
-
-
-def loop_report(ring: CrawlLoop, reason: str, began: float, warnings: Sequence[str]) -> Report:
-    """How it ended; what was warned of besides comes after it."""
-    now = loop_progress(ring)
-    asked = ring.search.warnings if ring.search is not None else ()
-    return Report(
-        now,
-        reason,
-        ring.clock() - began,
-        now.next_at,
-        ring.tally.failure_summary(),
-        (*ring.store.warc_archive.warnings, *ring.training.warnings, *warnings, *asked),
-        stopping.add_channel_estimate(ring.coverage.estimate(len(ring.frontier)), ring.store),
-    )
-
-
-# --------------------------------------------------------------------------------------------------
 # The ring: links out of the frontier, links back into it. docs/architecture.md walks through it.
 #
 #     seeds → frontier → fetch → read → judge → visit → store
@@ -159,7 +102,7 @@ class CrawlLoop:
 
     settings: Settings
     frontier: Frontier
-    politeness: CrawlPoliteness
+    politeness: PolitenessGate
     visit_runner: VisitRunner
     store: Store
     strategy: Strategy
@@ -167,7 +110,7 @@ class CrawlLoop:
     training: GenerationSource
     link_knowledge: LinkKnowledge | None
     language_gate: LanguageGate | None
-    concurrency: CrawlConcurrency
+    concurrency: FetchConcurrency
     stop_rule: StopRule
     coverage: Coverage
     clock: Callable[[], float]
@@ -205,8 +148,39 @@ class CrawlLoop:
             self._listened = 0.0
         self._woken.set()
 
-    def progress(self) -> Progress:
-        return loop_progress(self)
+    def progress(self) -> RunStatus:
+        """How it stands now."""
+        out, wake = self.under_way(), self.frontier.wake_at()
+        engine = self.search.caller if self.search is not None else None
+        waits = engine is not None and engine.why_unanswered and not engine.stopped
+        return self.tally.run_status(
+            self.settings,
+            waiting=len(self.frontier),
+            busy=len(out),
+            sites=self.politeness.quota.domain_count(),
+            generation=self.generation,
+            now=out[-1].link.url if out else None,
+            next_at=wake if wake is not None and self.clock() < wake < inf else None,
+            stopping=self.stop_rule.asked,
+            asked=engine.asked if engine is not None else 0,
+            unanswered=engine.why_unanswered if engine is not None else "",
+            ask_at=engine.ready_at if engine is not None and waits else None,
+        )
+
+    def _build_report(self, reason: str, began: float) -> Report:
+        now = self.progress()
+        warnings = [*self.store.warc_archive.warnings, *self.training.warnings]
+        warnings += self._rejudge.warnings
+        warnings += self.search.warnings if self.search is not None else ()
+        return Report(
+            now,
+            reason,
+            self.clock() - began,
+            now.next_at,
+            self.tally.failure_summary(),
+            tuple(warnings),
+            stopping.add_channel_estimate(self.coverage.estimate(len(self.frontier)), self.store),
+        )
 
     @property
     def unjudged_count(self) -> int:
@@ -241,7 +215,7 @@ class CrawlLoop:
             self._commit()
         if self._trouble is not None:
             raise self._trouble
-        return loop_report(self, reason, began, self._rejudge.warnings)
+        return self._build_report(reason, began)
 
     async def _cancel_rest(self, watcher: asyncio.Task[None]) -> None:
         """Cancel what did not arrive in time; it waits again, for the next run."""
@@ -302,10 +276,20 @@ class CrawlLoop:
 
     def _pause_length(self, now: float, wake: float | None) -> float:
         """How long nothing can be begun, unless something ends."""
-        full = self._busy_count() >= self.concurrency.limit or not self.stop_rule.has_room(
-            self.tally.visits + len(self._tasks)
-        )
-        return _MAX_SLEEP_S if wake is None or full else min(_MAX_SLEEP_S, wake - now)
+        if wake is None or not self._has_room():
+            return _MAX_SLEEP_S
+        return min(_MAX_SLEEP_S, wake - now)
+
+    def _has_room(self) -> bool:
+        """For one more visit.
+
+        A visit takes its place until it is committed, so that a crash repeats no more of them
+        than were allowed at once.
+        """
+        allowed = self.concurrency
+        if len(self._tasks) >= allowed.limit or self._busy_count() >= allowed.most:
+            return False
+        return self.stop_rule.has_room(self.tally.visits + len(self._tasks))
 
     def _end_reason(self, wake: float | None, now: float) -> str:
         """Why nothing is left to do, for now or for good; '' if there is."""
@@ -336,13 +320,8 @@ class CrawlLoop:
             task.add_done_callback(self._on_visit_ended)
 
     def _next_candidate(self, now: float) -> Candidate | None:
-        """What is to be visited next, if there is room for it.
-
-        A visit takes its place until it is committed, so that a crash repeats no more of them
-        than were allowed at once.
-        """
-        room = self._busy_count() < self.concurrency.limit
-        if not (room and self.stop_rule.has_room(self.tally.visits + len(self._tasks))):
+        """What is to be visited next, if there is room for it."""
+        if not self._has_room():
             return None
         candidate = self.frontier.pop(now)
         if candidate is not None and self.link_knowledge is not None:
@@ -372,12 +351,20 @@ class CrawlLoop:
         while candidate is not None:
             row += 1
             step = await self.visit_runner.fetch(candidate, self.generation)
+            self._adapt_concurrency(host_of(candidate.link.url), step)
             if isinstance(step, ArrivedAnswer):
                 step = self.visit_runner.read_answer(
                     candidate, step, self.strategy, self.generation
                 )
             self._apply_step(candidate, step)
             candidate = self._next_visit(goes_on=row < _TASK_VISITS)
+
+    def _adapt_concurrency(self, host: str, step: VisitStep | ArrivedAnswer) -> None:
+        if isinstance(step, ArrivedAnswer):
+            under_way, elapsed = len(self._tasks), step.response.elapsed
+            self.concurrency.record_answer(host, elapsed, under_way, self.clock())
+        elif step.outcome is not None and (failure := step.outcome.visit.failure) is not None:
+            self.concurrency.record_loss(host, failure.kind)
 
     def _next_visit(self, goes_on: bool) -> Candidate | None:
         """A visit is at its end, and others may begin in its place, the first of them in its
@@ -409,10 +396,8 @@ class CrawlLoop:
         now, name = self.clock(), host_of(candidate.link.url)
         if step.robots is not None:
             self._batch.robots.append(step.robots)
-        if step.other is not None:
-            self.frontier.release_host(step.other[0], now, step.other[1])
         if step.outcome is None:
-            self.frontier.defer(candidate, now, step.delay_s, step.not_before)
+            self.frontier.defer(candidate, now, step.delay_s, now)
         elif step.outcome.retry_after_s is None:
             self.frontier.finish(candidate, now, step.delay_s)
         else:
@@ -441,7 +426,7 @@ class CrawlLoop:
             self._rerank_frontier()
         self._batch.visits.append(visit)
         self._rejudge.record_visit(visit)
-        if len(self._batch) >= min(_COMMIT_VISITS, max(1, self.concurrency.limit // 2)):
+        if len(self._batch) >= min(_COMMIT_VISITS, max(1, self.concurrency.most // 2)):
             # While half of what may be under way is written, the other half goes on.
             self._commit()
         else:

@@ -17,7 +17,6 @@ from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
 from honeyguide.crawl.from_settings import build_strategy
-from honeyguide.crawl.limits import DomainQuota
 from honeyguide.crawl.live_generation import fall_back_to_generation, load_readable_generation
 from honeyguide.crawl.status import CrawlTally
 from honeyguide.errors import ConfigError, ModelError, StoreError
@@ -27,6 +26,7 @@ from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.topics import reread_page
 from honeyguide.links.ranking import LinkKnowledge
 from honeyguide.multi_topic import topic_names
+from honeyguide.net.politeness import DomainQuota
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow

@@ -7,18 +7,20 @@ import contextlib
 import gc
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl.build import open_crawl
-from honeyguide.crawl.live_status import LIVE_INTERVAL_S, LiveStatusWriter
-from honeyguide.crawl.loop import CrawlLoop
+from honeyguide.crawl.live_status import LIVE_INTERVAL_S, LiveStatusWriter, RunningCrawl
 from honeyguide.crawl.rescore import overrule_verdicts
-from honeyguide.crawl.status import ProgressObserver, Report, missing_page_notes
+from honeyguide.crawl.status import Report, missing_page_notes
+from honeyguide.run_status import StatusObserver
+from honeyguide.store.store import Store
 
 _GC_THRESHOLD = 20_000
 """Objects after which Python looks for garbage; its own default is 700."""
@@ -72,37 +74,55 @@ _OBSERVE_S = 0.25
 """How often an observer is told."""
 
 
-async def run_crawl(folder: Path, settings: Settings, observer: ProgressObserver | None) -> Report:
+async def run_crawl(folder: Path, settings: Settings, observer: StatusObserver | None) -> Report:
     """Crawl until the ring stops; Ctrl-C asks it to."""
     began = time.time()
     async with open_crawl(folder, settings) as ring:
         status.mark_run_start(ring.store, ring.tally.visits, began)
         with stop_on_signals(ring.stop), relaxed_gc():
-            teller, ended = LiveStatusWriter(folder, pages=settings.crawl.pages), "it broke off"
-            watching = asyncio.create_task(_report_progress(ring, observer, teller))
-            try:
-                report = await ring.run()
-                ended = report.reason
-            finally:
-                watching.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await watching
-                teller.write_status(ring, ended)
-        if report.failed:
-            return report
-        # Labels that came in the last moments, or that a strategy which learns nothing never heard.
-        overrule_verdicts(ring.store, settings)
-        missing = tuple(missing_page_notes(ring.store, settings, began))
-        return replace(report, warnings=report.warnings + missing)
+            report = await run_observed(folder, settings, ring, ring.run(), observer)
+        return complete_report(report, ring.store, settings, began)
 
 
-async def _report_progress(
-    ring: CrawlLoop, observer: ProgressObserver | None, teller: LiveStatusWriter
+async def run_observed(
+    folder: Path,
+    settings: Settings,
+    crawl: RunningCrawl,
+    run: Coroutine[Any, Any, Report],
+    observer: StatusObserver | None,
+) -> Report:
+    """Await ``run``; meanwhile and at its end, write the live file and tell the observer."""
+    writer, ended = LiveStatusWriter(folder, budget=settings.crawl.pages), "it broke off"
+    watching = asyncio.create_task(_report_status(crawl, observer, writer))
+    try:
+        report = await run
+        ended = report.reason
+    finally:
+        watching.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await watching
+        writer.write_status(crawl, ended)
+    return report
+
+
+async def _report_status(
+    crawl: RunningCrawl, observer: StatusObserver | None, writer: LiveStatusWriter
 ) -> None:
     """Somebody here looks often, those outside seldom."""
     for turn in cycle(range(round(LIVE_INTERVAL_S / _OBSERVE_S))):
         if turn == 0:
-            teller.write_status(ring)
+            writer.write_status(crawl)
         if observer is not None:
-            observer(ring.progress())
+            observer(crawl.progress())
         await asyncio.sleep(_OBSERVE_S)
+
+
+def complete_report(report: Report, store: Store, settings: Settings, began: float) -> Report:
+    """The report, once people's labels are applied, and with the seeds and examples that brought
+    no page."""
+    if report.failed:
+        return report
+    # Labels that came in the last moments, or that a strategy which learns nothing never heard.
+    overrule_verdicts(store, settings)
+    missing = tuple(missing_page_notes(store, settings, began))
+    return replace(report, warnings=report.warnings + missing)

@@ -1,15 +1,15 @@
-"""How a crawl stands: counted while it runs, told when it ends."""
+"""How a crawl is counted while it runs, how it ended, and how its collection stands."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping as exhausted
@@ -18,6 +18,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.languages.gate import wanted_languages
 from honeyguide.learning import topics
 from honeyguide.learning.coverage import CoverageEstimate
+from honeyguide.run_status import RunStatus, visit_rate
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.counters import CollectionCounts, HostRow
 from honeyguide.store.row_checks import parse_decimal
@@ -25,43 +26,6 @@ from honeyguide.store.store import Store
 from honeyguide.types import Url, Visit
 
 _HOPELESS_WAIT_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a display shows while the ring turns."""
-
-    visits: int
-    pages: int
-    relevant: int
-    failures: int
-    waiting: int
-    busy: int
-    sites: int
-    generation: int
-    now: Url | None
-    """The newest address under way."""
-    next_at: float | None = None
-    """When the next host is ready, if links wait."""
-    doing: str = ""
-    """What goes on, where it is not visits."""
-    stopping: bool = False
-    last_failure: str = ""
-    foreign: dict[str, int] = field(default_factory=dict)
-    """Pages in languages that are not wanted, by language."""
-    asked: int = 0
-    """Requests to a search engine in this run …"""
-    unanswered: str = ""
-    """… and why the last ones were not answered; '': the last one was …"""
-    ask_at: float | None = None
-    """… when it is asked again; None: not in this run."""
-
-    @property
-    def harvest(self) -> float:
-        return self.relevant / self.visits if self.visits else 0.0
-
-
-ProgressObserver = Callable[[Progress], None]
 
 
 class ShardTraffic(NamedTuple):
@@ -76,7 +40,7 @@ class ShardTraffic(NamedTuple):
 class Report:
     """How a run ended."""
 
-    progress: Progress
+    progress: RunStatus
     reason: str
     seconds: float
     next_at: float | None = None
@@ -144,11 +108,17 @@ class CrawlTally:
         """The last failures, if nothing but failures was seen; else ''."""
         return "; ".join(self._last) if self.failures and not self.pages else ""
 
-    def foreign_pages(self, wanted: tuple[str, ...]) -> dict[str, int]:
-        return other_language_counts(self.language_counts, wanted)
-
-    def last_failure(self) -> str:
-        return self._last[-1] if self._last else ""
+    def run_status(self, settings: Settings, **now: Any) -> RunStatus:
+        """These counts, with what goes on ``now``."""
+        return RunStatus(
+            self.visits,
+            self.pages,
+            self.relevant,
+            self.failures,
+            last_failure=self._last[-1] if self._last else "",
+            foreign=other_language_counts(self.language_counts, wanted_languages(settings)),
+            **now,
+        )
 
 
 def other_language_counts(tongues: Mapping[str, int], wanted: Collection[str]) -> dict[str, int]:
@@ -339,6 +309,4 @@ def _visit_rate(counts: CollectionCounts, run: str | None) -> float | None:
         began, visits = map(float, json.loads(run))
     except (ValueError, TypeError):
         return None  # not in our words
-    if counts.visits <= visits or counts.last <= began:
-        return None
-    return float((counts.visits - visits) / (counts.last - began))
+    return visit_rate(max(0.0, counts.visits - visits), counts.last - began) or None

@@ -1,7 +1,8 @@
-"""When a topic is exhausted: the rules of ``[stop]``, asked of what is known of its coverage."""
+"""When a crawl ends: budgets, the disk, the user, and the rules of ``[stop]`` about coverage."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,61 @@ _CHECK_EVERY = 10
 """Visits between two looks."""
 _COVERAGE_KEY = "coverage"
 _MAX_HOSTS = 1_000_000
+
+
+class StopConditions:
+    """The reasons to stop that the user chose: pages, hours, the topic, a full disk, or Ctrl-C."""
+
+    def __init__(
+        self,
+        *,
+        pages: int,
+        hours: float,
+        free_mb: Callable[[], float],
+        min_free_mb: float,
+        clock: Callable[[], float] = time.monotonic,
+        exhausted: Callable[[], str] = str,
+    ) -> None:
+        """``exhausted`` says why nothing more is to be found, or ''."""
+        self._pages = pages
+        self._clock = clock
+        self._until = clock() + hours * 3600 if hours else float("inf")
+        self._free_mb = free_mb
+        self._min_free_mb = min_free_mb
+        self._exhausted = exhausted
+        self._looked = float("-inf")
+        self.asked = False
+        """Set by a signal handler: finish what is under way."""
+
+    def keeps_waiting(self, _why: str) -> bool:
+        """There is nothing to do, and why: a ring that is alone does not wait for more."""
+        return False
+
+    def has_room(self, visits: int) -> bool:
+        """May another visit start, when so many were made or are under way?"""
+        return not self._pages or visits < self._pages
+
+    def stop_reason(self, visits: int) -> str:
+        """Why to stop now, in words; '' to go on."""
+        if self.asked:
+            return "you asked for it"
+        if self._pages and visits >= self._pages:
+            noun = "visit" if self._pages == 1 else "visits"
+            return f"the budget of {self._pages} {noun} is used up (crawl.pages)"
+        now = self._clock()
+        if now >= self._until:
+            return "the time is up (crawl.hours)"
+        if reason := self._exhausted():
+            return reason
+        if now - self._looked > 5:
+            self._looked = now
+            free = self._free_mb()
+            if free < self._min_free_mb:
+                return (
+                    f"the disk has only {free:.0f} MB left (store.min_free_mb = "
+                    f"{self._min_free_mb:.0f}); make room and run crawl again"
+                )
+        return ""
 
 
 @dataclass

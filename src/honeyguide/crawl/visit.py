@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from honeyguide.crawl.politeness import CrawlPermit, CrawlPoliteness
 from honeyguide.crawl.process_page import MAX_CACHED_URL, CrawlOutcome, PageStages
 from honeyguide.errors import FetchError, HoneyguideError
 from honeyguide.links.ranking import (
@@ -21,25 +20,19 @@ from honeyguide.links.ranking import (
     is_sitemap,
     rank_links,
 )
+from honeyguide.net.politeness import NO_RULES, Permit, PolitenessGate, RobotsEntry, RobotsFetcher
 from honeyguide.net.robots import RobotsRules
 from honeyguide.protocols import Fetcher, Frontier, Strategy
 from honeyguide.types import Candidate, Request, Response, Url, Visit
-from honeyguide.url import domain_of, host_of, site_origin
+from honeyguide.url import host_of, site_origin
 
 _log = logging.getLogger(__name__)
 
-_ROBOTS_WAIT_S = 60.0
-"""A robots.txt that lies with a host which has no turn for us for so long cannot be had."""
-_ROBOTS_BYTES = 512 * 1024
 _MAX_BUGS = 10
 """So many pages in a row that our own code fails on end the run."""
 
 _MAX_SETTLED = 50_000
 """Settled addresses that are remembered; of others fence and frontier are asked."""
-
-_NO_RULES = RobotsRules()
-
-RobotsEntry = tuple[str, float, int, str]
 
 
 class VisitStep(NamedTuple):
@@ -48,17 +41,13 @@ class VisitStep(NamedTuple):
     outcome: CrawlOutcome | None = None
     """None: the candidate goes back as it was."""
     ranked: tuple[Candidate, ...] = ()
-    rules: RobotsRules = _NO_RULES
+    rules: RobotsRules = NO_RULES
     delay_s: float = 0.0
     """Seconds the candidate's host rests."""
-    not_before: float = 0.0
-    """A candidate that goes back waits until then."""
     parked_until: float = 0.0
     """Its host is left alone until then."""
     robots: RobotsEntry | None = None
     """What a robots.txt said, to be kept."""
-    other: tuple[str, float] | None = None
-    """Another host that was claimed for it, and how long that one rests."""
 
 
 class ArrivedAnswer(NamedTuple):
@@ -104,7 +93,7 @@ class _WantedLinks:
 
 @dataclass
 class VisitRunner:
-    politeness: CrawlPoliteness
+    politeness: PolitenessGate
     stages: PageStages
     fetcher: Fetcher
     frontier: Frontier
@@ -121,8 +110,9 @@ class VisitRunner:
     """Origins whose sitemaps are on their way."""
     _settled: set[Url] = field(default_factory=set)
     """Addresses that are done, or outside the fence: the same links stand on page after page."""
-    _waiting: dict[str, float] = field(default_factory=dict)
-    """Origins whose robots.txt lies with a host that has no turn for us, and since when."""
+
+    def __post_init__(self) -> None:
+        self._robots = RobotsFetcher(self.politeness, self.frontier, self.fetcher.fetch, self.clock)
 
     async def fetch(self, candidate: Candidate, generation: int) -> VisitStep | ArrivedAnswer:
         link = candidate.link
@@ -131,10 +121,10 @@ class VisitRunner:
             return VisitStep(
                 self.stages.refuse_visit(candidate, self.clock(), *refusal, generation)
             )
-        permit = self.politeness.permit_visit(link.url, self.clock())
+        permit = self.politeness.check_permit(link.url, self.clock())
         if permit.answer == "ask":
             return await self._fetch_robots(candidate, generation)
-        if permit.answer != "go" or permit.rules is None:
+        if permit.answer != "go":
             return self._hold_step(candidate, permit, generation)
         try:
             response = await self.fetcher.fetch(Request(link.url, any_type=is_sitemap(link)))
@@ -239,11 +229,11 @@ class VisitRunner:
         outcome = self.stages.fail_visit(candidate, error, self.clock(), streak, generation)
         return self._finish_step(outcome, name, 0.0, rules)
 
-    def _hold_step(self, candidate: Candidate, permit: CrawlPermit, generation: int) -> VisitStep:
+    def _hold_step(self, candidate: Candidate, permit: Permit, generation: int) -> VisitStep:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
-        now, rules = self.clock(), permit.rules or RobotsRules()
+        now, rules = self.clock(), permit.rules
         if permit.answer == "later":
-            return VisitStep(not_before=now, parked_until=permit.until)
+            return VisitStep(parked_until=permit.until)
         if permit.answer == "unavailable":
             wait = rules.expires - now
             outcome = self.stages.robots_unavailable(candidate, permit.why, wait, now, generation)
@@ -253,52 +243,7 @@ class VisitRunner:
 
     async def _fetch_robots(self, candidate: Candidate, generation: int) -> VisitStep:
         """This turn of the host goes to its robots.txt; the candidate waits for the next."""
-        place, name = site_origin(candidate.link.url), host_of(candidate.link.url)
-        robots = self.politeness.robots
-        target = robots.request_url(place, self.clock())
-        other = host_of(target)
-        if other != name and (at := self.frontier.claim_host(other, self.clock())):
-            # robots.txt moved to another host, which is busy or rests: wait for that one.
-            now = self.clock()
-            if len(self._waiting) >= _MAX_SETTLED:
-                self._waiting.clear()
-            if now - self._waiting.setdefault(place, now) <= _ROBOTS_WAIT_S:
-                return VisitStep(delay_s=at - now, not_before=at)
-            # Two sites whose robots.txt point at each other would wait for each other for ever.
-            del self._waiting[place]
-            robots.learn_outcome(place, FetchError(target, f"{other} has no turn for us"), now)
-            return VisitStep(not_before=now, robots=robots.dump_entry(place))
-        self._waiting.pop(place, None)
-        # An endless number of names is an endless number of robots.txt: they use up the quota.
-        self.politeness.quota.count_visits(domain_of(name))
-        try:
-            answer = await self.fetcher.fetch(
-                Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
-            )
-        except FetchError as error:
-            # Who cannot be asked for robots.txt cannot be visited: the candidate failed.
-            step = self._fail_step(candidate, error, RobotsRules(), generation)
-            return step if other == name else step._replace(other=self._host_release(other, 0.0))
-        except BaseException:  # cancelled, or our own bug: the other host must not stay claimed
-            if other != name:
-                self.frontier.release_host(other, self.clock(), 0.0)
-            raise
-        now = self.clock()
-        rules = robots.learn_outcome(place, answer, now)
-        slow = self.politeness.slowness_reason(rules) if rules is not None else ""
-        wait = rules.expires - now if rules is not None else 0.0
-        return VisitStep(
-            self.stages.robots_unavailable(candidate, slow, wait, now, generation)
-            if slow
-            else None,
-            delay_s=self.politeness.delay_after(name, answer.elapsed, rules)
-            if other == name
-            else 0.0,
-            not_before=now,
-            parked_until=rules.expires if rules is not None and slow else 0.0,
-            robots=robots.dump_entry(place) if rules is not None else None,
-            other=None if other == name else self._host_release(other, answer.elapsed),
-        )
-
-    def _host_release(self, name: str, elapsed: float) -> tuple[str, float]:
-        return name, self.politeness.delay_after(name, elapsed)
+        step = await self._robots.fetch_robots(candidate.link.url)
+        if step.failure is not None:
+            return self._fail_step(candidate, step.failure, NO_RULES, generation)
+        return VisitStep(delay_s=step.delay_s, robots=step.entry)

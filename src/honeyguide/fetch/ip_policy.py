@@ -61,6 +61,7 @@ def metadata_reason(ip: str) -> str:
     return "a cloud metadata address" if address in _METADATA_ADDRESSES else ""
 
 
+@lru_cache(maxsize=4096)
 def is_loopback_host(host: str) -> bool:
     """Is this host, by name or number, certainly this machine itself?"""
     name = host.strip("[]").rstrip(".").lower()

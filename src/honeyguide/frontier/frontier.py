@@ -10,21 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.frontier import replay
+from honeyguide.frontier import rows as columns
 from honeyguide.frontier.host_queues import HostHeap, HostLinkQueue, SiteLimits
-from honeyguide.frontier.hosts import HostView
 from honeyguide.frontier.log import MIN_LOGGED_PARK_S, FrontierLogWriter, LinkStore
 from honeyguide.frontier.log_codec import LogCodec
 from honeyguide.frontier.order import BulkOrder
-from honeyguide.frontier.rows import (
-    BUSY,
-    DONE,
-    HOT,
-    MAX_COUNT,
-    ROW_MASK,
-    FrontierRows,
-    bounded_scores,
-    key_from_rank,
-)
 from honeyguide.frontier.seen_set import SeenUrls
 from honeyguide.frontier.waiting_links import RerankSweep, WaitingLinks
 from honeyguide.protocols import FrontierLog, RankFunction
@@ -33,6 +23,17 @@ from honeyguide.url import url_fingerprint
 
 SCORE_BINS = 20
 """Scores are told in so many steps from 0 to 1."""
+
+
+class HostView(NamedTuple):
+    """One host, for those who watch."""
+
+    host: str
+    waiting: int
+    busy: bool
+    rests_until: float
+    parked: float
+    """Until when; 0 if it is not."""
 
 
 class FrontierOverview(NamedTuple):
@@ -54,7 +55,7 @@ class FrontierOverview(NamedTuple):
 
 
 def overview_of(
-    rows: FrontierRows, choice: HostHeap, texts: LinkStore, now: float, hosts: int, top: int
+    rows: columns.FrontierRows, choice: HostHeap, texts: LinkStore, now: float, hosts: int, top: int
 ) -> FrontierOverview:
     """Once over the columns: some twenty milliseconds for a million links."""
     waiting = rows.waiting_rows()
@@ -71,10 +72,8 @@ def overview_of(
         elif host.rests > now:
             resting += 1
     order = np.argsort(-counts[inhabited], kind="stable")[:hosts]
-    first = waiting
-    if len(waiting) > top:
-        first = waiting[np.argpartition(rows.rank[waiting], top)[:top]]
-    first = np.sort(first)
+    few = len(waiting) <= top
+    first = np.sort(waiting if few else waiting[np.argpartition(rows.rank[waiting], top)[:top]])
     found = zip(texts.get_links(first), first.tolist(), strict=True)
     ranked = sorted(found, key=lambda pair: (int(rows.rank[pair[1]]), pair[1]))
     return FrontierOverview(
@@ -84,13 +83,12 @@ def overview_of(
         busy,
         resting,
         parked,
-        tuple(_host_view(choice, n, int(counts[n]), now) for n in inhabited[order].tolist()),
+        tuple(_host_view(choice.hosts[n], int(counts[n]), now) for n in inhabited[order].tolist()),
         tuple((link, float(rows.score[row])) for link, row in ranked),
     )
 
 
-def _host_view(choice: HostHeap, number: int, waiting: int, now: float) -> HostView:
-    host = choice.hosts[number]
+def _host_view(host: HostLinkQueue, waiting: int, now: float) -> HostView:
     parked = host.parked if host.parked > now else 0.0
     return HostView(host.name, waiting, host.busy, host.rests, parked)
 
@@ -128,7 +126,7 @@ class LinkFrontier:
     ) -> None:
         self._order = order
         self._merge = merge
-        self._rows = rows = FrontierRows()
+        self._rows = rows = columns.FrontierRows()
         self._seen = SeenUrls()
         self._sites = SiteLimits(site_links, site_hosts, site_busy)
         self._choice = HostHeap(rows, now, self._sites)
@@ -184,7 +182,7 @@ class LinkFrontier:
     def still_wanted(self, urls: Sequence[Url]) -> list[bool]:
         rows = self._seen.find_rows([url_fingerprint(url) for url in urls])
         state = self._rows.state.item
-        wanted = [row < 0 or state(row) < BUSY for row in rows]
+        wanted = [row < 0 or state(row) < columns.BUSY for row in rows]
         if self._sites.limited:
             for at, row in enumerate(rows):
                 if row < 0 and not self._choice.has_room_for(urls[at]):
@@ -198,13 +196,15 @@ class LinkFrontier:
         code = self._choice.take_best(now)
         if code is None:
             return None
-        row, rows = code & ROW_MASK, self._rows
-        rows.state[row] = BUSY
+        row, rows = code & columns.ROW_MASK, self._rows
+        rows.state[row] = columns.BUSY
         self._count -= 1
-        self._order.mark_served(key_from_rank(code >> 32))
+        self._order.mark_served(columns.key_from_rank(code >> 32))
         link = self._texts.get_checked_link(row, self._choice.hosts[rows.host[row]].name)
         self._texts.forget_row(row)
-        inlinks = min(int(rows.inlinks[row]) + self._scribe.changes.again.get(row, 0), MAX_COUNT)
+        inlinks = min(
+            int(rows.inlinks[row]) + self._scribe.changes.again.get(row, 0), columns.MAX_COUNT
+        )
         if link.inlinks != inlinks:
             link = link.with_inlinks(inlinks)
         score, queued = float(rows.score[row]), float(rows.queued[row])
@@ -212,7 +212,7 @@ class LinkFrontier:
 
     def finish(self, candidate: Candidate, now: float, rest: float) -> None:
         row = self._popped_row(candidate)
-        self._rows.state[row] = DONE
+        self._rows.state[row] = columns.DONE
         self._scribe.changes.done.append(row)
         self._choice.free_host(self._choice.hosts[self._rows.host[row]], now, rest)
 
@@ -252,7 +252,7 @@ class LinkFrontier:
         most = self._rerank.begin_sweep(rank, self._rows.count)
         if self._count > most:
             front = np.unique(np.array(self._choice.leading_rows(most), np.intp))
-            front = front[self._rows.state[front] < BUSY]
+            front = front[self._rows.state[front] < columns.BUSY]
         else:
             front = self._rows.waiting_rows()
             self._rerank.end_sweep()
@@ -260,11 +260,10 @@ class LinkFrontier:
 
     def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
         rows = np.array(self._seen.find_rows([url_fingerprint(url) for url in urls]), np.intp)
-        some = np.unique(
-            np.concatenate((rows, np.array(self._choice.leading_rows(ahead), np.intp)))
-        )
+        leading = np.array(self._choice.leading_rows(ahead), np.intp)
+        some = np.unique(np.concatenate((rows, leading)))
         some = some[some >= 0]
-        some = some[self._rows.state[some] < BUSY]
+        some = some[self._rows.state[some] < columns.BUSY]
         self._rescore_rows(some, self._texts.get_kept_links(some), rank)
 
     def wake_at(self) -> float | None:
@@ -286,8 +285,7 @@ class LinkFrontier:
         rows = self._rows
         waiting = np.bincount(rows.host[rows.waiting_rows()], minlength=len(self._choice.hosts))
         for host, count in zip(self._choice.hosts, waiting.tolist(), strict=True):
-            parked = host.parked if host.parked > self._choice.now else 0.0
-            yield HostView(host.name, count, host.busy, host.rests, parked)
+            yield _host_view(host, count, self._choice.now)
 
     def get_overview(self, now: float, hosts: int, top: int) -> FrontierOverview:
         """What waits, in a few numbers, with so many hosts and links of it."""
@@ -314,8 +312,10 @@ class LinkFrontier:
         new = self._rows.extend(
             np.array([host.number for host in hosts], np.uint32),
             _to_scores([candidate.score for candidate in candidates]),
-            np.minimum(np.maximum([link.depth for link in links], 0), MAX_COUNT).astype(np.uint16),
-            HOT,
+            np.minimum(np.maximum([link.depth for link in links], 0), columns.MAX_COUNT).astype(
+                np.uint16
+            ),
+            columns.HOT,
         )
         self._seen.add_rows(prints, new.start)
         self._scribe.changes.prints += prints
@@ -340,7 +340,7 @@ class LinkFrontier:
         met = np.array([row for row, _ in again], np.intp)
         scores = _to_scores([score for _, score in again])
         better = scores > (rows.score[met] if self._merge == "max" else 0.0)
-        for at in np.flatnonzero(better & (rows.state[met] < BUSY)).tolist():
+        for at in np.flatnonzero(better & (rows.state[met] < columns.BUSY)).tolist():
             row, score, old = int(met[at]), float(scores[at]), float(rows.score[met[at]])
             merged = max(old, score) if self._merge == "max" else 1 - (1 - old) * (1 - score)
             if merged > old:
@@ -355,7 +355,7 @@ class LinkFrontier:
         counts = self._rows.inlinks[some].tolist()
         if again:
             pairs = zip(counts, some.tolist(), strict=True)
-            counts = [min(count + again.get(row, 0), MAX_COUNT) for count, row in pairs]
+            counts = [min(count + again.get(row, 0), columns.MAX_COUNT) for count, row in pairs]
         links = [
             link if link.inlinks == count else link.with_inlinks(count)
             for link, count in zip(links, counts, strict=True)
@@ -365,10 +365,10 @@ class LinkFrontier:
     def _popped_row(self, candidate: Candidate) -> int:
         """The row of a candidate that was popped and has not come back."""
         row = candidate.row
-        if not (0 <= row < self._rows.count and self._rows.state[row] == BUSY):
+        if not (0 <= row < self._rows.count and self._rows.state[row] == columns.BUSY):
             raise ValueError(f"{candidate.link.url} is not out")
         return row
 
 
 def _to_scores(scores: list[float]) -> NDArray[np.float32]:
-    return bounded_scores(np.array(scores, np.float64))
+    return columns.bounded_scores(np.array(scores, np.float64))

@@ -268,7 +268,9 @@ class HostHeap:
         for link in links:
             host = known(link.url.split("/", 3)[2])
             if host is None:
-                host = self._admit_new_host(link)
+                name = host_name(link.url)
+                if self._has_room(name) or link.channel == "seed":
+                    host = self.get_host(name)
             elif host.site.rows >= most and link.channel != "seed":
                 host = None
             if host is not None:
@@ -276,21 +278,14 @@ class HostHeap:
             found.append(host)
         return found
 
-    def _admit_new_host(self, link: Link) -> HostLinkQueue | None:
-        name = host_name(link.url)
-        return self.get_host(name) if self._has_room(name) or link.channel == "seed" else None
-
     def has_room_for(self, url: Url) -> bool:
         """Whether the site of this address may have one more link."""
         return self._has_room(host_name(url))
 
     def _has_room(self, name: str) -> bool:
-        host = self._by_name.get(name)
-        return (
-            self._sites.admits_new_host(name)
-            if host is None
-            else host.site.rows < self._sites.links
-        )
+        if (host := self._by_name.get(name)) is None:
+            return self._sites.admits_new_host(name)
+        return host.site.rows < self._sites.links
 
     def place_host(self, host: HostLinkQueue) -> None:
         """Enter a host where it belongs, after it was freed, got a new best link, or both."""
@@ -308,7 +303,9 @@ class HostHeap:
 
     def take_best(self, now: float) -> int | None:
         """Claim the best rested host and take its best link out: the link's code."""
-        self._wake_rested(now)
+        self.now = now
+        while self._resting and self._resting[0][0] <= now:
+            self.place_host(self._pop_resting())
         best = self._best_ready()
         if best is None:
             return None
@@ -364,9 +361,8 @@ class HostHeap:
     def leading_rows(self, most: int) -> list[int]:
         """Rows at the head of the queues of the best rested hosts and of those next to wake."""
         some = most // 6
-        heads = {
-            int(self._rows.host[code & ROW_MASK]) for code in smallest_items(self._ready, some)
-        }
+        best = smallest_items(self._ready, some)
+        heads = {int(self._rows.host[code & ROW_MASK]) for code in best}
         heads.update(number for _, number in smallest_items(self._resting, some))
         each = most // max(len(heads), 1)
         return [code & ROW_MASK for n in heads for code in smallest_items(self.hosts[n].hot, each)]
@@ -406,12 +402,6 @@ class HostHeap:
         if site.blocked and site.busy < self._sites.busy:
             heappush(self._ready, heappop(site.blocked))
             self._blocked -= 1
-
-    def _wake_rested(self, now: float) -> None:
-        """Hosts whose rest is over become ready."""
-        self.now = now
-        while self._resting and self._resting[0][0] <= now:
-            self.place_host(self._pop_resting())
 
     def _pop_resting(self) -> HostLinkQueue:
         time, number = heappop(self._resting)

@@ -63,9 +63,8 @@ class PendingChanges:
     def to_entry(self, rows: FrontierRows, new: slice, names: list[str], last: bool) -> LogEntry:
         """These new rows as an entry; everything else goes into the last one."""
         told = self if last else PendingChanges()
-        again, times = _sorted_columns(
-            _sum_counts(told.counted, told.again) if told.counted else told.again
-        )
+        counts = _sum_counts(told.counted, told.again) if told.counted else told.again
+        again, times = _sorted_columns(counts)
         raised, better = _sorted_columns(told.raised)
         tried = list(told.tried.values())
         start = rows.count - len(self.prints)

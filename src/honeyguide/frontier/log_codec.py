@@ -142,11 +142,8 @@ class LogCodec:
     def pack_text(self, links: Sequence[Link] | Sequence[msgspec.Raw]) -> bytes:
         """The links in chunks; those that are packed already go as they are."""
         chunks = [links[at : at + CHUNK_LINKS] for at in range(0, len(links), CHUNK_LINKS)]
-        return (
-            _encode_msgpack([self._squeeze(_pack_links(chunk)) for chunk in chunks])
-            if chunks
-            else b""
-        )
+        packed = [self._squeeze(_pack_links(chunk)) for chunk in chunks]
+        return _encode_msgpack(packed) if packed else b""
 
     def unpack_text(self, text: bytes) -> list[bytes]:
         """The chunks of a text, still squeezed."""

@@ -11,21 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from honeyguide.errors import CollectionCorrupt
+from honeyguide.frontier import rows as columns
 from honeyguide.frontier.host_queues import HOT_LIMIT, HostHeap, SiteLimits, hot_share
 from honeyguide.frontier.log import ENTRY_LINKS, LinkStore
 from honeyguide.frontier.log_codec import CHUNK_LINKS, LogCodec, LogEntry, index_size
-from honeyguide.frontier.rows import (
-    COLD,
-    DEFERRED,
-    DONE,
-    HOT,
-    LAST_CODE,
-    MAX_COUNT,
-    ROW_MASK,
-    FrontierRows,
-    RankArray,
-    bounded_scores,
-)
 from honeyguide.frontier.seen_set import SeenUrls
 from honeyguide.protocols import FrontierLog
 from honeyguide.types import Link, Url
@@ -56,7 +45,7 @@ def iter_batches(log: FrontierLog) -> Iterator[tuple[list[int], list[bytes]]]:
 def replay_log(
     log: FrontierLog,
     codec: LogCodec,
-    rows: FrontierRows,
+    rows: columns.FrontierRows,
     seen: SeenUrls,
     choice: HostHeap,
     texts: LinkStore,
@@ -71,15 +60,15 @@ def replay_log(
         prints.append(entry.prints)
         for name in entry.names:
             choice.get_host(name)
-        rows.extend(entry.hosts, bounded_scores(entry.scores), entry.depths, COLD)
+        rows.extend(entry.hosts, columns.bounded_scores(entry.scores), entry.depths, columns.COLD)
         _check_entry(entry, rows.count, len(choice.hosts))
         again, where = np.unique(entry.again, return_inverse=True)
         times = np.bincount(where, entry.times, len(again))
-        rows.inlinks[again] = np.minimum(rows.inlinks[again] + times, MAX_COUNT)
+        rows.inlinks[again] = np.minimum(rows.inlinks[again] + times, columns.MAX_COUNT)
         # Of several values for one row numpy keeps the last: the newest event.
-        rows.score[entry.raised] = bounded_scores(entry.better)
+        rows.score[entry.raised] = columns.bounded_scores(entry.better)
         rows.tries[entry.tried] = entry.tries
-        rows.state[entry.done] = DONE
+        rows.state[entry.done] = columns.DONE
         due.update(zip(entry.tried.tolist(), entry.due.tolist(), strict=True))
         for number, until in zip(entry.parked.tolist(), entry.until.tolist(), strict=True):
             choice.hosts[number].parked = until
@@ -98,31 +87,33 @@ def _check_entry(entry: LogEntry, rows: int, hosts: int) -> None:
             raise CollectionCorrupt("the frontier's log speaks of a host that it does not hold")
 
 
-def count_site_links(rows: FrontierRows, choice: HostHeap) -> None:
+def count_site_links(rows: columns.FrontierRows, choice: HostHeap) -> None:
     """How many links every site has."""
     counts = np.bincount(rows.host[: rows.count], minlength=len(choice.hosts))
     for host, links in zip(choice.hosts, counts.tolist(), strict=True):
         host.site.rows += links
 
 
-def delay_asked_hosts(rows: FrontierRows, choice: HostHeap, until: float) -> None:
+def delay_asked_hosts(rows: columns.FrontierRows, choice: HostHeap, until: float) -> None:
     """Hosts that were asked before rest first: we may have been killed a moment ago."""
-    asked = (rows.state[: rows.count] == DONE) | (rows.tries[: rows.count] > 0)
+    asked = (rows.state[: rows.count] == columns.DONE) | (rows.tries[: rows.count] > 0)
     # numpy's unique would load its masked arrays first, which takes as long as twenty pages.
     for number in np.flatnonzero(np.bincount(rows.host[: rows.count][asked])).tolist():
         choice.hosts[number].rests = until
 
 
-def defer_retries(rows: FrontierRows, due: dict[int, float], now: float) -> list[tuple[float, int]]:
+def defer_retries(
+    rows: columns.FrontierRows, due: dict[int, float], now: float
+) -> list[tuple[float, int]]:
     """Rows that must not be tried yet leave the others: a sorted list of times and rows."""
-    later = [(at, row) for row, at in due.items() if at > now and rows.state[row] == COLD]
-    rows.state[np.array([row for _, row in later], np.uint32)] = DEFERRED
+    later = [(at, row) for row, at in due.items() if at > now and rows.state[row] == columns.COLD]
+    rows.state[np.array([row for _, row in later], np.uint32)] = columns.DEFERRED
     return sorted(later)
 
 
-def fill_queues(rows: FrontierRows, choice: HostHeap) -> None:
+def fill_queues(rows: columns.FrontierRows, choice: HostHeap) -> None:
     """Waiting rows, ranked already, enter their hosts' queues, and hosts their heaps."""
-    waiting = np.flatnonzero(rows.state[: rows.count] == COLD)
+    waiting = np.flatnonzero(rows.state[: rows.count] == columns.COLD)
     if not len(waiting):
         return
     order = waiting[_order_by_rank(rows.rank[waiting])].astype(np.uint32)
@@ -130,21 +121,21 @@ def fill_queues(rows: FrontierRows, choice: HostHeap) -> None:
     hosts = rows.host[order]
     starts = np.append(0, np.flatnonzero(hosts[1:] != hosts[:-1]) + 1)
     stops = np.append(starts[1:], len(order))
-    cuts = [
-        _hot_end(start, stop) for start, stop in zip(starts.tolist(), stops.tolist(), strict=True)
-    ]
+    bounds = zip(starts.tolist(), stops.tolist(), strict=True)
+    cuts = [_hot_end(start, stop) for start, stop in bounds]
     best = order[np.arange(len(order)) < np.repeat(cuts, stops - starts)]
-    rows.state[best] = HOT
+    rows.state[best] = columns.HOT
     codes = [r << 32 | row for r, row in zip(rows.rank[best].tolist(), best.tolist(), strict=True)]
     at = 0
     for number, start, cut, stop in zip(
         hosts[starts].tolist(), starts.tolist(), cuts, stops.tolist(), strict=True
     ):
-        floor = LAST_CODE if cut == stop else int(rows.rank[order[cut]]) << 32 | int(order[cut])
-        choice.hosts[number].load_queue(
-            codes[at : (at := at + cut - start)], order[cut:stop], floor
+        floor = (
+            columns.LAST_CODE if cut == stop else int(rows.rank[order[cut]]) << 32 | int(order[cut])
         )
-        choice.place_host(choice.hosts[number])
+        host, hot = choice.hosts[number], codes[at : (at := at + cut - start)]
+        host.load_queue(hot, order[cut:stop], floor)
+        choice.place_host(host)
 
 
 def _hot_end(start: int, stop: int) -> int:
@@ -153,7 +144,7 @@ def _hot_end(start: int, stop: int) -> int:
     return stop if count <= HOT_LIMIT else start + min(hot_share(count), count)
 
 
-def _order_by_rank(ranks: RankArray) -> PlaceArray:
+def _order_by_rank(ranks: columns.RankArray) -> PlaceArray:
     """The places of ranks in order; equal ones as they stand."""
     rough = np.argsort(ranks)
     ranks = ranks[rough]
@@ -170,7 +161,7 @@ def _sort_places(numbers: NDArray[np.uint64], places: PlaceArray) -> PlaceArray:
     numbers <<= np.uint64(32)
     numbers |= places.view(np.uint64)
     numbers.sort()
-    numbers &= np.uint64(ROW_MASK)
+    numbers &= np.uint64(columns.ROW_MASK)
     return numbers.view(np.intp)
 
 
@@ -208,19 +199,15 @@ def find_logged_link(log: FrontierLog, url: Url) -> LoggedLink | None:
             row, queued, inlinks = first + place, float(entry.scores[place]), 1
         if link is not None:
             inlinks += int(entry.times[entry.again == row].sum(dtype=np.int64))
-            tries = _last_tries(entry, row, tries)
+            later = entry.tries[entry.tried == row]
+            tries = int(later[-1]) if len(later) else tries
             done = done or bool((entry.done == row).any())
         first += len(entry.prints)
     if link is None:
         return None
-    inlinks = min(inlinks, MAX_COUNT)
+    inlinks = min(inlinks, columns.MAX_COUNT)
     state: Literal["waiting", "done"] = "done" if done else "waiting"
     return LoggedLink(link._replace(inlinks=inlinks), queued, state, tries, inlinks)
-
-
-def _last_tries(entry: LogEntry, row: int, before: int) -> int:
-    told = entry.tries[entry.tried == row]
-    return int(told[-1]) if len(told) else before
 
 
 # --------------------------------------------------------------------------------------------------
@@ -257,7 +244,7 @@ class LogCopyWriter:
         inlinks, tries = told.inlinks[rows], told.tries[rows]
         raised = told.score[rows] != told.queued[rows]
         due = np.array([source.due.get(row, 0.0) for row in rows.tolist()], np.float64)
-        done = told.state[rows] == DONE
+        done = told.state[rows] == columns.DONE
         tried = ~done & ((tries > 0) | (due > 0))
         hosts = [self._host_number(source.names[number]) for number in told.host[rows].tolist()]
         entry = LogEntry(
@@ -266,7 +253,7 @@ class LogCopyWriter:
             told.queued[rows],
             told.depth[rows],
             first + at[inlinks > 1],
-            np.minimum(inlinks[inlinks > 1] - 1, MAX_COUNT).astype(np.uint16),
+            np.minimum(inlinks[inlinks > 1] - 1, columns.MAX_COUNT).astype(np.uint16),
             first + at[raised],
             told.score[rows][raised],
             first + at[done],
@@ -291,7 +278,7 @@ class LogCopySource:
     def __init__(self, log: FrontierLog) -> None:
         self._log = log
         self._codec = LogCodec()
-        self.rows = FrontierRows()
+        self.rows = columns.FrontierRows()
         seen, texts = SeenUrls(), LinkStore(log, self._codec)
         choice = HostHeap(self.rows, 0.0, SiteLimits(0, 0, 0))
         self.due = replay_log(log, self._codec, self.rows, seen, choice, texts)

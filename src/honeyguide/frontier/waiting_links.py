@@ -8,16 +8,9 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.frontier import rows as columns
 from honeyguide.frontier.host_queues import HOT_LIMIT, HostHeap, HostLinkQueue
 from honeyguide.frontier.order import BulkOrder
-from honeyguide.frontier.rows import (
-    COLD,
-    DEFERRED,
-    HOT,
-    FrontierRows,
-    rank_from_key,
-    ranks_from_keys,
-)
 from honeyguide.protocols import RankFunction
 from honeyguide.types import Link
 
@@ -25,7 +18,7 @@ from honeyguide.types import Link
 class WaitingLinks:
     """Keeps rows, ranks and queues in step. Every change of a score goes through here."""
 
-    def __init__(self, rows: FrontierRows, choice: HostHeap, order: BulkOrder) -> None:
+    def __init__(self, rows: columns.FrontierRows, choice: HostHeap, order: BulkOrder) -> None:
         self._rows = rows
         self._choice = choice
         self._order = order
@@ -41,7 +34,7 @@ class WaitingLinks:
             if code >= host.floor:
                 host.add_cold(row)
                 # At once: a later row of this batch may have the host sort out what is cold.
-                rows.state[row] = COLD
+                rows.state[row] = columns.COLD
                 continue
             hot = host.hot
             heappush(hot, code)
@@ -52,7 +45,7 @@ class WaitingLinks:
 
     def defer_row(self, row: int, until: float) -> None:
         """A row comes back, but not before that time."""
-        self._rows.state[row] = DEFERRED
+        self._rows.state[row] = columns.DEFERRED
         heappush(self.deferred, (until, row))
 
     def recall_due(self, now: float) -> None:
@@ -67,7 +60,7 @@ class WaitingLinks:
         """One waiting row gets a better score."""
         self._rows.score[row] = score
         code = self._new_code(row)
-        if self._rows.state[row] != DEFERRED:
+        if self._rows.state[row] != columns.DEFERRED:
             self._move_link(self._host_of(row), code)
 
     def rescore_rows(self, some: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
@@ -82,7 +75,7 @@ class WaitingLinks:
         # Cold rows that stay behind their host's floor need no move: that is most of them.
         hosts = [self._choice.hosts[number] for number in rows.host[some].tolist()]
         floors = np.array([host.floor >> 32 for host in hosts], np.uint64)
-        moves = np.flatnonzero((state == HOT) | ((state == COLD) & (new <= floors)))
+        moves = np.flatnonzero((state == columns.HOT) | ((state == columns.COLD) & (new <= floors)))
         for at, row, value in zip(
             moves.tolist(), some[moves].tolist(), new[moves].tolist(), strict=True
         ):
@@ -91,13 +84,15 @@ class WaitingLinks:
     def set_ranks(self, some: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Ranks from the scores as they are, without touching the queues."""
         rows = self._rows
-        found = ranks_from_keys(self._order.keys(rows.score[some], rows.depth[some]))
+        found = columns.ranks_from_keys(self._order.keys(rows.score[some], rows.depth[some]))
         rows.rank[some] = found
         return found
 
     def _new_code(self, row: int) -> int:
         rows = self._rows
-        value = rank_from_key(self._order.sort_key(float(rows.score[row]), int(rows.depth[row])))
+        value = columns.rank_from_key(
+            self._order.sort_key(float(rows.score[row]), int(rows.depth[row]))
+        )
         rows.rank[row] = value
         return value << 32 | row
 
@@ -170,7 +165,7 @@ class RerankSweep:
         """All has been done at once."""
         self._ahead = []
 
-    def next_rows(self, rows: FrontierRows) -> NDArray[np.intp]:
+    def next_rows(self, rows: columns.FrontierRows) -> NDArray[np.intp]:
         """The ring has turned: the next waiting rows, if it is time for a step."""
         self._turns += 1
         self._earned = min(self._earned + EARNED_PER_TURN, FRONT_LINKS)

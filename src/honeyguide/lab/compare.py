@@ -23,19 +23,26 @@ from typing import TypeVar
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.lab.graph import WebGraph
-from honeyguide.lab.oracles import REFERENCE_STRATEGIES
 from honeyguide.lab.search_engine import LabSearchEngine
 from honeyguide.lab.simulate import simulate_crawl
-from honeyguide.lab.topic_sampling import DrawnTopic, draw_topic, trial_examples, trial_settings
 from honeyguide.lab.trials import (
     CrawlTrial,
+    DrawnTopic,
     StartKnowledge,
     TrialResult,
     WebSpec,
+    draw_topic,
     index_web,
     open_web,
+    trial_examples,
+    trial_settings,
 )
-from honeyguide.lab.variants import SimulatedInterview, SimulatedPerson, parse_variant
+from honeyguide.lab.variants import (
+    REFERENCE_STRATEGIES,
+    SimulatedInterview,
+    SimulatedPerson,
+    parse_variant,
+)
 from honeyguide.lab.web import without_scheme
 from honeyguide.learning.training_feed import LabelAnswers
 from honeyguide.protocols import Strategy

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
-from honeyguide.crawl.status import ProgressObserver, Report
+from honeyguide.crawl.status import Report
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.lab.chart import svg_chart
 from honeyguide.lab.metrics import Harvest, measure_harvest, sample_curve
 from honeyguide.lab.web import DemoTopic, RecordedWeb, load_demo_topics, load_demo_web
+from honeyguide.run_status import StatusObserver
 from honeyguide.store.store import Store
 from honeyguide.types import UNREQUESTED
 
@@ -34,7 +35,7 @@ class DemoRun:
     harvest: Harvest
 
 
-ProgressDisplay = Callable[[str, int], AbstractContextManager[ProgressObserver]]
+ProgressDisplay = Callable[[str, int], AbstractContextManager[StatusObserver]]
 """Shows one crawl's progress: called with a title and a budget."""
 
 

@@ -17,23 +17,29 @@ answers), ``queries`` (how many a person asks: out of the topic's keywords), and
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
+
+from xxhash import xxh3_64_intdigest
 
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ConfigError
 from honeyguide.lab.search_engine import LAB_ENGINE_URL
+from honeyguide.lab.synthetic.parameters import parse_value
 from honeyguide.lab.web import without_scheme
 from honeyguide.learning.label_queries import label_questions, unlabelled_rows
+from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
-from honeyguide.types import Example, Label, Url
+from honeyguide.types import Example, Label, Link, Page, Reason, StrategyTraits, Url, Verdict
 from honeyguide.url import url_fingerprint
 
 ONE_IN = 5
 _TEACHERS = {"none": "none", "automatic": "automatic", "labels": "interactive", "both": "both"}
 _ASK_MODES = ("passing", "chosen", "random")
+_OWN_KEYS = ("teacher", "every", "asks", "answers", "one_in", "gate", "predict")
 _SEARCH_KEYS = ("mode", "compose", "per_minute", "per_month", "most_queries")
 
 
@@ -83,33 +89,31 @@ class StrategyVariant:
 
 def parse_variant(text: str) -> StrategyVariant:
     name, _, rest = text.partition(":")
-    made, parameters = StrategyVariant(name), {}
+    own: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, mark, value = part.partition("=")
         if not mark:
             raise ConfigError(f"{text!r}: {part!r} should be key=value")
-        if key == "teacher":
-            if value not in _TEACHERS:
-                raise ConfigError(f"{text!r}: teacher is one of {', '.join(_TEACHERS)}")
-            made = replace(made, teacher=value)
-        elif key == "asks":
-            if value not in _ASK_MODES:
-                raise ConfigError(f"{text!r}: asks is one of {', '.join(_ASK_MODES)}")
-            made = replace(made, asks=value)
-        elif key == "every":
-            made = replace(made, every=_parse_count(text, key, value, 0))
-        elif key == "gate":
-            made = replace(made, gate=tuple(value.split("+")))
-        elif key == "predict":
-            made = replace(made, predict=bool(_parse_value(value)))
-        elif key == "answers":
-            made = replace(made, answers=_parse_count(text, key, value, 0))
-        elif key == "one_in":
-            made = replace(made, one_in=_parse_count(text, key, value))
-        else:
-            parameters[key] = _parse_value(value)
-    made = replace(made, engine=_parse_engine(text, parameters))
-    return replace(made, parameters=tuple(parameters.items()))
+        kept = own if key in _OWN_KEYS else parameters
+        kept[key] = _parse_field(text, key, value)
+    engine = _parse_engine(text, parameters)
+    return StrategyVariant(name, **own, engine=engine, parameters=tuple(parameters.items()))
+
+
+def _parse_field(text: str, key: str, value: str) -> Any:
+    if known := {"teacher": tuple(_TEACHERS), "asks": _ASK_MODES}.get(key):
+        if value not in known:
+            raise ConfigError(f"{text!r}: {key} is one of {', '.join(known)}")
+        return value
+    if key in ("every", "answers", "one_in"):
+        least = 1 if key == "one_in" else 0
+        if not value.isdecimal() or int(value) < least:
+            raise ConfigError(f"{text!r}: {key} is a whole number from {least} on, not {value!r}")
+        return int(value)
+    if key == "gate":
+        return tuple(value.split("+"))
+    return bool(parse_value(value)) if key == "predict" else parse_value(value)
 
 
 def _parse_engine(text: str, parameters: dict[str, Any]) -> EngineVariant | None:
@@ -157,21 +161,6 @@ class SimulatedPerson(Mapping[Url, tuple[float, Any]]):
 
     def __len__(self) -> int:
         return len(self._said)
-
-
-def _parse_count(text: str, key: str, value: str, least: int = 1) -> int:
-    if not value.isdecimal() or int(value) < least:
-        raise ConfigError(f"{text!r}: {key} is a whole number from {least} on, not {value!r}")
-    return int(value)
-
-
-def _parse_value(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return {"true": True, "false": False}.get(text, text)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -225,3 +214,88 @@ class SimulatedInterview(Mapping[Url, tuple[float, Any]]):
 
     def __len__(self) -> int:
         return 0
+
+
+# --------------------------------------------------------------------------------------------------
+# Yardsticks that know the truth, or nothing: what a strategy can be measured against.
+#
+# They are strategies like any other, so that the same crawl loop runs them.
+# --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _TruthfulStrategy:
+    """Judges by the truth, learns nothing; ranks as its subclass does."""
+
+    traits: ClassVar[StrategyTraits] = StrategyTraits()
+    reason: ClassVar[str]
+    """By what links are ranked."""
+    relevant: tuple[str, ...] = ()
+    """Addresses without their scheme."""
+
+    def judge(self, page: Page) -> Verdict:
+        return Verdict(float(without_scheme(page.url) in _as_set(self.relevant)))
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        raise NotImplementedError
+
+    def explain(self, link: Link) -> tuple[Reason, ...]:
+        return (Reason(self.reason, self.rank([link])[0]),)
+
+    def learn(self, examples: Sequence[Example]) -> Self:  # noqa: ARG002
+        return self
+
+
+@dataclass(frozen=True)
+class TrueParentStrategy(_TruthfulStrategy):
+    """Best-first on the true relevance of the page that a link was first found on.
+
+    A later parent changes nothing, and equals go in order of arrival: plain best-first, as it
+    is done on graphs. It follows relevant pages further than one that lets the best parent
+    count, because links that all pages share are met first on pages that do not matter.
+    """
+
+    reason: ClassVar[str] = "the first parent's true relevance"
+
+    def __post_init__(self) -> None:
+        # No strategy should remember; this yardstick must, and it lives for one crawl only.
+        object.__setattr__(self, "_first", {})
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        first: dict[str, float] = vars(self)["_first"]
+        return [first.setdefault(link.url, link.parent) for link in links]
+
+
+@dataclass(frozen=True)
+class OracleStrategy(_TruthfulStrategy):
+    """Best-first on the target's own true relevance, then on the parent's: an upper bound."""
+
+    reason: ClassVar[str] = "the target's true relevance"
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        known = _as_set(self.relevant)
+        return [1.0 if without_scheme(link.url) in known else 0.5 * link.parent for link in links]
+
+
+@dataclass(frozen=True)
+class RandomStrategy(_TruthfulStrategy):
+    """Any link, with equal chance."""
+
+    reason: ClassVar[str] = "chance"
+    seed: int = 1
+
+    def rank(self, links: Sequence[Link]) -> list[float]:
+        return [xxh3_64_intdigest(link.url.encode(), seed=self.seed) / 2**64 for link in links]
+
+
+REFERENCE_STRATEGIES: dict[str, Callable[[tuple[str, ...], int], Strategy]] = {
+    "random": lambda relevant, draw: RandomStrategy(relevant, draw + 1),
+    "true-parent": lambda relevant, _: TrueParentStrategy(relevant),
+    "oracle": lambda relevant, _: OracleStrategy(relevant),
+}
+"""Name → yardstick, from the relevant addresses and the number of the draw."""
+
+
+@lru_cache(maxsize=4)
+def _as_set(relevant: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(relevant)

@@ -21,11 +21,11 @@ from honeyguide.languages.detection import (
     primary_code,
 )
 from honeyguide.protocols import Strategy
-from honeyguide.store.store import Store
 from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdict, Visit
 
 if TYPE_CHECKING:
     from honeyguide.languages.prediction import LinkLanguagePredictor
+    from honeyguide.store.store import Store
 
 
 _MIN_CHANCE = 0.02

@@ -95,9 +95,8 @@ def choose_questions(
     sure = {"sure": _are_confident(away, yes), "missed": _are_confident(away, ~yes)}
     unsure = _verdict_uncertainty(verdicts, threshold)
     shares = _site_shares(pages, told)
-    resembling = _nearest_cosine(
-        here, np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes]))
-    )
+    good = np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes]))
+    resembling = _nearest_cosine(here, good)
     free = np.ones(len(pages), bool)
     found = []
     for turn in range(given, given + min(count, len(pages))):
@@ -110,9 +109,8 @@ def choose_questions(
             worth = unsure * strange * (1 + shares)
         best = int(np.argmax(np.where(among, worth, -1.0)))
         if why == "unsure":
-            why = _main_reason(
-                best, pages[best].known, {"unsure": unsure, "strange": strange}, shares
-            )
+            parts: dict[QuestionReason, Floats] = {"unsure": unsure, "strange": strange}
+            why = _main_reason(best, pages[best].known, parts, shares)
         found.append(PageToAsk(best, why))
         free[best] = False
         strange = np.minimum(strange, 1 - here @ here[best])

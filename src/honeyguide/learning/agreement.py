@@ -46,11 +46,8 @@ def measure_agreement(said: Mapping[str, Mapping[Page, bool]]) -> AnnotatorAgree
             pairs.append(AnnotatorPair(one, other, len(both), share, cohen_kappa(both)))
     pairs.sort(key=lambda pair: -pair.pages)
     known = [(pair.kappa, pair.pages) for pair in pairs if pair.kappa is not None]
-    return AnnotatorAgreement(
-        tuple(pairs),
-        _weighted_mean([(pair.agreed, pair.pages) for pair in pairs]),
-        _weighted_mean(known),
-    )
+    agreed = _weighted_mean([(pair.agreed, pair.pages) for pair in pairs])
+    return AnnotatorAgreement(tuple(pairs), agreed, _weighted_mean(known))
 
 
 def cohen_kappa(both: list[tuple[bool, bool]]) -> float | None:

@@ -72,9 +72,8 @@ def estimate_channels(links: int, search: int, both: int) -> ChannelEstimate:
     both = min(both, links, search)
     total = (links + 1) * (search + 1) / (both + 1) - 1
     spread = (links + 1) * (search + 1) * (links - both) * (search - both)
-    return ChannelEstimate(
-        links, search, both, total, sqrt(spread / ((both + 1) ** 2 * (both + 2)))
-    )
+    error = sqrt(spread / ((both + 1) ** 2 * (both + 2)))
+    return ChannelEstimate(links, search, both, total, error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +125,8 @@ class Coverage:
     def add_visit(self, visit: Visit, relevant: bool) -> None:
         if not visit.was_requested:
             return
-        link = visit.link
-        self.add_outcome(
-            relevant, host_of(link.url) if relevant else "", link.channel, link.inlinks
-        )
+        link, host = visit.link, host_of(visit.link.url) if relevant else ""
+        self.add_outcome(relevant, host, link.channel, link.inlinks)
 
     def add_outcome(self, relevant: bool, name: str, channel: str, inlinks: int) -> None:
         """One visit to that host, of a link that stood on so many pages."""
@@ -174,18 +171,18 @@ class Coverage:
             falling=falling,
             chance=((self._recent & ((1 << last) - 1)).bit_count() + 0.5) / (last + 1),
             new_host=self._lonely / found if found else 1.0,
-            why=(
-                f"{hits} of the last {size} visits were relevant and {waiting} links wait; "
-                + (
-                    f"{self._once} of the {found} relevant pages had one visited page that linked "
-                    f"to them, {self._twice} had two"
-                    if linked
-                    else "how many pages link to the relevant ones tells nothing here"
-                )
-                if known
-                else "too little is known yet"
-            ),
+            why=self._explain(hits, size, waiting) if known else "too little is known yet",
         )
+
+    def _explain(self, hits: int, size: int, waiting: int) -> str:
+        """What the estimate is made of, in words."""
+        links = "how many pages link to the relevant ones tells nothing here"
+        if self._once + self._twice:
+            links = (
+                f"{self._once} of the {self.relevant} relevant pages had one visited page that "
+                f"linked to them, {self._twice} had two"
+            )
+        return f"{hits} of the last {size} visits were relevant and {waiting} links wait; {links}"
 
     def to_record(self) -> str:
         """Everything but the hosts, to be kept beside the visits."""

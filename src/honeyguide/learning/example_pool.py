@@ -65,10 +65,8 @@ def _by_confidence(
     """Good ones, the surest first, if it is still sure of them; then bad ones, the newest first."""
     if good:
         newest = [example for example in waiting if example.target >= 0.5][-_CONSIDERED:]
-        now = [(score(example.page), place) for place, example in enumerate(newest)]
-        yield from (
-            newest[place] for sure, place in sorted(now)[::-1] if sure >= _SURE_TEACHER.high
-        )
+        now = sorted((score(example.page), place) for place, example in enumerate(newest))
+        yield from (newest[place] for sure, place in now[::-1] if sure >= _SURE_TEACHER.high)
     yield from (example for example in reversed(waiting) if example.target < 0.5)
 
 
@@ -152,9 +150,7 @@ class ExamplePool:
         basis = len(labelled) or _DEFAULT_BASIS
         room = min(_OWN_PER_LABEL * basis, self._learned + basis)
         chosen = _newest_per_domain(list(self._judged.values()), room)
-        good = sum(e.target >= 0.5 for e in labelled)
-        bad = len(labelled) - good
-        return list(_balance_kinds(chosen, good, bad))
+        return list(_balance_kinds(chosen, labelled))
 
     def confident_judged(
         self, labelled: list[Example], score: Callable[[Page], float], good: int
@@ -165,8 +161,7 @@ class ExamplePool:
         allowed = good * (self._seen // PAGES_PER_ROUND)
         judged = list(self._judged.values())
         chosen = select_confident(judged, believed, labelled, score, allowed, most)
-        goods = sum(e.target >= 0.5 for e in labelled)
-        return list(_balance_kinds(chosen, goods, len(labelled) - goods))
+        return list(_balance_kinds(chosen, labelled))
 
     def set_learned(self, judged: int) -> None:
         self._learned = judged
@@ -178,24 +173,23 @@ class ExamplePool:
 
 def _newest_per_domain(judged: list[Example], room: int) -> list[Example]:
     """The newest, but few of any one domain; in the order in which they came."""
-    places = [domain_of(host_of(e.page.url)) for e in judged]
     most = max(_MIN_PER_DOMAIN, room // _DOMAIN_FRACTION)
     seen: Counter[str] = Counter()
-    kept: list[Example] = []
-    for place, example in zip(reversed(places), reversed(judged), strict=True):
-        if len(kept) < room and seen[place] < most:
+    newest: list[Example] = []
+    for example in reversed(judged):
+        if len(newest) < room and seen[place := _page_domain(example)] < most:
             seen[place] += 1
-            kept.append(example)
-    return kept[::-1]
+            newest.append(example)
+    return newest[::-1]
 
 
-def _balance_kinds(judged: list[Example], good: int, bad: int) -> Iterator[Example]:
+def _balance_kinds(judged: list[Example], labelled: list[Example]) -> Iterator[Example]:
     """Leave out the oldest of the larger kind, until it is at most three times the smaller."""
-    mine_good = sum(e.target >= 0.5 for e in judged)
-    mine_bad = len(judged) - mine_good
+    good = sum(example.target >= 0.5 for example in (*judged, *labelled))
+    bad = len(judged) + len(labelled) - good
     spare = {
-        True: good + mine_good - _MAX_KIND_RATIO * max(1, bad + mine_bad),
-        False: bad + mine_bad - _MAX_KIND_RATIO * max(1, good + mine_good),
+        True: good - _MAX_KIND_RATIO * max(1, bad),
+        False: bad - _MAX_KIND_RATIO * max(1, good),
     }
     for example in judged:
         kind = example.target >= 0.5
@@ -208,16 +202,8 @@ def _balance_kinds(judged: list[Example], good: int, bad: int) -> Iterator[Examp
 def trim_example(example: Example, links: int) -> Example:
     """What is worth remembering of it; few strategies read the links of a page."""
     page: Page = example.page
-    if (
-        len(page.text) > MAX_TEXT_CHARS
-        or len(page.links) > links
-        or len(page.headings) > _MAX_HEADINGS
-    ):
-        page = replace(
-            page,
-            text=page.text[:MAX_TEXT_CHARS],
-            links=page.links[:links],
-            headings=page.headings[:_MAX_HEADINGS],
-        )
-        return replace(example, page=page)
-    return example
+    text, headings = page.text[:MAX_TEXT_CHARS], page.headings[:_MAX_HEADINGS]
+    if len(text) == len(page.text) and headings == page.headings and len(page.links) <= links:
+        return example
+    page = replace(page, text=text, links=page.links[:links], headings=headings)
+    return replace(example, page=page)

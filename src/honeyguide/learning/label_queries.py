@@ -14,15 +14,7 @@ from typing import Literal, NamedTuple
 from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.errors import ModelError
-from honeyguide.learning import topics
-from honeyguide.learning.active_learning import (
-    COMPARED_CHARS,
-    LabelledText,
-    QuestionKind,
-    QuestionReason,
-    UnlabelledPage,
-    choose_questions,
-)
+from honeyguide.learning import active_learning, topics
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
@@ -37,7 +29,7 @@ _MAX_ROWS = 20_000
 _MAX_REJUDGED = 1_000
 _MAX_LABELS = 1_000
 _MAX_SNIPPET = 200
-_REASON_TEXTS: dict[QuestionReason, str] = {
+_REASON_TEXTS: dict[active_learning.QuestionReason, str] = {
     "unsure": "its verdict is among the nearest to the threshold of {threshold:g}",
     "strange": "it is unlike anything you labelled or are asked about",
     "unknown": "nothing that the strategy knows of the topic speaks for it or against it",
@@ -48,7 +40,7 @@ _REASON_TEXTS: dict[QuestionReason, str] = {
     "host": "nobody has labelled a page of {site} yet",
     "second": "somebody else labelled it: do you agree?",
 }
-LabelQueryKind = QuestionKind | Literal["agreement"]
+LabelQueryKind = active_learning.QuestionKind | Literal["agreement"]
 """What is asked for; agreement: pages that others labelled."""
 
 
@@ -59,7 +51,7 @@ class LabelQuestion(NamedTuple):
     verdict: float
     relevant: bool
     reasons: tuple[Reason, ...]
-    why: QuestionReason
+    why: active_learning.QuestionReason
     because: str
     """The same in words."""
     snippet: str
@@ -128,15 +120,20 @@ def label_questions(
         ]
     labels = [label for _, label in store.labels.effective_after()]
     judged = topics.example_labels(settings) | {label.url: label.value for label in labels}
-    told = [LabelledText(_page_words(example.page), example.target, "-") for example in given]
+    told = [
+        active_learning.LabelledText(_page_words(example.page), example.target, "-")
+        for example in given
+    ]
     for url, value in list(judged.items())[-scope.labels :]:
         if (page := store.visits.latest_page(url)) is not None:
-            told.append(LabelledText(_page_words(page), value, domain_of(host_of(url))))
+            told.append(
+                active_learning.LabelledText(_page_words(page), value, domain_of(host_of(url)))
+            )
     rows = [row for row in unlabelled_rows(store, judged, scope.rows) if row.url not in passed]
     rows = _sample_rows(rows, scope.pages, threshold)
     seen = list(_judge_rows(store, rows, threshold, scope.anew))
     pages = [
-        UnlabelledPage(
+        active_learning.UnlabelledPage(
             one.verdict.score,
             one.words,
             domain_of(host_of(row.url)),
@@ -146,7 +143,7 @@ def label_questions(
         for row, one in zip(rows, seen, strict=True)
     ]
     sites = Counter(page.site for page in pages)
-    chosen = choose_questions(
+    chosen = active_learning.choose_questions(
         pages, told, count, threshold=threshold, given=len(labels), choice=scope.choice
     )
     return [
@@ -159,7 +156,7 @@ def _build_question(
     store: Store,
     row: VisitRow,
     seen: _JudgedView,
-    why: QuestionReason,
+    why: active_learning.QuestionReason,
     settings: Settings,
     alike: int = 0,
 ) -> LabelQuestion:
@@ -277,6 +274,6 @@ def _page_words(page: Page) -> str:
         page.title,
         page.description,
         *page.headings[:20],
-        page.text[:COMPARED_CHARS] or page.url,
+        page.text[: active_learning.COMPARED_CHARS] or page.url,
     )
-    return " ".join(words)[:COMPARED_CHARS]
+    return " ".join(words)[: active_learning.COMPARED_CHARS]

@@ -45,9 +45,8 @@ class AutomaticTeacher:
             return None  # what is wrong with it is its language, not what it is about
         if self.low < score < self.high:
             return None
-        return Example(
-            visit.link, visit.page, float(score >= self.high), "judge", _response_time(visit)
-        )
+        target = float(score >= self.high)
+        return Example(visit.link, visit.page, target, "judge", _response_time(visit))
 
 
 @dataclass(frozen=True)
@@ -81,15 +80,8 @@ class AllVisitsTeacher:
         barren = ungated is not None or visit.duplicate is not None
         if visit.duplicate is not None:
             score, topics = 0.0, (0.0,) * len(topics)
-        return Example(
-            visit.link,
-            visit.page,
-            score,
-            "visit",
-            _response_time(visit),
-            topics=topics,
-            foreign=barren,
-        )
+        elapsed = _response_time(visit)
+        return Example(visit.link, visit.page, score, "visit", elapsed, "", topics, barren)
 
 
 def make_teacher(

@@ -163,9 +163,8 @@ class GenerationBuilder:
         visits = self._pool.unlabelled_visits()
         if len(visits) < _MIN_BACKGROUND:
             return []
-        return sample_negatives(
-            labelled, visits, min(len(visits) // 3, _ASSUMED_PER_GOOD * len(labelled))
-        )
+        most = min(len(visits) // 3, _ASSUMED_PER_GOOD * len(labelled))
+        return sample_negatives(labelled, visits, most)
 
 
 def _strategy_mark(strategy: Strategy) -> int:

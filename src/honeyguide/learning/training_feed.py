@@ -54,9 +54,8 @@ class TrainingFeed:
         self._people = settings.learn.teacher in ("interactive", "both")
         self._store = store
         self._links = habits.reads_outlinks
-        self._known: dict[Url, tuple[float, LabelOrigin]] = {
-            u: (v, "seed") for u, v in given.items()
-        }
+        self._known: dict[Url, tuple[float, LabelOrigin]]
+        self._known = {url: (value, "seed") for url, value in given.items()}
         self._awaited = set(given)
         self._patience = _AWAIT_PAGES + len(given)
         self._unvisited: list[Url] = []
@@ -85,14 +84,8 @@ class TrainingFeed:
                 self._trainer.offer(example)
             self._restore()
             topic = settings.topic
-            if not (
-                topic.keywords
-                or topic.description
-                or topic.ontology
-                or given
-                or files
-                or self._heard
-            ):
+            stated = topic.keywords or topic.description or topic.ontology
+            if not (stated or given or files or self._heard):
                 self.told.append(
                     "there is nothing to judge by before the first labels: add keywords, a "
                     "description or good and bad pages to topic.toml, or label pages"
@@ -242,10 +235,8 @@ class TrainingFeed:
 
     def _already_taught(self) -> dict[Url, float]:
         """What the live generation was taught, which is old news to the gate."""
-        number = parse_decimal(
-            self._store.get_meta("taught") or self._store.get_meta("known") or ""
-        )
-        if number is None:
+        newest = self._store.get_meta("taught") or self._store.get_meta("known") or ""
+        if (number := parse_decimal(newest)) is None:
             return {}  # it was made from the topic, and has learned nothing
         labels = self._store.labels.effective_until(number) if self._people else []
         return self.all_labels() | {label.url: label.value for label in labels}

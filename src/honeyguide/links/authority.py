@@ -128,13 +128,9 @@ class LinkAuthority:
         return (authority_of(link.source),) if link.source else ()
 
     def _backing_score(self, hosts: Sequence[str]) -> float:
-        """Σ q(h)"""
-        return sum(map(self._host_quality, hosts))
-
-    def _host_quality(self, host: str) -> float:
-        """q(h): the share of the pages fetched from a host that are relevant."""
-        good, every = self._hosts.get(host, (0, 0))
-        return good / every if every else _UNSEEN_QUALITY
+        """Σ q(h), q(h) being the share of the pages fetched from a host that are relevant."""
+        fetched = (self._hosts.get(host, (0, 0)) for host in hosts)
+        return sum(good / every if every else _UNSEEN_QUALITY for good, every in fetched)
 
 
 class TextOriginality:

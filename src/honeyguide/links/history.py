@@ -17,7 +17,7 @@ from honeyguide.links.link_stats import (
     as_chance,
 )
 from honeyguide.links.neighbours import NeighbourLinks, visit_yield
-from honeyguide.links.parent_pages import parent_mean
+from honeyguide.links.parent_pages import NoOtherPlaces, parent_mean
 from honeyguide.types import Link, LinkStats, Page, Url, Visit
 from honeyguide.url import authority_of
 
@@ -127,7 +127,7 @@ class _SourcePage:
     found: DecayedMean = field(default_factory=lambda: DecayedMean(doubt=_PRIOR_VARIANCES[0]))
 
 
-class LinkHistory:
+class LinkHistory(NoOtherPlaces):
     """Told of every visit and every page's links; ``threshold`` makes a page relevant.
 
     ``standing`` is told of them as well, for strategies that want to know who links to a link.
@@ -261,7 +261,8 @@ class LinkHistory:
         for link in links:
             host = authority_of(link.url)
             if (known := hosts.get(host)) is None:
-                known = hosts[host] = self._host_stats(host, wider)
+                seen = self._hosts.get(host, _UNOBSERVED)
+                known = hosts[host] = seen.mean(wider), seen.count, {}, {}
             of_host, hosted, groups, families = known
             if (place := groups.get(link.tag_path)) is None:
                 place = groups[link.tag_path] = self._place_stats(host, link.tag_path, of_host)
@@ -289,10 +290,6 @@ class LinkHistory:
             found.append(link.with_yields(new(LinkStats, told)))
         return found if self._standing is None else self._standing.annotate_links(found)
 
-    def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002
-        """All its places are counted together."""
-        return []
-
     def pop_changed_links(self) -> list[Url]:
         """Waiting links about which more is known since they were last asked for here."""
         found: dict[Url, None] = {}
@@ -308,10 +305,6 @@ class LinkHistory:
             found.update(dict.fromkeys(url for url in children if url in self._met))
         self._touched.clear()
         return list(found)
-
-    def _host_stats(self, name: str, wider: float) -> _HostStats:
-        found = self._hosts.get(name, _UNOBSERVED)
-        return found.mean(wider), found.count, {}, {}
 
     def _place_stats(self, host: str, tag_path: str, of_host: float) -> _PlaceStats:
         """What came of links there, how many these were, and how surprising they and the host's

@@ -94,17 +94,9 @@ that stands at once beside it."""
 
 class WaitingLinkStats:
     __slots__ = (
-        "barren",
-        "best",
-        "count",
-        "former",
-        "good",
-        "known",
-        "places",
-        "relevant",
-        "sources",
+        "barren", "best", "count", "former", "good", "known", "places", "relevant", "sources",
         "total",
-    )
+    )  # fmt: skip
 
     def __init__(self, barren: int = 0) -> None:
         self.sources: tuple[Url, ...] = ()

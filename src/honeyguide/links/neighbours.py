@@ -113,9 +113,8 @@ class NeighbourLinks:
         changed: dict[Url, None] = {}
         waiting = self._waiting.get
         for row, at in islice(self._find_places(url, met), _PLACES) if met is not None else ():
-            for name, count in zip(
-                _nearest(row[at - _REACH : at + _REACH + 1]), _COUNTS, strict=True
-            ):
+            around = _nearest(row[at - _REACH : at + _REACH + 1])
+            for name, count in zip(around, _COUNTS, strict=True):
                 if (neighbour := waiting(name)) is not None:
                     neighbour.good += count * value
                     neighbour.known += count

@@ -36,7 +36,20 @@ def parent_mean(total: float, count: float) -> float:
     return (total + _UNSEEN_VERDICT) / (count + 1)
 
 
-class _WaitingLinks(ABC):
+class NoOtherPlaces:
+    """What a knowledge of links says that has one place a link, and reports no changes."""
+
+    def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002
+        """Its pages count together: there is no other place."""
+        return []
+
+    def pop_changed_links(self) -> list[Url]:
+        """None: those beside which one was followed are ranked with the links in front, or with the
+        next generation. To rank them at once brought nothing."""
+        return []
+
+
+class _WaitingLinks(NoOtherPlaces, ABC):
     """Links that wait, and what came of those beside them.
 
     ``beside``: what came of the links that stand beside it counts like a page that it stands on,
@@ -82,15 +95,6 @@ class _WaitingLinks(ABC):
                 for link in found
             ]
         return found
-
-    def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002
-        """Its pages count together: there is no other place."""
-        return []
-
-    def pop_changed_links(self) -> list[Url]:
-        """None: those beside which one was followed are ranked with the links in front, or with the
-        next generation. To rank them at once brought nothing."""
-        return []
 
     @abstractmethod
     def _annotate_link(self, link: Link, met: WaitingLinkStats | None) -> Link: ...
@@ -170,11 +174,8 @@ class MeanParent(_WaitingLinks):
             total, count = total + met.total, count + met.count
         if not count:
             total, count = link.parent, 1
-        parent = (
-            parent_mean(total, count)
-            if met is None
-            else parent_mean(total + met.good, count + met.known)
-        )
+        good, known = (met.good, met.known) if met is not None else (0.0, 0.0)
+        parent = parent_mean(total + good, count + known)
         if link.channel != "link":
             parent = max(parent, link.parent)
         return link.with_parent(parent)
@@ -229,7 +230,7 @@ class ParentPlaces(_WaitingLinks):
         return link if parent == link.parent else link.with_parent(parent)
 
 
-class BestParent:
+class BestParent(NoOtherPlaces):
     """The verdict of the best page of a link: ``parents = "best"``."""
 
     ahead = 0
@@ -263,22 +264,11 @@ class BestParent:
             for link in links
         ]
 
-    def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002
-        return []
-
-    def pop_changed_links(self) -> list[Url]:
-        return []
-
 
 def _standing_urls(links: Sequence[Link]) -> Iterator[Url]:
     """Those that stand on a page, each once: what a list names, or a redirect, stands on none."""
-    return iter(
-        dict.fromkeys(
-            link.url
-            for link in links
-            if link.channel == "link" and len(link.url) <= _MAX_URL_LENGTH
-        )
-    )
+    standing = (link.url for link in links if link.channel == "link")
+    return iter(dict.fromkeys(url for url in standing if len(url) <= _MAX_URL_LENGTH))
 
 
 def _is_same_place(one: Link, other: Link) -> bool:

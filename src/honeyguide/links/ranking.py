@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import exp, log
+from math import exp
 from random import Random
 from typing import Literal, Protocol
 
 from honeyguide.languages.gate import LanguageGate
+from honeyguide.models.logistic import log_odds
 from honeyguide.protocols import Frontier, Strategy
 from honeyguide.types import Channel, Link, Page, Url, Visit
 
@@ -139,12 +140,7 @@ def _source_surprise(found: _SourceTally) -> float:
         return 0.0
     promised = found.promised / found.count
     came = (found.good + _PRIOR_VISITS * promised) / (found.count + _PRIOR_VISITS)
-    return _log_odds(came) - _log_odds(promised)
-
-
-def _log_odds(chance: float) -> float:
-    chance = min(max(chance, _MIN_CHANCE), 1 - _MIN_CHANCE)
-    return log(chance / (1 - chance))
+    return log_odds(came, _MIN_CHANCE) - log_odds(promised, _MIN_CHANCE)
 
 
 def _shift_score(score: float, lift: float) -> float:

@@ -16,8 +16,8 @@ _CERTAIN = 0.001
 """No chance counts as less, or as more than 1 less this: log-odds have no end."""
 
 
-def log_odds(chance: float) -> float:
-    chance = min(max(chance, _CERTAIN), 1 - _CERTAIN)
+def log_odds(chance: float, least: float = _CERTAIN) -> float:
+    chance = min(max(chance, least), 1 - least)
     return math.log(chance / (1 - chance))
 
 

@@ -75,18 +75,12 @@ def path_step(tag: str, classes: str, id_: str, role: str) -> PathStep:
     tag = tag[:_NAME].replace("/", "#")
     names = [n[:_NAME] for n in classes.split() if n.lower() not in _STATES][:_CLASSES]
     marks = names or id_.split()[:1]
-    minor = (
-        tag in _MINOR_TAGS
-        or role in _MINOR_ROLES
-        or any(_MINOR_NAMES(name) for name in (*names, id_[:_NAME]))
-    )
+    minor = tag in _MINOR_TAGS or role in _MINOR_ROLES
+    minor = minor or any(_MINOR_NAMES(name) for name in (*names, id_[:_NAME]))
     if tag == "body" or tag == "html":
         return PathStep("", False)
-    said = "".join(
-        f"{'.' if names else '#'}{_GENERATED('#', mark[:_NAME]).replace('/', '#')}"
-        for mark in marks
-    )
-    return PathStep(tag + said, minor)
+    stable = (_GENERATED("#", mark[:_NAME]).replace("/", "#") for mark in marks)
+    return PathStep(tag + "".join(f"{'.' if names else '#'}{mark}" for mark in stable), minor)
 
 
 def clip_attribute(attribute: str | None) -> str:
@@ -313,13 +307,8 @@ class _BlockWalk:
         """Where the inside of a block-level element stands, and how much it counts."""
         tag = tag[:_TAG]
         if node.attrs:
-            attr = node.attr
-            name, minor = path_step(
-                tag,
-                clip_attribute(attr("class")),
-                clip_attribute(attr("id")),
-                clip_attribute(attr("role")),
-            )
+            clip, attr = clip_attribute, node.attr
+            name, minor = path_step(tag, clip(attr("class")), clip(attr("id")), clip(attr("role")))
         else:
             name, minor = path_step(tag, "", "", "")
         self.shape.append(name or tag)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from honeyguide.types import Url
+from honeyguide.types import Page, Url
 
 OWN_AGENTS = frozenset({"honeyguide", "robots", "*"})
 """The names under which a page may speak to us."""
@@ -151,6 +151,14 @@ class DecodedResponse:
     """Asked before more than its address is found out about a link."""
     utf8: bytes = b""
     """The text in UTF-8, where it came so; empty: nobody has it."""
+
+    def empty_page(self) -> Page:
+        """A page with what the headers say, for the reader to fill."""
+        allowed, media_type = self.directives, self.media_type
+        return Page(
+            self.url, language=self.language, index=allowed.index, follow=allowed.follow,
+            media_type=media_type, charset=self.charset,
+        )  # fmt: skip
 
 
 def collapse_spaces(text: str) -> str:

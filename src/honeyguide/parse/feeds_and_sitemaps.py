@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from html import unescape
 
 from honeyguide.parse.decoded import TEXT_LIMIT, DecodedResponse, collapse_spaces, language_tag
@@ -109,22 +110,17 @@ def read_feed(source: DecodedResponse) -> Page:
             channel="feed",
             depth=source.depth,
         )
-    said = _element_content(head, "language") or dict(_tag_attributes(head[:2_000])).get(
-        "xml:lang", ""
-    )
-    return Page(
-        source.url,
+    attributes = dict(_tag_attributes(head[:2_000]))
+    said = _element_content(head, "language") or attributes.get("xml:lang", "")
+    about = _element_content(head, "description") or _element_content(head, "subtitle")
+    return replace(
+        source.empty_page(),
         title=plain_text(_element_content(head, "title"))[:_ANCHOR],
-        description=plain_text(
-            _element_content(head, "description") or _element_content(head, "subtitle")
-        ),
+        description=plain_text(about),
         text="\n".join(link.anchor for link in found.values() if link.anchor)[:TEXT_LIMIT],
         links=tuple(found.values()) if source.directives.follow else (),
         language=language_tag(said.strip()) or source.language,
-        index=source.directives.index,
-        follow=source.directives.follow,
         media_type=FEED_MEDIA_TYPE,
-        charset=source.charset,
     )
 
 
@@ -151,9 +147,8 @@ def _item_url(item: str, resolver: LinkResolver) -> Url | None:
     if said_inside := _element_content(item, "link").strip():
         return resolver.resolve_target(literal_text(said_inside))
     identity = literal_text(_element_content(item, "guid")).strip()
-    return (
-        resolver.resolve_target(identity) if identity.startswith(("http://", "https://")) else None
-    )
+    is_url = identity.startswith(("http://", "https://"))
+    return resolver.resolve_target(identity) if is_url else None
 
 
 def _tag_attributes(tag: str) -> list[tuple[str, str]]:
@@ -209,14 +204,7 @@ def _sitemap_page(source: DecodedResponse, locations: Iterable[str], rel: str) -
                 continue
             if url.startswith(own) or domain_of(host_of(url)) == site:
                 found[url] = None
-    return Page(
-        source.url,
-        links=tuple(
-            Link(url, source.url, rel=rel, channel="sitemap", depth=source.depth) for url in found
-        ),
-        language=source.language,
-        index=source.directives.index,
-        follow=source.directives.follow,
-        media_type=SITEMAP_MEDIA_TYPE,
-        charset=source.charset,
+    links = tuple(
+        Link(url, source.url, rel=rel, channel="sitemap", depth=source.depth) for url in found
     )
+    return replace(source.empty_page(), links=links, media_type=SITEMAP_MEDIA_TYPE)

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from turbohtml import Document, Element, Namespace, PlainText, parse
 
-from honeyguide.parse.decoded import (
-    OWN_AGENTS,
-    TEXT_LIMIT,
-    DecodedResponse,
-    PageDirectives,
-    collapse_spaces,
-    language_tag,
-)
-from honeyguide.parse.links import (
-    LINKING_TAGS,
-    PageElements,
-    Span,
-    align_anchors,
-    link_edges,
-    make_links,
-    sort_elements,
-)
+from honeyguide.parse import decoded
+from honeyguide.parse import links as page_links
 from honeyguide.parse.resolve import LinkResolver
 from honeyguide.parse.tree_limits import bound_html
 from honeyguide.types import Link, Page, Url
@@ -33,7 +20,7 @@ def choose_main_text(main: str, body: str) -> str:
     """The main text, unless so little was found that it cannot be all there is."""
     if len(main) < _SHORT or len(main) < _SHARE * len(body):
         main = body
-    return main[:TEXT_LIMIT].strip()
+    return main[: decoded.TEXT_LIMIT].strip()
 
 
 # --------------------------------------------------------------------------------------------------
@@ -47,7 +34,7 @@ def choose_main_text(main: str, body: str) -> str:
 
 _FLATTENED = ("caption", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr")
 """The renderer forgets the anchors' places inside these: it gets them as plain blocks."""
-_LINKING = ("a", *LINKING_TAGS)
+_LINKING = ("a", *page_links.LINKING_TAGS)
 _WANTED = (*_LINKING, *_FLATTENED)
 _RULES = {"a": ["a"], **{f"h{level}": ["h"] for level in range(1, 7)}}
 _LAYOUT = PlainText(layout="strict", bullet="")
@@ -57,10 +44,10 @@ _TITLE = 500
 _DESCRIPTION = 2_000
 
 
-def read_html(source: DecodedResponse) -> Page:
+def read_html(source: decoded.DecodedResponse) -> Page:
     html = bound_html(source.text, source.utf8)
     tree = parse(html, positions=False)
-    parts = sort_elements(tree, _WANTED if source.words else _LINKING)
+    parts = page_links.sort_elements(tree, _WANTED if source.words else _LINKING)
     # Looking for the main text is the dearest step, and giants are rarely prose.
     main = tree.main_text() if source.words and len(html) <= _GIANT else ""
     description, directives = _read_metas(parts.metas, source.directives)
@@ -70,11 +57,11 @@ def read_html(source: DecodedResponse) -> Page:
         text = choose_main_text(main, text)
     else:
         headings = ()
-        text = tree.text[:TEXT_LIMIT]
-        edges = link_edges(parts, resolver, source, None) if directives.follow else []
-        links = make_links(edges, "", (), source.url, source.depth, source.outlinks)
-    return Page(
-        source.url,
+        text = tree.text[: decoded.TEXT_LIMIT]
+        edges = page_links.link_edges(parts, resolver, source, None) if directives.follow else []
+        links = page_links.make_links(edges, "", (), source.url, source.depth, source.outlinks)
+    return replace(
+        source.empty_page(),
         title=_page_title(tree),
         description=description,
         headings=headings,
@@ -84,45 +71,43 @@ def read_html(source: DecodedResponse) -> Page:
         canonical=_canonical_url(parts.relations, resolver, source),
         index=directives.index,
         follow=directives.follow,
-        media_type=source.media_type,
-        charset=source.charset,
     )
 
 
 def _text_and_links(
     tree: Document,
-    parts: PageElements,
+    parts: page_links.PageElements,
     resolver: LinkResolver,
-    source: DecodedResponse,
+    source: decoded.DecodedResponse,
     follow: bool,
 ) -> tuple[str, tuple[str, ...], tuple[Link, ...]]:
     """The whole text, its headings, and its links with the words around them."""
     spoken: list[str] = []
-    edges = link_edges(parts, resolver, source, spoken) if follow else []
+    edges = page_links.link_edges(parts, resolver, source, spoken) if follow else []
     text, spans, headings = _render_text(tree, parts.blocks)
     if len(spoken) != len(spans) and edges:
-        places = align_anchors(spoken, text, spans)
+        places = page_links.align_anchors(spoken, text, spans)
         edges = [e._replace(span=places[e.span]) if e.span >= 0 else e for e in edges]
-    links = make_links(edges, text, spans, source.url, source.depth, source.outlinks)
+    links = page_links.make_links(edges, text, spans, source.url, source.depth, source.outlinks)
     return text, headings, links
 
 
-def _read_metas(metas: list[Element], directives: PageDirectives) -> tuple[str, PageDirectives]:
+def _read_metas(
+    metas: list[Element], directives: decoded.PageDirectives
+) -> tuple[str, decoded.PageDirectives]:
     """The page's description of itself, and what it asks of us."""
     description = ""
     for meta in metas:
-        name = (meta.attr("name") or "").strip().lower()
+        name, content = (meta.attr("name") or "").strip().lower(), meta.attr("content") or ""
         if name == "description":
-            description = description or collapse_spaces(
-                (meta.attr("content") or "")[:_DESCRIPTION]
-            )
-        elif name in OWN_AGENTS:
-            directives = directives.and_also(meta.attr("content") or "")
+            description = description or decoded.collapse_spaces(content[:_DESCRIPTION])
+        elif name in decoded.OWN_AGENTS:
+            directives = directives.and_also(content)
     return description, directives
 
 
 def _canonical_url(
-    relations: list[Element], resolver: LinkResolver, source: DecodedResponse
+    relations: list[Element], resolver: LinkResolver, source: decoded.DecodedResponse
 ) -> Url | None:
     said = source.canonical
     for element in relations:
@@ -133,36 +118,36 @@ def _canonical_url(
     return None if url == source.url else url
 
 
-def _render_text(tree: Document, blocks: list[Element]) -> tuple[str, list[Span], tuple[str, ...]]:
+def _render_text(
+    tree: Document, blocks: list[Element]
+) -> tuple[str, list[page_links.Span], tuple[str, ...]]:
     """The whole text, where its anchors stand, and its headings. Alters the tree."""
     for element in blocks:
         element.tag = "div"
     text, marks = tree.to_annotated_text(_RULES, _LAYOUT)
-    spans: list[Span] = []
+    spans: list[page_links.Span] = []
     headings: list[str] = []
     for start, end, mark in marks:
         if mark == "a":
             if not text[start:end].isspace():
                 spans.append((start, end))
-        elif len(headings) < _HEADINGS and (words := collapse_spaces(text[start:end][:_TITLE])):
+        elif len(headings) < _HEADINGS and (
+            words := decoded.collapse_spaces(text[start:end][:_TITLE])
+        ):
             headings.append(words)
-    spans.sort(key=_outermost_first)
+    spans.sort(key=lambda span: (span[0], -span[1]))
     return text, spans, tuple(headings)
-
-
-def _outermost_first(span: Span) -> tuple[int, int]:
-    return span[0], -span[1]
 
 
 def _page_title(tree: Document) -> str:
     title = tree.find("title")
     if title is None or title.namespace is not Namespace.HTML:
         return ""
-    return collapse_spaces(title.text[: 2 * _TITLE])[:_TITLE]
+    return decoded.collapse_spaces(title.text[: 2 * _TITLE])[:_TITLE]
 
 
 def _page_language(tree: Document) -> str:
     root = tree.root
     if root is None:
         return ""
-    return language_tag(root.attr("lang") or root.attr("xml:lang") or "")
+    return decoded.language_tag(root.attr("lang") or root.attr("xml:lang") or "")

@@ -346,10 +346,9 @@ def _is_nofollow(element: Element) -> bool:
 
 def _rel_and_language(element: Element) -> tuple[str, str]:
     """What a link says of itself: its relation to the page, and its language."""
-    rel, tongue = element.attr("rel"), element.attr("hreflang")
-    return collapse_spaces(rel[:_REL].lower()) if rel else "", language_tag(
-        tongue
-    ) if tongue else ""
+    rel, language = element.attr("rel"), element.attr("hreflang")
+    relation = collapse_spaces(rel[:_REL].lower()) if rel else ""
+    return relation, language_tag(language) if language else ""
 
 
 def _add_label(element: Element) -> str:
@@ -372,10 +371,8 @@ def _frame_edges(frames: list[Element], resolver: LinkResolver, most: int) -> li
         url = resolver.resolve_target(element.attr("href" if area else "src") or "")
         rel = collapse_spaces((element.attr("rel") or "")[:_REL].lower())
         if url and "nofollow" not in rel:
-            label = (area and _attribute_words(element, "alt")) or _attribute_words(
-                element, "title"
-            )
-            label = label or _attribute_words(element, "aria-label")
+            names = ("alt", "title", "aria-label") if area else ("title", "aria-label")
+            label = next(filter(None, (_attribute_words(element, name) for name in names)), "")
             edges.append(LinkEdge(url, label, path=paths.path_above(element), rel=rel))
     return edges
 

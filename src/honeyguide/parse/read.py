@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from honeyguide.errors import ParseError
+from honeyguide.parse import decoded
 from honeyguide.parse.charset import GZIP_MAGIC, decode_body, inflate_gzip, is_utf8
-from honeyguide.parse.decoded import (
-    TEXT_LIMIT,
-    DecodedResponse,
-    WantedFilter,
-    all_wanted,
-    header_canonical,
-    header_directives,
-    language_tag,
-)
 from honeyguide.parse.feeds_and_sitemaps import (
     read_address_list,
     read_feed,
@@ -48,7 +41,7 @@ def parse_page(
     outlinks: int = 500,
     html_limit: int = 10_000_000,
     words: bool = True,
-    wanted: WantedFilter = all_wanted,
+    wanted: decoded.WantedFilter = decoded.all_wanted,
 ) -> Page:
     """The page in a response, and the links on it. Raises ParseError for what is no text.
 
@@ -75,22 +68,21 @@ def parse_page(
         outlinks = _LIST_LINKS
     if kind == "xhtml":
         text = xhtml_to_html(text)
-    source = DecodedResponse(
+    same = len(text) > HARMLESS_CHARS and text == sent and is_utf8(text, charset, body)
+    source = decoded.DecodedResponse(
         response.url,
         text,
         charset,
         _MEDIA_TYPES.get(kind) or media_type or "text/plain",
         link.depth + 1,
-        header_directives(response.headers),
-        header_canonical(response.headers),
-        language_tag(response.header("content-language")),
+        decoded.header_directives(response.headers),
+        decoded.header_canonical(response.headers),
+        decoded.language_tag(response.header("content-language")),
         strip_tracking,
         outlinks,
         words,
         wanted,
-        body
-        if len(text) > HARMLESS_CHARS and text == sent and is_utf8(text, charset, body)
-        else b"",
+        body if same else b"",
     )
     return _READERS[kind](source)
 
@@ -136,26 +128,14 @@ def _reader_kind(text: str, media_type: str, link: Link) -> str:
     return "html" if start.startswith("<") and not media_type else "plain"
 
 
-def _read_plain(source: DecodedResponse) -> Page:
-    return Page(
-        source.url,
-        text=source.text[:TEXT_LIMIT].strip(),
-        language=source.language,
-        index=source.directives.index,
-        follow=source.directives.follow,
-        media_type=source.media_type,
-        charset=source.charset,
-    )
+def _read_plain(source: decoded.DecodedResponse) -> Page:
+    return replace(source.empty_page(), text=source.text[: decoded.TEXT_LIMIT].strip())
 
 
 _READERS = {
-    "html": read_html,
-    "xhtml": read_html,
-    "plain": _read_plain,
-    "sitemap": read_sitemap,
-    "addresses": read_address_list,
-    "feed": read_feed,
-}
+    "html": read_html, "xhtml": read_html, "plain": _read_plain, "sitemap": read_sitemap,
+    "addresses": read_address_list, "feed": read_feed,
+}  # fmt: skip
 _LISTS = frozenset({"sitemap", "addresses", "feed"})
 _ROOTS = {
     "urlset": "sitemap", "sitemapindex": "sitemap", "rss": "feed", "feed": "feed", "rdf": "feed",

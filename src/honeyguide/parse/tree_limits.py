@@ -87,11 +87,8 @@ def bound_html(html: str, utf8: bytes = b"") -> str:
     many = tags * tags > 4 * _GROWTH
     if not many and len(html) <= 2 * HARMLESS_CHARS:
         return html
-    return (
-        html
-        if tags <= MAX_TAGS and _is_harmless(data, letters, opens, tags, many)
-        else _tame_html(html)
-    )
+    harmless = tags <= MAX_TAGS and _is_harmless(data, letters, opens, tags, many)
+    return html if harmless else _tame_html(html)
 
 
 def _is_harmless(

@@ -19,6 +19,7 @@ from msgspec import Raw
 from honeyguide.errors import ConfigError, FetchError, SearchError, SearchFailure
 from honeyguide.fetch.decode import to_printable
 from honeyguide.fetch.ip_policy import is_loopback_host
+from honeyguide.net.polite_fetch import RequestPacer
 from honeyguide.net.retry import MAX_WAIT_S, parse_retry_after
 from honeyguide.protocols import Fetcher
 from honeyguide.search.credentials import ApiKey
@@ -283,7 +284,7 @@ class EngineHttpClient:
         self._clock = clock
         self._sleep = sleep
         self._gap = 60.0 / per_minute if per_minute else 0.0
-        self._last = float("-inf")
+        self._pacer = RequestPacer(clock, sleep)
         self._closed: tuple[float, SearchError] | None = None
         self._failures = self._streak = 0
         self._turn = asyncio.Lock()
@@ -340,7 +341,8 @@ class EngineHttpClient:
     async def _fetch_once(
         self, request: Request, hints: Mapping[int, str], read_wait: WaitReader
     ) -> bytes | SearchError:
-        await self._wait_turn()
+        await self._pacer.wait_turn(host_of(request.url))
+        self._pacer.delay_host(host_of(request.url), self._gap)
         if self.spending is not None:
             try:
                 await asyncio.to_thread(self.spending.count_request, self.price)
@@ -414,10 +416,3 @@ class EngineHttpClient:
         if wait:
             self._closed = (self._clock() + wait, noted)
         return noted
-
-    async def _wait_turn(self) -> None:
-        now = self._clock()
-        wait = self._gap - (now - self._last)
-        if wait > 0:
-            await self._sleep(min(wait, self._gap))
-        self._last = self._clock()

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast, get_args
 
+from honeyguide.run_status import harvest_rate
 from honeyguide.store import row_checks
 from honeyguide.store.database import Database
-from honeyguide.types import UNREQUESTED, FailureKind, Url, Visit
+from honeyguide.types import FailureKind, Url, Visit
 from honeyguide.url import host_of
 
 _FINE_VISITS = 500
@@ -19,7 +20,6 @@ _KNOWN_HOSTS = 50_000
 _HOST_CHARS = 255
 """Characters of a host's name; none that is longer can be asked."""
 _FAILURE_KINDS = frozenset(get_args(FailureKind))
-_UNASKED_MARKS = ", ".join("?" * len(UNREQUESTED))
 
 
 class HostRow(NamedTuple):
@@ -57,7 +57,7 @@ class CollectionCounts:
     @property
     def harvest_rate(self) -> float:
         """Relevant visits ÷ visits."""
-        return self.relevant / self.visits if self.visits else 0.0
+        return harvest_rate(self.relevant, self.visits)
 
 
 class CountedVisit(NamedTuple):
@@ -182,9 +182,7 @@ class VisitCounter:
             "(SELECT count(*) FROM visits WHERE visits.host = hosts.id AND visits.relevant)"
         )
         rows = self._db.fetch_all(
-            "SELECT relevant FROM visits WHERE failure IS NULL OR status IS NOT NULL "  # noqa: S608
-            f"OR failure NOT IN ({_UNASKED_MARKS}) ORDER BY id",
-            tuple(UNREQUESTED),
+            f"SELECT relevant FROM visits WHERE {row_checks.REQUESTED_SQL} ORDER BY id"  # noqa: S608
         )
         found = 0
         points = []
@@ -232,9 +230,9 @@ class VisitCounter:
         last = place = 0
         for change in changes:
             row = self._db.fetch_one(
-                "SELECT count(*) FROM visits WHERE id > ? AND id <= ? AND (failure IS NULL "  # noqa: S608
-                f"OR status IS NOT NULL OR failure NOT IN ({_UNASKED_MARKS}))",
-                (last, change.number, *UNREQUESTED),
+                "SELECT count(*) FROM visits WHERE id > ? AND id <= ? "  # noqa: S608
+                f"AND {row_checks.REQUESTED_SQL}",
+                (last, change.number),
             )
             last, place = change.number, place + int(row[0] if row else 0)
             self._db.execute(

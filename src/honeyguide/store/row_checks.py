@@ -10,8 +10,9 @@ import math
 import re
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
+from typing import Any, get_type_hints
 
+from honeyguide.types import UNREQUESTED, Url
 from honeyguide.url import canonical_url
 
 RawRow = tuple[Any, ...]
@@ -19,6 +20,10 @@ ValueCheck = Callable[[Any], Any]
 
 MAX_URL_CHARS = 16_384
 """Characters of an address: far more than any site answers to."""
+REQUESTED_SQL = "(failure IS NULL OR status IS NOT NULL OR failure NOT IN ({}))".format(
+    ", ".join(f"'{kind}'" for kind in sorted(UNREQUESTED))
+)
+"""Whether a visit's host was asked: ``Visit.was_requested`` as SQL."""
 _NAME_CHARS = 1_000
 """Of the name of a person, a topic, or a failure."""
 _LANGUAGE_CODE = re.compile(r"[a-z]{2,3}").fullmatch
@@ -111,12 +116,29 @@ def checked_label(row: RawRow) -> tuple[Any, ...] | None:
     )
 
 
+_CHECK_BY_TYPE: dict[Any, ValueCheck] = {
+    int: count_or_zero,
+    float: number_or_zero,
+    str: text_or_empty,
+    int | None: int_or_none,
+    float | None: number_or_none,
+    str | None: text_or_none,
+    Url | None: url_or_none,
+}
+
+
 class RowChecker:
     """Rows of one shape; most are sound, and are known by the kinds of their values."""
 
-    def __init__(self, checks: tuple[ValueCheck, ...]) -> None:
-        """One for each place; two of them at least for whole numbers."""
-        self._checks = checks
+    def __init__(
+        self, row: type[Any], fields: dict[str, ValueCheck], blob: ValueCheck | None = None
+    ) -> None:
+        """Checks for the fields of a named tuple: by name, or else by type; ``blob`` for bytes.
+        Two fields at least must be whole numbers."""
+        by_type = _CHECK_BY_TYPE | ({} if blob is None else {bytes: blob})
+        hints = get_type_hints(row)
+        checks = tuple(fields.get(name) or by_type[kind] for name, kind in hints.items())
+        self.checks = checks
         self._whole = itemgetter(*(n for n, check in enumerate(checks) if check is count_or_zero))
         self._exact = tuple(
             (place, check)
@@ -134,7 +156,7 @@ class RowChecker:
                     break
             else:
                 return row
-        passed = tuple(check(value) for check, value in zip(self._checks, row, strict=True))
+        passed = tuple(check(value) for check, value in zip(self.checks, row, strict=True))
         if all(new is old for new, old in zip(passed, row, strict=True)):
             self._sound.add(kinds)
         return passed

@@ -22,7 +22,6 @@ from honeyguide.store.codec import (
 from honeyguide.store.database import Database, SqlRow, to_int64
 from honeyguide.store.warc_archive import WarcLocation
 from honeyguide.types import (
-    UNREQUESTED,
     DuplicateOf,
     Failure,
     FailureKind,
@@ -154,16 +153,7 @@ def to_visit_row(values: SqlRow) -> VisitRow | None:
     return VisitRow._make(row)
 
 
-_CHECK_BY_TYPE: dict[Any, row_checks.ValueCheck] = {
-    int: row_checks.count_or_zero,
-    float: row_checks.number_or_zero,
-    str: row_checks.text_or_empty,
-    int | None: row_checks.int_or_none,
-    float | None: row_checks.number_or_none,
-    str | None: row_checks.text_or_none,
-    Url | None: row_checks.url_or_none,
-}
-_CHECK_BY_FIELD: dict[str, row_checks.ValueCheck] = {
+_FIELD_CHECKS: dict[str, row_checks.ValueCheck] = {
     "url": row_checks.as_it_is,  # looked at before
     "parent": row_checks.chance_or_zero,
     "verdict": row_checks.chance_or_none,
@@ -173,18 +163,14 @@ _CHECK_BY_FIELD: dict[str, row_checks.ValueCheck] = {
     "failure": row_checks.line_or_none,
     "warc": row_checks.text_or_none,
 }
-_FIELD_CHECKS = tuple(
-    _CHECK_BY_FIELD.get(name) or _CHECK_BY_TYPE[kind]
-    for name, kind in get_type_hints(VisitRow).items()
-)
-_ROW_CHECKER = row_checks.RowChecker(_FIELD_CHECKS)
+_ROW_CHECKER = row_checks.RowChecker(VisitRow, _FIELD_CHECKS)
 _ABSENT_BY_TYPE: dict[Any, object] = {int: 0, float: 0.0, str: ""}
 _ABSENT: dict[str, object] = {
     name: _ABSENT_BY_TYPE.get(kind) for name, kind in get_type_hints(VisitRow).items()
 } | {"may_index": 1, "may_follow": 1}
 """What a column holds of a visit that brought nothing for it; NULL where the type allows None."""
 _TEXT_PLACES = tuple(
-    place for place, check in enumerate(_FIELD_CHECKS) if check is row_checks.text_or_empty
+    place for place, check in enumerate(_ROW_CHECKER.checks) if check is row_checks.text_or_empty
 )
 _GET_TEXTS = itemgetter(*_TEXT_PLACES)
 _MAX_TEXT_CHARS = 65_536
@@ -306,12 +292,9 @@ class VisitTable:
     def iter_outcomes(self, since: int = 0) -> Iterator[tuple[bool, str, str, int]]:
         """Of every visit that somebody was asked for, oldest first: whether it was relevant, and
         if so its host; how the link came to us, and on how many pages it stood."""
-        marks = ", ".join("?" * len(UNREQUESTED))
         rows = self._db.iter_pages(
             "SELECT id, relevant, CASE WHEN relevant THEN url ELSE '' END, channel, inlinks "  # noqa: S608
-            "FROM visits WHERE (failure IS NULL OR status IS NOT NULL OR failure NOT IN "
-            f"({marks})) AND id > ? ORDER BY id LIMIT ?",
-            tuple(UNREQUESTED),
+            f"FROM visits WHERE {row_checks.REQUESTED_SQL} AND id > ? ORDER BY id LIMIT ?",
             size=5_000,
             after=since,
         )

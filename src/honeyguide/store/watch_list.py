@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple, cast, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
@@ -149,26 +149,14 @@ def checked_masks(value: Any) -> str:
     return value if type(value) is str and len(value) <= _MASKS_CHARS else ""
 
 
-_CHECK_BY_FIELD: dict[str, row_checks.ValueCheck] = {
+_FIELD_CHECKS: dict[str, row_checks.ValueCheck] = {
     "url": row_checks.as_it_is,  # looked at before
     "by": _checked_source,
     "weight": _checked_weight,
     "state": _checked_state,
     "masks": checked_masks,
 }
-_CHECK_BY_TYPE: dict[Any, row_checks.ValueCheck] = {
-    int: row_checks.count_or_zero,
-    float: row_checks.number_or_zero,
-    float | None: row_checks.number_or_none,
-    str: row_checks.text_or_empty,
-    bytes: checked_blob,
-}
-_ROW_CHECKER = row_checks.RowChecker(
-    tuple(
-        _CHECK_BY_FIELD.get(name) or _CHECK_BY_TYPE[kind]
-        for name, kind in get_type_hints(WatchedRow).items()
-    )
-)
+_ROW_CHECKER = row_checks.RowChecker(WatchedRow, _FIELD_CHECKS, checked_blob)
 
 
 def to_watched_row(row: SqlRow) -> WatchedRow | None:
@@ -290,19 +278,15 @@ class WatchListTable:
         return None if row is None else to_watched_row(row)
 
     def iter_rows(
-        self, state: WatchedState | None = "watched", host: str | None = None
+        self, state: WatchedState | None = "watched", host: str | None = None, after: int = -1
     ) -> Iterator[WatchedRow]:
-        """Pages of the list, one after another: a hundred thousand take little memory."""
-        rows = self._db.iter_pages(*_list_query(state, host))
+        """Pages of the list with a number above ``after``, read a few hundred at a time."""
+        given = {"state": state, "host": host}
+        filters = {name: value for name, value in given.items() if value is not None}
+        where = "".join(f"{name} = ? AND " for name in filters)
+        sql = f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?"
+        rows = self._db.iter_pages(sql, tuple(filters.values()), after=after)
         return (found for row in rows if (found := to_watched_row(row)))
-
-    def list_rows(
-        self, state: WatchedState | None, host: str | None, after: int, most: int
-    ) -> list[WatchedRow]:
-        """So many pages of the list with a number above ``after``."""
-        sql, values = _list_query(state, host)
-        rows = self._db.fetch_all(sql, (*values, after, most))
-        return [found for row in rows if (found := to_watched_row(row))]
 
     def edited_after(self, after: int, most: int = 1000) -> EditedPages:
         """Pages of which something was said after that number, the earliest first."""
@@ -361,14 +345,6 @@ class WatchListTable:
         """Pages by their state; a whole scan."""
         rows = self._db.fetch_all("SELECT state, count(*) FROM watched GROUP BY state")
         return {cast("WatchedState", state): int(n) for state, n in rows if state in WATCHED_STATES}
-
-
-def _list_query(state: str | None, host: str | None) -> tuple[str, list[str]]:
-    """The statement that lists pages in the order of their ids, and its first values."""
-    filters = {"state": state, "host": host}
-    wanted = {name: value for name, value in filters.items() if value is not None}
-    where = "".join(f"{name} = ? AND " for name in wanted)
-    return f"{_WATCHED_SQL}{where}id > ? ORDER BY id LIMIT ?", list(wanted.values())
 
 
 def _saved_values(row: WatchedRow) -> SqlRow:

@@ -1,9 +1,9 @@
 """Learn which links pay off from the crawl itself.
 
 Barbosa & Freire 2007, "An adaptive crawler for locating hidden-web entry points", sections 3 and
-4: a critic judges what every visited link led to, and a link classifier over the words of
-address, anchor and surroundings is learned anew from that, in one class or in levels of
-distance. Where we depart is told in docs/strategies/adaptive_links.md.
+4: a page model judges what every visited link led to, and a link classifier over the words of
+address, anchor and surroundings is trained from that again and again, in one class or in levels
+of distance. Where we depart from the paper: docs/strategies/adaptive_links.md.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LEVELS = 3
 _STEP_WORDS = ("at once", "in two steps", "in three steps")
 _NOWHERE = _LEVELS
 _UNSURE = 0.2, 0.8
-"""What came of a link is not learned from where a taught critic's verdict lies between these."""
+"""A link is no example where a trained page model's verdict on its target lies between these."""
 _MAX_COUNT = 100.0
 """Words never count more often than this beside pages: log-odds would be no numbers."""
 _MEMO = 20_000
@@ -56,7 +56,53 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class AdaptiveLinks:
-    """Rank a link by its pages, and by what links with such words led to so far."""
+    """Rank a link by its pages, and by what links with such words led to so far.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    fields
+        Which words of a link are read.
+    classes
+        ``binary``: relevant or not; ``levels``: how many steps before a relevant page.
+    url_words, anchor_words, around_words
+        The most frequent words that are read of each field.
+    fewest_links
+        Links to relevant pages before links are learned from (ours: the public code waits for 500
+        pages of any kind).
+    alone
+        True, as in the paper: once links were learned from, their words alone count. False: they
+        are added to what the pages of a link are worth, by how well they predicted links left out
+        (ours).
+    believes
+        So many of its own good verdicts in fourteen pages train the page model, the most
+        confident, and three times as many bad ones (ours; learning/example_pool.py). 0: only
+        people's labels do.
+    neighbours
+        Outcomes of the links beside a link count with its pages, unless ``learn.teacher`` is none
+        (ours; links/parent_pages.py).
+    once
+        Learn from links only once, as the static crawler that the paper compares itself with (FFC,
+        Barbosa & Freire 2005); it had neither neighbours nor own verdicts.
+    most
+        Links of one class that are learned from; a random sample, if there are more.
+    seed
+        Seed of the random sample.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, Url
+    >>> links = [Link(Url(f"http://a.example/{verdict}"), parent=verdict) for verdict in (0.2, 0.8)]
+    >>> bad, good = AdaptiveLinks(keywords=("honey",)).rank(links)
+    >>> bad < good
+    True
+
+    References
+    ----------
+    Barbosa & Freire 2007, "An adaptive crawler for locating hidden-web entry points", sections 3
+    and 4.
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
@@ -71,35 +117,20 @@ class AdaptiveLinks:
     description: str = ""
     language: str = "en"
     fields: tuple[LinkField, ...] = ("url", "anchor", "around")
-    """Which words of a link are read."""
     classes: Literal["binary", "levels"] = "binary"
-    """Relevant or not; or how many steps before a relevant page."""
     url_words: int = 150
     anchor_words: int = 150
     around_words: int = 100
-    """The most frequent words of each field."""
     fewest_links: int = 20
-    """Links to relevant pages before links are learned from (ours: the public code waits for 500
-    pages, of whatever kind)."""
     alone: bool = False
-    """True, as in the paper: once links were learned from, their words alone count. Else they come
-    to what the pages of a link are worth, as far as they proved right on links left out (ours)."""
     believes: int = 1
-    """Of its own verdicts, so many good ones in fourteen pages teach the critic, the surest, and
-    three times as many bad ones (ours; learning/example_pool.py). 0: people alone do."""
     neighbours: bool = True
-    """What came of the links beside a link counts with its pages, unless ``train_svm.teacher`` is
-    none (ours; links/parent_pages.py)."""
     once: bool = False
-    """Learn from links only once, as the static crawler that the paper compares itself with (FFC,
-    Barbosa & Freire 2005); it had neither neighbours nor own verdicts."""
     most: int = 5_000
-    """Links of one class that are learned from; a draw, if there are more."""
     seed: int = 1
-    """Where the draw starts from."""
     page_words: Lexicon | None = None
     page_machine: Linear | Rbf | None = None
-    """Learned, not set: the critic, once there are labels of both kinds."""
+    """Learned: the page model, once there are labels of both kinds."""
     link_words: LinkWords | None = None
     link_machines: tuple[Linear, ...] = ()
     link_levels: tuple[int, ...] = ()
@@ -164,7 +195,7 @@ class AdaptiveLinks:
 
     def learn(self, examples: Sequence[Example]) -> Self:
         known = settle_examples(examples)
-        taught = self._learn_critic(known)
+        taught = self._learn_page_model(known)
         if self.once and self.link_words is not None:
             return taught
         level = self._page_levels(known)
@@ -198,8 +229,8 @@ class AdaptiveLinks:
             words_count=count,
         )
 
-    def _learn_critic(self, known: Mapping[Url, Example]) -> Self:
-        """With a critic from people's labels, if there are some of both kinds; beside these, own
+    def _learn_page_model(self, known: Mapping[Url, Example]) -> Self:
+        """With a page model from people's labels, if there are some of both kinds; and own
         verdicts teach it, too."""
         if len({e.target >= 0.5 for e in known.values() if e.by in _PEOPLE}) < 2:
             return self

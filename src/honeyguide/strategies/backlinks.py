@@ -19,10 +19,31 @@ from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdic
 class Backlinks:
     """Each link to a page is a vote, worth more when the linking page is relevant.
 
-    ``rank`` values one edge. The frontier joins the edges of a page as 1 - Π(1 - vote)
-    (``merge``), which grows with their number and with their quality and stays below 1; that
-    is where we depart from a plain sum. A re-rank sees the number of inlinks, not each of them,
-    and takes the first edge's worth for all.
+    ``rank`` scores one edge. The frontier combines the edges of a page as 1 - Π(1 - vote)
+    (``merge="any"``), which grows with their number and their quality and stays below 1; a plain
+    sum is the paper's. When the frontier is ranked again, only the number of inlinks is known, and
+    all get the first edge's score.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    vote
+        Score of a link from an irrelevant page.
+    praise
+        What a fully relevant page adds to it.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, Url
+    >>> bad, good = (Link(Url("http://a.example/"), parent=verdict) for verdict in (0.0, 1.0))
+    >>> scores = Backlinks(keywords=("honey",)).rank([bad, good])
+    >>> [round(score, 2) for score in scores]
+    [0.02, 0.1]
+
+    References
+    ----------
+    Cho, Garcia-Molina & Page 1998, the backlink count.
     """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(merge="any", reads="links")
@@ -31,9 +52,7 @@ class Backlinks:
     description: str = ""
     language: str = "en"
     vote: float = 0.02
-    """What a link from an irrelevant page is worth."""
     praise: float = 0.08
-    """What a fully relevant page adds to it."""
 
     def __post_init__(self) -> None:
         check_within(self, "vote praise", 0, 1)

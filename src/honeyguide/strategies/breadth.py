@@ -14,8 +14,23 @@ from honeyguide.types import Example, Link, Page, Reason, StrategyTraits, Verdic
 class Breadth:
     """Visit pages in the order in which their links were found.
 
-    Pages are judged by the topic's keywords, so that the harvest rate can be told; the
-    judgement never influences the order. Without keywords every page is relevant.
+    Pages are judged by the topic's keywords, so that a harvest rate can be given; the judgement
+    never influences the order. Without keywords every page is relevant. Every focused crawler
+    must do better than this one.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, Page, Url
+    >>> breadth = Breadth(keywords=("honey",))
+    >>> breadth.rank([Link(Url("http://a.example/"), depth=depth) for depth in (1, 3)])
+    [0.5, 0.25]
+    >>> breadth.judge(Page(Url("http://a.example/"), text="honey " * 30)).score > 0.5
+    True
     """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(order="breadth", reads="links")

@@ -1,11 +1,11 @@
-"""Our own: a critic judges pages, and an apprentice learns from it which links lead to good ones.
+"""Our own: a page model judges pages, a link model learns from it which links lead to good ones.
 
-The division of labour is that of Chakrabarti, Punera & Subramanyam 2002. The critic is a linear
-model of a page's words that starts from keywords, a description, concepts or examples. The
-apprentice is a logistic regression around a prior that was learned on other webs: what the critic
-thinks of the link's own words, verdicts of the pages it stands on, and what came of its siblings,
-its place on the page and its host so far. Only what this crawl shows beyond the prior is learned.
-docs/strategies/honeyguide.md tells why each part is there, and what it brought.
+The division of labour is that of Chakrabarti, Punera & Subramanyam 2002. The page model is a linear
+model of a page's words that starts from keywords, a description, concepts or examples. The link
+model is a logistic regression around a prior that was learned on other webs. Its features: the page
+model's score of the link's own words, verdicts of the pages it stands on, and outcomes of its
+siblings, its place on the page and its host so far. Only the difference from the prior is learned.
+docs/strategies/honeyguide.md says why each part is there, and what it brought.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ from honeyguide.url import authority_of, url_fingerprint
 Floats = NDArray[np.floating[Any]]
 
 _PAGE_CHARS = 20_000
-"""Characters of a page that the critic reads."""
+"""Characters of a page that the page model reads."""
 _TITLE, _HEADINGS = 3, 2
 """A word in the title counts as so many in the text."""
 _KEYWORD = 4.0
-"""What the surest keywords in a link's words are worth, in the critic's log-odds."""
+"""Weight of the topic's keywords in a link's words, in the page model's log-odds."""
 _WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
 """How much an example counts: a person's word more than our own."""
 _DIGITS = 9
@@ -76,7 +76,42 @@ _MEMO = 50_000
 
 @dataclass(frozen=True)
 class Honeyguide:
-    """Learn what the topic is and which links lead to it, from anything you can say about it."""
+    """Learn what the topic is and which links lead to it, from anything you can say about it.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    concepts
+        Concepts of the topic's ontology.
+    explore
+        How much more a link to a little-known host is worth (an upper confidence bound).
+    few
+        With fewer good pages than this from people, the page model's own clear verdicts are
+        examples too, and it only adds to what the topic's words say; in links, these count half as
+        much then.
+    use_prior, use_words, use_signs
+        The prior learned on other webs; what the page model says of a link's words; single words
+        of links. Each can be switched off, to see what it brings.
+    without
+        One group of features that the link model leaves out, to see what it brings.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, Url
+    >>> place = Url("http://a.example/")
+    >>> honey = Link(Url("http://a.example/1"), source=place, anchor="Honey", parent=0.5)
+    >>> other = Link(Url("http://a.example/2"), source=place, anchor="Contact", parent=0.5)
+    >>> strategy = Honeyguide(keywords=("honey",))
+    >>> first, second = strategy.rank([honey, other])
+    >>> first > second
+    True
+    >>> strategy.explain(honey)[0].what
+    'the words of its anchor'
+
+    References ---------- Chakrabarti, Punera & Subramanyam 2002: a page model that trains a link
+    model. docs/strategies/honeyguide.md.
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
@@ -94,10 +129,7 @@ class Honeyguide:
     language: str = "en"
     concepts: tuple[Concept, ...] = ()
     explore: float = 0.0
-    """How much more a link to a little-known host is worth; the one dial for curiosity."""
     few: int = 10
-    """With fewer good pages than this from people, the critic's own clear verdicts teach it, too,
-    and what the topic's words say is only added to; in links, they count as half as many."""
     use_prior: bool = True
     use_words: bool = True
     use_signs: bool = True
@@ -114,26 +146,25 @@ class Honeyguide:
         "around",
         "address",
     ] = ""
-    """Parts that can be left out, to see what they bring."""
     page_words: Lexicon | None = None
     page_machine: Linear | None = None
     page_slope: float = 1.0
     page_shift: float = 0.0
-    """What makes the critic's log-odds chances."""
+    """Slope and shift that make probabilities of the page model's log-odds."""
     page_hint: float = 0.0
     """How much the words that state the topic count beside what it learned."""
     page_good: int = 0
-    """Good pages that the critic learned from."""
+    """Good pages that the page model learned from."""
     page_basis: int = 0
-    """Stands for the examples that the critic learned from."""
+    """Fingerprint of the examples that the page model learned from."""
     moved: tuple[float, ...] = ()
-    """How far from the prior the crawl moved the apprentice."""
+    """Difference of the link model's weights from the prior."""
     sign_names: str = ""
     """One to a line."""
     sign_weights: Floats | None = None
 
     def __post_init__(self) -> None:
-        """A saved generation may come from a stranger."""
+        """A saved generation may come from elsewhere: nothing in it is trusted."""
         check_within(self, "explore", 0, _LARGE)
         check_within(self, "few", 1, _LARGE)
         numbers: tuple[Any, ...] = (
@@ -172,7 +203,7 @@ class Honeyguide:
         ):
             raise ModelError(f"{_NAME} is damaged: it states its topic in no words")
 
-    # -- the critic ------------------------------------------------------------------------------
+    # -- the page model --------------------------------------------------------------------------
 
     def judge(self, page: Page) -> Verdict:
         topic = self._topic_relevance
@@ -192,7 +223,7 @@ class Honeyguide:
             round(logistic_chance(self.page_slope * z + self.page_shift), _DIGITS), reasons
         )
 
-    # -- the apprentice --------------------------------------------------------------------------
+    # -- the link model --------------------------------------------------------------------------
 
     def rank(self, links: Sequence[Link]) -> list[float]:
         words = self._link_words(links)
@@ -228,7 +259,7 @@ class Honeyguide:
         return tuple(reason for reason in told if reason.weight)
 
     def learn(self, examples: Sequence[Example]) -> Self:
-        """The critic from people's examples (and its own, while these are few), the apprentice
+        """The page model from people's examples (and its own, while these are few), the link model
         from every link that was followed."""
         taught = self._learn_page_model(examples)
         return taught._learn_link_model(examples, anew=taught is not self)
@@ -257,7 +288,7 @@ class Honeyguide:
         )
 
     def _learn_link_model(self, examples: Sequence[Example], anew: bool) -> Self:
-        """``anew``: the critic changed its mind, so what was followed is judged again."""
+        """``anew``: the page model has changed, so followed links' pages are judged again."""
         told = {e.page.url: e for e in examples if e.by in ("seed", "user")}
         newest: dict[tuple[str, str | None], Example] = {}
         for example in examples:
@@ -387,7 +418,7 @@ class Honeyguide:
 
     @cached_property
     def _stem_worth(self) -> Mapping[str, float]:
-        """What the critic thinks of each stem, wherever it stands."""
+        """The page model's weight of each stem, wherever it stands."""
         if not self.use_words:
             return {}
         worth: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
 Iliou et al. 2017, "Hybrid focused crawling": a link's score is w1·(page classifier on the page it
 stood on) + w2·(link classifier on anchor and surroundings), equation 1; parameters from their
-experiments. Where we depart is told in docs/strategies/hybrid_svm.md.
+experiments. Where we depart from the paper: docs/strategies/hybrid_svm.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,56 @@ _CONTEXT = 1_000
 
 @dataclass(frozen=True)
 class HybridSvm:
-    """Rank a link by its own words and by where it stands, both learned from examples."""
+    """Rank a link by its own words and by where it stands, both learned from examples.
+
+    A link's score is ``page_weight`` · (page classifier on the page it stands on) +
+    ``link_weight`` · (link classifier on anchor and surroundings); equation 1 of the paper.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    kernel
+        Kernel of both support vector machines.
+    page_weight, link_weight
+        w1 and w2 of equation 1.
+    threshold
+        t: a link must score more than this to be followed.
+    gate
+        True, as in the paper: links at or below the threshold lose their score, and are followed
+        in the order of their discovery when no other is left. With few labels that is all of them.
+    fewest_links
+        Links of either kind before the link classifier is trained; until then the page classifier
+        reads the words of links alone (ours; the paper had 58).
+    alone
+        True, as in the paper: once trained, the link classifier alone reads links. False: both
+        read them, and the mean counts (ours): a page has seen many more words than a link.
+    believes
+        So many of its own good verdicts in fourteen pages become examples, the most confident, and
+        three times as many bad ones (ours; learning/example_pool.py). 0: every clear verdict, as
+        in the paper, the newest first and within the caps against drift.
+    neighbours
+        Outcomes of the links beside a link count with the verdict of its page, unless
+        ``learn.teacher`` is none (ours; links/parent_pages.py).
+    use_url_terms
+        Read the words of the address as well.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Example, Link, Page, Url
+    >>> def example(number, words, target):
+    ...     url = Url(f"http://a.example/{number}")
+    ...     return Example(Link(url), Page(url, text=words * 30), target, "user")
+    >>> good = [example(n, "honey wax comb hive ", 1.0) for n in range(5)]
+    >>> bad = [example(n, "engine gear wheel brake ", 0.0) for n in range(5, 10)]
+    >>> learned = HybridSvm(keywords=("honey",)).learn(good + bad)
+    >>> learned.judge(good[0].page).score > 0.5 > learned.judge(bad[0].page).score
+    True
+
+    References
+    ----------
+    Iliou, Kalpakis, Tsikrika, Vrochidis & Kompatsiaris 2017, "Hybrid focused crawling".
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True, parent_score="each", uses_neighbours=True
@@ -57,29 +106,14 @@ class HybridSvm:
     language: str = "en"
     kernel: Literal["rbf", "linear"] = "rbf"
     page_weight: float = 0.1
-    """w1: what the page that a link stood on counts."""
     link_weight: float = 0.9
-    """w2: what the words of the link count."""
     threshold: float = 0.5
-    """t: a link must score more than this to be followed."""
     gate: bool = False
-    """True, as in the paper: links at or below the threshold lose their score, and are followed in
-    the order of their discovery when no other is left. With few labels that is all of them."""
     fewest_links: int = 20
-    """The link classifier comes to the page classifier, which reads the words of links alone until
-    then, once it has so many links of either kind to learn from (ours; the paper had 58)."""
     alone: bool = False
-    """True, as in the paper: the link classifier, once there, reads links alone. Else both read
-    them, and the mean counts (ours): a page has seen many more words than a link."""
     believes: int = 1
-    """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
-    times as many bad ones (ours; learning/example_pool.py). 0: whatever is clear, as in the paper,
-    the newest first and within the caps against drift."""
     neighbours: bool = True
-    """What came of the links beside a link counts with the verdict of its page, unless
-    ``train_svm.teacher`` is none (ours; links/parent_pages.py)."""
     use_url_terms: bool = False
-    """Read the words of the address as well."""
     page_words: Lexicon | None = None
     page_machine: Linear | Rbf | None = None
     link_words: Lexicon | None = None

@@ -20,7 +20,31 @@ from honeyguide.url import path_of
 
 @dataclass(frozen=True)
 class Keyword:
-    """Evidence of anchor, surroundings, address and parent, joined as 1 - Π(1 - weight·e)."""
+    """Evidence of anchor, surroundings, address and parent, joined as 1 - Π(1 - weight·e).
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    anchor_weight, around_weight, url_weight
+        Weight of the topic's words in the anchor, around it, and in the address.
+    parent_weight
+        Weight of the verdict on the page that the link stands on.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, Url
+    >>> honey = Link(Url("http://a.example/1"), anchor="Honey", parent=0.0)
+    >>> other = Link(Url("http://a.example/2"), anchor="Contact", parent=0.0)
+    >>> keyword = Keyword(keywords=("honey",))
+    >>> [round(score, 2) for score in keyword.rank([honey, other])]
+    [0.42, 0.0]
+    >>> keyword.explain(honey)[0].what
+    'anchor “Honey”'
+
+    References ---------- Zheng, Kang & Kim 2008, "Learnable focused crawling based on ontology":
+    the rival whose priority of a link is the count of topic words on its page.
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(needs=("keywords", "description"))
 

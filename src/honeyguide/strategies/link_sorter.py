@@ -36,7 +36,32 @@ class SortingParts(NamedTuple):
 
 @dataclass(frozen=True)
 class LinkSorter:
-    """Rank a link by who links to it, from how original pages, and among which words."""
+    """Rank a link by who links to it, from how original pages, and among which words.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    backlink_weight
+        Weight of B: the hosts that link to it, by the share of their pages that are relevant.
+    originality_weight
+        Weight of O: how little the pages it stands on resemble pages read before.
+    keyword_weight
+        Weight of K: the cosine between the topic and the anchor with its page's key words.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, LinkStats, Url
+    >>> strategy = LinkSorter(keywords=("honey",))
+    >>> link = Link(Url("http://a.example/"), source=Url("http://b.example/"))
+    >>> stats = LinkStats(*[0] * 10, authority=1.0, originality=0.5, topic_similarity=0.25)
+    >>> [round(score, 2) for score in strategy.rank([link.with_yields(stats)])]
+    [0.6]
+
+    References
+    ----------
+    Alqaraleh & Sırın, the link sorter of their crawler for Turkish topics; the formula is ours.
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         needs=("keywords", "description"), uses_link_stats=True, uses_authority=True
@@ -75,7 +100,7 @@ class LinkSorter:
     def _link_parts(self, link: Link) -> SortingParts:
         if (told := link.yields) is not None:
             return SortingParts(told.authority, told.originality, told.topic_similarity)
-        # Nobody told of it: its anchor is all there is.
+        # No statistics: its anchor is all there is.
         words = topic_profile(self.keywords, self.description, self.language)
         return SortingParts(0.0, 1.0, words.similarity_to(link.anchor))
 

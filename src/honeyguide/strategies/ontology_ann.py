@@ -35,7 +35,50 @@ from honeyguide.types import Concept, Example, Link, Page, Reason, StrategyTrait
 
 @dataclass(frozen=True)
 class OntologyAnn:
-    """Raw counts into a 4-1 sigmoid network; with ``house``, gentler counts and training."""
+    """Raw counts into a 4-1 sigmoid network; with ``house``, gentler counts and training.
+
+    Parameters
+    ----------
+    concepts, language
+        The topic's concepts with their distance, and the language of their names.
+    inputs
+        Words of the ontology; or as many words that separate labelled pages best, by χ².
+    house
+        True (ours): log(1 + count) and the rate in 1,000 words as inputs; early stopping and L2.
+    hidden, rate, momentum, goal, epochs, seed
+        Hidden nodes, learning rate, momentum, root of the mean squared error at which training
+        ends, most epochs, and the seed of the first weights.
+    decay, theta
+        δ and θ of the weighted counts that judge before there is a network (see ontology_weights).
+    phrases
+        Whole names and synonyms count besides single words; not in the paper.
+    hard_focus
+        Links of irrelevant pages get 0, not the small score of their page.
+    believes
+        So many of its own good verdicts in fourteen pages become examples, the most confident, and
+        three times as many bad ones (ours; learning/example_pool.py). 0: every clear verdict, the
+        newest first.
+    neighbours
+        Outcomes of the links beside a link count with its pages, unless ``learn.teacher`` is none
+        (ours; links/parent_pages.py).
+
+    Examples
+    --------
+    >>> from honeyguide.types import Concept, Example, Link, Page, Url
+    >>> def example(number, words, target):
+    ...     url = Url(f"http://a.example/{number}")
+    ...     return Example(Link(url), Page(url, text=words * 5), target, "user")
+    >>> good = [example(n, "honey insect ", 1.0) for n in range(5)]
+    >>> bad = [example(n, "engine insect ", 0.0) for n in range(5, 10)]
+    >>> strategy = OntologyAnn(concepts=(Concept("honey", 0), Concept("insect", 1)))
+    >>> learned = strategy.learn(good + bad)
+    >>> learned.judge(good[0].page).score > 0.5 > learned.judge(bad[0].page).score
+    True
+
+    References
+    ----------
+    Zheng, Kang & Kim 2008, "Learnable focused crawling based on ontology".
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
@@ -48,31 +91,19 @@ class OntologyAnn:
     concepts: tuple[Concept, ...] = ()
     language: str = "en"
     inputs: Literal["concepts", "terms"] = "concepts"
-    """Words of the ontology; or as many words that tell labelled pages apart best, by χ²."""
     house: bool = False
-    """log(1 + count) and the rate in 1,000 words as inputs; early stopping and L2."""
     hidden: int = 4
     rate: float = 0.3
     momentum: float = 0.2
     goal: float = 0.01
-    """RMSE at which training ends."""
     epochs: int = 5000
     seed: int = 1
-    """Where the first weights come from."""
     decay: float = 0.5
     theta: float = 4.0
-    """δ and θ of the weighted counts that judge before there is a network."""
     phrases: bool = False
-    """Whole names and synonyms count besides single words; not in the paper."""
     hard_focus: bool = False
-    """Links of irrelevant pages get 0 and not the little that their page has."""
     believes: int = 1
-    """Of its own verdicts, so many good ones in fourteen pages teach it, the surest, and three
-    times as many bad ones (ours; learning/example_pool.py). 0: whatever is clear, the newest
-    first."""
     neighbours: bool = True
-    """What came of the links beside a link counts with its pages, unless ``learn.teacher`` is none
-    (ours; links/parent_pages.py)."""
     terms: tuple[str, ...] = ()
     """Learned: the stems that are counted where ``inputs`` are terms."""
     network: Network | None = None

@@ -24,7 +24,36 @@ _SETTLED_PAGES = 30
 
 @dataclass(frozen=True)
 class OntologyWeights:
-    """A page's score s becomes the verdict s / (s + θ); its links inherit it."""
+    """A page's score s becomes the verdict s / (s + θ); its links inherit it.
+
+    Parameters
+    ----------
+    concepts, language
+        The topic's concepts with their distance, and the language of their names.
+    decay
+        δ: weight of a word, for each step between its concept and the topic.
+    theta
+        θ: the score from which a page is relevant; learned where there are labels of both kinds.
+    per_words
+        Count so many words' worth of a page, not the whole page; 0: raw counts, as in the papers.
+    phrases
+        Whole names and synonyms count besides single words; not in the papers.
+    hard_focus
+        Links of irrelevant pages get 0, not the small score of their page.
+
+    Examples
+    --------
+    >>> from honeyguide.types import Concept, Page, Url
+    >>> topic = (Concept("honey", 0), Concept("insect", 2))
+    >>> strategy = OntologyWeights(concepts=topic, theta=4.0)
+    >>> page = Page(Url("http://a.example/"), text="honey honey honey insect insect insect insect")
+    >>> strategy.judge(page).score  # s = 3 + 4 / 4
+    0.5
+
+    References
+    ----------
+    Ehrig & Maedche 2003, in the form in which Zheng, Kang & Kim 2008 compare with it.
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True, needs=("ontology", "keywords"), parent_score="best", learned_fields=("heard",)
@@ -33,15 +62,10 @@ class OntologyWeights:
     concepts: tuple[Concept, ...] = ()
     language: str = "en"
     decay: float = 0.5
-    """δ: what a word is worth, for each step between its concept and the topic."""
     theta: float = 4.0
-    """θ: the score from which a page is relevant; learned where there are labels of both kinds."""
     per_words: int = 0
-    """Count so many words' worth of a page, not the whole page; 0: raw counts, as the papers."""
     phrases: bool = False
-    """Whole names and synonyms count besides single words; not in the papers."""
     hard_focus: bool = False
-    """Links of irrelevant pages get 0 and not the little that their page has."""
     heard: int = 0
     """Learned: how many pages θ rests on."""
 

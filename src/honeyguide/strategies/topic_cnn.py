@@ -3,7 +3,7 @@
 Alqaraleh & Sırın, a crawler for Turkish topics made of units: its classifier reads 150 words at a
 time (embedding 300, max pool, dense 2C, dense C), and a page is relevant if it is of the topic's
 category. It is called a CNN and has no convolution. Models come from ``honeyguide train``, where
-a linear one may well win; every kind can judge here. Where we depart is told in
+a linear one may well win; every kind can judge here. Where we depart from the paper:
 docs/strategies/topic_cnn.md.
 """
 
@@ -43,7 +43,47 @@ _BAD, _GOOD = "not relevant", "relevant"
 
 @dataclass(frozen=True)
 class TopicCnn:
-    """Judge pages by the categories of a trained model, links by their words and their page."""
+    """Judge pages by the categories of a trained model, links by their words and their page.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    model
+        Folder of a model from ``honeyguide train``; without one, a network learns from labels.
+    categories
+        The model's categories that the topic is about.
+    encoder
+        Folder of the encoder that the model was trained with, if any: absolute, or in the model's.
+        An encoder is a program; to name it is to trust it.
+    rule, threshold
+        A page is relevant if the topic's categories together are as likely as ``threshold`` (τ),
+        or, with ``argmax``, if one of them is the most likely of all. Either way the score is 0.5
+        there.
+    parent_weight, link_weight
+        Weight of the verdict on the page that a link stands on, and of the model's probability for
+        the link's words (ours: the paper sorts links by backlinks, originality and key words).
+    fewest
+        Without a model: good pages, and bad ones, before a network is trained (ours).
+    most, epochs, seed
+        Without a model: pages that it is trained with, passes over them, seed of its first
+        weights.
+    neighbours
+        Without a model: outcomes of the links beside a link count with its pages, unless
+        ``learn.teacher`` is none (ours; links/parent_pages.py).
+
+    Examples
+    --------
+    >>> from honeyguide.types import Page, Url
+    >>> page = Page(Url("http://a.example/"), text="honey " * 30)
+    >>> TopicCnn(keywords=("honey",)).judge(page).score > 0.5  # by keywords, until there are labels
+    True
+
+    References
+    ----------
+    Alqaraleh & Sırın, the classifier of their crawler for Turkish topics; where we depart from it:
+    docs/strategies/topic_cnn.md.
+    """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
         learns=True,
@@ -57,30 +97,16 @@ class TopicCnn:
     description: str = ""
     language: str = "en"
     model: str = ""
-    """Folder of a model from ``honeyguide train``; without one, a network learns from labels."""
     categories: tuple[str, ...] = ()
-    """The model's categories that the topic is about."""
     encoder: str = ""
-    """Folder of the encoder that the model was trained with, if any: absolute, or in the model's.
-    An encoder is a program; to name it is to trust it."""
     rule: Literal["threshold", "argmax"] = "threshold"
-    """A page is relevant if the topic's categories together are as likely as ``threshold`` says,
-    or if one of them is the likeliest of all. Either way the score is 0.5 there."""
     threshold: float = 0.5
-    """τ"""
     parent_weight: float = 0.4
-    """What the verdict on the page counts that a link stands on (ours: the paper sorts links by
-    backlinks, originality and keywords) …"""
     link_weight: float = 0.6
-    """… and what the model's opinion of the link's words counts."""
     fewest: int = 10
-    """Without a model: good pages, and bad ones, before a network is trained (ours)."""
     most: int = 1_000
-    """Without a model: pages that it is trained with."""
     epochs: int = 20
     neighbours: bool = True
-    """Without a model: what came of the links beside a link counts with its pages, unless
-    ``learn.teacher`` is none (ours; links/parent_pages.py)."""
     seed: int = 1
     checksum: str = ""
     """Found out, not set: which model it is. A generation refers to it and has no copy."""

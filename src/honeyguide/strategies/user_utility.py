@@ -117,6 +117,54 @@ class UserUtility:
     """Learn a page's utility from rated pages; draw links by it or, with ``house``, best first.
 
     Until pages were rated good and bad, the topic's keywords stand in for Φ.
+
+    Parameters
+    ----------
+    keywords, description, language
+        The topic's words, and the language they are in.
+    warmup
+        While fewer pages than this were visited, every link has the same chance.
+    confidence
+        Whose errors say how far a prediction is trusted: of predictions alike (``binned``), of all
+        (``global``), of the nearest (``knn``).
+    temperature
+        β: links are drawn in proportion to q^β.
+    haste
+        ρ: q is divided by (seconds the host takes)^ρ; 1 is utility per second.
+    threshold
+        τ: a label of at least this much is a good one, for the odds of a phrase.
+    against
+        Rank phrases by |ln ψ|, so that what speaks against a page counts too.
+    share
+        Share of a zone's phrases that are key phrases.
+    features, fast
+        Most phrases that are considered; admit them in growing steps, not one by one.
+    blanks
+        Bad pages for each good one; where fewer were rated, blank pages are added. 0: never.
+    learners
+        Candidates for Φ; cross-validation chooses, the first wins a tie.
+    link_learner
+        Regressor of Υ.
+    prefixes
+        Distinguish a word of the address from the same word in the anchor.
+    house
+        Ours: the best link first, from the first page on, by what its pages are worth and by what
+        it promises more or less than others; with ``prefixes`` and ``against``.
+    neighbours
+        With ``house``: outcomes of the links beside a link count with its pages, unless
+        ``learn.teacher`` is none (links/parent_pages.py).
+
+    Examples
+    --------
+    >>> from honeyguide.types import Link, Url
+    >>> links = [Link(Url(f"http://a.example/{verdict}"), parent=verdict) for verdict in (0.2, 0.8)]
+    >>> bad, good = UserUtility(keywords=("honey",), house=True).rank(links)
+    >>> bad < good
+    True
+
+    References
+    ----------
+    Xu, Yoon & Tourassi 2014, the user-oriented crawler with a two-tier utility learner.
     """
 
     traits: ClassVar[StrategyTraits] = StrategyTraits(
@@ -131,36 +179,20 @@ class UserUtility:
     description: str = ""
     language: str = "en"
     warmup: int = 1000
-    """While fewer pages than this were visited, every link has the same chance."""
     confidence: Literal["binned", "global", "knn"] = "binned"
-    """Whose errors say how far a promise is trusted: of promises alike, of all, of the nearest."""
     temperature: float = 1.0
-    """β: links are drawn in proportion to q^β."""
     haste: float = 0.0
-    """ρ: q is divided by (seconds the host takes)^ρ; 1 is utility per second."""
     threshold: float = 0.5
-    """τ: a label of at least this much is a good one, for the odds of a phrase."""
     against: bool = False
-    """Rank phrases by \\|ln ψ\\|, so that what speaks against a page counts too."""
     share: float = 1 / 3
-    """The share of a zone's phrases that are key phrases."""
     features: int = 200
-    """Most phrases that are considered."""
     blanks: float = 3.0
-    """Bad pages for each good one; where fewer were rated, blank pages stand in. 0: never."""
     fast: bool = False
-    """Admit phrases in growing steps, not one by one."""
     learners: tuple[str, ...] = ("additive", "stumps", "ridge", "bagging", "kernel")
-    """Candidates for Φ; cross-validation chooses, the first wins a tie."""
     link_learner: Literal["ridge", "additive"] = "ridge"
     prefixes: bool = False
-    """Tell a word of the address from the same word in the anchor."""
     house: bool = False
-    """Ours: the best link first, from the first page on. What its pages are worth counts, and what
-    it promises more or less than others; with ``prefixes`` and ``against``."""
     neighbours: bool = True
-    """With ``house``: what came of the links beside a link counts with its pages, unless
-    ``learn.teacher`` is none (links/parent_pages.py)."""
     learned: Learned = field(default_factory=Learned, compare=False)
 
     def __post_init__(self) -> None:

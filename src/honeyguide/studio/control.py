@@ -101,8 +101,8 @@ def _page_limit(context: RequestContext, run: RunState) -> int:
                 return int(option.removeprefix(_PAGES_OPTION))
     if run.pid is not None:
         seen = live_status.read_live_status(context.collection_folder)
-        if seen is not None and seen.pid == run.pid and seen.pages is not None:
-            return seen.pages
+        if seen is not None and seen.pid == run.pid and seen.budget is not None:
+            return seen.budget
     try:
         return load_settings(context.collection_folder / "topic.toml").crawl.pages
     except ConfigError:  # told when it is started

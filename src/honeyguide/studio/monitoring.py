@@ -16,6 +16,7 @@ from honeyguide.crawl import live_status
 from honeyguide.crawl.live_status import ActiveFetch, LiveFrontier
 from honeyguide.crawl.status import CollectionStatus, collection_status
 from honeyguide.errors import HoneyguideError, StoreError
+from honeyguide.run_status import harvest_rate
 from honeyguide.store.collection_files import lock_holder
 from honeyguide.store.counters import CollectionCounts, HostRow
 from honeyguide.store.open_store import open_existing_store
@@ -60,7 +61,7 @@ def harvest_curve(store: Store) -> HarvestCurve:
         then, before = points[back] if back > 0 else (0, 0)
         span = visits - then
         recent.append(round((relevant - before) / span, 4) if span >= _FEW_VISITS else None)
-    whole = [round(relevant / visits, 4) if visits else 0.0 for visits, relevant in points]
+    whole = [round(harvest_rate(relevant, visits), 4) for visits, relevant in points]
     return HarvestCurve([visits for visits, _ in points], whole, recent)
 
 
@@ -70,8 +71,8 @@ def generation_marks(counts: CollectionCounts) -> list[GenerationMark]:
     found: list[GenerationMark] = []
     visits = 0
     for number, counted in sorted(counts.generations.items()):
-        harvest = counted.relevant / counted.visits if counted.visits else 0.0
-        found.append(GenerationMark(number, visits, round(harvest, 4)))
+        harvest = round(harvest_rate(counted.relevant, counted.visits), 4)
+        found.append(GenerationMark(number, visits, harvest))
         visits += counted.visits
     step = -(-len(found) // _MAX_MARKS) or 1
     return found[::step]
@@ -207,6 +208,12 @@ class LiveView(msgspec.Struct, frozen=True):
     watch: WatchLive | None = None
 
 
+_COUNTED = (
+    "visits", "pages", "relevant", "copies", "bytes", "labels", "first", "last", "failures",
+)  # fmt: skip
+"""Fields of the view that the store counts."""
+
+
 class LiveViewCache:
     """Puts a collection's state together, once a tick for all who ask."""
 
@@ -250,8 +257,8 @@ class LiveViewCache:
         running = pid is not None
         fresh = running and seen is not None and seen.pid == pid and now - seen.at < _STALE_S
         budget = load_settings(self._folder / "topic.toml").crawl.pages
-        if fresh and seen is not None and seen.pages is not None:
-            budget = seen.pages  # of this run only
+        if fresh and seen is not None and seen.budget is not None:
+            budget = seen.budget  # of this run only
         counts, waiting, generation = CollectionCounts(), None, None
         marks: list[GenerationMark] = []
         watch: WatchLive | None = None
@@ -276,24 +283,16 @@ class LiveViewCache:
             seen=None if seen is None else seen.at,
             stopping=bool(fresh and seen and seen.stopping),
             ended="" if seen is None or running else seen.ended,
-            visits=counts.visits,
-            pages=counts.pages,
-            relevant=counts.relevant,
+            **{name: getattr(counts, name) for name in _COUNTED},
             harvest=counts.harvest_rate,
-            copies=counts.copies,
-            bytes=counts.bytes,
-            labels=counts.labels,
             known_hosts=counts.hosts,
             budget=budget,
             waiting=waiting,
             rate=seen.rate if fresh and seen else None,
             generation=generation,
-            first=counts.first,
-            last=counts.last,
             last_failure="" if seen is None else seen.last_failure,
             curve=self._curve,
             generations=marks,
-            failures=counts.failures,
             languages=counts.tongues,
             hosts=_join_hosts(self._standing.hosts, seen.frontier if seen else LiveFrontier()),
             hosts_at=self._standing.at,
@@ -384,6 +383,13 @@ _GAUGES = {
     "last_visit_timestamp_seconds": ("gauge", "When the last visit was."),
     "running": ("gauge", "1 while it is crawled or watched."),
 }
+_COUNTED_GAUGES = {
+    "visits_total": "visits", "pages_total": "pages", "relevant_total": "relevant",
+    "bytes_total": "bytes", "labels_total": "labels", "changes_total": "changes",
+    "watched_pages": "watched", "frontier_links": "waiting", "generation": "generation",
+    "last_visit_timestamp_seconds": "last",
+}  # fmt: skip
+"""Metric → field of a collection's status."""
 MetricSample = tuple[str, dict[str, str], float]
 
 
@@ -413,21 +419,11 @@ def prometheus_metrics(context: RequestContext) -> RawAnswer:
 
 
 def _status_samples(found: CollectionStatus) -> Iterator[MetricSample]:
-    yield "visits_total", {}, found.visits
-    yield "pages_total", {}, found.pages
-    yield "relevant_total", {}, found.relevant
-    yield "bytes_total", {}, found.bytes
-    yield "labels_total", {}, found.labels
-    yield "changes_total", {}, found.changes
-    yield "watched_pages", {}, found.watched
+    for name, field in _COUNTED_GAUGES.items():
+        if (value := getattr(found, field)) is not None:
+            yield name, {}, value
     for kind, count in sorted(found.failures.items()):
         yield "failures_total", {"kind": kind}, count
-    if found.waiting is not None:
-        yield "frontier_links", {}, found.waiting
-    if found.generation is not None:
-        yield "generation", {}, found.generation
-    if found.last is not None:
-        yield "last_visit_timestamp_seconds", {}, found.last
 
 
 def _sample_line(name: str, labels: dict[str, str], value: float) -> str:

@@ -7,7 +7,7 @@ import errno
 import hashlib
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,20 +30,19 @@ from honeyguide.api.search import allow_engine
 from honeyguide.api.user_urls import parse_seed_url
 from honeyguide.config import topic_file
 from honeyguide.config.settings import FetchSettings
-from honeyguide.crawl.polite_fetch import PoliteFetcher
 from honeyguide.errors import ConfigError, FetchError, ParseError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
 from honeyguide.learning import topics
+from honeyguide.net.polite_fetch import PoliteFetcher, RequestPacer
 from honeyguide.net.robots import RobotsCache
-from honeyguide.protocols import Fetcher
+from honeyguide.parse.read import parse_page
 from honeyguide.search.engine_factory import check_engine as check_engine
 from honeyguide.studio import routes
-from honeyguide.types import Request, Response, Url
+from honeyguide.types import Link, Url
 from honeyguide.url import host_of
 
 _PATIENCE_S = 24.0
 """For all seeds of one request; a browser waits a little longer."""
-_DELAY_S = 1.0
 
 Address = Annotated[str, Meta(max_length=2_000)]
 
@@ -74,7 +73,7 @@ class SeedTrier:
 
     def __init__(self, _: Path) -> None:
         self._robots = RobotsCache()
-        self._rested: dict[str, float] = {}
+        self._pacer = RequestPacer()
         self._lock = Lock()
 
     def try_seeds(self, seeds: Sequence[str], contact: str, lab: str) -> list[SeedTrial]:
@@ -94,48 +93,13 @@ class SeedTrier:
     ) -> list[SeedTrial]:
         fetcher = CurlFetcher(settings, user_agent=agent, archives=False)
         try:
-            if settings.lab:  # its hosts are not those of the web, and need no rest
-                visitor = PoliteFetcher(_PacedFetcher(fetcher, {}, 0.0), delay_s=0.0)
+            if settings.lab:  # its hosts are not those of the web
+                visitor = PoliteFetcher(fetcher, lab=True)
             else:
-                visitor = PoliteFetcher(
-                    _PacedFetcher(fetcher, self._rested, _DELAY_S), robots=self._robots
-                )
+                visitor = PoliteFetcher(fetcher, robots=self._robots, pacer=self._pacer)
             return await try_each_seed(visitor, seeds, lab=bool(settings.lab))
         finally:
             await fetcher.aclose()
-            while len(self._rested) > 1_000:
-                self._rested.pop(next(iter(self._rested)))
-
-
-class _PacedFetcher:
-    """One request to a host at a time, and a rest after each: seeds of several hosts are tested at
-    once, and may lead to the same one."""
-
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        rested: dict[str, float],
-        rest: float,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._fetcher = fetcher
-        self._rested = rested
-        """When each host may be asked again."""
-        self._rest = rest
-        self._clock = clock
-        self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-
-    async def fetch(self, request: Request) -> Response:
-        name = host_of(request.url)
-        async with self._locks[name]:
-            await asyncio.sleep(max(0.0, self._rested.get(name, 0.0) - self._clock()))
-            try:
-                return await self._fetcher.fetch(request)
-            finally:
-                self._rested[name] = self._clock() + self._rest
-
-    async def aclose(self) -> None:
-        """Whoever made the fetcher closes it."""
 
 
 async def try_each_seed(
@@ -153,12 +117,15 @@ async def _try_seed(
     try:
         url = seed_address(seed, lab=lab)
         async with asyncio.timeout(_PATIENCE_S), hosts[host_of(url)]:
-            page = await visitor.fetch_page(url)
+            answer = await visitor.fetch_url(url)
+            page = parse_page(answer, Link(answer.url))
     except TimeoutError:
         return SeedTrial(seed, False, f"no answer within {_PATIENCE_S:.0f} seconds")
     except FetchError as error:
         return SeedTrial(seed, False, error.detail or str(error))
-    except (ParseError, ConfigError) as error:
+    except ParseError:
+        return SeedTrial(seed, False, "this is not a page: it holds no text")
+    except ConfigError as error:
         return SeedTrial(seed, False, str(error))
     title = page.title.strip() or "a page without a title"
     return SeedTrial(

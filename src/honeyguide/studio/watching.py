@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from itertools import islice
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Annotated, Literal
@@ -168,7 +169,8 @@ def list_watched(context: RequestContext, query: WatchedQuery) -> WatchedItems:
     state: WatchedState | None = None if query.state == "all" else query.state
     with context.read_store() as store:
         host = query.host.strip().lower() or None
-        rows = store.watched.list_rows(state, host, query.after, query.limit + 1)
+        found = store.watched.iter_rows(state, host, query.after)
+        rows = list(islice(found, query.limit + 1))
         states = {str(name): count for name, count in store.watched.count_by_state().items()}
     more = len(rows) > query.limit
     rows = rows[: query.limit]

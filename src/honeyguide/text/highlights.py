@@ -81,19 +81,13 @@ def find_highlights(text: str, terms: dict[str, float], language: str) -> list[H
         if _UNSPACED_SCRIPT.search(term):
             found += _literal_spans(text, term, terms[term])
             continue
-        bare = term.removesuffix("…")
-        parts = tuple(_word_stems(bare.split()[:_MAX_TERM_WORDS], spoken))
+        bare = term.removesuffix("…").split()[:_MAX_TERM_WORDS]
+        parts = tuple(spoken.stems[part] for word in bare for part in spoken.words(word))
         if parts:
             sought.setdefault(parts[0], []).append((parts, term))
     if sought:
         found += _stemmed_spans(text, sought, terms, spoken)
     return _drop_overlaps(found)
-
-
-def _word_stems(words: Iterable[str], spoken: Language) -> Iterator[str]:
-    for word in words:
-        for part in spoken.words(word):
-            yield spoken.stems[part]
 
 
 def _stemmed_spans(
@@ -116,9 +110,8 @@ def _stemmed_spans(
     for at, stem in enumerate(said):
         for parts, term in sought.get(stem, ()):
             if tuple(said[at : at + len(parts)]) == tuple(parts):
-                yield HighlightSpan(
-                    places[at][0], places[at + len(parts) - 1][1], term, terms[term]
-                )
+                end = places[at + len(parts) - 1][1]
+                yield HighlightSpan(places[at][0], end, term, terms[term])
                 count += 1
         if count >= MAX_SPANS:
             return

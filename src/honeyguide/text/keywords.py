@@ -53,10 +53,8 @@ def key_phrases(
     stems, stops = tongue.stems, tongue.stop_words
     found: Counter[tuple[str, ...]] = Counter()
     run: list[str] = []
-    for piece in [
-        *tongue.word_pattern(_PHRASE_END).findall(tongue.separate_words(text[:_MAX_CHARS])),
-        "\n",
-    ]:
+    ready = tongue.separate_words(text[:_MAX_CHARS])
+    for piece in (*tongue.word_pattern(_PHRASE_END).findall(ready), "\n"):
         if piece[0].isalpha() and piece not in stops and len(piece) <= MAX_WORD_CHARS:
             run.append(piece)
         elif run:
@@ -158,11 +156,8 @@ def page_zones(page: Page) -> tuple[str, str, str]:
     for link in page.links[:_LINKS]:
         pieces.append(link.anchor[:_PIECE])
         pieces.append(readable_address(path_of(link.url)[:_PIECE]))
-    return (
-        page.text[:_TEXT],
-        "\n".join(heading[:_PIECE] for heading in headings),
-        "\n".join(pieces)[:_TEXT],
-    )
+    shown = "\n".join(heading[:_PIECE] for heading in headings)
+    return page.text[:_TEXT], shown, "\n".join(pieces)[:_TEXT]
 
 
 class ZonePhraseFinder:

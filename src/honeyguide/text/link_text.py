@@ -12,20 +12,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from honeyguide.text import vectors
 from honeyguide.text.language import MAX_WORD_CHARS, language_of
 from honeyguide.text.normalise import is_too_short, readable_address
-from honeyguide.text.normalise import readable_address as read
-from honeyguide.text.vectors import (
-    TEXT_BREAK,
-    UNKNOWN_PLACE,
-    Floats,
-    GrowingPlaces,
-    Ints,
-    SparseRows,
-    StemPlaces,
-    count_places,
-    largest_shares,
-)
 from honeyguide.types import Link, Reason
 from honeyguide.url import authority_of, host_of, path_of
 
@@ -140,7 +129,7 @@ def describe_sign(kind: str, what: str) -> str:
 def link_fields(links: Sequence[Link]) -> list[str]:
     """What the links say: all their anchors, then what stands around each, then the addresses."""
     arounds = [f"{link.before} {link.after}" for link in links]
-    addresses = [read(path_of(link.url)) for link in links]
+    addresses = [readable_address(path_of(link.url)) for link in links]
     return [*[link.anchor for link in links], *arounds, *addresses]
 
 
@@ -148,10 +137,8 @@ def collect_signs(
     links: Sequence[Link], language: str, fields: Sequence[str] | None = None
 ) -> list[LinkSigns]:
     """``fields``: what :func:`link_fields` says of them, for whoever needs it as well."""
-    count, stems = (
-        len(links),
-        _stem_texts(link_fields(links) if fields is None else fields, language),
-    )
+    count = len(links)
+    stems = _stem_texts(link_fields(links) if fields is None else fields, language)
     return [
         LinkSigns(anchor, around, address, authority_of(link.url), link.tag_path.replace("\n", " "))
         for link, anchor, around, address in zip(
@@ -162,13 +149,15 @@ def collect_signs(
 
 def _stem_texts(texts: Sequence[str], language: str) -> list[list[str]]:
     """The stems of each text; all in one pass, which is several times quicker."""
-    joined = TEXT_BREAK.join(text[:_CHARACTERS].replace(TEXT_BREAK, " ") for text in texts)
+    joined = vectors.TEXT_BREAK.join(
+        text[:_CHARACTERS].replace(vectors.TEXT_BREAK, " ") for text in texts
+    )
     tongue = language_of(language)
     stems = tongue.stems
     found: list[list[str]] = [[]]
     last = found[0]
-    for token in tongue.word_pattern(TEXT_BREAK).findall(tongue.separate_words(joined)):
-        if token == TEXT_BREAK:
+    for token in tongue.word_pattern(vectors.TEXT_BREAK).findall(tongue.separate_words(joined)):
+        if token == vectors.TEXT_BREAK:
             last = []
             found.append(last)
         elif len(last) < _WORDS:
@@ -235,12 +224,12 @@ class LinkWords:
         )
 
     @cached_property
-    def _lookups(self) -> tuple[tuple[LinkField, StemPlaces], ...]:
+    def _lookups(self) -> tuple[tuple[LinkField, vectors.StemPlaces], ...]:
         anchor, around = len(self.url), len(self.url) + len(self.anchor)
-        lookups: tuple[tuple[LinkField, StemPlaces], ...] = (
+        lookups: tuple[tuple[LinkField, vectors.StemPlaces], ...] = (
             ("url", _ContainedPlaces(_number_stems(self.url, 0), self.language)),
-            ("anchor", StemPlaces(_number_stems(self.anchor, anchor), self.language)),
-            ("around", StemPlaces(_number_stems(self.around, around), self.language)),
+            ("anchor", vectors.StemPlaces(_number_stems(self.anchor, anchor), self.language)),
+            ("around", vectors.StemPlaces(_number_stems(self.around, around), self.language)),
         )
         return tuple((field, places) for field, places in lookups if getattr(self, field))
 
@@ -248,20 +237,20 @@ class LinkWords:
     def _tlds(self) -> dict[str, int]:
         return _number_stems(self.tlds, len(self) - len(self.tlds))
 
-    def to_rows(self, links: Sequence[Link]) -> SparseRows:
+    def to_rows(self, links: Sequence[Link]) -> vectors.SparseRows:
         """A row of ones for each link."""
         ends = np.array(self._tld_places(links), dtype=np.int64)
         numbers, places = [np.flatnonzero(ends >= 0)], [ends[ends >= 0]]
         for field, lookup in self._lookups:
             texts = [field_text(link, field) for link in links]
-            number, place, _ = count_places(texts, lookup, self.language)
+            number, place, _ = vectors.count_places(texts, lookup, self.language)
             numbers.append(number)
             places.append(place)
         number = np.concatenate(numbers)
         order = np.argsort(number, kind="stable")
         starts = np.zeros(len(links) + 1, dtype=np.int32)
         np.cumsum(np.bincount(number, minlength=len(links)), out=starts[1:])
-        return SparseRows(
+        return vectors.SparseRows(
             np.ones(len(number)), np.concatenate(places)[order].astype(np.int32), starts
         )
 
@@ -272,22 +261,26 @@ class LinkWords:
         for link in links:
             name = link.url.partition("//")[2].partition("/")[0]
             if (end := known.get(name)) is None:
-                end = known[name] = self._tlds.get(tld_of_link(link), UNKNOWN_PLACE)
+                end = known[name] = self._tlds.get(tld_of_link(link), vectors.UNKNOWN_PLACE)
             ends.append(end)
         return ends
 
-    def top_reasons(self, places: Ints, shares: Floats) -> tuple[Reason, ...]:
+    def top_reasons(self, places: vectors.Ints, shares: vectors.Floats) -> tuple[Reason, ...]:
         """The features that count most, for or against."""
-        return tuple(Reason(self.names[p], share) for p, share in largest_shares(places, shares))
+        return tuple(
+            Reason(self.names[p], share) for p, share in vectors.largest_shares(places, shares)
+        )
 
 
-class _ContainedPlaces(StemPlaces):
+class _ContainedPlaces(vectors.StemPlaces):
     """A word that is not chosen stands for the first chosen stem within it: birdwatching, bird."""
 
     def _find_place(self, stem: str) -> int:
         place = super()._find_place(stem)
-        if place == UNKNOWN_PLACE:
-            return next((p for chosen, p in self._of_stem.items() if chosen in stem), UNKNOWN_PLACE)
+        if place == vectors.UNKNOWN_PLACE:
+            return next(
+                (p for chosen, p in self._of_stem.items() if chosen in stem), vectors.UNKNOWN_PLACE
+            )
         return place
 
 
@@ -319,8 +312,8 @@ def _frequent_stems(
     texts: Sequence[str], field: LinkField, size: int, language: str
 ) -> tuple[str, ...]:
     stems: dict[str, int] = {}
-    growing = GrowingPlaces(stems, language)
-    _, places, _ = count_places(texts, growing, language)
+    growing = vectors.GrowingPlaces(stems, language)
+    _, places, _ = vectors.count_places(texts, growing, language)
     often = np.bincount(places, minlength=len(stems)).tolist()
     enough = _SELDOM if max(often, default=0) <= _RARE else _OFTEN
     # Ties by the alphabet: the same links choose the same words.

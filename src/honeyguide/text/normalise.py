@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from operator import add
 from typing import NamedTuple
@@ -29,6 +29,7 @@ _MARKED = (range(0x300, 0x1D00), range(0xA800, 0xAC00))
 """Where the marks of nearly all living scripts are; those beyond make patterns slow."""
 
 
+@lru_cache(maxsize=64)
 def word_pattern(marks: bool = False, also: str = "", inside: str = "") -> re.Pattern[str]:
     """A pattern of words in ready text: letters and digits, with their marks if there are any.
 
@@ -39,12 +40,7 @@ def word_pattern(marks: bool = False, also: str = "", inside: str = "") -> re.Pa
     if marks or inside:
         signs = (_mark_chars() if marks else "") + inside
         letters += rf"(?:[{signs}]+[^\W_]*)*"
-    return _compile_pattern(f"{letters}|{also}" if also else letters)
-
-
-@lru_cache(maxsize=64)
-def _compile_pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+    return re.compile(f"{letters}|{also}" if also else letters)
 
 
 @lru_cache(maxsize=1)
@@ -67,21 +63,13 @@ def split_into_pairs(text: str, ends: bool = False) -> str:
     beside them, and keep a character's marks with it. With ``ends`` the last character of a run
     follows its pairs, so that every character begins a word.
     """
-    return _unspaced_run().sub(_with_ends if ends else _pairs_of_run, text)
+    return _unspaced_run().sub(partial(_pairs_of_run, ends), text)
 
 
-def _pairs_of_run(run: re.Match[str]) -> str:
-    units = _split_units(run[0])
-    return _with_blanks(run, " ".join(map(add, units, units[1:])) or units[0])
-
-
-def _with_ends(run: re.Match[str]) -> str:
-    units = _split_units(run[0])
-    return _with_blanks(run, " ".join(map(add, units, [*units[1:], ""])))
-
-
-def _with_blanks(run: re.Match[str], said: str) -> str:
+def _pairs_of_run(ends: bool, run: re.Match[str]) -> str:
     """With blanks where a word stands right beside it; punctuation makes no word of its own."""
+    units = _split_units(run[0])
+    said = " ".join(map(add, units, [*units[1:], ""] if ends else units[1:])) or units[0]
     text, (start, end) = run.string, run.span()
     if start and text[start - 1].isalnum():
         said = f" {said}"
@@ -103,18 +91,12 @@ def unspaced_names(text: str) -> list[str]:
 
     Chinese is left out, because its pairs do say something, and hiragana, which is mostly grammar.
     """
-    runs = (run[0] for run in _unspaced_run().finditer(text))
-    return [
-        run for run in runs if len(run) in _NAME_LENGTHS and not (_is_han(run) or _is_hiragana(run))
-    ]
+    runs = (run[0] for run in _unspaced_run().finditer(text) if len(run[0]) in _NAME_LENGTHS)
+    return [run for run in runs if not (_is_han(run) or "\u3041" <= run[0] <= "\u309f")]
 
 
 def _is_han(run: str) -> bool:
     return run[0] >= "\u3400" or run[0] in "\u3005\u3007"
-
-
-def _is_hiragana(run: str) -> bool:
-    return "\u3041" <= run[0] <= "\u309f"
 
 
 def readable_address(url: str) -> str:

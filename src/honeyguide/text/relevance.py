@@ -109,9 +109,8 @@ class TermMatcher:
 
             def begun(last: int, at: int) -> tuple[int, int]:
                 # The outline has a blank more than the text, in front of it.
-                return shape.count(PIECE_START, last + 1, at + 2), shape.rfind(
-                    b" ", last + 1, at + 1
-                )
+                blank = shape.rfind(b" ", last + 1, at + 1)
+                return shape.count(PIECE_START, last + 1, at + 2), blank
 
             places = self._search_starts(text, begun)
             return self._count_hits((at + n / _PIECE, stem) for at, n, stem in places), length

@@ -139,8 +139,7 @@ def fit_lexicon(texts: Sequence[str], language: str = "en") -> tuple[Lexicon, Sp
     stems: dict[str, int] = {}
     found = []
     for text in texts:
-        said, _ = stem_counts(text, language)
-        for stem in said:
+        for stem in stem_counts(text, language)[0]:
             if stem not in stems and len(stems) < _LARGEST:
                 stems[stem] = len(stems)
         found.append(_place_counts(text, stems, language))
@@ -160,9 +159,8 @@ def stem_counts(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
     Remembered: a page is judged when it comes, and read again in every lesson that it is part of.
     """
     tongue = language_of(language)
-    said = tongue.word_pattern(TEXT_BREAK).findall(
-        tongue.separate_words(text.replace(TEXT_BREAK, " "))
-    )
+    text = tongue.separate_words(text.replace(TEXT_BREAK, " "))
+    said = tongue.word_pattern(TEXT_BREAK).findall(text)
     counts = Counter(map(_stem_lookup(language).__getitem__, said))
     counts.pop("", None)
     return tuple(counts), np.fromiter(counts.values(), np.int64, len(counts))
@@ -292,11 +290,8 @@ class TopicProfile:
 
     def similarity_to(self, text: str) -> float:
         """The cosine with a few words by themselves, when nobody knows how rare words are."""
-        return cosine_similarity(
-            self.unit_vector(_equal_rarity),
-            _content_stems(text[:_SHORT], self._language),
-            _equal_rarity,
-        )
+        terms = _content_stems(text[:_SHORT], self._language)
+        return cosine_similarity(self.unit_vector(_equal_rarity), terms, _equal_rarity)
 
 
 @lru_cache(maxsize=16)

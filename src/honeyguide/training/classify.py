@@ -68,9 +68,8 @@ class PageClassifier:
             read = [self.reading.page_segments(page) for _, page in some]
             table = self.model.judge_many(read)
             for (name, _), segments, row in zip(some, read, table.tolist(), strict=True):
-                chances = dict(
-                    sorted(zip(self.model.categories, row, strict=True), key=lambda one: -one[1])
-                )
+                pairs = zip(self.model.categories, row, strict=True)
+                chances = dict(sorted(pairs, key=lambda one: -one[1]))
                 tokens = tuple(tuple(part) for part in segments.tokens)
                 if known := self.model.low_coverage(segments.tokens):
                     why = f"{_NO_WORDS}: {known}" if known.total else _NO_WORDS

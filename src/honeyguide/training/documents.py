@@ -10,14 +10,7 @@ from unicodedata import normalize
 
 from honeyguide.errors import ConfigError, ParseError
 from honeyguide.parse.read import parse_body
-from honeyguide.training.labelled_rows import (
-    MAX_TEXT_BYTES,
-    ColumnNames,
-    LabelledRow,
-    ReadingTally,
-    check_encoding,
-    read_rows,
-)
+from honeyguide.training import labelled_rows
 from honeyguide.types import Link, Page, Url
 
 _LONGEST = 100
@@ -50,7 +43,10 @@ class LabelledDocument(NamedTuple):
 
 
 def read_documents(
-    source: Path, columns: ColumnNames, tally: ReadingTally, language: str = ""
+    source: Path,
+    columns: labelled_rows.ColumnNames,
+    tally: labelled_rows.ReadingTally,
+    language: str = "",
 ) -> Iterator[LabelledDocument]:
     """Every document that can be read; ``tally`` counts those that cannot. Of which language they
     are helps to find out what the file is written in."""
@@ -59,7 +55,7 @@ def read_documents(
     if not source.is_file():
         raise ConfigError(f"{source} does not exist")
     if source.name.lower().removesuffix(".gz").endswith(_ROW_FILES):
-        found = read_rows(source, columns, tally, language)
+        found = labelled_rows.read_rows(source, columns, tally, language)
         return (document for row in found for document in _row_documents(row, tally))
     raise ConfigError(
         f"{source}: give a folder with a folder for each category, or a file that ends in "
@@ -84,7 +80,7 @@ def parse_document(body: bytes, name: str, *, html: bool | None = None, encoding
 
 def page_from_text(text: str, *, html: bool) -> Page:
     """Text from a file of many."""
-    text = text[:MAX_TEXT_BYTES]
+    text = text[: labelled_rows.MAX_TEXT_BYTES]
     if not html:
         return Page(Url("file://localhost/document"), text=text.strip())
     return parse_document(text.encode("utf-8", "replace"), "", html=True)
@@ -100,9 +96,9 @@ def _utf8_charset(body: bytes) -> str:
 
 
 def _folder_documents(
-    folder: Path, columns: ColumnNames, tally: ReadingTally
+    folder: Path, columns: labelled_rows.ColumnNames, tally: labelled_rows.ReadingTally
 ) -> Iterator[LabelledDocument]:
-    encoding = check_encoding(columns.encoding) if columns.encoding else ""
+    encoding = labelled_rows.check_encoding(columns.encoding) if columns.encoding else ""
     found = sorted(path for path in _skip_links(folder.iterdir(), tally) if path.is_dir())
     if not found:
         raise ConfigError(f"{folder} has no folders in it; make one for each category")
@@ -114,7 +110,9 @@ def _folder_documents(
                 continue
             try:
                 with path.open("rb") as file:
-                    page = parse_document(file.read(MAX_TEXT_BYTES), path.name, encoding=encoding)
+                    page = parse_document(
+                        file.read(labelled_rows.MAX_TEXT_BYTES), path.name, encoding=encoding
+                    )
             except OSError as error:
                 raise ConfigError(f"{path} cannot be read: {error}") from error
             except ParseError:
@@ -125,7 +123,7 @@ def _folder_documents(
             yield LabelledDocument(page, label)
 
 
-def _skip_links(paths: Iterable[Path], tally: ReadingTally) -> Iterator[Path]:
+def _skip_links(paths: Iterable[Path], tally: labelled_rows.ReadingTally) -> Iterator[Path]:
     """What lies in a folder itself. A link in a stranger's folder may lead to the user's own
     files, and a model tells whoever gets it which words were in them."""
     for path in paths:
@@ -137,7 +135,9 @@ def _skip_links(paths: Iterable[Path], tally: ReadingTally) -> Iterator[Path]:
             yield path
 
 
-def _row_documents(row: LabelledRow, tally: ReadingTally) -> Iterator[LabelledDocument]:
+def _row_documents(
+    row: labelled_rows.LabelledRow, tally: labelled_rows.ReadingTally
+) -> Iterator[LabelledDocument]:
     label, text = row.label, row.text
     if isinstance(label, bool | int | float):
         label = str(label)

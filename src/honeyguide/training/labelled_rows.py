@@ -43,11 +43,9 @@ def detect_encoding(path: Path, language: str = "") -> str:
                 known |= not decoder.decode(block).isascii()
             except UnicodeDecodeError:
                 # What was UTF-8 so far is UTF-8 with a fault in it.
-                return (
-                    "utf-8"
-                    if known
-                    else _guess_encoding(_foreign_sample(block, file), path, language)
-                )
+                if known:
+                    return "utf-8"
+                return _guess_encoding(_foreign_sample(block, file), path, language)
             block = file.read(_BLOCK)
     return "utf-8"
 
@@ -180,9 +178,8 @@ def read_rows(
     path: Path, columns: ColumnNames, tally: ReadingTally, language: str = ""
 ) -> Iterator[LabelledRow]:
     """Every row; a ConfigError names the line that cannot be one."""
-    encoding = (
-        check_encoding(columns.encoding) if columns.encoding else detect_encoding(path, language)
-    )
+    stated = columns.encoding
+    encoding = check_encoding(stated) if stated else detect_encoding(path, language)
     tally.count_encoding(encoding)
     with open_unpacked(path) as file:
         lines = BoundedLines(file, encoding, MAX_TEXT_BYTES)
@@ -251,10 +248,9 @@ def _table_rows(path: Path, lines: BoundedLines, columns: ColumnNames) -> Iterat
             start, taken = lines.number + 1, 0
             for values in found:
                 if values:  # not so of an empty line
+                    where = f"{path}, line {start}"
                     values += [""] * (len(names) - len(values))
-                    yield LabelledRow(
-                        f"{path}, line {start}", names[text], values[text], values[label]
-                    )
+                    yield LabelledRow(where, names[text], values[text], values[label])
                 start, taken = lines.number + 1, 0
     except LineTooLong as error:
         raise ConfigError(f"{path}, line {lines.number}: {error}") from error

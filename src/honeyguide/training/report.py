@@ -130,21 +130,15 @@ def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) ->
     if len(figures) > 1:
         out += ["<h2>Kinds compared</h2>", _kinds_table(figures)]
     for number, (kind, found) in enumerate(figures.items()):
-        out.append(
-            f"<h2>{escape(kind)}{' (chosen)' if len(figures) > 1 and not number else ''}</h2>"
-        )
+        chosen = " (chosen)" if len(figures) > 1 and not number else ""
+        out.append(f"<h2>{escape(kind)}{chosen}</h2>")
         out.append(
             f"<p>Accuracy {found.accuracy:.4f} (deviation over folds {found.deviation:.4f}), "
             f"macro-F1 {found.macro_f1:.4f}, "
             f"calibration error (ECE) {found.calibration_error:.4f}.</p>"
         )
-        out += [
-            confusion_svg(found),
-            _ROWS,
-            _categories_table(found),
-            reliability_svg(found.bins),
-            _BINS,
-        ]
+        out += [confusion_svg(found), _ROWS, _categories_table(found)]
+        out += [reliability_svg(found.bins), _BINS]
     if not figures:
         out.append("<p>No cross-validation was made: nobody knows what this model is worth.</p>")
     out += ["<h2>Data</h2>", _notes_list(card["notes"]), "</body></html>"]
@@ -225,11 +219,8 @@ def _notes_list(notes: Sequence[str]) -> str:
 
 
 def _markdown_rows(values: Mapping[str, object]) -> list[str]:
-    return [
-        "| | |",
-        "|---|---|",
-        *(f"| {key} | {_escape_markdown(value)} |" for key, value in values.items()),
-    ]
+    rows = (f"| {key} | {_escape_markdown(value)} |" for key, value in values.items())
+    return ["| | |", "|---|---|", *rows]
 
 
 def _escape_markdown(value: object) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, Literal, get_args
@@ -19,8 +20,7 @@ from honeyguide.models.categories import BagOfWordsModel
 from honeyguide.models.deep import category_model
 from honeyguide.models.deep.category_model import CategoryModel
 from honeyguide.models.deep.embedding import Embedding, open_embedding
-from honeyguide.models.deep.torch_engine import TrainingEpoch
-from honeyguide.text.segments import PageSegments, TextTokenizer
+from honeyguide.text.segments import TextTokenizer
 from honeyguide.training.corpus import MAX_DOCUMENTS, Corpus, gather_corpus
 from honeyguide.training.documents import visible_text
 from honeyguide.training.evaluation import ModelFigures, assign_folds, measure_figures
@@ -47,17 +47,13 @@ class TrainingOptions:
     embedding: str = ""
     """A file of word vectors, or a folder with a BERT-like model; '': learned from scratch."""
 
-    def load_embedding(self) -> Embedding | None:
-        return open_embedding(Path(self.embedding)) if self.embedding else None
-
 
 def parse_kinds(name: str) -> tuple[ModelKind, ...]:
     """What a user may ask for."""
     if name == "auto":
         return AUTO_KINDS
-    for kind in MODEL_KINDS:
-        if kind == name:
-            return (kind,)
+    if name in MODEL_KINDS:
+        return (name,)
     raise ConfigError(f"there is no kind {name!r}; choose among auto, {', '.join(MODEL_KINDS)}")
 
 
@@ -78,19 +74,16 @@ def train_model(
         return categories.train_bag_of_words(pages, labels, corpus.categories, settings)
     from honeyguide.models.deep.training import train_net as train_net
 
-    def report_epoch(epoch: TrainingEpoch) -> None:
-        progress(epoch.number / epoch.of)
-
     return train_net(
         kind,
-        [_flat_tokens(page) for page in pages],
+        [list(chain.from_iterable(page.tokens)) for page in pages],
         labels,
         corpus.categories,
         embedding=embedding,
         engine=ways.engine,
         epochs=ways.epochs,
         seed=ways.seed,
-        progress=report_epoch,
+        progress=lambda epoch: progress(epoch.number / epoch.of),
         settings=settings,
     )
 
@@ -113,14 +106,9 @@ def cross_validate(
             continue
         name = f"{kind}, fold {number + 1} of {folds}"
         told(name, number / folds)
-        model = train_model(
-            kind,
-            corpus,
-            ways,
-            embedding,
-            only=inside.tolist(),
-            progress=partial(_report_fold, told, name, number, folds),
-        )
+        progress = partial(_report_fold, told, name, number, folds)
+        only = inside.tolist()
+        model = train_model(kind, corpus, ways, embedding, only=only, progress=progress)
         chances[outside] = model.judge_many([corpus.pages[n] for n in outside])
     told(f"{kind}, {folds} folds", 1.0)
     return measure_figures(chances, truth, fold, corpus.categories)
@@ -128,10 +116,6 @@ def cross_validate(
 
 def _report_fold(told: TrainingProgress, name: str, number: int, folds: int, done: float) -> None:
     told(name, (number + done) / folds)
-
-
-def _flat_tokens(page: PageSegments) -> list[str]:
-    return [token for segment in page.tokens for token in segment]
 
 
 def model_size(model: TrainableModel) -> dict[str, Any]:
@@ -211,28 +195,20 @@ def _train_and_write(
     told: TrainingProgress,
     read: Callable[[int], None],
 ) -> TrainedModel:
-    embedding = wish.options.load_embedding()
+    source = wish.options.embedding
+    embedding = open_embedding(Path(source)) if source else None
+    most, seed = wish.most, wish.options.seed
     corpus = gather_corpus(
-        wish.source,
-        wish.reading,
-        wish.columns,
-        most=wish.most,
-        seed=wish.options.seed,
-        progress=read,
+        wish.source, wish.reading, wish.columns, most=most, seed=seed, progress=read
     )
     found: dict[str, ModelFigures] = {}
     if wish.folds:
         for kind in kinds:
             found[kind] = cross_validate(kind, corpus, wish.folds, wish.options, embedding, told)
     chosen = max(kinds, key=lambda kind: found[kind].macro_f1 if kind in found else 0.0)
-    told(f"{chosen}, from everything", 0.0)
-    model = train_model(
-        chosen,
-        corpus,
-        wish.options,
-        embedding,
-        progress=lambda done: told(f"{chosen}, from everything", done),
-    )
+    last = partial(told, f"{chosen}, from everything")
+    last(0.0)
+    model = train_model(chosen, corpus, wish.options, embedding, progress=last)
     found = {kind: found[kind] for kind in sorted(found, key=lambda kind: kind != chosen)}
     card = _model_card(wish, chosen, corpus, model, found)
     _write_model(wish.out, model, card, found)
@@ -308,11 +284,8 @@ def _write_model(
     categories.save_category_model(replace(model, card={**model.card, **card}), folder)
     first = next(iter(found.values()), None)
     try:
-        category_model.write_durably(
-            folder / "report.html", html_report(card, found).encode("utf-8", "replace")
-        )
-        category_model.write_durably(
-            folder / "card.md", card_text(card, first).encode("utf-8", "replace")
-        )
+        texts = {"report.html": html_report(card, found), "card.md": card_text(card, first)}
+        for name, text in texts.items():
+            category_model.write_durably(folder / name, text.encode("utf-8", "replace"))
     except OSError as error:
         raise ModelError(f"the report cannot be written to {folder}: {error}") from error

@@ -18,7 +18,8 @@ from honeyguide.change import Change, ChangeKind
 from honeyguide.config.settings import NotifySettings, Settings
 from honeyguide.errors import ConfigError
 from honeyguide.fetch.http import CurlFetcher, make_user_agent
-from honeyguide.frontier.hosts import HostDelayPolicy
+from honeyguide.net.concurrency import FetchConcurrency, affordable_fetches
+from honeyguide.net.politeness import HostDelayPolicy, PolitenessGate, RobotsEntry
 from honeyguide.net.robots import RobotsCache
 from honeyguide.protocols import Fetcher, Strategy
 from honeyguide.store.labels import EffectiveLabels
@@ -38,10 +39,7 @@ from honeyguide.watch.schedule.change_rate import START_BELIEF, RatePriors
 from honeyguide.watch.schedule.prices import DAY, WatchBudget
 from honeyguide.watch.schedule.schedule import Schedule, VisitExplanation
 from honeyguide.watch.state import RevisitState
-from honeyguide.watch.visit.concurrency import FetchConcurrency, affordable_fetches
 from honeyguide.watch.visit.flow import RevisitFlow
-from honeyguide.watch.visit.politeness import RevisitPoliteness
-from honeyguide.watch.visit.revisit import RobotsEntry
 from honeyguide.watch.watcher import DiscoveryQueue, Watcher
 
 _FEED_CHANGES, _FEED_SCAN = 100, 5_000
@@ -97,7 +95,7 @@ async def open_watch(
             revisit_comparison.PreviousVersion, revisit_comparison.RevisitComparison
         ] = RevisitFlow(
             network,
-            RevisitPoliteness(robots, politeness, bool(settings.fetch.lab), now),
+            PolitenessGate(robots, politeness, lab=bool(settings.fetch.lab), began=now),
             book.previous_version,
             partial(revisit_comparison.compare_response, relevance=relevance),
             per_site=settings.politeness.concurrent_hosts_per_domain,

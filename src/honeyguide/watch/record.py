@@ -24,7 +24,7 @@ from honeyguide.watch.schedule.change_rate import (
     update_belief,
 )
 from honeyguide.watch.schedule.schedule import Schedule
-from honeyguide.watch.visit.due import RevisitOutcome
+from honeyguide.watch.visit.revisit import RevisitOutcome
 
 _HOUR = 3_600.0
 _DAY = 86_400.0

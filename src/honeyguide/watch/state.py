@@ -28,7 +28,7 @@ from honeyguide.watch.compare.volatile import VolatileMemory, common_masks
 from honeyguide.watch.notify.delivery import NotifyRule, queue_change
 from honeyguide.watch.record import HeldChange, RevisitRecord
 from honeyguide.watch.schedule.change_rate import Belief, RatePriors
-from honeyguide.watch.visit.due import DuePage, RevisitOutcome
+from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 _log = getLogger(__name__)
 

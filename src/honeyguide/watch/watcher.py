@@ -30,8 +30,8 @@ from honeyguide.watch.record import RevisitRecord
 from honeyguide.watch.schedule.change_rate import estimate_rate
 from honeyguide.watch.schedule.schedule import Schedule
 from honeyguide.watch.state import RevisitState, VisitPurpose
-from honeyguide.watch.visit.due import DuePage, RevisitOutcome
 from honeyguide.watch.visit.flow import RevisitFlow
+from honeyguide.watch.visit.revisit import DuePage, RevisitOutcome
 
 _MAX_LINKS = 2_000
 """Links that are remembered; the worst are forgotten first."""

@@ -234,11 +234,11 @@ def _missing_entry(error: _EntryGone) -> ClusterError:
 
 # -- The replicator --
 #
-#     keeper = Keeper.claim(vault("/mnt/shared/birds"), shard=3, by="worker-7")
+#     keeper = ShardReplicator.claim(open_object_store("/mnt/shared/birds"), 3, "worker-7")
 #     keeper.restore(folder)
-#     …                                     # open the database; wait until keeper.seconds_left()
+#     …                               # open the database; wait until keeper.owner.seconds_left()
 #     keeper.save(database)                 # now and then, between transactions
-#     keeper.farewell(database)             # at the end, so that the next need not wait
+#     keeper.release_shard(database)        # at the end, so that the next need not wait
 #
 # Everything here raises Fenced once another process has claimed the shard: stop at once then.
 
@@ -263,13 +263,13 @@ class SaveReport:
 
 
 class ShardReplicator:
-    """One claim to one shard. For one thread at a time, but for :meth:`seconds_left` and its like,
+    """One claim to one shard. For one thread at a time, but for :attr:`owner`,
     and for :meth:`take_snapshot` and :meth:`send_snapshot`, of which each may have a thread of its
     own."""
 
     def __init__(self, vault: ObjectStore, owner: ShardOwner) -> None:
         self._vault = vault
-        self._owner = owner
+        self.owner = owner
         self._changes: database_changes.DatabaseChanges | None = None
         self._taken: database_changes.DatabaseSnapshot | None = None
         self._known: database_changes.FileStamp | None = None
@@ -296,27 +296,14 @@ class ShardReplicator:
         run_steps(vault, owner.claim_steps())
         return cls(vault, owner)
 
-    @property
-    def epoch(self) -> int:
-        """How many owners the shard has had, this one included."""
-        return self._owner.epoch
-
-    def seconds_left(self) -> float:
-        """For how many seconds more, without another :meth:`renew_lease` or :meth:`save`."""
-        return self._owner.seconds_left()
-
-    def seconds_to_wait(self) -> float:
-        """Seconds until the owners before us have stopped for certain."""
-        return self._owner.seconds_to_wait()
-
     def renew_lease(self) -> None:
         """Look whether the shard is still ours: one small read. Saving does it as well."""
-        run_steps(self._vault, self._owner.renew_steps())
+        run_steps(self._vault, self.owner.renew_steps())
 
     def restore(self, folder: Path, *, check: bool = False) -> RestoreReport:
         """Make ``folder/collection.db`` what was saved last; what is there is replaced. Nothing
         is made if nothing was ever saved."""
-        restored = rebuild_database(self._vault, self._owner.shard, folder, check=check)
+        restored = rebuild_database(self._vault, self.owner.shard, folder, check=check)
         self._changes, self._needs_restore, self._known = None, False, restored.known
         self._base_bytes, self._later_bytes = restored.sizes
         self._compactor.record_claims(restored.seen)
@@ -354,11 +341,11 @@ class ShardReplicator:
         every fetch."""
         if database is not None:
             self.save(database)
-        run_steps(self._vault, self._owner.release_steps())
+        run_steps(self._vault, self.owner.release_steps())
 
     def upload_warc(self, path: Path) -> bool:
         """Copy a closed WARC file into the vault; False: it is there already."""
-        name = f"shard-{self._owner.shard:04}/warc/{path.name}"
+        name = f"shard-{self.owner.shard:04}/warc/{path.name}"
         self.renew_lease()  # who is fenced writes nothing any more
         if self._vault.upload(name, path):
             return True
@@ -370,7 +357,7 @@ class ShardReplicator:
         if self._changes is None or self._changes.database is not database:
             if self._needs_restore:
                 raise ClusterError(
-                    f"shard {self._owner.shard} has a saved database: restore it before saving"
+                    f"shard {self.owner.shard} has a saved database: restore it before saving"
                 )
             self._changes, self._known = (
                 database_changes.DatabaseChanges(database, self._known),
@@ -380,10 +367,10 @@ class ShardReplicator:
 
     def _needs_full_copy(self) -> bool:
         large = self._later_bytes > max(_SMALL, _GROWTH * self._base_bytes)
-        return large or self._owner.number - self._owner.base > _MOST + self._base_entries
+        return large or self.owner.number - self.owner.base > _MOST + self._base_entries
 
     def _append_segments(self, taken: database_changes.DatabaseSnapshot) -> SaveReport:
-        owner = self._owner
+        owner = self.owner
         run_steps(self._vault, owner.settle_steps())
         first = owner.number + 1
         size = entries = 0

@@ -121,11 +121,12 @@ def parse_plan(spec: str) -> SyntheticPlan:
         if not mark:
             known = ", ".join(field.name for field in fields(SyntheticPlan))
             raise ConfigError(f"made web: {part!r} is not like knob=value; knobs: {known}")
-        raw[name] = tuple(value.split("+")) if name in _LIST_NAMES else _parse_value(value)
+        raw[name] = tuple(value.split("+")) if name in _LIST_NAMES else parse_value(value)
     return cast("SyntheticPlan", build_dataclass(SyntheticPlan, raw, "made web", ""))
 
 
-def _parse_value(text: str) -> bool | int | float | str:
+def parse_value(text: str) -> bool | int | float | str:
+    """A value as people type it: true, 7, 0.5, or a text."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):

@@ -95,14 +95,11 @@ class ConceptLexicon:
         self, counts: ConceptCounts, weights: Mapping[int, float]
     ) -> tuple[Reason, ...]:
         """The entries that weigh most, with how often they occur."""
-        most = sorted(weights, key=lambda i: (-abs(weights[i]), i))[:_REASONS]
-        return tuple(
-            Reason(f"{self._entry_name(i)} ×{counts.found[i]}", round(weights[i], 3)) for i in most
-        )
-
-    def _entry_name(self, number: int) -> str:
-        name = self.names[number]
-        return f"{name}…" if number < self._first_phrase else f"“{name}”"
+        reasons = []
+        for i in sorted(weights, key=lambda i: (-abs(weights[i]), i))[:_REASONS]:
+            name = f"{self.names[i]}…" if i < self._first_phrase else f"“{self.names[i]}”"
+            reasons.append(Reason(f"{name} ×{counts.found[i]}", round(weights[i], 3)))
+        return tuple(reasons)
 
 
 def concept_lexicon(

@@ -58,10 +58,8 @@ def topic_concepts(topic: TopicSettings) -> tuple[Concept, ...]:
 
 def concepts_near_topic(topic: TopicSettings) -> tuple[ReachedConcept, ...]:
     """What lies near the topic, with the way there."""
-    relations = topic.relations or RELATION_KINDS
-    return concepts_near(
-        topic.ontology, topic.concept, topic.distance, relations, topic.keyword_language
-    )
+    relations, language = topic.relations or RELATION_KINDS, topic.keyword_language
+    return concepts_near(topic.ontology, topic.concept, topic.distance, relations, language)
 
 
 def concepts_near(
@@ -109,14 +107,11 @@ def _ontology_path(source: str) -> Path:
 def _load_folder(folder: Path, language: str) -> Ontology:
     """A folder of UMLS files."""
     if names := readers.find_umls_file(folder, "MRCONSO.RRF"):
-        return readers.read_metathesaurus(
-            names, readers.find_umls_file(folder, "MRREL.RRF"), language
-        )
+        relations = readers.find_umls_file(folder, "MRREL.RRF")
+        return readers.read_metathesaurus(names, relations, language)
     if types := readers.find_umls_file(folder, "SRDEF"):
-        relations = readers.find_umls_file(folder, "SRSTR") or readers.find_umls_file(
-            folder, "SRSTRE2"
-        )
-        return readers.read_semantic_network(types, relations)
+        found = (readers.find_umls_file(folder, name) for name in ("SRSTR", "SRSTRE2"))
+        return readers.read_semantic_network(types, next(filter(None, found), None))
     raise ConfigError(
         f"topic.ontology: the folder {folder} holds neither MRCONSO.RRF nor SRDEF; name a file"
     )

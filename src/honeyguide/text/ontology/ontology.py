@@ -101,16 +101,12 @@ class OntologyDraft:
                 self._synonyms.pop(number, None)
         if not any(self._names):
             raise ConfigError(f"{self.source} holds no concept with a name")
-        return Ontology(
-            self.source,
-            tuple(self._numbers),
-            tuple(self._names),
-            {
-                number: tuple(s for s in said if s != self._names[number])
-                for number, said in self._synonyms.items()
-            },
-            {kind: _edge_pairs(edges) for kind, edges in self._edges.items()},
-        )
+        synonyms = {
+            number: tuple(s for s in said if s != self._names[number])
+            for number, said in self._synonyms.items()
+        }
+        edges = {kind: _edge_pairs(edges) for kind, edges in self._edges.items()}
+        return Ontology(self.source, tuple(self._numbers), tuple(self._names), synonyms, edges)
 
     def _number_of(self, concept: str) -> int:
         number = self._numbers.get(concept)
@@ -176,7 +172,10 @@ def nearest_concepts(
         seen[level] = True
         level.sort(key=lambda n: (fold_text(ontology.names[n]), n))
         # A concept without a name leads on to others, but there is nothing to look for.
-        found += [_reached_concept(ontology, n, steps, via[n]) for n in level if ontology.names[n]]
+        for n in level:
+            if name := ontology.names[n]:
+                concept = Concept(name, steps, ontology.synonyms.get(n, ()))
+                found.append(ReachedConcept(n, steps, via[n], concept))
         if len(found) >= most or steps == distance:
             break
         beyond = _next_level(ontology, level, seen, relations)
@@ -212,11 +211,6 @@ def _next_level(
             for place, target in zip(here[one[new]].tolist(), other[new].tolist(), strict=True):
                 first[target] = min(place, first.get(target, place))
     return {target: level[place] for target, place in first.items()}
-
-
-def _reached_concept(ontology: Ontology, number: int, steps: int, via: int) -> ReachedConcept:
-    said = ontology.synonyms.get(number, ())
-    return ReachedConcept(number, steps, via, Concept(ontology.names[number], steps, said))
 
 
 def _find_named(ontology: Ontology, topic: str) -> list[int]:

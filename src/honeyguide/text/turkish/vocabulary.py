@@ -66,10 +66,8 @@ class LetterRestorer:
         word, doubts = "", []
         for place, letter in enumerate(plain):
             if letter in MARKED_LETTERS:
-                score = 0.0
-                for feature in letter_features(
-                    word, letter, plain[place + 1 : place + 1 + CONTEXT_LETTERS]
-                ):
+                score, right = 0.0, plain[place + 1 : place + 1 + CONTEXT_LETTERS]
+                for feature in letter_features(word, letter, right):
                     score += weight(feature, 0.0)
                 doubts.append((abs(score), place))
                 word += MARKED_LETTERS[letter] if score > 0 else letter
@@ -86,10 +84,7 @@ def flip_letter(word: str, place: int) -> str:
 
 
 def _last_vowel(left: str) -> str:
-    for letter in reversed(left):
-        if letter in VOWELS:
-            return letter
-    return ""
+    return next((letter for letter in reversed(left) if letter in VOWELS), "")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -250,8 +245,7 @@ def front_vowels(stem: str) -> str:
 
 def is_harmonic(stem: str, endings: str) -> bool:
     """Does each vowel of the endings follow from the one before it?"""
-    last = next((letter for letter in reversed(stem) if letter in VOWELS), "")
-    before = ""
+    last, before = _last_vowel(stem), ""
     for letter in endings:
         if letter in VOWELS:
             # -yor and -ki are what they are after any vowel.

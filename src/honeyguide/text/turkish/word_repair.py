@@ -97,11 +97,8 @@ class WordRepair:
         if not _RUN.search(word) or _ROMAN(raw):
             return word
         single, double = _RUN.sub(r"\1", word), _RUN.sub(r"\1\1", word)
-        if (
-            single in self._slang
-            or self._vocabulary.is_word(single)
-            or self._right_spelling(single)
-        ):
+        known = single in self._slang or self._vocabulary.is_word(single)
+        if known or self._right_spelling(single):
             return single
         return double if self._vocabulary.is_word(double) else single
 

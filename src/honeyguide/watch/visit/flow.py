@@ -1,4 +1,13 @@
-"""The third step: changed bodies are compared, small ones at once, large ones elsewhere."""
+"""Revisits on one event loop: pages in, outcomes out, as fast as hosts and machine allow.
+
+    due pages → queue of each host → request → 304, or the same digest → outcome
+    → changed: compare here, or elsewhere if large → outcome
+
+The design of Meegahapola et al. (``bench/watch/mtccdw.py``) without a thread for each fetch: nine
+of ten bodies have not changed, which their digest says at once, so that only the rest waits to be
+compared. The queue of those is bounded by bytes, not by their number, and the reservation rule
+holds for bytes. N (:class:`FetchConcurrency`) and M (:class:`CompareConcurrency`) adapt.
+"""
 
 from __future__ import annotations
 
@@ -6,148 +15,18 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor
-from dataclasses import replace
-from functools import partial
-from logging import getLogger
+from concurrent.futures import Executor
 from random import Random
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from honeyguide.errors import HoneyguideError
+from honeyguide.net.concurrency import FetchConcurrency
+from honeyguide.net.host_queue import HostQueues
+from honeyguide.net.politeness import PolitenessGate, RobotsEntry
 from honeyguide.protocols import Fetcher
 from honeyguide.types import Failure, Response
 from honeyguide.url import domain_of, host_of
-from honeyguide.watch.visit.concurrency import CompareConcurrency, FetchConcurrency, InPlaceLimit
-from honeyguide.watch.visit.due import DuePage, RevisitOutcome
-from honeyguide.watch.visit.host_queues import HostPageQueues
-from honeyguide.watch.visit.politeness import RevisitPoliteness
-from honeyguide.watch.visit.revisit import AUDIT_SHARE, Revisit, RobotsEntry
-
-_log = getLogger(__name__)
-
-_MAX_BUGS = 10
-"""So many pages in a row that our own code fails on end the run."""
-
-ComparedOld = TypeVar("ComparedOld")
-ComparedFound = TypeVar("ComparedFound")
-
-
-class ComparisonStage(Generic[ComparedOld, ComparedFound]):
-    """Takes outcomes that changed, and hands them to ``done`` with what was found."""
-
-    def __init__(
-        self,
-        old: Callable[[DuePage], ComparedOld],
-        compare: Callable[[ComparedOld, DuePage, Response], ComparedFound],
-        done: Callable[[RevisitOutcome[ComparedFound]], None],
-        *,
-        comparers: CompareConcurrency,
-        in_place: InPlaceLimit,
-        pool: Executor | None,
-        clock: Callable[[], float],
-    ) -> None:
-        self.comparers = comparers
-        self.trouble: BaseException | None = None
-        """What ends the run: not the page's fault, or too many pages'."""
-        self.under_way: set[asyncio.Future[ComparedFound]] = set()
-        self.waiting: deque[tuple[RevisitOutcome[Any], Response, float]] = deque()
-        self._old = old
-        self._compare = compare
-        self._done = done
-        self._in_place = in_place
-        self._pool = pool
-        self._clock = clock
-        self._bugs = 0
-
-    def take_changed(self, outcome: RevisitOutcome[Any], response: Response) -> None:
-        size = len(response.body)
-        if self._pool is not None and size > self._in_place.limit:
-            now = self._clock()
-            self.waiting.append((outcome, response, now))
-            self.comparers.record_arrival(now)
-            self._hand_over(self._pool)
-            return
-        began = time.perf_counter()
-        try:
-            found = self._compare(self._old(outcome.page), outcome.page, response)
-        except Exception as error:  # noqa: BLE001 - our own bug, met on one page
-            self._finish_comparison(outcome, error)
-            return
-        self._in_place.record_comparison(size, time.perf_counter() - began)
-        self._finish_comparison(outcome, None, found)
-
-    async def abandon(self) -> None:
-        """Nobody wants to know any more."""
-        self.waiting.clear()
-        for future in self.under_way:
-            future.cancel()
-        await asyncio.gather(*self.under_way, return_exceptions=True)
-
-    def _hand_over(self, pool: Executor) -> None:
-        """Have large bodies compared elsewhere, M at a time."""
-        loop = asyncio.get_running_loop()
-        while self.waiting and len(self.under_way) < self.comparers.count:
-            outcome, response, came = self.waiting.popleft()
-            began = self._clock()
-            self.comparers.record_start(began - came, began)
-            page = outcome.page
-            try:
-                old = self._old(page)
-                future = loop.run_in_executor(pool, self._compare, old, page, response)
-            except Exception as error:  # noqa: BLE001 - our own bug, or the pool is gone
-                self._finish_comparison(outcome, error)
-                continue
-            self.under_way.add(future)
-            future.add_done_callback(partial(self._handed_back, pool, outcome, began))
-
-    def _handed_back(
-        self,
-        pool: Executor,
-        outcome: RevisitOutcome[Any],
-        began: float,
-        future: asyncio.Future[ComparedFound],
-    ) -> None:
-        self.under_way.discard(future)
-        if future.cancelled():
-            return
-        self.comparers.record_comparison(self._clock() - began)
-        error = future.exception()
-        self._finish_comparison(outcome, error, None if error is not None else future.result())
-        self._hand_over(pool)
-
-    def _finish_comparison(
-        self,
-        outcome: RevisitOutcome[Any],
-        error: BaseException | None,
-        found: ComparedFound | None = None,
-    ) -> None:
-        """A page on which our code fails does not end the run; page after page does."""
-        if error is None:
-            self._bugs = 0
-            self._done(replace(outcome, found=found))
-            return
-        self._bugs += 1
-        if self._bugs >= _MAX_BUGS or isinstance(error, HoneyguideError | BrokenExecutor):
-            self.trouble = self.trouble or error
-        _log.error("%s could not be compared", outcome.page.url, exc_info=error)
-        failure = Failure("bug", f"our own fault: {type(error).__name__}: {error}")
-        self._done(replace(outcome, state="failed", failure=failure))
-
-
-# --------------------------------------------------------------------------------------------------
-# Revisits on one event loop: pages in, outcomes out, as fast as hosts and machine allow.
-#
-#     due pages → lanes (a host's turn) → ask → 304, or the same digest → outcome
-# → changed: compare here, or elsewhere if large → outcome
-#
-# The design of Meegahapola et al. (``bench/watch/mtccdw.py``) without a thread for each
-# fetch: nine of ten bodies have not changed, which their digest tells at once, so that only the
-# rest waits to be compared; its queue is bounded by bytes, not by their number, and the reservation
-# rule holds for bytes. N and M adapt (:mod:`honeyguide.watch.visit.concurrency`).
-# --------------------------------------------------------------------------------------------------
-
-
-__all__ = ["DuePage", "FlowStatus", "RevisitFlow", "RevisitOutcome"]
+from honeyguide.watch.visit.comparison import CompareConcurrency, ComparisonStage, InPlaceLimit
+from honeyguide.watch.visit.revisit import AUDIT_SHARE, DuePage, Revisit, RevisitOutcome
 
 _MAX_AHEAD = 20_000
 """Pages taken in at once: enough that many hosts stand beside each other."""
@@ -188,7 +67,7 @@ class RevisitFlow(Generic[Old, Found]):
     def __init__(
         self,
         fetcher: Fetcher,
-        courtesy: RevisitPoliteness,
+        courtesy: PolitenessGate,
         old: Callable[[DuePage], Old],
         compare: Callable[[Old, DuePage, Response], Found],
         *,
@@ -212,14 +91,16 @@ class RevisitFlow(Generic[Old, Found]):
         self._most_held = max(1, int(held_mb * 1_000_000))
         self._patience = patience_s
         self._clock = clock
-        self._lanes = HostPageQueues(domain_of, per_host=per_host, per_site=per_site)
+        self._lanes: HostQueues[DuePage] = HostQueues(
+            domain_of, per_host=per_host, per_site=per_site
+        )
         self._comparing = ComparisonStage(
             old, compare, self._add_ready, comparers=comparers or CompareConcurrency(1),
             in_place=in_place or InPlaceLimit(), pool=pool, clock=clock,
         )  # fmt: skip
         self._revisit = Revisit(
             fetcher, courtesy, self._lanes, clock, random or Random(), heard, audit, patience_s,
-            deadline_s, self._record_loss,
+            deadline_s, self._fetchers.record_loss,
         )  # fmt: skip
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready: deque[RevisitOutcome[Found]] = deque()
@@ -352,12 +233,6 @@ class RevisitFlow(Generic[Old, Found]):
     def _add_ready(self, outcome: RevisitOutcome[Found]) -> None:
         self._ready.append(outcome)
         self._woken.set()
-
-    def _record_loss(self, name: str, kind: str) -> None:
-        if kind == "timeout":
-            self._fetchers.record_loss(name)
-        elif kind == "fetch":  # no socket to be had
-            self._fetchers.halve()
 
     def _finish_task(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -6,21 +6,71 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple, cast
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 from honeyguide.errors import FetchError, FetchTimeout
+from honeyguide.net.host_queue import HostQueues
+from honeyguide.net.politeness import NO_RULES, Permit, PolitenessGate, RobotsEntry, RobotsFetcher
+from honeyguide.net.retry import decide_retry
+from honeyguide.net.robots import RobotsRules
 from honeyguide.protocols import Fetcher
-from honeyguide.types import Failure, FailureKind, Request, Response
-from honeyguide.url import host_of, site_origin
-from honeyguide.watch.visit.due import DuePage, RevisitOutcome, body_digest
-from honeyguide.watch.visit.host_queues import HostPageQueues
-from honeyguide.watch.visit.politeness import RevisitPermit, RevisitPoliteness
+from honeyguide.store.versions import body_digest
+from honeyguide.types import Failure, FailureKind, Request, Response, Url
+
+Found = TypeVar("Found")
+
+OutcomeState = Literal["unchanged", "changed", "aside", "failed", "later"]
+"""``aside``: an answer that is no page (gone, moved, refused, trouble); ``later``: not asked, since
+its host must not be asked before :attr:`RevisitOutcome.retry_at`."""
+
+
+class DuePage(NamedTuple):
+    """A page to revisit, with what is known of its last version."""
+
+    url: Url
+    key: int = 0
+    """Whatever the caller knows it by."""
+    etag: str = ""
+    modified: str = ""
+    """Validators, as its server sent them."""
+    digest: bytes = b""
+    """Of its last body, by :func:`body_digest`; empty: there is none."""
+    size: int = 0
+    """Bytes of its last body."""
+
+
+@dataclass(frozen=True, slots=True)
+class RevisitOutcome(Generic[Found]):
+    page: DuePage
+    state: OutcomeState
+    at: float
+    """When the request went out; for one that was not asked, now."""
+    status: int = 0
+    elapsed: float = 0.0
+    etag: str = ""
+    modified: str = ""
+    """Validators for the next time; also learned from a page that did not change."""
+    digest: bytes = b""
+    response: Response | None = None
+    """As it came; None if nothing did."""
+    found: Found | None = None
+    """What the comparison said of a changed body."""
+    failure: Failure | None = None
+    retry_at: float = 0.0
+    validator_lied: bool = False
+    """The body changed under an unchanged validator: do not send this page's any more."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that its response holds."""
+        if self.response is None:
+            return 0
+        body, payload = self.response.body, self.response.payload
+        return len(body) + (0 if payload is body else len(payload))
+
 
 AUDIT_SHARE = 1 / 50
 """Of the requests with validators, so many go out without, to see whether they tell the truth."""
-_ROBOTS_BYTES = 512 * 1024
-
-RobotsEntry = tuple[str, float, int, str]
 
 
 class RevisitStep(NamedTuple):
@@ -35,8 +85,8 @@ class RevisitStep(NamedTuple):
 @dataclass
 class Revisit:
     fetcher: Fetcher
-    politeness: RevisitPoliteness
-    host_queues: HostPageQueues
+    politeness: PolitenessGate
+    host_queues: HostQueues[DuePage]
     """Asked for another host when robots.txt moved there."""
     clock: Callable[[], float]
     random: Random
@@ -49,13 +99,16 @@ class Revisit:
     """Longest time for one request; the fetcher's own limits are shorter."""
     on_lost: Callable[[str, str], None] = field(default=lambda _host, _kind: None)
     """Told of a host that gave no answer, and how."""
-    _asking: dict[str, asyncio.Event] = field(default_factory=dict)
-    """Origins whose robots.txt is on its way."""
+
+    def __post_init__(self) -> None:
+        self._robots = RobotsFetcher(
+            self.politeness, self.host_queues, self._fetch_in_time, self.clock
+        )
 
     async def visit_page(self, name: str, page: DuePage) -> RevisitStep:
         permit = self.politeness.check_permit(page.url, self.clock())
         if permit.answer == "ask":
-            return await self._ask_robots(name, page)
+            return await self._fetch_robots(name, page)
         if permit.answer != "go":
             return self._held_step(page, permit)
         conditional = bool(page.digest and (page.etag or page.modified))
@@ -67,8 +120,9 @@ class Revisit:
         try:
             response = await self._fetch_in_time(request)
         except FetchError as error:
-            return self._failed_step(name, page, error)
-        rest = self.politeness.delay_after_answer(name, response, self.clock())
+            return self._failed_step(name, page, error, permit.rules)
+        streak = self.politeness.streaks.record_status(name, response.status)
+        rest = self._delay_after(name, response.status, streak, permit.rules, response)
         return RevisitStep(
             classify_response(page, response, audited, conditional and not audited), rest
         )
@@ -82,66 +136,49 @@ class Revisit:
             detail = f"nothing came of it in {self.deadline_s:g} s"
             raise FetchTimeout(request.url, detail) from None
 
-    def _failed_step(self, name: str, page: DuePage, error: FetchError) -> RevisitStep:
-        now = self.clock()
+    def _failed_step(
+        self, name: str, page: DuePage, error: FetchError, rules: RobotsRules
+    ) -> RevisitStep:
         self.on_lost(name, error.kind)
         failure = Failure(cast("FailureKind", error.kind), error.detail, final=False)
-        rest = self.politeness.delay_after_failure(name, page.url, error.kind, now)
-        return RevisitStep(RevisitOutcome(page, "failed", now, failure=failure), rest)
+        streak = self.politeness.streaks.record_failure(name, error.kind)
+        rest = self._delay_after(name, error.kind, streak, rules)
+        return RevisitStep(RevisitOutcome(page, "failed", self.clock(), failure=failure), rest)
 
-    def _held_step(self, page: DuePage, permit: RevisitPermit) -> RevisitStep:
+    def _delay_after(
+        self,
+        name: str,
+        outcome: str | int,
+        streak: int,
+        rules: RobotsRules,
+        answer: Response | None = None,
+    ) -> float:
+        """Seconds the host rests, with what it earned by failing."""
+        elapsed, asked = (answer.elapsed, answer.header("retry-after")) if answer else (0.0, "")
+        plan = decide_retry(outcome, tries=1, streak=streak, retry_after=asked, now=self.clock())
+        return self.politeness.delay_after(name, elapsed, rules) + plan.host_delay
+
+    def _held_step(self, page: DuePage, permit: Permit) -> RevisitStep:
         """Not now, or never: nothing was asked of the host, so it need not rest."""
         now = self.clock()
         if permit.answer == "forbidden":
             return RevisitStep(
                 RevisitOutcome(page, "failed", now, failure=Failure("robots", permit.why))
             )
-        if permit.until - now <= self.patience_s:
-            return RevisitStep(rest=max(0.0, permit.until - now))
+        until = permit.rules.expires if permit.answer == "unavailable" else permit.until
+        if until - now <= self.patience_s:
+            return RevisitStep(rest=max(0.0, until - now))
         failure = Failure("robots", permit.why, final=False)
-        return RevisitStep(
-            RevisitOutcome(page, "later", now, failure=failure, retry_at=permit.until)
-        )
-
-    async def _ask_robots(self, name: str, page: DuePage) -> RevisitStep:
-        """This turn of the host goes to its robots.txt; the page waits for the next."""
-        place = site_origin(page.url)
-        if asking := self._asking.get(place):
-            await asking.wait()
-            return RevisitStep()
-        self._asking[place] = asyncio.Event()
-        try:
-            return await self._fetch_robots(name, page)
-        finally:
-            self._asking.pop(place).set()
+        return RevisitStep(RevisitOutcome(page, "later", now, failure=failure, retry_at=until))
 
     async def _fetch_robots(self, name: str, page: DuePage) -> RevisitStep:
-        place, robots = site_origin(page.url), self.politeness.robots
-        target = robots.request_url(place, self.clock())
-        other = host_of(target)
-        if other != name and (at := self.host_queues.claim_host(other, self.clock())):
-            # robots.txt moved to another host, which is busy or rests: wait for that one.
-            return RevisitStep(rest=at - self.clock())
-        elapsed = 0.0
-        try:
-            request = Request(target, limit=_ROBOTS_BYTES, truncate=True, any_type=True)
-            answer = await self._fetch_in_time(request)
-            elapsed = answer.elapsed
-        except FetchError as error:
-            # Who cannot be asked for robots.txt cannot be visited: the page failed.
-            return self._failed_step(name, page, error)
-        finally:
-            if other != name:
-                now = self.clock()
-                self.host_queues.release_host(
-                    other, now, self.politeness.host_delay(target, other, elapsed, now)
-                )
-        now = self.clock()
-        known = robots.learn_outcome(place, answer, now) is not None
-        if known and self.on_robots is not None and (entry := robots.dump_entry(place)) is not None:
-            self.on_robots(entry)
-        rest = self.politeness.host_delay(page.url, name, elapsed, now) if other == name else 0.0
-        return RevisitStep(rest=rest)
+        """This turn of the host goes to its robots.txt; the page waits for the next."""
+        step = await self._robots.fetch_robots(page.url)
+        if step.failure is not None:
+            return self._failed_step(name, page, step.failure, NO_RULES)
+        if step.entry is not None and self.on_robots is not None:
+            self.on_robots(step.entry)
+        return RevisitStep(rest=step.delay_s)
 
 
 def classify_response(

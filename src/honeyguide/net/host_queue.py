@@ -7,17 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
+from typing import Generic, TypeVar
 
-from honeyguide.watch.visit.due import DuePage
+Item = TypeVar("Item")
 
 _MAX_QUEUES = 10_000
 """With so many, those that are empty and rested are forgotten."""
 
 
 @dataclass(slots=True)
-class _HostPages:
+class _HostQueue(Generic[Item]):
     site: str
-    pages: deque[DuePage] = field(default_factory=deque)
+    pages: deque[Item] = field(default_factory=deque)
     busy: int = 0
     ready_at: float = 0.0
     """Not before this time."""
@@ -25,7 +26,7 @@ class _HostPages:
     """Stands in the heap, or waits for its site."""
 
 
-class HostPageQueues:
+class HostQueues(Generic[Item]):
     """Who may go now. Synchronous; told the time.
 
     ``per_host`` pages of a host at once, and ``per_site`` hosts of a site (registrable domain).
@@ -35,7 +36,7 @@ class HostPageQueues:
         self._site = site
         self._per_host = per_host
         self._per_site = per_site
-        self._lanes: dict[str, _HostPages] = {}
+        self._lanes: dict[str, _HostQueue[Item]] = {}
         self._heap: list[tuple[float, int, str]] = []
         self._turns = count()
         self._busy: Counter[str] = Counter()
@@ -47,13 +48,13 @@ class HostPageQueues:
     def __len__(self) -> int:
         return self._waiting
 
-    def add(self, host: str, page: DuePage, *, front: bool = False) -> None:
+    def add(self, host: str, page: Item, *, front: bool = False) -> None:
         lane = self._pages_of(host)
         (lane.pages.appendleft if front else lane.pages.append)(page)
         self._waiting += 1
         self._push_host(host, lane)
 
-    def next_page(self, now: float) -> tuple[str, DuePage] | None:
+    def next_page(self, now: float) -> tuple[str, Item] | None:
         """A page whose host is free and rested; the host is busy until :meth:`release_host`."""
         while self._heap and self._heap[0][0] <= now:
             host = heappop(self._heap)[2]
@@ -100,7 +101,7 @@ class HostPageQueues:
                 self._push_host(other, self._lanes[other])
         self._push_host(host, lane)
 
-    def empty_host(self, host: str) -> list[DuePage]:
+    def empty_host(self, host: str) -> list[Item]:
         """Take out what waits for this host, which may not be asked for long."""
         lane = self._pages_of(host)
         pages = list(lane.pages)
@@ -118,20 +119,20 @@ class HostPageQueues:
         """When next may have something; None: not before something is done or added."""
         return self._heap[0][0] if self._heap else None
 
-    def _mark_busy(self, lane: _HostPages) -> None:
+    def _mark_busy(self, lane: _HostQueue[Item]) -> None:
         if not lane.busy:
             self._busy[lane.site] += 1
         lane.busy += 1
 
-    def _push_host(self, host: str, lane: _HostPages) -> None:
+    def _push_host(self, host: str, lane: _HostQueue[Item]) -> None:
         if lane.pages and not lane.queued and lane.busy < self._per_host:
             lane.queued = True
             heappush(self._heap, (lane.ready_at, next(self._turns), host))
 
-    def _pages_of(self, host: str) -> _HostPages:
+    def _pages_of(self, host: str) -> _HostQueue[Item]:
         lane = self._lanes.get(host)
         if lane is None:
-            lane = self._lanes[host] = _HostPages(self._site(host))
+            lane = self._lanes[host] = _HostQueue(self._site(host))
         return lane
 
     def forget_idle(self, now: float) -> None:

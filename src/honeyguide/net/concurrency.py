@@ -1,16 +1,23 @@
-"""How many at once: controllers that are told measurements and do nothing else.
+"""How many fetches at once: a limit that follows response times, losses, lag and memory.
 
-Meegahapola et al. swept N (threads that crawl) and M (threads that compare) by hand, and the best
-of each belongs to the machine it was found on. These find them while the work goes on.
+Meegahapola et al. swept N (threads that crawl) by hand, and the best belongs to the machine it was
+found on. This finds it while the work goes on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import resource
-from collections import OrderedDict, deque
-from math import ceil, sqrt
+import time
+from collections import OrderedDict
+from math import sqrt
+from pathlib import Path
 from typing import NamedTuple
 
+_MAX_LAG_S = 0.25
+"""With a longer lag of the event loop, fewer fetches may be under way."""
+_MAX_MEMORY_SHARE = 0.92
+"""Share of the machine's memory that may be in use."""
 _MAX_HOSTS = 4_096
 """Hosts whose usual response time is remembered."""
 _SPARE_FILES = 384
@@ -48,25 +55,45 @@ class FetchConcurrency:
     The gradient alone is late when it is we who are busy: response times rise from the first
     answer on, and so does what is usual. Hence Little's law above it, as in Cardwell et al.'s BBR
     (2016): at the best rate seen, rate · best response time are under way without anybody waiting,
-    and the limit is at most three times that. It starts high, since a fetch costs little memory.
+    and the limit is at most ``gain`` times that. It starts high, since a fetch costs little memory.
     Before the first answer it grows by as many again every few hundredths of a second, since there
     is nothing else to do; from then on not until the rate is known.
+
+    Response times of one host that differ much by themselves look like congestion. If the standard
+    deviation of their logarithm is 1, the defaults hold the limit near 50 of 1,000; a tolerance of
+    3 and a gain of 10 leave it high enough for 300 answers a second.
+
+    Where :meth:`watch_load` runs, the limit also falls by a third twice a second while the event
+    loop lags or the machine's memory is nearly used up, and then grows by half again.
     """
 
-    GAIN = 3.0
     WINDOW_S = 0.05
     FADE = 0.98
     PACE_S = 0.03
 
     def __init__(
-        self, most: int = 1_024, *, start: int = 256, least: int = 4, tolerance: float = 1.5
+        self,
+        most: int = 1_024,
+        *,
+        start: int = 256,
+        least: int = 4,
+        tolerance: float = 1.5,
+        gain: float = 3.0,
+        steady: bool = False,
     ) -> None:
-        self._most = max(1, most)
-        self._least = min(max(1, least), self._most)
-        self._exact = float(min(max(start, self._least), self._most))
+        """``steady``: always the most, as in simulated time, where a crawl must repeat itself."""
+        self.most = max(1, most)
+        self._least = min(max(1, least), self.most)
+        self._steady = steady
+        if steady:
+            start = self._least = self.most
+        self._exact = float(min(max(start, self._least), self.most))
         self._start = self._exact
         self._grows = 0.0
         self._tolerance = tolerance
+        self._gain = gain
+        self._ceiling = self.most
+        """What lag and memory allow."""
         self._hosts: OrderedDict[str, _HostLatency] = OrderedDict()
         self._latency = 0.0
         """Best response times of the hosts that answer now."""
@@ -79,11 +106,11 @@ class FetchConcurrency:
 
     @property
     def limit(self) -> int:
-        return int(self._exact)
+        return min(int(self._exact), self._ceiling)
 
     def grows_at(self, now: float) -> float | None:
         """Asked while the limit binds: when to ask again; None: only answers will tell."""
-        if self._hosts or self._exact >= self._most:
+        if self._hosts or self._exact >= self.most:
             return None
         if self._grows and now >= self._grows:
             self._set_limit(self._exact + self._start)
@@ -93,6 +120,8 @@ class FetchConcurrency:
 
     def record_answer(self, host: str, elapsed: float, under_way: int, now: float) -> None:
         """An answer came after so many seconds, while so many were asked for, it included."""
+        if self._steady:
+            return
         self._since += 1
         elapsed = min(max(elapsed, 1e-6), 3600.0) if elapsed == elapsed else 3600.0
         known = self._hosts.pop(host, None) or _HostLatency(elapsed, elapsed, now)
@@ -108,7 +137,7 @@ class FetchConcurrency:
         gradient = min(1.0, max(0.5, self._tolerance * known.usual / elapsed))
         wanted = gradient * self._exact + sqrt(self._exact)
         limit = self._exact + _LIMIT_GAIN * (wanted - self._exact)
-        most = self.GAIN * self._rate * self._latency if self._rate else self._exact
+        most = self._gain * self._rate * self._latency if self._rate else self._exact
         self._set_limit(min(limit, most))
 
     def _count_answer(self, now: float) -> None:
@@ -120,13 +149,15 @@ class FetchConcurrency:
             self._answers, self._window = 0, now
         self._answers += 1
 
-    def record_loss(self, host: str) -> None:
-        """No answer came in time. It says something of us only if the host used to answer.
+    def record_loss(self, host: str, kind: str) -> None:
+        """A fetch failed. A timeout says something of us only if the host used to answer; a plain
+        "fetch" error, that no socket was to be had.
 
         What is under way now may be lost for the same reason: it is halved once for all of it.
         """
         self._since += 1
-        if host in self._hosts and self._since > self._exact:
+        ours = kind == "fetch" or (kind == "timeout" and host in self._hosts)
+        if ours and self._since > self._exact:
             self.halve()
 
     def halve(self) -> None:
@@ -134,8 +165,22 @@ class FetchConcurrency:
         self._since = 0
         self._set_limit(self._exact / 2)
 
+    async def watch_load(self, pause_s: float = 0.5) -> None:
+        """Runs beside the fetches until cancelled."""
+        while not self._steady:
+            before = time.monotonic()
+            await asyncio.sleep(pause_s)
+            self.adapt_to_load(time.monotonic() - before - pause_s, memory_used())
+
+    def adapt_to_load(self, lag_s: float, memory: float) -> None:
+        """The event loop lagged so long, and this share of the machine's memory is in use."""
+        if lag_s > _MAX_LAG_S or memory > _MAX_MEMORY_SHARE:
+            self._ceiling = max(1, self.limit * 2 // 3)
+        else:
+            self._ceiling = min(self.most, self._ceiling + max(1, self._ceiling // 2))
+
     def _set_limit(self, limit: float) -> None:
-        self._exact = min(float(self._most), max(float(self._least), limit))
+        self._exact = min(float(self.most), max(float(self._least), limit))
 
 
 def _update_latency(host: _HostLatency, elapsed: float, now: float) -> _HostLatency:
@@ -147,93 +192,12 @@ def _update_latency(host: _HostLatency, elapsed: float, now: float) -> _HostLate
     return _HostLatency(usual, min(elapsed, aged), now)
 
 
-class CompareConcurrency:
-    """M, so that changed bodies wait less than a quarter of a second.
-
-    Enough for the load, ⌈arrivals a second · seconds each ÷ 0.7⌉; one more whenever the oldest
-    twentieth has waited too long for three seconds; fewer after half a minute without need.
-    """
-
-    LATE_S = 0.25
-    LATELY_S = 1.0
-    PATIENCE_S = 3.0
-    QUIET_S = 30.0
-    BUSY = 0.7
-
-    def __init__(self, most: int) -> None:
-        self.count = 1
-        self._most = max(1, most)
-        self._arrivals: deque[float] = deque(maxlen=1_000)
-        self._ages: deque[tuple[float, float]] = deque(maxlen=1_000)
-        self._service = 0.0
-        self._late: float | None = None
-        self._quiet: float | None = None
-
-    def record_arrival(self, now: float) -> None:
-        """A body came in."""
-        self._arrivals.append(now)
-        self._adapt_count(now)
-
-    def record_start(self, age: float, now: float) -> None:
-        """One is being compared that had waited so long."""
-        self._ages.append((now, age))
-        self._adapt_count(now)
-
-    def record_comparison(self, seconds: float) -> None:
-        """A comparison took so long."""
-        known = self._service or seconds
-        self._service = known + _LIMIT_GAIN * (seconds - known)
-
-    def wanted_count(self, now: float) -> int:
-        """What the load asks for."""
-        while self._arrivals and now - self._arrivals[0] > self.PATIENCE_S:
-            self._arrivals.popleft()
-        if not self._arrivals:
-            return 1
-        span = max(now - self._arrivals[0], self.LATE_S)
-        load = (len(self._arrivals) - 1) / span * self._service
-        return min(self._most, max(1, ceil(load / self.BUSY)))
-
-    def _adapt_count(self, now: float) -> None:
-        wanted = self.wanted_count(now)
-        late = self._waiting_age(now) > self.LATE_S
-        self._late = (now if self._late is None else self._late) if late else None
-        if self._late is not None and now - self._late >= self.PATIENCE_S:
-            wanted = max(wanted, min(self._most, self.count + 1))
-            self._late = now
-        if wanted >= self.count or late:
-            self.count = max(self.count, wanted)
-            self._quiet = None
-            return
-        self._quiet = now if self._quiet is None else self._quiet
-        if now - self._quiet >= self.QUIET_S:
-            self.count, self._quiet = wanted, None
-
-    def _waiting_age(self, now: float) -> float:
-        """The age that nineteen of twenty stayed under, lately."""
-        while self._ages and now - self._ages[0][0] > self.LATELY_S:
-            self._ages.popleft()
-        if not self._ages:
-            return 0.0
-        ages = sorted(age for _, age in self._ages)
-        return ages[min(len(ages) - 1, int(0.95 * len(ages)))]
-
-
-class InPlaceLimit:
-    """Up to what size a body is compared at once, in the event loop, rather than elsewhere.
-
-    Handing a body over costs more than comparing a small one. But who compares keeps everybody
-    waiting, so the size falls when a comparison took too long, and recovers step by step.
-    """
-
-    LONG_S = 0.05
-    LEAST = 4_096
-
-    def __init__(self, most: int = 65_536) -> None:
-        self.limit = self._most = most
-
-    def record_comparison(self, size: int, seconds: float) -> None:
-        if seconds > self.LONG_S:
-            self.limit = min(self.limit, max(self.LEAST, size // 2))
-        elif seconds < self.LONG_S / 10 and self.limit < self._most:
-            self.limit = min(self._most, self.limit + self.limit // 16 + 1)
+def memory_used() -> float:
+    """Share of the machine's memory in use; 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+    except OSError:
+        return 0.0
+    facts = {line.split(":")[0]: int(line.split()[1]) for line in lines[:5]}
+    total = facts.get("MemTotal", 0)
+    return 1 - facts["MemAvailable"] / total if total and "MemAvailable" in facts else 0.0

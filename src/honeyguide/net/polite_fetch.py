@@ -1,0 +1,158 @@
+"""Requests outside a crawl or a watch: robots.txt first, one at a time per host."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+
+from honeyguide.config.settings import PolitenessSettings
+from honeyguide.errors import FetchError, Forbidden, TooManyRedirects
+from honeyguide.net.politeness import NO_RULES, HostDelayPolicy, PolitenessGate
+from honeyguide.net.robots import RobotsCache, RobotsRules
+from honeyguide.protocols import Fetcher
+from honeyguide.types import Request, Response, Url
+from honeyguide.url import authority_of, canonical_url, host_of, site_origin
+
+_MAX_CRAWL_DELAY_S = 30.0
+"""Somebody waits for the answer: a site that asks for a longer Crawl-delay is left alone."""
+_MAX_REDIRECTS = 5
+_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+_ERROR_CAUSES = {
+    "dns": "the host cannot be found",
+    "connect": "nobody answers there",
+    "tls": "the connection cannot be made safe",
+    "timeout": "it takes too long to answer",
+    "protocol": "what comes is not HTTP",
+    "too_large": "it is too large for a page",
+    "wrong_type": "this is not a page",
+}
+_MAX_HOSTS = 1_000
+"""Hosts whose last request is remembered."""
+
+
+class RequestPacer:
+    """Waits until a host may be asked again; remembers when it was asked and how long it rests."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._rests: dict[str, tuple[float, float]] = {}
+
+    async def wait_turn(self, host: str) -> None:
+        since, delay = self._rests.get(host, (0.0, 0.0))
+        # At most the delay itself: somebody may have set the clock back.
+        if (wait := min(since + delay - self._clock(), delay)) > 0:
+            await self._sleep(wait)
+
+    def delay_host(self, host: str, delay_s: float) -> None:
+        """The host was asked now, and rests so many seconds."""
+        self._rests.pop(host, None)
+        self._rests[host] = self._clock(), delay_s
+        if len(self._rests) > _MAX_HOSTS:
+            del self._rests[next(iter(self._rests))]
+
+
+@dataclass(frozen=True)
+class _SplitFetcher:
+    """Asks one place through its own fetcher, and all others through the usual one."""
+
+    place: str
+    inside: Fetcher
+    outside: Fetcher
+
+    async def fetch(self, request: Request) -> Response:
+        known = authority_of(request.url) == self.place
+        return await (self.inside if known else self.outside).fetch(request)
+
+    async def aclose(self) -> None:
+        """Who made the two closes them."""
+
+
+@dataclass
+class PoliteFetcher:
+    """Fetches single addresses, redirects followed, as politely as a crawl.
+
+    ``lab``: its hosts are not those of the web, and need no delay. What one fetcher learned of
+    hosts, another can go on with: ``robots`` and ``pacer``.
+    """
+
+    fetcher: Fetcher
+    clock: Callable[[], float] = time.time
+    lab: bool = False
+    robots: RobotsCache = field(default_factory=RobotsCache)
+    pacer: RequestPacer = field(default_factory=RequestPacer)
+    locks: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    """One request to a host at a time, also where several addresses are fetched at once."""
+
+    def __post_init__(self) -> None:
+        settings = PolitenessSettings(
+            response_factor=0.0, loopback_delay_s=0.0 if self.lab else 1.0
+        )
+        delays = HostDelayPolicy(settings, 0, _MAX_CRAWL_DELAY_S)
+        self._gate = PolitenessGate(self.robots, delays, lab=self.lab)
+        self._failed: dict[str, FetchError] = {}
+        """Why a site's robots.txt could not be had."""
+
+    def for_origin(self, url: Url, inside: Fetcher) -> PoliteFetcher:
+        """One who may ask the host and port of this address, and no other, through ``inside``.
+
+        Wherever they redirect to, pages and robots.txt alike, is asked for as usual.
+        """
+        fenced = _SplitFetcher(authority_of(url), inside, self.fetcher)
+        # What robots.txt says holds for those who could ask for it; hosts rest from both.
+        return replace(self, fetcher=fenced, robots=RobotsCache())
+
+    async def fetch_url(self, url: Url) -> Response:
+        """The answer where redirects end. Raises FetchError, which says why there is none."""
+        for _ in range(_MAX_REDIRECTS + 1):
+            answer = await self._fetch_paced(Request(url), await self._ask_robots(url))
+            target = answer.header("location") if answer.status in _REDIRECT_STATUSES else ""
+            if not target:
+                break
+            moved = canonical_url(target, url)
+            if moved is None:
+                raise FetchError(url, "a redirect leads nowhere")
+            url = moved
+        else:
+            raise TooManyRedirects(url, f"more than {_MAX_REDIRECTS} redirects")
+        if not 200 <= answer.status < 300:
+            raise FetchError(url, f"the site answers {answer.status}")
+        return answer
+
+    async def _ask_robots(self, url: Url) -> RobotsRules:
+        """The rules that let us ask for this address; raises FetchError if they do not."""
+        origin = site_origin(url)
+        while (permit := self._gate.check_permit(url, self.clock())).answer == "ask":
+            self._failed.pop(origin, None)
+            request = self._gate.robots_request(origin, self.clock())
+            try:
+                outcome: Response | FetchError = await self._fetch_paced(request, NO_RULES)
+            except FetchError as error:
+                outcome = self._failed[origin] = error
+            self.robots.learn_outcome(origin, outcome, self.clock())
+        if permit.rules.closed and (failure := self._failed.get(origin)) is not None:
+            raise type(failure)(url, failure.detail)
+        if permit.answer != "go":
+            raise Forbidden(url, permit.why)
+        return permit.rules
+
+    async def _fetch_paced(self, request: Request, rules: RobotsRules) -> Response:
+        name = host_of(request.url)
+        async with self.locks[name]:
+            await self.pacer.wait_turn(name)
+            try:
+                return await self.fetcher.fetch(request)
+            except FetchError as error:
+                if cause := _ERROR_CAUSES.get(error.kind):
+                    detail = f"{cause}: {error.detail}" if error.detail else cause
+                    raise type(error)(error.url, detail) from error
+                raise
+            finally:
+                self.pacer.delay_host(name, self._gate.delay_after(name, 0.0, rules))
