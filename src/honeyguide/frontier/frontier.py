@@ -152,8 +152,8 @@ class LinkFrontier:
         return self._count
 
     def push(self, candidates: Iterable[Candidate]) -> int:
-        if len(some := self._rerank.next_rows(self._rows)):
-            self._rescore_rows(some, self._texts.get_links(some), self._rerank.rank)
+        if len(due_rows := self._rerank.next_rows(self._rows)):
+            self._rescore_rows(due_rows, self._texts.get_links(due_rows), self._rerank.rank)
         batch = list(candidates)
         if not batch:
             return 0
@@ -261,10 +261,10 @@ class LinkFrontier:
     def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
         rows = np.array(self._seen.find_rows([url_fingerprint(url) for url in urls]), np.intp)
         leading = np.array(self._choice.leading_rows(ahead), np.intp)
-        some = np.unique(np.concatenate((rows, leading)))
-        some = some[some >= 0]
-        some = some[self._rows.state[some] < columns.BUSY]
-        self._rescore_rows(some, self._texts.get_kept_links(some), rank)
+        chosen = np.unique(np.concatenate((rows, leading)))
+        chosen = chosen[chosen >= 0]
+        chosen = chosen[self._rows.state[chosen] < columns.BUSY]
+        self._rescore_rows(chosen, self._texts.get_kept_links(chosen), rank)
 
     def wake_at(self) -> float | None:
         """As the protocol says; infinity if all that waits is parked for ever or its host busy."""
@@ -337,30 +337,36 @@ class LinkFrontier:
             again = [(row, score) for row, score in again if score > known(row)]
             if not again:
                 return
-        met = np.array([row for row, _ in again], np.intp)
+        seen_rows = np.array([row for row, _ in again], np.intp)
         scores = _to_scores([score for _, score in again])
-        better = scores > (rows.score[met] if self._merge == "max" else 0.0)
-        for at in np.flatnonzero(better & (rows.state[met] < columns.BUSY)).tolist():
-            row, score, old = int(met[at]), float(scores[at]), float(rows.score[met[at]])
+        better = scores > (rows.score[seen_rows] if self._merge == "max" else 0.0)
+        for at in np.flatnonzero(better & (rows.state[seen_rows] < columns.BUSY)).tolist():
+            row, score, old = (
+                int(seen_rows[at]),
+                float(scores[at]),
+                float(rows.score[seen_rows[at]]),
+            )
             merged = max(old, score) if self._merge == "max" else 1 - (1 - old) * (1 - score)
             if merged > old:
                 self._scribe.changes.raised[row] = merged
                 self._waiting.raise_score(row, merged)
 
-    def _rescore_rows(self, some: NDArray[np.intp], links: list[Link], rank: RankFunction) -> None:
+    def _rescore_rows(
+        self, chosen: NDArray[np.intp], links: list[Link], rank: RankFunction
+    ) -> None:
         """New scores for these waiting rows, from their links as they stand now."""
         if not links:
             return
         again = self._scribe.changes.again
-        counts = self._rows.inlinks[some].tolist()
+        counts = self._rows.inlinks[chosen].tolist()
         if again:
-            pairs = zip(counts, some.tolist(), strict=True)
+            pairs = zip(counts, chosen.tolist(), strict=True)
             counts = [min(count + again.get(row, 0), columns.MAX_COUNT) for count, row in pairs]
         links = [
             link if link.inlinks == count else link.with_inlinks(count)
             for link, count in zip(links, counts, strict=True)
         ]
-        self._waiting.rescore_rows(some, _to_scores(rank(links)))
+        self._waiting.rescore_rows(chosen, _to_scores(rank(links)))
 
     def _popped_row(self, candidate: Candidate) -> int:
         """The row of a candidate that was popped and has not come back."""

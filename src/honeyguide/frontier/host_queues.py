@@ -360,10 +360,10 @@ class HostHeap:
 
     def leading_rows(self, most: int) -> list[int]:
         """Rows at the head of the queues of the best rested hosts and of those next to wake."""
-        some = most // 6
-        best = smallest_items(self._ready, some)
+        share = most // 6
+        best = smallest_items(self._ready, share)
         heads = {int(self._rows.host[code & ROW_MASK]) for code in best}
-        heads.update(number for _, number in smallest_items(self._resting, some))
+        heads.update(number for _, number in smallest_items(self._resting, share))
         each = most // max(len(heads), 1)
         return [code & ROW_MASK for n in heads for code in smallest_items(self.hosts[n].hot, each)]
 

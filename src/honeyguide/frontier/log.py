@@ -62,11 +62,11 @@ class PendingChanges:
 
     def to_entry(self, rows: FrontierRows, new: slice, names: list[str], last: bool) -> LogEntry:
         """These new rows as an entry; everything else goes into the last one."""
-        told = self if last else PendingChanges()
-        counts = _sum_counts(told.counted, told.again) if told.counted else told.again
+        changes = self if last else PendingChanges()
+        counts = _sum_counts(changes.counted, changes.again) if changes.counted else changes.again
         again, times = _sorted_columns(counts)
-        raised, better = _sorted_columns(told.raised)
-        tried = list(told.tried.values())
+        raised, better = _sorted_columns(changes.raised)
+        tried = list(changes.tried.values())
         start = rows.count - len(self.prints)
         return LogEntry(
             np.array(self.prints[new.start - start : new.stop - start], np.uint64),
@@ -77,12 +77,12 @@ class PendingChanges:
             np.minimum(times, MAX_COUNT).astype(np.uint16),
             raised,
             better.astype(np.float32),
-            np.array(sorted(told.done), np.uint32),
-            np.array(list(told.tried), np.uint32),
+            np.array(sorted(changes.done), np.uint32),
+            np.array(list(changes.tried), np.uint32),
             np.array([tries for tries, _ in tried], np.uint8),
             np.array([due for _, due in tried], np.float64),
-            np.array(list(told.parked), np.uint32),
-            np.array(list(told.parked.values()), np.float64),
+            np.array(list(changes.parked), np.uint32),
+            np.array(list(changes.parked.values()), np.float64),
             names,
         )
 
@@ -117,11 +117,11 @@ class LinkStore:
         self._firsts = array("Q")
         """The entries that hold links, and the first row in each."""
         self._chunks: OrderedDict[tuple[int, int], LinkChunk] = OrderedDict()
-        self._open: tuple[int, list[bytes]] = (-1, [])
+        self._last_entry: tuple[int, list[bytes]] = (-1, [])
         """The entry read last: a reader that goes on from there finds it here."""
-        self._passed: tuple[tuple[int, int], list[Link]] = ((-1, -1), [])
+        self._last_chunk: tuple[tuple[int, int], list[Link]] = ((-1, -1), [])
         """The chunk read last in passing: the next step begins in it."""
-        self._kept: dict[int, Link] = {}
+        self._cached: dict[int, Link] = {}
         """Links in front: these are ranked again and again, and then popped."""
         self.written = 0
         """How many rows the log holds; those after them are in ``fresh``."""
@@ -138,8 +138,8 @@ class LinkStore:
             del self.fresh[:count]
 
     def get_link(self, row: int) -> Link:
-        if (kept := self._kept.get(row)) is not None:
-            return kept
+        if (cached := self._cached.get(row)) is not None:
+            return cached
         if row >= self.written:
             return self.fresh[row - self.written]
         which = bisect_right(self._firsts, row) - 1
@@ -166,23 +166,23 @@ class LinkStore:
 
     def get_kept_links(self, rows: NDArray[np.intp]) -> list[Link]:
         """Some links in ascending rows, which stay at hand; the oldest kept go first."""
-        wanted, kept = rows.tolist(), self._kept
-        missing = [row for row in wanted if row not in kept]
+        wanted, cached = rows.tolist(), self._cached
+        missing = [row for row in wanted if row not in cached]
         if missing:
-            kept.update(zip(missing, self.get_links(np.array(missing, np.intp)), strict=True))
-        links = [kept[row] for row in wanted]
-        if len(kept) > KEPT_LINKS:
+            cached.update(zip(missing, self.get_links(np.array(missing, np.intp)), strict=True))
+        links = [cached[row] for row in wanted]
+        if len(cached) > KEPT_LINKS:
             # What was wanted last goes to the end, and the older half goes.
             for row, link in zip(wanted, links, strict=True):
-                del kept[row]
-                kept[row] = link
-            for row in list(kept)[: len(kept) - max(KEPT_LINKS // 2, len(wanted))]:
-                del kept[row]
+                del cached[row]
+                cached[row] = link
+            for row in list(cached)[: len(cached) - max(KEPT_LINKS // 2, len(wanted))]:
+                del cached[row]
         return links
 
     def forget_row(self, row: int) -> None:
         """It does not wait any more."""
-        self._kept.pop(row, None)
+        self._cached.pop(row, None)
 
     def get_links(self, rows: NDArray[np.intp]) -> list[Link]:
         """Many links in ascending rows, each chunk unpacked once."""
@@ -202,20 +202,20 @@ class LinkStore:
 
     def _chunk_links(self, place: tuple[int, int], start: int, wanted: list[int]) -> list[Link]:
         """Some rows' links of a chunk. What is read in passing does not enter the cache."""
-        if self._passed[0] != place:
+        if self._last_chunk[0] != place:
             chunk = self._chunks.get(place) or self._read_chunk(*place)
             if len(wanted) * 8 < CHUNK_LINKS:
                 return [self._codec.unpack_link(chunk, row - start) for row in wanted]
-            self._passed = place, self._codec.unpack_links(chunk)
-        links = self._passed[1]
+            self._last_chunk = place, self._codec.unpack_links(chunk)
+        links = self._last_chunk[1]
         if wanted[-1] - start >= len(links):
             raise CollectionCorrupt("the frontier's log holds fewer links than it says")
         return [links[row - start] for row in wanted]
 
     def _read_chunk(self, entry: int, number: int) -> LinkChunk:
-        if self._open[0] != entry:
-            self._open = entry, self._codec.unpack_text(self._log.read_text(entry))
-        return self._codec.unpack_chunk(self._open[1], number)
+        if self._last_entry[0] != entry:
+            self._last_entry = entry, self._codec.unpack_text(self._log.read_text(entry))
+        return self._codec.unpack_chunk(self._last_entry[1], number)
 
 
 def _is_credible(link: Link, host: str) -> bool:
@@ -257,7 +257,7 @@ class FrontierLogWriter:
         self._rows = rows
         self._named = named
         """How many hosts' names the log holds."""
-        self._sent: _UnconfirmedFlush | None = None
+        self._unconfirmed: _UnconfirmedFlush | None = None
 
     def flush_changes(self, hosts: list[HostLinkQueue]) -> None:
         """Write everything that is not known to be in the log."""
@@ -276,25 +276,25 @@ class FrontierLogWriter:
             number = self._log.append(self._codec.pack_index(entry), text)
             entries.append((number, new.stop - new.start))
             names = []
-        self._sent = _UnconfirmedFlush(changes, entries, self._named)
+        self._unconfirmed = _UnconfirmedFlush(changes, entries, self._named)
         self._named = len(hosts)
         changes.apply_inlinks(rows)
         self.changes = PendingChanges()
 
     def confirm_flush(self) -> None:
         """What was written stays."""
-        if self._sent is not None:
-            for number, count in self._sent.entries:
+        if self._unconfirmed is not None:
+            for number, count in self._unconfirmed.entries:
                 self._texts.mark_written(number, count)
-            self._sent = None
+            self._unconfirmed = None
 
     def _settle_flush(self) -> None:
         """Nobody confirmed the last flush: ask the log whether it kept it."""
-        if self._sent is None:
+        if self._unconfirmed is None:
             return
-        if self._log.has_entry(self._sent.entries[-1][0]):
+        if self._log.has_entry(self._unconfirmed.entries[-1][0]):
             self.confirm_flush()
             return
-        self.changes.prepend_failed(self._sent.changes)
-        self._named = self._sent.named
-        self._sent = None
+        self.changes.prepend_failed(self._unconfirmed.changes)
+        self._named = self._unconfirmed.named
+        self._unconfirmed = None

@@ -238,24 +238,26 @@ class LogCopyWriter:
         """These rows of another log; at most :data:`ENTRY_LINKS` at a time."""
         if not (len(rows) or self._parked):
             return
-        told = source.rows
+        source_rows = source.rows
         first, at = self._rows, np.arange(len(rows), dtype=np.uint32)
         self._rows += len(rows)
-        inlinks, tries = told.inlinks[rows], told.tries[rows]
-        raised = told.score[rows] != told.queued[rows]
+        inlinks, tries = source_rows.inlinks[rows], source_rows.tries[rows]
+        raised = source_rows.score[rows] != source_rows.queued[rows]
         due = np.array([source.due.get(row, 0.0) for row in rows.tolist()], np.float64)
-        done = told.state[rows] == columns.DONE
+        done = source_rows.state[rows] == columns.DONE
         tried = ~done & ((tries > 0) | (due > 0))
-        hosts = [self._host_number(source.names[number]) for number in told.host[rows].tolist()]
+        hosts = [
+            self._host_number(source.names[number]) for number in source_rows.host[rows].tolist()
+        ]
         entry = LogEntry(
             source.prints[rows],
             np.array(hosts, np.uint32),
-            told.queued[rows],
-            told.depth[rows],
+            source_rows.queued[rows],
+            source_rows.depth[rows],
             first + at[inlinks > 1],
             np.minimum(inlinks[inlinks > 1] - 1, columns.MAX_COUNT).astype(np.uint16),
             first + at[raised],
-            told.score[rows][raised],
+            source_rows.score[rows][raised],
             first + at[done],
             first + at[tried],
             tries[tried],
@@ -311,15 +313,17 @@ def copy_log(
         where = places[source.rows.host[first : first + len(links)]].tolist()
         for row, (number, link) in enumerate(zip(where, links, strict=True), first):
             waiting[number].append((row, link))
-        for number, some in enumerate(waiting):
-            while len(some) >= ENTRY_LINKS:
-                _write_rows(into[number], source, some[:ENTRY_LINKS])
-                del some[:ENTRY_LINKS]
-    for number, some in enumerate(waiting):
-        _write_rows(into[number], source, some)
+        for number, pending in enumerate(waiting):
+            while len(pending) >= ENTRY_LINKS:
+                _write_rows(into[number], source, pending[:ENTRY_LINKS])
+                del pending[:ENTRY_LINKS]
+    for number, pending in enumerate(waiting):
+        _write_rows(into[number], source, pending)
 
 
 def _write_rows(
-    into: LogCopyWriter, source: LogCopySource, some: list[tuple[int, msgspec.Raw]]
+    into: LogCopyWriter, source: LogCopySource, pending: list[tuple[int, msgspec.Raw]]
 ) -> None:
-    into.add_rows(source, np.array([row for row, _ in some], np.intp), [link for _, link in some])
+    into.add_rows(
+        source, np.array([row for row, _ in pending], np.intp), [link for _, link in pending]
+    )

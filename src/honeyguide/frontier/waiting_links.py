@@ -63,29 +63,29 @@ class WaitingLinks:
         if self._rows.state[row] != columns.DEFERRED:
             self._move_link(self._host_of(row), code)
 
-    def rescore_rows(self, some: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
+    def rescore_rows(self, chosen: NDArray[np.intp], scores: NDArray[np.float32]) -> None:
         """New scores for many waiting rows."""
         rows = self._rows
-        old = rows.rank[some]
-        rows.score[some] = scores
-        new = self.set_ranks(some)
+        old = rows.rank[chosen]
+        rows.score[chosen] = scores
+        new = self.set_ranks(chosen)
         changed = new != old
-        some, new = some[changed], new[changed]
-        state = rows.state[some]
+        chosen, new = chosen[changed], new[changed]
+        state = rows.state[chosen]
         # Cold rows that stay behind their host's floor need no move: that is most of them.
-        hosts = [self._choice.hosts[number] for number in rows.host[some].tolist()]
+        hosts = [self._choice.hosts[number] for number in rows.host[chosen].tolist()]
         floors = np.array([host.floor >> 32 for host in hosts], np.uint64)
         moves = np.flatnonzero((state == columns.HOT) | ((state == columns.COLD) & (new <= floors)))
         for at, row, value in zip(
-            moves.tolist(), some[moves].tolist(), new[moves].tolist(), strict=True
+            moves.tolist(), chosen[moves].tolist(), new[moves].tolist(), strict=True
         ):
             self._move_link(hosts[at], value << 32 | row)
 
-    def set_ranks(self, some: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def set_ranks(self, chosen: NDArray[np.intp]) -> NDArray[np.uint64]:
         """Ranks from the scores as they are, without touching the queues."""
         rows = self._rows
-        found = columns.ranks_from_keys(self._order.keys(rows.score[some], rows.depth[some]))
-        rows.rank[some] = found
+        found = columns.ranks_from_keys(self._order.keys(rows.score[chosen], rows.depth[chosen]))
+        rows.rank[chosen] = found
         return found
 
     def _new_code(self, row: int) -> int:
@@ -174,19 +174,19 @@ class RerankSweep:
         window = 2 * SLICE_LINKS
         while self._ahead:
             at, stop = self._ahead[0]
-            some = rows.waiting_rows(at, min(at + window, stop))
+            found = rows.waiting_rows(at, min(at + window, stop))
             at = min(at + window, stop)
-            if len(some) > SLICE_LINKS:
-                some = some[:SLICE_LINKS]
-                at = int(some[-1]) + 1
+            if len(found) > SLICE_LINKS:
+                found = found[:SLICE_LINKS]
+                at = int(found[-1]) + 1
             if at < stop:
                 self._ahead[0] = at, stop
             else:
                 # Beyond its first stretch a sweep is a new one.
                 del self._ahead[0]
                 self._end = self._count
-            if len(some):
-                return some
+            if len(found):
+                return found
             window = WINDOW_ROWS
         return _NO_ROWS
 

@@ -167,14 +167,14 @@ def encode_text(text: str) -> bytes:
 def load_ngram_model(codes: frozenset[str]) -> NgramLanguageModel:
     """The model for these languages; read when first asked for, which takes most of a second."""
     weights, priors, classes, moves, rows, grams = _read_model()
-    kept = [i for i, code in enumerate(classes) if code in codes or code == NO_WORDS]
-    kept.sort(key=classes.__getitem__)
-    names, first = np.unique([classes[i] for i in kept], return_index=True)
+    columns = [i for i, code in enumerate(classes) if code in codes or code == NO_WORDS]
+    columns.sort(key=classes.__getitem__)
+    names, first = np.unique([classes[i] for i in columns], return_index=True)
     return NgramLanguageModel(
         codes=tuple(names.tolist()),
         first=first,
-        weights=np.ascontiguousarray(np.rint(weights[:, kept] * np.float32(_UNIT)), np.int16),
-        priors=priors[kept],
+        weights=np.ascontiguousarray(np.rint(weights[:, columns] * np.float32(_UNIT)), np.int16),
+        priors=priors[columns],
         moves=np.asarray(moves, np.uint32),
         rows=np.asarray(rows, np.int64) << 8,
         grams=np.asarray(grams, np.int64),
@@ -252,21 +252,21 @@ class LanguageDetector:
 
     def detect_page(self, page: Page) -> DetectedLanguage:
         """The language of its text; title and headings count where it has hardly any."""
-        heard = readable_pieces(page.text)
-        if sum(map(len, heard)) < _SCANTY:
-            heard += readable_pieces(
+        pieces = readable_pieces(page.text)
+        if sum(map(len, pieces)) < _SCANTY:
+            pieces += readable_pieces(
                 "\n".join(line[:_LONG] for line in (page.title, *page.headings[:10]))
             )
-        return self._detect_pieces(heard, primary_code(page.language))
+        return self._detect_pieces(pieces, primary_code(page.language))
 
     def detect_text(self, text: str) -> DetectedLanguage:
         return self._detect_pieces(readable_pieces(text), "")
 
-    def is_wanted(self, tongue: DetectedLanguage) -> bool:
+    def is_wanted(self, detected: DetectedLanguage) -> bool:
         """What nobody can tell gets the benefit of the doubt."""
-        if not self.wanted or not tongue.code:
+        if not self.wanted or not detected.code:
             return True
-        return tongue.code in self.wanted and tongue.confidence >= self.threshold
+        return detected.code in self.wanted and detected.confidence >= self.threshold
 
     def _detect_pieces(self, texts: list[str], declared: str) -> DetectedLanguage:
         """How much of the texts is in each language; what is in none does not count."""
@@ -287,14 +287,14 @@ class LanguageDetector:
         lengths = np.array([len(text) for text in texts], np.float64)
         shares = lengths / lengths.sum() @ chances
         shares[model.codes.index(NO_WORDS)] = 0.0
-        told = float(shares.sum())
-        if told < 0.5:
+        detected = float(shares.sum())
+        if detected < 0.5:
             return stated
         best = int(shares.argmax())
-        sure = float(shares[best]) / told
+        sure = float(shares[best]) / detected
         # Half in one wanted language and half in another is all in wanted ones.
         ours = [place for place, code in enumerate(model.codes) if code in self.wanted]
-        if ours and (together := float(shares[ours].sum()) / told) >= sure:
+        if ours and (together := float(shares[ours].sum()) / detected) >= sure:
             best, sure = max(ours, key=shares.__getitem__), together
         return DetectedLanguage(model.codes[best], sure) if sure >= _DOUBT else UNDETECTED
 

@@ -43,14 +43,14 @@ class LanguageGate:
     def __init__(
         self,
         wanted: tuple[str, ...],
-        ear: LanguageDetector,
-        guess: LinkLanguagePredictor | None = None,
+        detector: LanguageDetector,
+        predictor: LinkLanguagePredictor | None = None,
     ) -> None:
         self.wanted = wanted
         self._declared = frozenset(wanted) - DETECTABLE
         """Wanted, but nobody can hear them: what a page says of itself must do."""
-        self._ear = ear
-        self._guess = guess
+        self._detector = detector
+        self._predictor = predictor
         self._followed = 0
         self._ranked = 0
         """Links that had been followed when what waits was last ranked anew."""
@@ -58,35 +58,39 @@ class LanguageGate:
     @property
     def predicts_links(self) -> bool:
         """Whether links are worth more or less for where they may lead."""
-        return self._guess is not None
+        return self._predictor is not None
 
     def judge(self, strategy: Strategy, page: Page) -> tuple[Page, Verdict]:
         """The page as it was heard, and the verdict on it."""
-        tongue = self._detect_language(page)
+        detected = self._detect_language(page)
         verdict = strategy.judge(page)
-        if not self._wants_language(tongue):
-            verdict = _gate_verdict(verdict, tongue, self.wanted)
-        return replace(page, detected_language=tongue.code), verdict
+        if not self._wants_language(detected):
+            verdict = _gate_verdict(verdict, detected, self.wanted)
+        return replace(page, detected_language=detected.code), verdict
 
     def _detect_language(self, page: Page) -> DetectedLanguage:
         declared = primary_code(page.language)
         return (
             DetectedLanguage(declared, 1.0)
             if declared in self._declared
-            else self._ear.detect_page(page)
+            else self._detector.detect_page(page)
         )
 
-    def _wants_language(self, tongue: DetectedLanguage) -> bool:
+    def _wants_language(self, detected: DetectedLanguage) -> bool:
         if not self._declared:
-            return self._ear.is_wanted(tongue)
+            return self._detector.is_wanted(detected)
         # An ear that is asked for none of them would want everything.
-        known = self._ear.is_wanted(tongue) if tongue.code in self.wanted else not tongue.code
-        return tongue.code in self._declared or known
+        known = (
+            self._detector.is_wanted(detected)
+            if detected.code in self.wanted
+            else not detected.code
+        )
+        return detected.code in self._declared or known
 
     def record_page(self, page: Page) -> None:
         """A page was read, whose links are about to be ranked."""
-        if self._guess is not None and page.detected_language:
-            self._guess.add_page(page.url, DetectedLanguage(page.detected_language, 1.0))
+        if self._predictor is not None and page.detected_language:
+            self._predictor.add_page(page.url, DetectedLanguage(page.detected_language, 1.0))
 
     def record_visit(self, visit: Visit) -> bool:
         """A link was followed, and this came of it. Whether so much was learned since it last said
@@ -102,21 +106,21 @@ class LanguageGate:
 
     def restore(self, store: Store) -> None:
         """What earlier runs heard, in the order in which they did."""
-        if self._guess is None:
+        if self._predictor is None:
             return
         for row in store.visits.iter_visits(
             page=True, since=max(0, store.counter.read_counts().visits - _RESTORED_VISITS)
         ):
             if row.tongue:
-                self._guess.add_page(row.url, DetectedLanguage(row.tongue, 1.0))
+                self._predictor.add_page(row.url, DetectedLanguage(row.tongue, 1.0))
                 self._learn_outcome(row.link, row.tongue, wanted=row.tongue in self.wanted)
         self._ranked = self._followed
 
     def weigh_scores(self, links: Sequence[Link], scores: list[float]) -> list[float]:
         """Scores by which a link to a wanted language goes before one to another."""
-        if self._guess is None or not links:
+        if self._predictor is None or not links:
             return scores
-        chances = self._guess.predict_links(links)
+        chances = self._predictor.predict_links(links)
         return [
             score * (chance if chance > _MIN_CHANCE else _MIN_CHANCE)
             for score, chance in zip(scores, chances, strict=True)
@@ -124,20 +128,20 @@ class LanguageGate:
 
     def explain_chance(self, link: Link) -> tuple[Reason, ...]:
         """Why a link is thought to lead to a wanted language, or not."""
-        if self._guess is None:
+        if self._predictor is None:
             return ()
-        (chance,) = self._guess.predict_links((link,))
-        said = f"times the chance of a page in {language_names(self.wanted)}, as far as is known by now"
+        (chance,) = self._predictor.predict_links((link,))
+        meaning = f"times the chance of a page in {language_names(self.wanted)}, as far as is known by now"
         signs = (
             Reason(f"… log-odds of it: {what}", weight)
-            for what, weight in self._guess.explain_link(link)
+            for what, weight in self._predictor.explain_link(link)
         )
-        return (Reason(said, round(max(chance, _MIN_CHANCE), 3)), *signs)
+        return (Reason(meaning, round(max(chance, _MIN_CHANCE), 3)), *signs)
 
-    def _learn_outcome(self, link: Link, tongue: str, *, wanted: bool) -> None:
+    def _learn_outcome(self, link: Link, language: str, *, wanted: bool) -> None:
         # What a person gave says nothing about links, and a page too short to tell says nothing.
-        if self._guess is not None and tongue and link.source is not None:
-            self._guess.learn_link(link, wanted)
+        if self._predictor is not None and language and link.source is not None:
+            self._predictor.learn_link(link, wanted)
             self._followed += 1
 
 
@@ -146,13 +150,13 @@ def build_language_gate(settings: Settings) -> LanguageGate | None:
     wanted, rules = wanted_languages(settings), settings.language
     if not wanted:
         return None
-    guess = None
+    predictor = None
     if rules.predict:
         from honeyguide.languages.prediction import LinkLanguagePredictor
 
-        guess = LinkLanguagePredictor(wanted)
-    heard = tuple(code for code in wanted if code in DETECTABLE)
-    return LanguageGate(wanted, LanguageDetector(heard, rules.threshold), guess)
+        predictor = LinkLanguagePredictor(wanted)
+    detectable = tuple(code for code in wanted if code in DETECTABLE)
+    return LanguageGate(wanted, LanguageDetector(detectable, rules.threshold), predictor)
 
 
 def wanted_languages(settings: Settings) -> tuple[str, ...]:
@@ -223,12 +227,12 @@ class GatedStrategy:
         return replace(self, strategy=self.strategy.learn(examples))
 
 
-def _gate_verdict(verdict: Verdict, tongue: DetectedLanguage, wanted: tuple[str, ...]) -> Verdict:
+def _gate_verdict(verdict: Verdict, detected: DetectedLanguage, wanted: tuple[str, ...]) -> Verdict:
     """Not relevant for anybody, whatever it is about; that is kept beside it."""
-    if tongue.code in wanted:
-        sure = int(100 * tongue.confidence)  # not rounded up to the threshold that it missed
-        why = f"perhaps written in {language_name(tongue.code)}, but that is only {sure}% sure"
+    if detected.code in wanted:
+        sure = int(100 * detected.confidence)  # not rounded up to the threshold that it missed
+        why = f"perhaps written in {language_name(detected.code)}, but that is only {sure}% sure"
     else:
-        why = f"written in {language_name(tongue.code)}, not in {language_names(wanted)}"
+        why = f"written in {language_name(detected.code)}, not in {language_names(wanted)}"
     reasons = (Reason(why, 0.0 - round(verdict.score, 4)), *verdict.reasons)
     return Verdict(0.0, reasons, (0.0,) * len(verdict.topics), verdict.score)

@@ -325,10 +325,10 @@ class LinkLanguagePredictor:
         self._names = memo(lambda name: self._address_sign(language_of_file(name, self._wanted)))
         self._directories = memo(self._read_directory)
 
-    def add_page(self, url: Url, tongue: DetectedLanguage) -> None:
+    def add_page(self, url: Url, detected: DetectedLanguage) -> None:
         """A page was read; its links may be asked about from now on."""
-        if tongue.code and len(url) <= _MAX_URL_CHARS:
-            self._pages[url] = tongue.code in self._wanted
+        if detected.code and len(url) <= _MAX_URL_CHARS:
+            self._pages[url] = detected.code in self._wanted
             if len(self._pages) > _PAGES:
                 self._pages.popitem(last=False)
 
@@ -339,7 +339,7 @@ class LinkLanguagePredictor:
         phrases, arounds, names = self._phrases, self._arounds, self._names
         known: dict[str, tuple[float, str, str]] = {}
         page: Url | None = None
-        site, standing = "", 0.0
+        site, source_odds = "", 0.0
         found = []
         for link in links:
             url, source, anchor, before, after, _, _, hreflang = link[:8]
@@ -350,8 +350,8 @@ class LinkLanguagePredictor:
             odds, mark, host = shared
             if source != page or host != site:
                 page, site = source, host
-                standing = weights[self._source_sign(source, host)]
-            odds += standing
+                source_odds = weights[self._source_sign(source, host)]
+            odds += source_odds
             odds += weights[names[url[len(directory) :]] or mark]
             sign = phrases[anchor]
             if not sign and (before or after):

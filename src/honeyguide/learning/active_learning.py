@@ -72,34 +72,36 @@ class PageToAsk(NamedTuple):
 
 def choose_questions(
     pages: Sequence[UnlabelledPage],
-    told: Sequence[LabelledText],
+    labelled: Sequence[LabelledText],
     count: int,
     *,
     threshold: float = 0.5,
-    given: int = 0,
+    labels: int = 0,
     choice: QuestionKind = "mixed",
 ) -> list[PageToAsk]:
-    """The pages to ask about; ``given``, labels so far, says whose turn it is in the round."""
+    """The pages to ask about; ``labels``, labels so far, says whose turn it is in the round."""
     if not pages:
         return []
-    rows = _text_vectors([page.text for page in pages] + [each.text for each in told])
-    here, there = rows[: len(pages)], rows[len(pages) :]
-    strange = 1 - _nearest_cosine(here, there)
+    rows = _text_vectors([page.text for page in pages] + [each.text for each in labelled])
+    vectors, labelled_vectors = rows[: len(pages)], rows[len(pages) :]
+    strange = 1 - _nearest_cosine(vectors, labelled_vectors)
     if choice == "disagreement":
-        return _pick_by_worth("split", _model_disagreement(pages), pages, here, strange, count)
+        return _pick_by_worth("split", _model_disagreement(pages), pages, vectors, strange, count)
     if choice == "novelty":
-        return _pick_by_worth("host", _on_new_sites(pages, told), pages, here, strange, count)
+        return _pick_by_worth(
+            "host", _on_new_sites(pages, labelled), pages, vectors, strange, count
+        )
     verdicts = np.array([page.verdict for page in pages])
     yes = verdicts >= threshold
     away = np.abs(verdicts - threshold)
     sure = {"sure": _are_confident(away, yes), "missed": _are_confident(away, ~yes)}
     unsure = _verdict_uncertainty(verdicts, threshold)
-    shares = _site_shares(pages, told)
-    good = np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes]))
-    resembling = _nearest_cosine(here, good)
+    shares = _site_shares(pages, labelled)
+    good = np.concatenate((labelled_vectors[[t.value >= 0.5 for t in labelled]], vectors[yes]))
+    resembling = _nearest_cosine(vectors, good)
     free = np.ones(len(pages), bool)
     found = []
-    for turn in range(given, given + min(count, len(pages))):
+    for turn in range(labels, labels + min(count, len(pages))):
         why = "unsure" if choice == "uncertainty" else _QUESTION_ROUND[turn % len(_QUESTION_ROUND)]
         among = free & sure.get(why, free)
         if not among.any():
@@ -113,7 +115,7 @@ def choose_questions(
             why = _main_reason(best, pages[best].known, parts, shares)
         found.append(PageToAsk(best, why))
         free[best] = False
-        strange = np.minimum(strange, 1 - here @ here[best])
+        strange = np.minimum(strange, 1 - vectors @ vectors[best])
         shares = np.where([page.site == pages[best].site for page in pages], 0.0, shares)
     return found
 
@@ -122,7 +124,7 @@ def _pick_by_worth(
     why: QuestionReason,
     worth: Floats,
     pages: Sequence[UnlabelledPage],
-    here: Floats,
+    vectors: Floats,
     strange: Floats,
     count: int,
 ) -> list[PageToAsk]:
@@ -131,28 +133,30 @@ def _pick_by_worth(
     while len(found) < count and worth.any():
         best = int(np.argmax(worth * (_REPEATED_WORTH + strange)))
         found.append(PageToAsk(best, why))
-        strange = np.minimum(strange, 1 - here @ here[best])
+        strange = np.minimum(strange, 1 - vectors @ vectors[best])
         once = why == "host"
         done = [n == best or (once and p.site == pages[best].site) for n, p in enumerate(pages)]
         worth = np.where(done, 0.0, worth)
     return found
 
 
-def _on_new_sites(pages: Sequence[UnlabelledPage], told: Sequence[LabelledText]) -> Floats:
+def _on_new_sites(pages: Sequence[UnlabelledPage], labelled: Sequence[LabelledText]) -> Floats:
     """1 for pages of sites of which no page is labelled."""
-    spoken = {each.site for each in told}
-    return np.array([float(page.site not in spoken) for page in pages])
+    known_sites = {each.site for each in labelled}
+    return np.array([float(page.site not in known_sites) for page in pages])
 
 
 def _model_disagreement(pages: Sequence[UnlabelledPage]) -> Floats:
     """How differently page and link model see a page, 0..1. Their scales have nothing to do with
     each other: compared is where the page stands among all in each."""
-    heard = np.array([page.promise is not None for page in pages])
+    has_promise = np.array([page.promise is not None for page in pages])
     verdicts = np.array([page.verdict for page in pages])
     promises = np.array([page.promise or 0.0 for page in pages])
     found = np.zeros(len(pages))
-    if heard.sum() > 1:
-        found[heard] = np.abs(_rank_shares(verdicts[heard]) - _rank_shares(promises[heard]))
+    if has_promise.sum() > 1:
+        found[has_promise] = np.abs(
+            _rank_shares(verdicts[has_promise]) - _rank_shares(promises[has_promise])
+        )
     return found
 
 
@@ -174,11 +178,11 @@ def _are_confident(away: Floats, side: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.asarray(side & (away >= away[side].max(initial=0.0) / 2))
 
 
-def _site_shares(pages: Sequence[UnlabelledPage], told: Sequence[LabelledText]) -> Floats:
+def _site_shares(pages: Sequence[UnlabelledPage], labelled: Sequence[LabelledText]) -> Floats:
     """How much of what was fetched is of the page's site; 0 where a page of it is labelled."""
     sizes = Counter(page.site for page in pages)
-    spoken = {each.site for each in told}
-    return np.array([0.0 if p.site in spoken else sizes[p.site] / len(pages) for p in pages])
+    known_sites = {each.site for each in labelled}
+    return np.array([0.0 if p.site in known_sites else sizes[p.site] / len(pages) for p in pages])
 
 
 def _main_reason(

@@ -36,10 +36,10 @@ class AnnotatorAgreement(NamedTuple):
     kappa: float | None
 
 
-def measure_agreement(said: Mapping[str, Mapping[Page, bool]]) -> AnnotatorAgreement:
+def measure_agreement(labels: Mapping[str, Mapping[Page, bool]]) -> AnnotatorAgreement:
     """Person → page → whether it is relevant."""
     pairs = []
-    for (one, ones), (other, others) in combinations(sorted(said.items()), 2):
+    for (one, ones), (other, others) in combinations(sorted(labels.items()), 2):
         both = [(ones[page], others[page]) for page in ones if page in others]
         if both:
             share = sum(a == b for a, b in both) / len(both)

@@ -97,18 +97,18 @@ def ask_for_labels(
     count = count if left is None else min(count, left)
     if count < 1:
         return LabelQueries(left, [])
-    given = topics.load_example_files(folder, settings)
-    return LabelQueries(left, label_questions(store, settings, count, given, scope))
+    examples = topics.load_example_files(folder, settings)
+    return LabelQueries(left, label_questions(store, settings, count, examples, scope))
 
 
 def label_questions(
     store: Store,
     settings: Settings,
     count: int,
-    given: Iterable[Example] = (),
+    examples: Iterable[Example] = (),
     scope: LabelQueryScope = ANY_ANNOTATOR,
 ) -> list[LabelQuestion]:
-    """The pages whose labels would help most; ``given``: the topic's examples that lie on disk."""
+    """The pages whose labels would help most; ``examples``: the topic's examples that lie on disk."""
     passed = {url for url, _, _ in store.labels.list_passes(scope.by)} if scope.by else set()
     threshold = settings.topic.threshold
     if scope.choice == "agreement":
@@ -120,13 +120,13 @@ def label_questions(
         ]
     labels = [label for _, label in store.labels.effective_after()]
     judged = topics.example_labels(settings) | {label.url: label.value for label in labels}
-    told = [
+    labelled = [
         active_learning.LabelledText(_page_words(example.page), example.target, "-")
-        for example in given
+        for example in examples
     ]
     for url, value in list(judged.items())[-scope.labels :]:
         if (page := store.visits.latest_page(url)) is not None:
-            told.append(
+            labelled.append(
                 active_learning.LabelledText(_page_words(page), value, domain_of(host_of(url)))
             )
     rows = [row for row in unlabelled_rows(store, judged, scope.rows) if row.url not in passed]
@@ -144,7 +144,7 @@ def label_questions(
     ]
     sites = Counter(page.site for page in pages)
     chosen = active_learning.choose_questions(
-        pages, told, count, threshold=threshold, given=len(labels), choice=scope.choice
+        pages, labelled, count, threshold=threshold, labels=len(labels), choice=scope.choice
     )
     return [
         _build_question(store, rows[place], seen[place], why, settings, sites[pages[place].site])
@@ -186,11 +186,11 @@ def best_topic(settings: Settings, row: VisitRow) -> str:
 
 def _labelled_by_others(store: Store, by: str, passed: set[Url]) -> Iterator[VisitRow]:
     """Pages that others labelled and this person did not, those with the fewest labels first."""
-    said: dict[Url, set[str]] = {}
+    annotators: dict[Url, set[str]] = {}
     for _, label in store.labels.everyone_after():
-        said.setdefault(label.url, set()).add(label.by)
-    urls = [url for url, people in said.items() if by not in people and url not in passed]
-    for url in sorted(urls, key=lambda url: len(said[url])):
+        annotators.setdefault(label.url, set()).add(label.by)
+    urls = [url for url, people in annotators.items() if by not in people and url not in passed]
+    for url in sorted(urls, key=lambda url: len(annotators[url])):
         for row in store.visits.attempts_at(url)[-1:]:
             if row.has_page and row.verdict is not None:
                 yield row
@@ -204,9 +204,9 @@ def _sample_rows(rows: list[VisitRow], most: int, threshold: float) -> list[Visi
     near = sorted(rows, key=lambda row: abs((row.verdict or 0.0) - threshold))
     rest = sorted(near[most // 2 :], key=lambda row: row.verdict or 0.0)
     room = most - most // 2
-    kept = {row.id for row in near[: most // 2]}
-    kept |= {rest[n * len(rest) // room].id for n in range(room)}
-    return [row for row in rows if row.id in kept]
+    chosen = {row.id for row in near[: most // 2]}
+    chosen |= {rest[n * len(rest) // room].id for n in range(room)}
+    return [row for row in rows if row.id in chosen]
 
 
 def unlabelled_rows(store: Store, judged: Iterable[Url], most: int = _MAX_ROWS) -> list[VisitRow]:

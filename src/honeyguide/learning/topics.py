@@ -177,8 +177,8 @@ def settings_per_topic(settings: Settings) -> Iterator[Settings]:
     """The settings as if each topic were the only one; seeds stay with the first."""
     yield replace(settings, topics=()) if settings.topics else settings
     for further in settings.topics:
-        said = {item.name: getattr(further, item.name) for item in fields(FurtherTopic)}
-        yield replace(settings, topic=replace(settings.topic, seeds=(), **said), topics=())
+        values = {item.name: getattr(further, item.name) for item in fields(FurtherTopic)}
+        yield replace(settings, topic=replace(settings.topic, seeds=(), **values), topics=())
 
 
 def resolve_topic(settings: Settings, topic: str) -> str:
@@ -221,19 +221,21 @@ def example_labels_by_topic(settings: Settings) -> dict[Url, dict[str, float]]:
 
 def best_example_labels(settings: Settings) -> dict[Url, float]:
     """The same for whoever does not tell topics apart."""
-    return {url: max(said.values()) for url, said in example_labels_by_topic(settings).items()}
+    return {
+        url: max(by_topic.values()) for url, by_topic in example_labels_by_topic(settings).items()
+    }
 
 
 def load_effective_labels(store: Store, settings: Settings) -> EffectiveLabels:
     """What people say of pages: their labels, and before these what topic.toml says."""
     known, first = topic_names(settings), settings.topic.name
-    given = [
+    stated = [
         (0, Label(url, value, topic="" if name == first else name))
         for url, values in example_labels_by_topic(settings).items()
         for name, value in values.items()
     ]
     several = TopicSelection(known, settings.topic.threshold) if known else None
-    return EffectiveLabels((*given, *store.labels.effective_after()), several)
+    return EffectiveLabels((*stated, *store.labels.effective_after()), several)
 
 
 def relevant_per_topic(store: Store, settings: Settings) -> dict[str, int]:
@@ -260,10 +262,10 @@ def likeliest_topic(settings: Settings, store: Store, url: Url) -> str:
 
 def opposes_examples(settings: Settings, labels: Iterable[Label]) -> Iterator[bool]:
     """Which of the labels say the opposite of topic.toml."""
-    given = example_labels_by_topic(settings)
+    examples = example_labels_by_topic(settings)
     for label in labels:
-        said = given.get(label.url, {}).get(label.topic or settings.topic.name, 0.5)
-        yield abs(label.value - said) > 0.5
+        stated = examples.get(label.url, {}).get(label.topic or settings.topic.name, 0.5)
+        yield abs(label.value - stated) > 0.5
 
 
 def compose_topic_tables(
@@ -271,7 +273,7 @@ def compose_topic_tables(
 ) -> str:
     """The end of a new topic.toml: further topics, without any how they would look; and who is told
     of changes."""
-    text, told = (
+    text, notify_tables = (
         "".join(
             f"\n[[{name}]]\n"
             + "".join(f"{key} = {to_toml(value)}\n" for key, value in table.items())
@@ -280,10 +282,10 @@ def compose_topic_tables(
         for name, tables in (("topics", further), ("notify", notify))
     )
     try:
-        (text + told).encode()
+        (text + notify_tables).encode()
     except UnicodeEncodeError as error:
         raise ConfigError(f"these tables are no valid text: {error}") from error
-    return (text or TOPICS_SAMPLE) + told
+    return (text or TOPICS_SAMPLE) + notify_tables
 
 
 def append_to_topic_file(folder: Path, text: str) -> None:

@@ -34,9 +34,9 @@ def sample_negatives(
     usual = {word for word, _ in counts.most_common(_USUAL_WORDS)}
     scored = []
     for place, visit in enumerate(visits):
-        said = _content_words(visit.page)
-        if said:
-            scored.append((sum(word in usual for word in said) / len(said), place))
+        words = _content_words(visit.page)
+        if words:
+            scored.append((sum(word in usual for word in words) / len(words), place))
     scored.sort()
     return [replace(visits[place], target=0.0, by="judge") for _, place in scored[:most]]
 
@@ -44,8 +44,8 @@ def sample_negatives(
 def _content_words(page: Page) -> list[str]:
     language = page.detected_language or page.language[:2] or "en"
     stops = stop_words(language)
-    said = split_words(f"{page.title} {page.text[:_TEXT_CHARS]}", language)
-    return [word for word in said if word not in stops and not is_too_short(word)]
+    words = split_words(f"{page.title} {page.text[:_TEXT_CHARS]}", language)
+    return [word for word in words if word not in stops and not is_too_short(word)]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -114,8 +114,8 @@ class GenerationBuilder:
             return LearningResult(None, note="nothing to learn from yet")
         learned = strategy.learn(examples)
         note = _describe_examples(labelled, judged, assumed, background)
-        if said := getattr(learned, "note", ""):
-            note = f"{note} ({said})"
+        if learned_note := getattr(learned, "note", ""):
+            note = f"{note} ({learned_note})"
         if learned is strategy:
             return LearningResult(None, note=f"learned nothing new from {note}", again=again)
         trial, double = self._run_gate(strategy, labelled, (*judged, *assumed))
@@ -179,14 +179,14 @@ def _describe_examples(
     visits: Sequence[Example],
 ) -> str:
     good = sum(example.target >= 0.5 for example in labelled)
-    said = [f"{good} good and {len(labelled) - good} bad examples"]
+    parts = [f"{good} good and {len(labelled) - good} bad examples"]
     if judged:
-        said.append(f"{len(judged)} of its own verdicts")
+        parts.append(f"{len(judged)} of its own verdicts")
     if assumed:
-        said.append(f"{len(assumed)} visited pages unlike the good ones, taken for bad")
+        parts.append(f"{len(assumed)} visited pages unlike the good ones, taken for bad")
     if visits:
-        said.append(f"{len(visits)} visits")
-    return ", ".join(said)
+        parts.append(f"{len(visits)} visits")
+    return ", ".join(parts)
 
 
 # --------------------------------------------------------------------------------------------------

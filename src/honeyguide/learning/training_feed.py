@@ -39,31 +39,31 @@ class TrainingFeed:
         settings: Settings,
         strategy: Strategy,
         learner: TrainingBackend,
-        given: dict[Url, float],
+        examples: dict[Url, float],
         files: Sequence[Example] = (),
         people: LabelAnswers | None = None,
     ) -> None:
-        """``given``: the topic's own examples by address; ``files``: those that lie on disk.
+        """``examples``: the topic's own examples by address; ``files``: those that lie on disk.
 
         ``people`` may be asked about any page; without them, labels come from the store.
         """
         habits = strategy.traits
         self.learns = habits.learns
         self._kind = type(strategy)
-        self._asked = people
+        self._label_source = people
         self._people = settings.learn.teacher in ("interactive", "both")
         self._store = store
         self._links = habits.reads_outlinks
         self._known: dict[Url, tuple[float, LabelOrigin]]
-        self._known = {url: (value, "seed") for url, value in given.items()}
-        self._awaited = set(given)
-        self._patience = _AWAIT_PAGES + len(given)
+        self._known = {url: (value, "seed") for url, value in examples.items()}
+        self._awaited = set(examples)
+        self._patience = _AWAIT_PAGES + len(examples)
         self._unvisited: list[Url] = []
-        self._fresh: dict[Url, float] = dict(given)
+        self._fresh: dict[Url, float] = dict(examples)
         """What people said since somebody asked."""
         self.taught = 0
         """Number of the newest label that the last lesson knew."""
-        self._heard = 0
+        self._last_label = 0
         """Number of the newest label that was heard."""
         # Without a teacher it still learns from the topic's own examples.
         kind = settings.learn.teacher
@@ -85,7 +85,7 @@ class TrainingFeed:
             self._restore()
             topic = settings.topic
             stated = topic.keywords or topic.description or topic.ontology
-            if not (stated or given or files or self._heard):
+            if not (stated or examples or files or self._last_label):
                 self.told.append(
                     "there is nothing to judge by before the first labels: add keywords, a "
                     "description or good and bad pages to topic.toml, or label pages"
@@ -109,8 +109,8 @@ class TrainingFeed:
         if not self.learns or not self._people:
             return []
         unvisited, self._unvisited = self._unvisited, []
-        for number, label in self._store.labels.effective_after(self._heard):
-            self._heard = max(self._heard, number)
+        for number, label in self._store.labels.effective_after(self._last_label):
+            self._last_label = max(self._last_label, number)
             self._known[label.url] = (label.value, "user")
             self._fresh[label.url] = label.value
             page = self._offer_labelled(label)
@@ -157,7 +157,7 @@ class TrainingFeed:
         return self.learns and self._trainer.is_due()
 
     async def learn(self, strategy: Strategy) -> LearningResult:
-        self.taught = self._heard
+        self.taught = self._last_label
         if self._learned:
             self._drift.compare_verdicts(strategy)
         else:
@@ -171,8 +171,8 @@ class TrainingFeed:
 
     def _offer_visit(self, visit: Visit) -> None:
         url = visit.link.url
-        if self._asked is not None and visit.page is not None and url in self._asked:
-            self._known[url] = self._asked[url]
+        if self._label_source is not None and visit.page is not None and url in self._label_source:
+            self._known[url] = self._label_source[url]
         lessons = [self._teacher.example_from(visit)]
         if not self._alone:
             lessons.append(_EVERY_VISIT.example_from(visit))
@@ -230,7 +230,7 @@ class TrainingFeed:
         self._learned = bool(taught)
         self._trainer.remember(self._already_taught())
         self._unvisited = self.poll_labels()
-        if taught and self._heard <= self.taught:
+        if taught and self._last_label <= self.taught:
             self._trainer.mark_learned()
 
     def _already_taught(self) -> dict[Url, float]:

@@ -148,17 +148,17 @@ class InProcessBackend:
     """A school in this process, for the lab: in simulated time a lesson takes none."""
 
     def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
-        self._school = GenerationBuilder(visits)
+        self._builder = GenerationBuilder(visits)
         self._links = MAX_LINKS if outlinks else 0
 
     def offer(self, example: Example) -> None:
-        self._school.offer(trim_example(example, self._links))
+        self._builder.offer(trim_example(example, self._links))
 
     def remember(self, known: dict[Url, float]) -> None:
-        self._school.remember(known)
+        self._builder.remember(known)
 
     async def build_generation(self, strategy: Strategy) -> LearningResult:
-        return self._school.build_generation(strategy)
+        return self._builder.build_generation(strategy)
 
     async def aclose(self) -> None:
         pass

@@ -77,19 +77,19 @@ class LinkAuthority:
         _put_bounded(self._pages, source, self._rarities.page_keywords(page, _MAX_KEYWORDS), _PAGES)
         host = authority_of(source)
         for url in {link.url: None for link in links}:
-            place = self._links.get(url)
-            if place is None:
-                place = _put_bounded(self._links, url, _LinkBacking(), _LINKS)
-            if host not in place.hosts and len(place.hosts) < _MAX_BACKERS:
-                place.hosts.append(host)
-            place.original += original
-            place.pages += 1
+            backing = self._links.get(url)
+            if backing is None:
+                backing = _put_bounded(self._links, url, _LinkBacking(), _LINKS)
+            if host not in backing.hosts and len(backing.hosts) < _MAX_BACKERS:
+                backing.hosts.append(host)
+            backing.original += original
+            backing.pages += 1
 
     def record_followed(self, url: Url, moved: Url | None) -> None:
         """It no longer waits; what stood up for it stands up for where it leads."""
-        place = self._links.pop(url, None)
-        if place is not None and moved is not None and moved not in self._links:
-            _put_bounded(self._links, moved, place, _LINKS)
+        backing = self._links.pop(url, None)
+        if backing is not None and moved is not None and moved not in self._links:
+            _put_bounded(self._links, moved, backing, _LINKS)
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
         """The same links, each with how it stands."""
@@ -103,28 +103,30 @@ class LinkAuthority:
             if backed > most:
                 most, self._best = backed, tuple(hosts)
         most = log1p(most)
-        told = []
+        annotated = []
         for link, backed in zip(links, backing, strict=True):
-            place = self._links.get(link.url)
+            backing_stats = self._links.get(link.url)
             keywords = self._pages.get(link.source, ()) if link.source else ()
             terms = anchor_terms(link.anchor, keywords, self._language)
             if link.yields is not None:
-                standing = link.yields._replace(
+                stats = link.yields._replace(
                     authority=log1p(backed) / most if most else 1.0,
-                    originality=place.original / place.pages if place else 1.0,
+                    originality=backing_stats.original / backing_stats.pages
+                    if backing_stats
+                    else 1.0,
                     topic_similarity=max(
                         (cosine_similarity(topic, terms, rarity) for topic in topics), default=0.0
                     ),
                 )
-                link = link._replace(yields=standing)
-            told.append(link)
-        return told
+                link = link._replace(yields=stats)
+            annotated.append(link)
+        return annotated
 
     def _backing_hosts(self, link: Link) -> Sequence[str]:
         """The hosts that link to it."""
-        place = self._links.get(link.url)
-        if place is not None:
-            return place.hosts
+        backing = self._links.get(link.url)
+        if backing is not None:
+            return backing.hosts
         return (authority_of(link.source),) if link.source else ()
 
     def _backing_score(self, hosts: Sequence[str]) -> float:
@@ -174,8 +176,8 @@ class TextOriginality:
         self._count += 1
 
 
-def _put_bounded(kept: OrderedDict[K, T], key: K, value: T, most: int) -> T:
-    kept[key] = value
-    if len(kept) > most:
-        kept.popitem(last=False)
+def _put_bounded(table: OrderedDict[K, T], key: K, value: T, most: int) -> T:
+    table[key] = value
+    if len(table) > most:
+        table.popitem(last=False)
     return value

@@ -41,13 +41,13 @@ class JudgedPages:
             self.add_page(page)
 
     @classmethod
-    def from_examples(cls, examples: Sequence[Example], said: dict[Url, float]) -> Self:
+    def from_examples(cls, examples: Sequence[Example], labels: dict[Url, float]) -> Self:
         """Of pages that are here, and of addresses. What is good for one topic is good."""
         values: dict[Url, float] = {}
         for example in examples:
             url = example.page.url
             values[url] = max(values.get(url, 0.0), example.target)
-        return cls(values | said, (example.page for example in examples))
+        return cls(values | labels, (example.page for example in examples))
 
     def __bool__(self) -> bool:
         return bool(self.values)

@@ -60,13 +60,13 @@ class NeighbourLinks:
     ``given``: what is known beforehand. ``waiting``: the links to tell of it.
     """
 
-    def __init__(self, given: JudgedPages, waiting: Mapping[Url, WaitingLinkStats]) -> None:
-        self._given = given
+    def __init__(self, judged: JudgedPages, waiting: Mapping[Url, WaitingLinkStats]) -> None:
+        self._judged = judged
         self._waiting = waiting
         self._rows: OrderedDict[Url, list[Url]] = OrderedDict()
         self._size = 0
         """Characters of the addresses in them."""
-        self._came: OrderedDict[Url, complex] = OrderedDict()
+        self._outcomes: OrderedDict[Url, complex] = OrderedDict()
         """That something is known of a link, and what: 1 + value·i, so that both are spread over
         its neighbours at once."""
 
@@ -88,31 +88,33 @@ class NeighbourLinks:
         while len(self._rows) > _PAGES or self._size > _CHARACTERS:
             _, old = self._rows.popitem(last=False)
             self._size -= sum(map(len, old))
-        came, given = self._came, self._given.values
-        told = [came.get(url, 0j) for url in row]
-        if given:
-            told = [
-                complex(1.0, given[url]) if url in given else one
-                for url, one in zip(row, told, strict=True)
+        came, judged = self._outcomes, self._judged.values
+        outcomes = [came.get(url, 0j) for url in row]
+        if judged:
+            outcomes = [
+                complex(1.0, judged[url]) if url in judged else one
+                for url, one in zip(row, outcomes, strict=True)
             ]
-        if any(told):
-            beside: list[complex] = np.convolve(told, _WEIGHTS)[_REACH : len(row) + _REACH].tolist()
-            for url, said in zip(row, beside, strict=True):
-                if said and (met := waiting.get(url)) is not None:
-                    met.known += said.real
-                    met.good += said.imag
+        if any(outcomes):
+            spread: list[complex] = np.convolve(outcomes, _WEIGHTS)[
+                _REACH : len(row) + _REACH
+            ].tolist()
+            for url, share in zip(row, spread, strict=True):
+                if share and (stats := waiting.get(url)) is not None:
+                    stats.known += share.real
+                    stats.good += share.imag
 
-    def record_outcome(self, url: Url, met: WaitingLinkStats | None, value: float) -> list[Url]:
+    def record_outcome(self, url: Url, stats: WaitingLinkStats | None, value: float) -> list[Url]:
         """This came of a link, which waits no longer: those that wait and know more now."""
-        if len(url) > _LONG or url in self._given:
+        if len(url) > _LONG or url in self._judged:
             return []  # its neighbours know already
-        self._came.pop(url, None)
-        self._came[url] = complex(1.0, value)
-        if len(self._came) > _LINKS:
-            self._came.popitem(last=False)
+        self._outcomes.pop(url, None)
+        self._outcomes[url] = complex(1.0, value)
+        if len(self._outcomes) > _LINKS:
+            self._outcomes.popitem(last=False)
         changed: dict[Url, None] = {}
         waiting = self._waiting.get
-        for row, at in islice(self._find_places(url, met), _PLACES) if met is not None else ():
+        for row, at in islice(self._find_places(url, stats), _PLACES) if stats is not None else ():
             around = _nearest(row[at - _REACH : at + _REACH + 1])
             for name, count in zip(around, _COUNTS, strict=True):
                 if (neighbour := waiting(name)) is not None:
@@ -121,10 +123,10 @@ class NeighbourLinks:
                     changed[name] = None
         return list(changed)
 
-    def _find_places(self, url: Url, met: WaitingLinkStats) -> Iterator[tuple[list[Url], int]]:
-        for source in dict.fromkeys(met.sources):
+    def _find_places(self, url: Url, stats: WaitingLinkStats) -> Iterator[tuple[list[Url], int]]:
+        for source in dict.fromkeys(stats.sources):
             row = self._rows.get(source, [])
-            for name in (url, *met.former):
+            for name in (url, *stats.former):
                 at = -1
                 for _ in range(row.count(name)):
                     at = row.index(name, at + 1)

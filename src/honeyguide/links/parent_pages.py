@@ -57,11 +57,11 @@ class _WaitingLinks(NoOtherPlaces, ABC):
     that is not to learn. ``given``: pages that people judged.
     """
 
-    def __init__(self, given: JudgedPages | None = None, beside: bool = False) -> None:
-        self._given = given or JudgedPages()
-        self._met: OrderedDict[Url, WaitingLinkStats] = OrderedDict()
-        self._beside = NeighbourLinks(self._given, self._met) if beside else None
-        self._chosen: dict[Url, int] = {}
+    def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
+        self._judged = judged or JudgedPages()
+        self._link_stats: OrderedDict[Url, WaitingLinkStats] = OrderedDict()
+        self._neighbours = NeighbourLinks(self._judged, self._link_stats) if neighbours else None
+        self._given_targets: dict[Url, int] = {}
         """Where addresses led that people gave us, in so many hops. What was found as a link before
         goes first, as a seed does, and its links count like any link's."""
 
@@ -70,43 +70,43 @@ class _WaitingLinks(NoOtherPlaces, ABC):
         if visit.failure is not None and not visit.failure.final:
             return  # it will be tried again
         link = visit.link
-        met = self._met.pop(link.url, None)
-        self._chosen.pop(link.url, None)
+        stats = self._link_stats.pop(link.url, None)
+        self._given_targets.pop(link.url, None)
         if visit.moved is not None:
             if visit.failure is None and len(visit.moved) <= _MAX_URL_LENGTH:
                 if link.channel in ("seed", "example"):
-                    self._chosen[visit.moved] = link.hops + 1
-                if met is not None:
-                    met.former = (*met.former, link.url)[-_SOURCES:]
-                    self._met.setdefault(visit.moved, met)
-        elif self._beside is not None and link.source is not None and link.channel != "example":
+                    self._given_targets[visit.moved] = link.hops + 1
+                if stats is not None:
+                    stats.former = (*stats.former, link.url)[-_SOURCES:]
+                    self._link_stats.setdefault(visit.moved, stats)
+        elif self._neighbours is not None and link.source is not None and link.channel != "example":
             # Others stood beside nothing, or their neighbours know what people said of them.
-            self._beside.record_outcome(link.url, met, visit_yield(visit))
+            self._neighbours.record_outcome(link.url, stats, visit_yield(visit))
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
         """The same links, each with what its place is worth for a parent."""
-        found = [self._annotate_link(link, self._met.get(link.url)) for link in links]
-        if self._chosen:
-            given = self._chosen.get
+        found = [self._annotate_link(link, self._link_stats.get(link.url)) for link in links]
+        if self._given_targets:
+            hops_of = self._given_targets.get
             found = [
                 link
-                if (hops := given(link.url)) is None
+                if (hops := hops_of(link.url)) is None
                 else link._replace(channel="seed", hops=max(hops, link.hops))
                 for link in found
             ]
         return found
 
     @abstractmethod
-    def _annotate_link(self, link: Link, met: WaitingLinkStats | None) -> Link: ...
+    def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link: ...
 
     def _stats_for(self, url: Url) -> WaitingLinkStats:
         """What is known of it; it is the last to be forgotten."""
-        met = self._met.get(url)
-        if met is None:
-            met = self._met[url] = WaitingLinkStats()
+        stats = self._link_stats.get(url)
+        if stats is None:
+            stats = self._link_stats[url] = WaitingLinkStats()
         else:
-            self._met.move_to_end(url)
-        return met
+            self._link_stats.move_to_end(url)
+        return stats
 
     def _record_neighbours(
         self,
@@ -117,13 +117,17 @@ class _WaitingLinks(NoOtherPlaces, ABC):
     ) -> None:
         """Tell these links what came of those beside them, now and later. Where the page itself is
         not at hand, its links are only those that wait: a row that is known is known better."""
-        if self._beside is not None and (read is not None or source.url not in self._beside):
+        if self._neighbours is not None and (
+            read is not None or source.url not in self._neighbours
+        ):
             # Of a link on very many pages, the first few tell: a menu is the same on all of them.
-            told = {url: met for url, met in waiting.items() if len(met.sources) < _SOURCES}
-            for met in told.values():
-                met.sources += (source.url,)
+            few_sources = {
+                url: stats for url, stats in waiting.items() if len(stats.sources) < _SOURCES
+            }
+            for stats in few_sources.values():
+                stats.sources += (source.url,)
             row = [link.url for link in (read.links if read is not None else links)]
-            self._beside.record_row(source.url, row, told)
+            self._neighbours.record_row(source.url, row, few_sources)
 
 
 class MeanParent(_WaitingLinks):
@@ -139,8 +143,8 @@ class MeanParent(_WaitingLinks):
     """Of the links in front, about so many are ranked anew after a visit: a link that was met again
     on a worse page, or beside which one was followed, keeps its score until then."""
 
-    def __init__(self, given: JudgedPages | None = None, beside: bool = False) -> None:
-        super().__init__(given, beside)
+    def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
+        super().__init__(judged, neighbours)
         self._pages: OrderedDict[Url, float] = OrderedDict()
 
     def record_page(
@@ -148,33 +152,33 @@ class MeanParent(_WaitingLinks):
     ) -> None:
         """These links, new or waiting, stand on the page that ``source`` led to."""
         if read is not None and source.channel == "example":
-            self._given.add_page(read)
+            self._judged.add_page(read)
         waiting = {url: self._stats_for(url) for url in _standing_urls(links)}
-        if not self._given.has_read(source.url):
+        if not self._judged.has_read(source.url):
             # A page that is judged again has the new verdict instead of the old one.
             verdict, before = as_chance(verdict), self._pages.pop(source.url, None)
-            for met in waiting.values():
-                if before is not None and met.count:
+            for stats in waiting.values():
+                if before is not None and stats.count:
                     # Unless it was forgotten in between, and never counted on this page.
-                    met.total = max(0.0, met.total + verdict - before)
+                    stats.total = max(0.0, stats.total + verdict - before)
                 else:
-                    met.total += verdict
-                    met.count += 1
+                    stats.total += verdict
+                    stats.count += 1
             self._pages[source.url] = verdict
             _drop_oldest(self._pages, _PAGES)
         self._record_neighbours(source, waiting, links, read)
-        _drop_oldest(self._met, _LINKS)
+        _drop_oldest(self._link_stats, _LINKS)
 
-    def _annotate_link(self, link: Link, met: WaitingLinkStats | None) -> Link:
-        if link.source is None or (met is None and link.channel != "link"):
+    def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link:
+        if link.source is None or (stats is None and link.channel != "link"):
             # It stands on no page: a seed, or on a list, or it brings what it was told.
             return link
-        total, count = self._given.named.get(link.url, NO_JUDGED_LINKS)
-        if met is not None:
-            total, count = total + met.total, count + met.count
+        total, count = self._judged.named.get(link.url, NO_JUDGED_LINKS)
+        if stats is not None:
+            total, count = total + stats.total, count + stats.count
         if not count:
             total, count = link.parent, 1
-        good, known = (met.good, met.known) if met is not None else (0.0, 0.0)
+        good, known = (stats.good, stats.known) if stats is not None else (0.0, 0.0)
         parent = parent_mean(total + good, count + known)
         if link.channel != "link":
             parent = max(parent, link.parent)
@@ -188,9 +192,9 @@ class ParentPlaces(_WaitingLinks):
     anew, a crawler that only knew the first place would lose what one that never learns keeps.
     """
 
-    def __init__(self, given: JudgedPages | None = None, beside: bool = False) -> None:
-        super().__init__(given, beside)
-        self.ahead = MeanParent.ahead if beside else 0
+    def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
+        super().__init__(judged, neighbours)
+        self.ahead = MeanParent.ahead if neighbours else 0
 
     def record_page(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
@@ -199,34 +203,35 @@ class ParentPlaces(_WaitingLinks):
         verdict = as_chance(verdict)
         for link in links:
             if link.channel == "link" and len(link.url) <= _MAX_URL_LENGTH:
-                met = waiting[link.url] = self._stats_for(link.url)
+                stats = waiting[link.url] = self._stats_for(link.url)
                 # A page that is judged again takes the place that it had.
-                others = [place for place in met.places if not _is_same_place(place, link)]
-                here = link if link.parent == verdict else link.with_parent(verdict)
-                met.places = (*others, here)[-_PLACES:]
+                others = [place for place in stats.places if not _is_same_place(place, link)]
+                new_place = link if link.parent == verdict else link.with_parent(verdict)
+                stats.places = (*others, new_place)[-_PLACES:]
         self._record_neighbours(source, waiting, links, read)
-        _drop_oldest(self._met, _WORDED)
+        _drop_oldest(self._link_stats, _WORDED)
 
     def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:
         """Other places of these links, each with the number of its link."""
         return [
-            (number, self._annotate_link(place, met))
+            (number, self._annotate_link(place, stats))
             for number, link in enumerate(links)
-            if link.channel == "link" and (met := self._met.get(link.url)) is not None
-            for place in met.places
+            if link.channel == "link" and (stats := self._link_stats.get(link.url)) is not None
+            for place in stats.places
             if not _is_same_place(place, link)
         ]
 
-    def _annotate_link(self, link: Link, met: WaitingLinkStats | None) -> Link:
+    def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link:
         """The verdict of its page counts 1, a link at once beside it .72. Nobody's page is thought
         besides: here each place is compared with others, not with how many there are."""
-        if met is None or link.source is None or link.channel != "link":
+        if stats is None or link.source is None or link.channel != "link":
             return link
         # Its page may have been judged again since.
         verdict = next(
-            (place.parent for place in met.places if _is_same_place(place, link)), link.parent
+            (place.parent for place in stats.places if _is_same_place(place, link)),
+            link.parent,
         )
-        parent = (verdict + met.good) / (1 + met.known)
+        parent = (verdict + stats.good) / (1 + stats.known)
         return link if parent == link.parent else link.with_parent(parent)
 
 
@@ -237,7 +242,7 @@ class BestParent(NoOtherPlaces):
     """Of the links in front none is ranked anew: whoever stands on a better page has its score."""
 
     def __init__(self) -> None:
-        self._met: OrderedDict[Url, float] = OrderedDict()
+        self._link_stats: OrderedDict[Url, float] = OrderedDict()
 
     def record_page(
         self,
@@ -246,20 +251,20 @@ class BestParent(NoOtherPlaces):
         links: Sequence[Link],
         read: Page | None = None,  # noqa: ARG002
     ) -> None:
-        met, verdict = self._met, as_chance(verdict)
+        scores, verdict = self._link_stats, as_chance(verdict)
         for url in _standing_urls(links):
-            met[url] = max(verdict, met.pop(url, 0.0))
-        _drop_oldest(met, _LINKS)
+            scores[url] = max(verdict, scores.pop(url, 0.0))
+        _drop_oldest(scores, _LINKS)
 
     def record_visit(self, visit: Visit) -> None:
         if visit.failure is None or visit.failure.final:
-            self._met.pop(visit.link.url, None)
+            self._link_stats.pop(visit.link.url, None)
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
-        met = self._met
+        scores = self._link_stats
         return [
             link
-            if link.source is None or (best := met.get(link.url, 0.0)) <= link.parent
+            if link.source is None or (best := scores.get(link.url, 0.0)) <= link.parent
             else link.with_parent(best)
             for link in links
         ]

@@ -109,9 +109,9 @@ class BagOfWordsModel:
         for number, (segments, weights) in enumerate(pages):
             base = number * size
             for tokens, weight in zip(segments, weights or (1.0,) * len(segments), strict=True):
-                here = [base + known[token] for token in tokens if token in known]
-                found += here
-                each += [weight] * len(here)
+                places_of = [base + known[token] for token in tokens if token in known]
+                found += places_of
+                each += [weight] * len(places_of)
         keys, which = np.unique(np.array(found, dtype=np.int64), return_inverse=True)
         numbers, places = np.divmod(keys, size)
         counts = np.bincount(which, np.array(each), len(keys))
@@ -148,12 +148,12 @@ def train_bag_of_words(
             within[token] = within.get(token, 0) + 1
     # What one page alone has tells nothing of others, where there are enough of them.
     least = 2 if len(pages) >= 50 else 1
-    kept = sorted((w for w, n in within.items() if n >= least), key=lambda w: (-within[w], w))
-    kept = [word for word in kept[:_LARGEST] if " " not in word and "\n" not in word]
-    rarity = np.log(len(pages) / np.array([within[word] for word in kept], dtype=np.float64))
-    number, size = len(categories), len(kept)
+    words = sorted((w for w, n in within.items() if n >= least), key=lambda w: (-within[w], w))
+    words = [word for word in words[:_LARGEST] if " " not in word and "\n" not in word]
+    rarity = np.log(len(pages) / np.array([within[word] for word in words], dtype=np.float64))
+    number, size = len(categories), len(words)
     blank = BagOfWordsModel(
-        tuple(categories), " ".join(kept), rarity, np.zeros((size, number)), np.zeros(number)
+        tuple(categories), " ".join(words), rarity, np.zeros((size, number)), np.zeros(number)
     )
     rows = blank.to_rows(pages)
     truth = np.asarray(labels)

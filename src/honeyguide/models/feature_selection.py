@@ -54,7 +54,9 @@ def count_features(
     found: Sequence[Sequence[int]], side: NDArray[np.bool_], size: int
 ) -> FloatArray:
     """How many of the rows on one side have each of so many features."""
-    columns = [c for here, some in zip(side, found, strict=True) if here for c in some]
+    columns = [
+        c for on_side, columns_of in zip(side, found, strict=True) if on_side for c in columns_of
+    ]
     return np.bincount(np.array(columns, np.int64), minlength=size).astype(np.float64)
 
 
@@ -62,8 +64,8 @@ def feature_table(found: Sequence[Sequence[int]], features: IntArray) -> FloatAr
     """Rows of 0 and 1 with these features only: of all there may be a hundred thousand."""
     column = {int(feature): place for place, feature in enumerate(features)}
     rows = np.zeros((len(found), len(features)))
-    for row, some in zip(rows, found, strict=True):
-        row[[column[feature] for feature in some if feature in column]] = 1.0
+    for row, columns_of in zip(rows, found, strict=True):
+        row[[column[feature] for feature in columns_of if feature in column]] = 1.0
     return rows
 
 
@@ -124,10 +126,10 @@ def cross_validated_score(rows: FloatArray, target: FloatArray, fold: IntArray) 
     return lambda count: measure(target, boosted_out_of_fold(rows[:, :count], target, fold))
 
 
-def roc_auc(target: FloatArray, said: FloatArray) -> float:
+def roc_auc(target: FloatArray, predicted: FloatArray) -> float:
     """The chance that a good one is said to be better than a bad one; a tie counts half."""
     good = target >= 0.5
-    _, place, count = np.unique(np.round(said, 9), return_inverse=True, return_counts=True)
+    _, place, count = np.unique(np.round(predicted, 9), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(count) - (count - 1) / 2)[place]
     goods, bads = int(good.sum()), int((~good).sum())
     if not goods or not bads:
@@ -135,7 +137,7 @@ def roc_auc(target: FloatArray, said: FloatArray) -> float:
     return float((ranks[good].sum() - goods * (goods + 1) / 2) / (goods * bads))
 
 
-def pearson_r(target: FloatArray, said: FloatArray) -> float:
-    a, b = target - target.mean(), said - said.mean()
+def pearson_r(target: FloatArray, predicted: FloatArray) -> float:
+    a, b = target - target.mean(), predicted - predicted.mean()
     size = float(np.sqrt((a**2).sum() * (b**2).sum()))
     return float((a * b).sum()) / size if size > 1e-12 else 0.0

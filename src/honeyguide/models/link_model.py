@@ -116,7 +116,7 @@ def feature_rows(
     # This is done after every visit: filled in place, since stacking takes longer.
     count, chances = len(links), len(_CHANCES)
     known = _to_array([_read(link.yields or _default_yields(link)) for link in links], len(_READ))
-    said = _to_array(words, len(LinkWordScores._fields))
+    from_words = _to_array(words, len(LinkWordScores._fields))
     likely = known[:, :chances]
     odds = np.maximum(likely, _NEVER)
     odds /= np.maximum(1 - likely, _NEVER)
@@ -124,13 +124,13 @@ def feature_rows(
     odds /= 3
     rows: Floats = np.empty((count, len(LinkFeatures._fields)))
     rows[:, 0:2] = odds[:, 0:2]  # best, parents
-    np.divide(said[:, :3], 2, rows[:, 2:5])  # anchor, around, address
+    np.divide(from_words[:, :3], 2, rows[:, 2:5])  # anchor, around, address
     rows[:, 5:7] = odds[:, 2:4]  # group, siblings
     np.log1p([link.inlinks for link in links], rows[:, 7])  # inlinks
     np.log1p(np.minimum(known[:, chances], _PRAISE), rows[:, 8])  # relevant
     rows[:, 9] = odds[:, 4]  # host
     np.divide(np.minimum(known[:, chances + 1], 4), 2, rows[:, 10])  # barren
-    rows[:, 11] = said[:, 3]  # inside
+    rows[:, 11] = from_words[:, 3]  # inside
     rows[:, 12] = known[:, chances + 2]  # surprise
     rows[:, 13] = 1.0  # bias
     np.subtract(odds[:, 5], _NOBODY, rows[:, 14])  # beside

@@ -44,15 +44,15 @@ class Confidence:
     strange_edges: FloatArray
     strange_factors: FloatArray
 
-    def factors_of(self, said: FloatArray, familiar: FloatArray) -> FloatArray:
-        known = self.factors[np.searchsorted(self.edges, said, side="right")]
-        strange = self.strange_factors[np.searchsorted(self.strange_edges, said, side="right")]
+    def factors_of(self, predicted: FloatArray, familiar: FloatArray) -> FloatArray:
+        known = self.factors[np.searchsorted(self.edges, predicted, side="right")]
+        strange = self.strange_factors[np.searchsorted(self.strange_edges, predicted, side="right")]
         return np.where(familiar >= 0.5, known, strange)
 
 
-def relative_errors(truth: FloatArray, said: FloatArray) -> FloatArray:
+def relative_errors(truth: FloatArray, predicted: FloatArray) -> FloatArray:
     """|Φ - Υ| ÷ Υ, capped at 1."""
-    return np.asarray(np.minimum(1.0, np.abs(truth - said) / np.maximum(said, _FLOOR)))
+    return np.asarray(np.minimum(1.0, np.abs(truth - predicted) / np.maximum(predicted, _FLOOR)))
 
 
 def error_percentiles(errors: FloatArray) -> FloatArray:
@@ -65,22 +65,22 @@ def confidence_factor(psi: FloatArray) -> float:
     return float(LEVELS @ (1 - psi) / LEVELS.sum())
 
 
-def pooled_confidence(truth: FloatArray, said: FloatArray) -> Confidence:
+def pooled_confidence(truth: FloatArray, predicted: FloatArray) -> Confidence:
     """The paper's formula to the letter: one factor for every link."""
     none = np.zeros(0)
-    one = np.array([confidence_factor(error_percentiles(relative_errors(truth, said)))])
+    one = np.array([confidence_factor(error_percentiles(relative_errors(truth, predicted)))])
     return Confidence(none, one, none, one)
 
 
-def binned_confidence(truth: FloatArray, said: FloatArray, familiar: FloatArray) -> Confidence:
+def binned_confidence(truth: FloatArray, predicted: FloatArray, familiar: FloatArray) -> Confidence:
     """Percentiles of ten bins of equal size, drawn to the global ones as by 20 more errors."""
-    errors = relative_errors(truth, said)
+    errors = relative_errors(truth, predicted)
     everywhere = error_percentiles(errors)
     halves = []
     for half in (familiar >= 0.5, familiar < 0.5):
         shares = np.arange(1, _BINS) / _BINS
-        edges = np.unique(np.quantile(said[half], shares)) if any(half) else np.zeros(0)
-        bins = np.searchsorted(edges, said, side="right")
+        edges = np.unique(np.quantile(predicted[half], shares)) if any(half) else np.zeros(0)
+        bins = np.searchsorted(edges, predicted, side="right")
         factors = []
         for number in range(len(edges) + 1):
             inside = errors[half & (bins == number)]
@@ -91,20 +91,22 @@ def binned_confidence(truth: FloatArray, said: FloatArray, familiar: FloatArray)
     return Confidence(*halves[0], *halves[1])
 
 
-def nearest_confidence(truth: FloatArray, said: FloatArray, familiar: FloatArray) -> Confidence:
+def nearest_confidence(
+    truth: FloatArray, predicted: FloatArray, familiar: FloatArray
+) -> Confidence:
     """Percentiles of the 50 errors nearest in prediction, at each of up to 200 places."""
-    errors = relative_errors(truth, said)
+    errors = relative_errors(truth, predicted)
     halves = []
     for half in (familiar >= 0.5, familiar < 0.5):
-        inside = half if half.sum() >= _NEIGHBOURS else np.ones(len(said), bool)
-        order = np.flatnonzero(inside)[np.argsort(said[inside], kind="stable")]
+        inside = half if half.sum() >= _NEIGHBOURS else np.ones(len(predicted), bool)
+        order = np.flatnonzero(inside)[np.argsort(predicted[inside], kind="stable")]
         places = np.unique(np.linspace(0, len(order) - 1, min(len(order), 200)).astype(int))
         factors = []
         for place in places:
             low = max(0, min(place - _NEIGHBOURS // 2, len(order) - _NEIGHBOURS))
             nearest = errors[order[low : low + _NEIGHBOURS]]
             factors.append(confidence_factor(error_percentiles(nearest)))
-        middles = said[order[places]]
+        middles = predicted[order[places]]
         halves.append(((middles[1:] + middles[:-1]) / 2, np.array(factors)))
     return Confidence(*halves[0], *halves[1])
 
@@ -132,15 +134,17 @@ class Promise:
         """Υ of each row, 0..1."""
         return predict_clipped(self.model, rows)
 
-    def trusted_value(self, said: FloatArray, familiar: FloatArray) -> FloatArray:
+    def trusted_value(self, predicted: FloatArray, familiar: FloatArray) -> FloatArray:
         """q = Σ η·(1 - ψ)·Υ, divided by Σ η so that it lies in 0..1."""
-        return np.asarray(np.maximum(said * self.confidence.factors_of(said, familiar), _LEAST))
+        return np.asarray(
+            np.maximum(predicted * self.confidence.factors_of(predicted, familiar), _LEAST)
+        )
 
-    def combine_with_pages(self, pages: FloatArray, said: FloatArray) -> FloatArray:
+    def combine_with_pages(self, pages: FloatArray, predicted: FloatArray) -> FloatArray:
         """What links are worth whose pages are worth so much (ours): what they promise more or less
         than links usually do comes to that, in log-odds. Trust has no say: the ridge's penalty was
         chosen by the same errors, and to doubt twice found less."""
-        odds = all_log_odds(pages) + all_log_odds(said) - all_log_odds(np.array(self.usual))
+        odds = all_log_odds(pages) + all_log_odds(predicted) - all_log_odds(np.array(self.usual))
         return np.asarray(1 / (1 + np.exp(-odds)))
 
 
@@ -152,12 +156,12 @@ def fit_promise(
     if learner == "ridge":
         parts = prepare_ridge(rows, target)
         strength = parts.best_strength()
-        model, said = parts.fit(strength), np.clip(parts.leave_one_out(strength), 0.0, 1.0)
+        model, predicted = parts.fit(strength), np.clip(parts.leave_one_out(strength), 0.0, 1.0)
     else:
         model = fit_additive(rows, target)
-        said = boosted_out_of_fold(rows, target, assign_folds(target))
+        predicted = boosted_out_of_fold(rows, target, assign_folds(target))
     usual = float(target.mean())
     if confidence == "global":
-        return Promise(model, pooled_confidence(target, said), usual)
+        return Promise(model, pooled_confidence(target, predicted), usual)
     trust = nearest_confidence if confidence == "knn" else binned_confidence
-    return Promise(model, trust(target, said, familiar), usual)
+    return Promise(model, trust(target, predicted, familiar), usual)

@@ -94,8 +94,8 @@ def mean_response_times(answers: Iterable[tuple[str, float]]) -> Haste:
             known = max(_LEAST, min(seconds, 3600.0))
             # Taken out and put back, so that the hosts met last stand last.
             times[host] = (1 - _SMOOTH) * times.pop(host, known) + _SMOOTH * known
-    kept = dict(list(times.items())[-_HOSTS:])
-    if not kept:
+    latest = dict(list(times.items())[-_HOSTS:])
+    if not latest:
         return Haste()
-    ordered = sorted(kept.values())
-    return Haste(kept, ordered[0], ordered[len(ordered) // 2])
+    ordered = sorted(latest.values())
+    return Haste(latest, ordered[0], ordered[len(ordered) // 2])

@@ -95,7 +95,7 @@ def _run_training(inputs: Array, targets: Array, lesson: BackpropOptions) -> Net
     inner = dice.uniform(-0.5, 0.5, (lesson.hidden, wide)) / math.sqrt(wide)
     outer = dice.uniform(-0.5, 0.5, lesson.hidden + 1) / math.sqrt(lesson.hidden + 1)
     push = (np.zeros_like(inner), np.zeros_like(outer))
-    best, kept, since = math.inf, (inner.copy(), outer.copy()), 0
+    best, best_weights, since = math.inf, (inner.copy(), outer.copy()), 0
     errors: list[float] = []
     for _ in range(_epoch_limit(lesson, len(learned))):
         _train_epoch(inner, outer, push, rows, targets, dice.permutation(learned), lesson)
@@ -107,13 +107,13 @@ def _run_training(inputs: Array, targets: Array, lesson: BackpropOptions) -> Net
             error = _rmse(inner, outer, rows[held], targets[held])
             since = 0 if error < best else since + 1
             if error < best:
-                best, kept = error, (inner.copy(), outer.copy())
+                best, best_weights = error, (inner.copy(), outer.copy())
             if since >= _PATIENCE:
                 break
         if errors[-1] < lesson.goal or _stopped_improving(errors):
             break
     if len(held):
-        inner, outer = kept
+        inner, outer = best_weights
     return Network(inner, outer, scale, len(errors), _rmse(inner, outer, rows, targets))
 
 

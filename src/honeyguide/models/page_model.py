@@ -31,9 +31,9 @@ def choose_examples(examples: Sequence[Example], most: int) -> list[Example]:
 
     ``visit`` examples are left out: they repeat what the strategy itself said, sure or not.
     """
-    told = settle_examples(example for example in examples if example.by != "visit")
-    people = [e for e in told.values() if e.by != "judge"][-most:]
-    judged = [e for e in told.values() if e.by == "judge"]
+    settled = settle_examples(example for example in examples if example.by != "visit")
+    people = [e for e in settled.values() if e.by != "judge"][-most:]
+    judged = [e for e in settled.values() if e.by == "judge"]
     room = most - len(people)
     return people + (judged[-room:] if room else [])
 
@@ -95,8 +95,8 @@ class PageTrainingSet(NamedTuple):
     @property
     def basis(self) -> str:
         """Stands for it; visits count when there are twice as many."""
-        told = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.labelled)
-        return f"{told} {len(self.unjudged).bit_length()}"
+        labels = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.labelled)
+        return f"{labels} {len(self.unjudged).bit_length()}"
 
     @property
     def has_contrast(self) -> bool:
@@ -116,15 +116,15 @@ def select_training_set(examples: Sequence[Example], few: int) -> PageTrainingSe
         # Pages that people called bad say it better than any that were only seen.
         return PageTrainingSet(list(known.values()), [], good)
     visits = settle_examples(e for e in examples if e.by == "visit" and not e.foreign)
-    beside = [e for url, e in visits.items() if url not in known][-_BESIDE:]
-    return PageTrainingSet(list(known.values()), beside if len(beside) >= _LEAST else [], good)
+    unjudged = [e for url, e in visits.items() if url not in known][-_BESIDE:]
+    return PageTrainingSet(list(known.values()), unjudged if len(unjudged) >= _LEAST else [], good)
 
 
 def train_page_model(
     rows: Sparse,
-    beside: Sparse,
+    unjudged_rows: Sparse,
     size: int,
-    told: PageTrainingSet,
+    training: PageTrainingSet,
     hints: Floats | None,
     *,
     few: int,
@@ -134,11 +134,11 @@ def train_page_model(
     fade as people show what they mean."""
     from scipy.sparse import csr_array
 
-    known, many = len(told.labelled), told.good_count >= few
-    lesson = _TrainingMatrix(rows, size, told, None if hints is None or many else hints[:known])
+    known, many = len(training.labelled), training.good_count >= few
+    lesson = _TrainingMatrix(rows, size, training, None if hints is None or many else hints[:known])
     found = lesson.fit_rows(np.arange(known))
     machine, hint = Linear(found[:size], float(found[size])), 0.0
-    seen = np.asarray(csr_array(beside, shape=(len(told.unjudged), size)) @ found[:size])
+    seen = np.asarray(csr_array(unjudged_rows, shape=(len(training.unjudged), size)) @ found[:size])
     seen = seen + found[size]
     if hints is not None and not many:
         hint = 1 + float(found[-1])
@@ -149,7 +149,7 @@ def train_page_model(
     slope, shift = lesson.calibrate_odds(seen)
     if hints is None:
         return PageModel(machine, slope, shift)
-    share = few / (few + 2 * told.good_count)
+    share = few / (few + 2 * training.good_count)
     slope, shift = (1 - share) * slope, (1 - share) * shift
     return PageModel(machine, slope, shift, share / slope)
 
@@ -158,15 +158,15 @@ class _TrainingMatrix:
     """The known pages as a matrix: words, 1, and what was said."""
 
     def __init__(
-        self, rows: Sparse, size: int, told: PageTrainingSet, hints: Floats | None
+        self, rows: Sparse, size: int, training: PageTrainingSet, hints: Floats | None
     ) -> None:
         from scipy.sparse import csr_array, hstack
 
-        count = len(told.labelled)
-        self.targets = np.array([e.target for e in told.labelled])
+        count = len(training.labelled)
+        self.targets = np.array([e.target for e in training.labelled])
         self.good = self.targets >= 0.5
-        self.said = np.array([_WEIGHT[e.by] for e in told.labelled])
-        total = count if hints is None else min(count, _CAP * max(told.good_count, 1))
+        self.said = np.array([_WEIGHT[e.by] for e in training.labelled])
+        total = count if hints is None else min(count, _CAP * max(training.good_count, 1))
         self._weights = self.said.copy()
         for side in (self.good, ~self.good):  # they count the same in all
             self._weights[side] *= total / (2 * self._weights[side].sum())

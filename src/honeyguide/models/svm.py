@@ -235,9 +235,9 @@ def _train_rbf(rows: SparseArrays, size: int, good: NDArray[np.bool_], weights: 
         outside[test] = kernel[np.ix_(test, support)] @ multipliers
     support, multipliers = fitted(inside)
     slope, offset = _calibrate_values(outside, kernel[:, support] @ multipliers, good, weights)
-    kept = matrix[support]
+    vectors = matrix[support]
     return Rbf(
-        kept.data.astype(np.float32), kept.indices.astype(np.int32), kept.indptr.astype(np.int32),
+        vectors.data.astype(np.float32), vectors.indices.astype(np.int32), vectors.indptr.astype(np.int32),
         multipliers, size, gamma, slope, offset,
     )  # fmt: skip
 

@@ -201,8 +201,8 @@ def read_snapshot(body: bytes, url: Url, content_type: str = "text/html") -> Sna
     media_type = content_type.partition(";")[0].strip().lower()
     if is_binary(body, content_type):
         digest = f"{xxh3_64_intdigest(body):016x}"
-        said = ascii(media_type[:80])[1:-1] or "file"
-        return Snapshot(url, blocks=(Block("", f"{said}, {len(body)} bytes, {digest}"),))
+        kind = ascii(media_type[:80])[1:-1] or "file"
+        return Snapshot(url, blocks=(Block("", f"{kind}, {len(body)} bytes, {digest}"),))
     text, charset = decode_body(body[:_BODY], content_type, host_of(url))
     start = text[:200].lstrip()
     if media_type.endswith(("/json", "+json")):
@@ -239,8 +239,8 @@ def _html_snapshot(source: DecodedResponse) -> Snapshot:
 
 def _main_element(tree: Document) -> Element | None:
     """The one element that says it is the main part, or else looks like it."""
-    said = tree.find_all("main", limit=2) or tree.find_all("article", limit=2)
-    return said[0] if len(said) == 1 else tree.main_content()
+    marked = tree.find_all("main", limit=2) or tree.find_all("article", limit=2)
+    return marked[0] if len(marked) == 1 else tree.main_content()
 
 
 @dataclass(slots=True)

@@ -84,14 +84,14 @@ def _decode_bytes(body: bytes, content_type: str, host: str) -> tuple[str, str]:
 
 def _declared_charset(body: bytes, content_type: str) -> str:
     """The encoding that header or document declare, by its standard name; '' if none is known."""
-    if (said := _HEADER(content_type[:_LABEL])) and (charset := _standard_name(said[1])):
+    if (in_header := _HEADER(content_type[:_LABEL])) and (charset := _standard_name(in_header[1])):
         return charset
     start = body[:_PRESCAN]
     for mark, charset in _WIDE:
         if start.startswith(mark):
             return charset
-    if said_inside := _DECLARED(start):
-        charset = _standard_name((said_inside[1] or said_inside[2]).decode("ascii", "replace"))
+    if in_document := _DECLARED(start):
+        charset = _standard_name((in_document[1] or in_document[2]).decode("ascii", "replace"))
         # A declaration that could be read byte by byte does not stand in UTF-16.
         return "utf-8" if charset.startswith("utf-16") else charset
     return ""
@@ -100,8 +100,12 @@ def _declared_charset(body: bytes, content_type: str) -> str:
 def _detect_charset(body: bytes, host: str) -> str:
     from turbohtml.detect import Detection, detect
 
-    said = _LANGUAGE.search(body[:_PRESCAN])
-    tld = said[1].decode().lower() if said and said[1].lower() == b"tr" else host.rpartition(".")[2]
+    declared = _LANGUAGE.search(body[:_PRESCAN])
+    tld = (
+        declared[1].decode().lower()
+        if declared and declared[1].lower() == b"tr"
+        else host.rpartition(".")[2]
+    )
     hint = Detection(tld=tld if _TLD(tld) else None)
     # A declaration was weighed before and found wanting: keep it out of detection's sight.
     found = detect(_DECLARATION.sub(b"", body[:_SAMPLE]), hint).encoding

@@ -31,12 +31,12 @@ class PageDirectives:
         """These, made stricter by a list of directives such as ``noindex, follow``."""
         # What has a colon is another directive's value: ``max-image-preview: none``.
         clauses = words[:_MAX_DIRECTIVES].lower().split(",")
-        said = {word for clause in clauses if ":" not in clause for word in clause.split()}
-        if said.isdisjoint(("none", "noindex", "nofollow")):
+        asked = {word for clause in clauses if ":" not in clause for word in clause.split()}
+        if asked.isdisjoint(("none", "noindex", "nofollow")):
             return self
         return PageDirectives(
-            self.index and said.isdisjoint(("none", "noindex")),
-            self.follow and said.isdisjoint(("none", "nofollow")),
+            self.index and asked.isdisjoint(("none", "noindex")),
+            self.follow and asked.isdisjoint(("none", "nofollow")),
         )
 
 
@@ -54,7 +54,7 @@ def _own_clauses(value: str) -> str:
 
     ``noindex, otherbot: nofollow, noarchive``: an agent's name holds until the next one.
     """
-    kept = []
+    own = []
     listening = True
     for word in value[:_MAX_DIRECTIVES].lower().split(","):
         agent, colon, rest = word.partition(":")
@@ -62,8 +62,8 @@ def _own_clauses(value: str) -> str:
             listening = agent.strip() in OWN_AGENTS
             word = rest
         if listening:
-            kept.append(word)
-    return ",".join(kept)
+            own.append(word)
+    return ",".join(own)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -79,15 +79,15 @@ _MAX_LINK_HEADER = 2_000
 """Most Link headers, and characters of each, that are looked at."""
 
 
-def language_tag(said: str) -> str:
+def language_tag(declared: str) -> str:
     """A language as declared, lower case; '' if it cannot be one.
 
     >>> language_tag("tr_TR")
     'tr-tr'
     """
-    if not said:
+    if not declared:
         return ""
-    tag = said[:100].partition(",")[0].strip().lower().replace("_", "-")
+    tag = declared[:100].partition(",")[0].strip().lower().replace("_", "-")
     match = _TAG(tag)
     if match is None:
         return ""

@@ -36,11 +36,11 @@ def literal_text(raw: str) -> str:
     if _CDATA not in raw:
         return unescape(raw) if "&" in raw else raw
     head, *sections = raw.split(_CDATA)
-    said = [unescape(head)]
+    pieces = [unescape(head)]
     for section in sections:
         inside, _, outside = section.partition("]]>")
-        said += (inside, unescape(outside))
-    return "".join(said)
+        pieces += (inside, unescape(outside))
+    return "".join(pieces)
 
 
 def plain_text(raw: str) -> str:
@@ -51,11 +51,11 @@ def plain_text(raw: str) -> str:
 def xhtml_to_html(text: str) -> str:
     """XHTML as HTML can say it: CDATA as text, ``<script/>`` with an end tag."""
     head, *sections = text.split(_CDATA)
-    said = [head]
+    pieces = [head]
     for section in sections:
         inside, _, outside = section.partition("]]>")
-        said += (inside.replace("&", "&amp;").replace("<", "&lt;"), outside)
-    return _with_end_tags("".join(said))
+        pieces += (inside.replace("&", "&amp;").replace("<", "&lt;"), outside)
+    return _with_end_tags("".join(pieces))
 
 
 def _with_end_tags(text: str) -> str:
@@ -111,7 +111,7 @@ def read_feed(source: DecodedResponse) -> Page:
             depth=source.depth,
         )
     attributes = dict(_tag_attributes(head[:2_000]))
-    said = _element_content(head, "language") or attributes.get("xml:lang", "")
+    language = _element_content(head, "language") or attributes.get("xml:lang", "")
     about = _element_content(head, "description") or _element_content(head, "subtitle")
     return replace(
         source.empty_page(),
@@ -119,7 +119,7 @@ def read_feed(source: DecodedResponse) -> Page:
         description=plain_text(about),
         text="\n".join(link.anchor for link in found.values() if link.anchor)[:TEXT_LIMIT],
         links=tuple(found.values()) if source.directives.follow else (),
-        language=language_tag(said.strip()) or source.language,
+        language=language_tag(language.strip()) or source.language,
         media_type=FEED_MEDIA_TYPE,
     )
 
@@ -141,11 +141,11 @@ def _item_url(item: str, resolver: LinkResolver) -> Url | None:
     for i, match in enumerate(_LINK(item)):
         if i >= _LINKS_PER_ITEM:
             break
-        said = dict(_tag_attributes(match[1]))
-        if said.get("rel", "alternate") == "alternate" and "href" in said:
-            return resolver.resolve_target(said["href"])
-    if said_inside := _element_content(item, "link").strip():
-        return resolver.resolve_target(literal_text(said_inside))
+        attributes = dict(_tag_attributes(match[1]))
+        if attributes.get("rel", "alternate") == "alternate" and "href" in attributes:
+            return resolver.resolve_target(attributes["href"])
+    if content := _element_content(item, "link").strip():
+        return resolver.resolve_target(literal_text(content))
     identity = literal_text(_element_content(item, "guid")).strip()
     is_url = identity.startswith(("http://", "https://"))
     return resolver.resolve_target(identity) if is_url else None

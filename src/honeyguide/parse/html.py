@@ -82,11 +82,11 @@ def _text_and_links(
     follow: bool,
 ) -> tuple[str, tuple[str, ...], tuple[Link, ...]]:
     """The whole text, its headings, and its links with the words around them."""
-    spoken: list[str] = []
-    edges = page_links.link_edges(parts, resolver, source, spoken) if follow else []
+    anchor_texts: list[str] = []
+    edges = page_links.link_edges(parts, resolver, source, anchor_texts) if follow else []
     text, spans, headings = _render_text(tree, parts.blocks)
-    if len(spoken) != len(spans) and edges:
-        places = page_links.align_anchors(spoken, text, spans)
+    if len(anchor_texts) != len(spans) and edges:
+        places = page_links.align_anchors(anchor_texts, text, spans)
         edges = [e._replace(span=places[e.span]) if e.span >= 0 else e for e in edges]
     links = page_links.make_links(edges, text, spans, source.url, source.depth, source.outlinks)
     return text, headings, links
@@ -109,12 +109,12 @@ def _read_metas(
 def _canonical_url(
     relations: list[Element], resolver: LinkResolver, source: decoded.DecodedResponse
 ) -> Url | None:
-    said = source.canonical
+    declared = source.canonical
     for element in relations:
         if "canonical" in (element.attr("rel") or "").lower().split():
-            said = element.attr("href") or said
+            declared = element.attr("href") or declared
             break
-    url = resolver.resolve_address(said) if said.strip() else None
+    url = resolver.resolve_address(declared) if declared.strip() else None
     return None if url == source.url else url
 
 

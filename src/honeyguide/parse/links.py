@@ -253,21 +253,24 @@ def _split_elements(tree: Document, wanted: tuple[str, ...]) -> tuple[PageElemen
 
 
 def link_edges(
-    parts: PageElements, resolver: LinkResolver, source: DecodedResponse, spoken: list[str] | None
+    parts: PageElements,
+    resolver: LinkResolver,
+    source: DecodedResponse,
+    anchor_texts: list[str] | None,
 ) -> list[LinkEdge]:
     edges = _relation_edges(parts.relations, resolver, source.outlinks)
-    if spoken is None:
+    if anchor_texts is None:
         edges += _labelled_edges(parts.anchors, resolver, source)
     else:
-        edges += _anchor_edges(parts.anchors, resolver, source, spoken)
+        edges += _anchor_edges(parts.anchors, resolver, source, anchor_texts)
     edges += _frame_edges(parts.frames, resolver, source.outlinks)
     return edges
 
 
 def _anchor_edges(
-    anchors: list[Element], resolver: LinkResolver, source: DecodedResponse, spoken: list[str]
+    anchors: list[Element], resolver: LinkResolver, source: DecodedResponse, anchor_texts: list[str]
 ) -> list[LinkEdge]:
-    """The edges of all ``<a>``. The words of each that has some go to ``spoken``.
+    """The edges of all ``<a>``. The words of each that has some go to ``anchor_texts``.
 
     An anchor without words is given its label as text, so that it has a place like the others.
     """
@@ -289,8 +292,8 @@ def _anchor_edges(
         if (words and not words.isspace()) or (
             url and url not in seen and (words := _add_label(element))
         ):
-            span = len(spoken)
-            spoken.append(words)
+            span = len(anchor_texts)
+            anchor_texts.append(words)
         if url is None or (url in seen and (seen[url] or span < 0)) or _is_nofollow(element):
             continue
         seen[url] = span >= 0
@@ -383,10 +386,10 @@ def _relation_edges(relations: list[Element], resolver: LinkResolver, most: int)
     for element in relations:
         if len(edges) >= most:
             break
-        said = (element.attr("rel") or "")[:_REL].lower()
-        if "alternate" not in said and "next" not in said and "prev" not in said:
+        relation = (element.attr("rel") or "")[:_REL].lower()
+        if "alternate" not in relation and "next" not in relation and "prev" not in relation:
             continue  # most are style sheets
-        rel = collapse_spaces(said)
+        rel = collapse_spaces(relation)
         kind = (element.attr("type") or "").strip().lower()
         hreflang = element.attr("hreflang") or ""
         words = rel.split()
@@ -397,8 +400,8 @@ def _relation_edges(relations: list[Element], resolver: LinkResolver, most: int)
             continue
         if "nofollow" not in words and (url := resolver.resolve_target(element.attr("href") or "")):
             title = _attribute_words(element, "title")
-            tongue = language_tag(hreflang)
-            edges.append(LinkEdge(url, title, rel=rel, hreflang=tongue, channel=channel))
+            language = language_tag(hreflang)
+            edges.append(LinkEdge(url, title, rel=rel, hreflang=language, channel=channel))
     return edges
 
 

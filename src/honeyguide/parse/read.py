@@ -57,8 +57,8 @@ def parse_page(
     content_type, media_type = response.header("content-type"), response.media_type
     body = _limited_body(response, link, html_limit)
     if is_binary(body, content_type):
-        said = ascii(media_type[:80])[1:-1]
-        raise ParseError(f"{response.url}: no text ({said or 'no media type'})")
+        kind_name = ascii(media_type[:80])[1:-1]
+        raise ParseError(f"{response.url}: no text ({kind_name or 'no media type'})")
     text, charset = decode_body(body, content_type, host_of(response.url))
     kind = _reader_kind(text, media_type, link)
     sent = text

@@ -206,8 +206,8 @@ def _spanning_cell(node: Element, tag: str, cells: int) -> tuple[str, int]:
     """How a cell begins, and the places that it covers beside its own, of those that are left."""
     spans, covered = "", 1
     for name in _SPANS:
-        said = _escaped_attribute(node, name, 6)
-        span = min(int(said), _SPAN) if said.isascii() and said.isdigit() else 1
+        value = _escaped_attribute(node, name, 6)
+        span = min(int(value), _SPAN) if value.isascii() and value.isdigit() else 1
         if span > 1:
             spans, covered = f'{spans} {name}="{span}"', covered * span
     return (f"<{tag}{spans}>", covered - 1) if covered - 1 <= cells else (f"<{tag}>", 0)
@@ -218,5 +218,5 @@ def _escaped_words(signs: LayoutGuard, text: str) -> str:
 
 
 def _escaped_attribute(node: Element, name: str, most: int) -> str:
-    said = node.attr(name)
-    return escape(said[:most]) if isinstance(said, str) else ""
+    value = node.attr(name)
+    return escape(value[:most]) if isinstance(value, str) else ""

@@ -168,13 +168,13 @@ def _has_few_bodies(laden: Counter[str]) -> bool:
 
 def _with_few_bodies(html: str) -> str:
     """All but the first tidy start tags of html and body as elements that mean nothing."""
-    kept: list[str] = []
+    parts: list[str] = []
     at = tidy = 0
     for match in _BODY_TAG.finditer(html):
         start = match.start()
         if tidy < _BODIES and _TIDY(html, start, start + _LONGEST):
             tidy += 1
         else:
-            kept += (html[at:start], f"<{_DEFUSED}")
+            parts += (html[at:start], f"<{_DEFUSED}")
             at = start + 1
-    return "".join((*kept, html[at:]))
+    return "".join((*parts, html[at:]))

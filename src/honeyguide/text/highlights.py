@@ -41,21 +41,21 @@ def unstem_reasons(reasons: Iterable[Reason], text: str, language: str) -> tuple
 
     Strategies know stems only, and a page is judged far more often than it is looked at.
     """
-    told = tuple(reasons)
-    stems = [found[1] if (found := _QUOTED_STEM(reason.what)) else "" for reason in told]
+    originals = tuple(reasons)
+    stems = [found[1] if (found := _QUOTED_STEM(reason.what)) else "" for reason in originals]
     words = surface_forms(stems, text, language)
     return tuple(
         reason._replace(what=reason.what.replace(f"“{stem}”", f"“{word}”", 1)) if stem else reason
-        for reason, stem, word in zip(told, stems, words, strict=True)
+        for reason, stem, word in zip(originals, stems, words, strict=True)
     )
 
 
 def format_verdict(score: float, threshold: float) -> str:
     """A verdict in two digits, or in as many as show on which side of the threshold it is."""
     for digits in (2, 3, 4):
-        said = f"{score:.{digits}f}"
-        if (float(said) >= threshold) == (score >= threshold):
-            return said
+        shown = f"{score:.{digits}f}"
+        if (float(shown) >= threshold) == (score >= threshold):
+            return shown
     return f"just under {threshold:g}" if score < threshold else f"just above {threshold:g}"
 
 
@@ -74,7 +74,7 @@ def highlight_terms(settings: Settings, reasons: Iterable[Reason]) -> dict[str, 
 
 def find_highlights(text: str, terms: dict[str, float], language: str) -> list[HighlightSpan]:
     """Every place of every term, in order and none within another; by stems."""
-    spoken = language_of(language)
+    reader = language_of(language)
     sought: dict[str, list[tuple[Sequence[str], str]]] = {}
     found: list[HighlightSpan] = []
     for term in terms:
@@ -82,11 +82,11 @@ def find_highlights(text: str, terms: dict[str, float], language: str) -> list[H
             found += _literal_spans(text, term, terms[term])
             continue
         bare = term.removesuffix("…").split()[:_MAX_TERM_WORDS]
-        parts = tuple(spoken.stems[part] for word in bare for part in spoken.words(word))
+        parts = tuple(reader.stems[part] for word in bare for part in reader.words(word))
         if parts:
             sought.setdefault(parts[0], []).append((parts, term))
     if sought:
-        found += _stemmed_spans(text, sought, terms, spoken)
+        found += _stemmed_spans(text, sought, terms, reader)
     return _drop_overlaps(found)
 
 
@@ -94,22 +94,22 @@ def _stemmed_spans(
     text: str,
     sought: dict[str, list[tuple[Sequence[str], str]]],
     terms: dict[str, float],
-    spoken: Language,
+    language: Language,
 ) -> Iterator[HighlightSpan]:
     stems: dict[str, str] = {}
     places: list[tuple[int, int]] = []
-    said: list[str] = []
-    for match in spoken.word_pattern().finditer(text):
+    stems_in_text: list[str] = []
+    for match in language.word_pattern().finditer(text):
         word = match[0]
         stem = stems.get(word)
         if stem is None:
-            stem = stems[word] = spoken.stems[spoken.fold(word)]
+            stem = stems[word] = language.stems[language.fold(word)]
         places.append(match.span())
-        said.append(stem)
+        stems_in_text.append(stem)
     count = 0
-    for at, stem in enumerate(said):
+    for at, stem in enumerate(stems_in_text):
         for parts, term in sought.get(stem, ()):
-            if tuple(said[at : at + len(parts)]) == tuple(parts):
+            if tuple(stems_in_text[at : at + len(parts)]) == tuple(parts):
                 end = places[at + len(parts) - 1][1]
                 yield HighlightSpan(places[at][0], end, term, terms[term])
                 count += 1
@@ -127,8 +127,8 @@ def _literal_spans(text: str, term: str, weight: float) -> Iterator[HighlightSpa
 
 def _drop_overlaps(found: list[HighlightSpan]) -> list[HighlightSpan]:
     """The longest of those that overlap; no more than :data:`MAX_SPANS`."""
-    kept: list[HighlightSpan] = []
-    for mark in sorted(found, key=lambda mark: (mark.start, -mark.end)):
-        if not kept or mark.start >= kept[-1].end:
-            kept.append(mark)
-    return kept[:MAX_SPANS]
+    apart: list[HighlightSpan] = []
+    for span in sorted(found, key=lambda span: (span.start, -span.end)):
+        if not apart or span.start >= apart[-1].end:
+            apart.append(span)
+    return apart[:MAX_SPANS]

@@ -49,33 +49,33 @@ def key_phrases(
     text: str, language: str = "en", *, share: float = 1 / 3, most: int = 100
 ) -> list[KeyPhrase]:
     """The best third of a text's candidate phrases, best first; equals in order of appearance."""
-    tongue = language_of(language)
-    stems, stops = tongue.stems, tongue.stop_words
-    found: Counter[tuple[str, ...]] = Counter()
+    reader = language_of(language)
+    stems, stops = reader.stems, reader.stop_words
+    times_of: Counter[tuple[str, ...]] = Counter()
     run: list[str] = []
-    ready = tongue.separate_words(text[:_MAX_CHARS])
-    for piece in (*tongue.word_pattern(_PHRASE_END).findall(ready), "\n"):
+    ready = reader.separate_words(text[:_MAX_CHARS])
+    for piece in (*reader.word_pattern(_PHRASE_END).findall(ready), "\n"):
         if piece[0].isalpha() and piece not in stops and len(piece) <= MAX_WORD_CHARS:
             run.append(piece)
         elif run:
             if len(run) <= _MAX_PHRASE_WORDS:
-                found[tuple(run)] += 1
+                times_of[tuple(run)] += 1
             elif all(map(is_unspaced, run)):
-                found.update(_split_pairs(run))
+                times_of.update(_split_pairs(run))
             run = []
     frequency: Counter[str] = Counter()
     degree: Counter[str] = Counter()
-    for said, times in found.items():
-        for word in said:
+    for phrase, times in times_of.items():
+        for word in phrase:
             frequency[word] += times
-            degree[word] += times * len(said)
-    made: dict[str, KeyPhrase] = {}
-    for said in found:
-        key = " ".join(stems[word] for word in said)
-        score = sum(degree[word] / frequency[word] for word in said)
-        if key not in made or made[key].score < score:
-            made[key] = KeyPhrase(key, rejoin_words(said), score)
-    best = sorted(made.values(), key=lambda phrase: -phrase.score)
+            degree[word] += times * len(phrase)
+    best_of: dict[str, KeyPhrase] = {}
+    for phrase in times_of:
+        key = " ".join(stems[word] for word in phrase)
+        score = sum(degree[word] / frequency[word] for word in phrase)
+        if key not in best_of or best_of[key].score < score:
+            best_of[key] = KeyPhrase(key, rejoin_words(phrase), score)
+    best = sorted(best_of.values(), key=lambda phrase: -phrase.score)
     return best[: min(most, ceil(len(best) * share))]
 
 

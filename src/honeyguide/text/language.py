@@ -222,12 +222,14 @@ class Language:
 
     def hint_words(self, text: str) -> list[str]:
         """What to look for of a text that describes something: words that tell, but stop words."""
-        said = [
+        found = [
             word
             for word in self.words(text)
             if self.is_telling(word) and word not in self.stop_words
         ]
-        return said if self.cut is not None else [*said, *normalise.unspaced_names(self.fold(text))]
+        return (
+            found if self.cut is not None else [*found, *normalise.unspaced_names(self.fold(text))]
+        )
 
     @cached_property
     def stems(self) -> BoundedMemo[str]:
@@ -394,8 +396,8 @@ _WORDS = 2_000
 def surface_forms(stems: Sequence[str], text: str, language: str) -> list[str]:
     """Of each stem the word that stands for it most often here, folded; where none does, the stem
     with ``…`` behind it."""
-    tongue = language_of(language)
-    if not tongue.spaced:
+    reader = language_of(language)
+    if not reader.spaced:
         return list(stems)
     forms: dict[str, Counter[str]] = {stem: Counter() for stem in stems if stem}
     if not forms:
@@ -403,10 +405,10 @@ def surface_forms(stems: Sequence[str], text: str, language: str) -> list[str]:
     # A stem may differ from its words in its last letter: queri, query.
     starts = sorted({re.escape(stem[:-1] if len(stem) > _SHORT else stem) for stem in forms})
     sought = re.compile(rf"(?<!\w)(?:{'|'.join(starts)})\w*")
-    for number, match in enumerate(sought.finditer(tongue.separate_words(text[:_READ]))):
+    for number, match in enumerate(sought.finditer(reader.separate_words(text[:_READ]))):
         if number >= _WORDS:
             break
-        if (form := forms.get(tongue.stems[match[0]])) is not None:
+        if (form := forms.get(reader.stems[match[0]])) is not None:
             form[match[0]] += 1
     return [_commonest_form(forms[stem]) if forms.get(stem) else f"{stem}…" for stem in stems]
 

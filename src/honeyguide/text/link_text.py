@@ -30,14 +30,14 @@ def link_stems(link: Link, language: str = "en", *, prefixes: bool = False) -> t
 
     ``prefixes`` tells a word of the address from the same word in the anchor or around it.
     """
-    tongue = language_of(language)
-    stems, stops = tongue.stems, tongue.stop_words
+    reader = language_of(language)
+    stems, stops = reader.stems, reader.stop_words
     around = f"{link.before[-_SHOWN:]} {link.after[:_SHOWN]}"
     parts = (readable_address(link.url[:_SHOWN]), link.anchor[:_SHOWN], around)
     found: dict[str, None] = {}
     for name, text in zip(_WHERE, parts, strict=True):
         start = name if prefixes else ""
-        for word in tongue.words(text):
+        for word in reader.words(text):
             if word not in stops and word not in _SCHEMES and len(word) <= MAX_WORD_CHARS:
                 found[start + stems[word]] = None
     return tuple(found)
@@ -62,10 +62,10 @@ def binary_rows(
     """A row of 0 and 1 for each link, and the share of its words that are known."""
     column = _word_columns(known)
     rows, familiar = np.zeros((len(snippets), len(known))), np.zeros(len(snippets))
-    for number, said in enumerate(snippets):
-        places = [place for word in said if (place := column.get(word)) is not None]
+    for number, words in enumerate(snippets):
+        places = [place for word in words if (place := column.get(word)) is not None]
         rows[number, places] = 1.0
-        familiar[number] = len(places) / len(said) if said else 0.0
+        familiar[number] = len(places) / len(words) if words else 0.0
     return rows, familiar
 
 
@@ -152,11 +152,11 @@ def _stem_texts(texts: Sequence[str], language: str) -> list[list[str]]:
     joined = vectors.TEXT_BREAK.join(
         text[:_CHARACTERS].replace(vectors.TEXT_BREAK, " ") for text in texts
     )
-    tongue = language_of(language)
-    stems = tongue.stems
+    reader = language_of(language)
+    stems = reader.stems
     found: list[list[str]] = [[]]
     last = found[0]
-    for token in tongue.word_pattern(vectors.TEXT_BREAK).findall(tongue.separate_words(joined)):
+    for token in reader.word_pattern(vectors.TEXT_BREAK).findall(reader.separate_words(joined)):
         if token == vectors.TEXT_BREAK:
             last = []
             found.append(last)

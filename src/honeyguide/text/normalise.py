@@ -69,11 +69,11 @@ def split_into_pairs(text: str, ends: bool = False) -> str:
 def _pairs_of_run(ends: bool, run: re.Match[str]) -> str:
     """With blanks where a word stands right beside it; punctuation makes no word of its own."""
     units = _split_units(run[0])
-    said = " ".join(map(add, units, [*units[1:], ""] if ends else units[1:])) or units[0]
+    pairs = " ".join(map(add, units, [*units[1:], ""] if ends else units[1:])) or units[0]
     text, (start, end) = run.string, run.span()
     if start and text[start - 1].isalnum():
-        said = f" {said}"
-    return f"{said} " if text[end : end + 1].isalnum() else said
+        pairs = f" {pairs}"
+    return f"{pairs} " if text[end : end + 1].isalnum() else pairs
 
 
 def _split_units(run: str) -> Sequence[str]:
@@ -133,15 +133,15 @@ def rejoin_words(words: Iterable[str]) -> str:
     words = tuple(words)
     if (plain := " ".join(words)).isascii():
         return plain
-    said, last = "", ""
+    joined, last = "", ""
     for word in words:
         overlap = next((n for n in range(1, len(word)) if last.endswith(word[:n])), 0)
         if overlap and is_unspaced(word) and is_unspaced(last):
-            said += word[overlap:]
+            joined += word[overlap:]
         else:
-            said += f" {word}" if said else word
+            joined += f" {word}" if joined else word
         last = word
-    return said
+    return joined
 
 
 # --------------------------------------------------------------------------------------------------

@@ -69,14 +69,14 @@ class TermMatcher:
 
     def __init__(self, terms: Sequence[str], language: str = "en") -> None:
         self.language = language
-        self._tongue = tongue = language_of(language)
+        self._reader = reader = language_of(language)
         named: dict[tuple[str, ...], str] = {}
         for term in terms:
-            if (phrase := _phrase_stems(term, tongue)) and phrase not in named:
-                named[phrase] = tongue.fold(term).strip()
+            if (phrase := _phrase_stems(term, reader)) and phrase not in named:
+                named[phrase] = reader.fold(term).strip()
         self.phrases, self.names = list(named), list(named.values())
         inside = frozenset(s for phrase in self.phrases if len(phrase) > 1 for s in phrase)
-        self.parts = frozenset(filter(tongue.is_telling, inside))
+        self.parts = frozenset(filter(reader.is_telling, inside))
         self._mute = inside - self.parts
         """What stands in a phrase and says nothing alone."""
         self._words = {p[0]: number for number, p in enumerate(self.phrases) if len(p) == 1}
@@ -84,8 +84,8 @@ class TermMatcher:
         every = inside | self._words.keys()
         self._lone = any(is_unspaced(stem) and first_unit(stem) == stem for stem in every)
         """A term has a single character of a script without blanks: pairs begin with it."""
-        self._known = known = _known_stems(every, tongue, self._lone)
-        word = tongue.word_pattern()
+        self._known = known = _known_stems(every, reader, self._lone)
+        word = reader.word_pattern()
         self._holds: BoundedMemo[tuple[tuple[int, str], ...]] = BoundedMemo(
             lambda piece: tuple(
                 (n, stem) for n, one in enumerate(word.findall(piece)) if (stem := known[one])
@@ -94,7 +94,7 @@ class TermMatcher:
         )
         """Text between two blanks → the terms' stems in it with their places: mostly none."""
         self._word_at, self._words_in = word.match, word.findall
-        self._tokens = tongue.word_pattern(_BREAK).findall
+        self._tokens = reader.word_pattern(_BREAK).findall
         self._starts = () if any(map(is_unspaced, every)) else _word_starts(every, language)
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class TermMatcher:
         text = self._prepare_text(text)
         if self._starts:
             shape = blank_outline(text)
-            length = -(-shape.count(PIECE_START) // self._tongue.per_word)
+            length = -(-shape.count(PIECE_START) // self._reader.per_word)
 
             def begun(last: int, at: int) -> tuple[int, int]:
                 # The outline has a blank more than the text, in front of it.
@@ -117,14 +117,14 @@ class TermMatcher:
         # Splitting at blanks is three times faster than looking for letters; the few pieces that
         # hold a term are looked at closely.
         pieces = text.split()
-        length = -(-len(pieces) // self._tongue.per_word)
+        length = -(-len(pieces) // self._reader.per_word)
         holds = self._holds
         held = [(at, stems) for at, piece in enumerate(pieces) if (stems := holds[piece])]
         hits = [(at + n / _PIECE, stem) for at, stems in held for n, stem in stems]
         return self._count_hits(hits), length
 
     def _prepare_text(self, text: str) -> str:
-        return self._tongue.separate_words(text, self._lone)
+        return self._reader.separate_words(text, self._lone)
 
     def _search_starts(
         self, text: str, begun: Callable[[int, int], tuple[int, int]]
@@ -221,10 +221,10 @@ class TermMatcher:
 def _phrase_stems(term: str, language: Language) -> tuple[str, ...]:
     """The stems that must follow each other where the term stands."""
     stems, stops = language.stems, language.stop_words
-    said = language.words(term)
+    words = language.words(term)
     # "full" is in stop lists but matters in "full-text search": drop short ones only.
-    kept = [w for w in said if len(w) > 3 or w not in stops or is_unspaced(w)] or said
-    return tuple(stems[word] for word in kept)
+    chosen = [w for w in words if len(w) > 3 or w not in stops or is_unspaced(w)] or words
+    return tuple(stems[word] for word in chosen)
 
 
 class _PhraseNode:
@@ -333,8 +333,8 @@ class Relevance:
             doubt *= 1 - evidence
             reasons.append((evidence, f"{stem}… ×{n}"))
         reasons.sort(reverse=True)
-        told = tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
-        return Verdict(1 - doubt**self._stress, told)
+        strongest = tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
+        return Verdict(1 - doubt**self._stress, strongest)
 
     def score_texts(self, texts: Sequence[str]) -> list[float]:
         """Evidence in a few words each, such as anchors: 0..1, no saturation."""

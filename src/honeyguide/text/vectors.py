@@ -158,10 +158,10 @@ def stem_counts(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
 
     Remembered: a page is judged when it comes, and read again in every lesson that it is part of.
     """
-    tongue = language_of(language)
-    text = tongue.separate_words(text.replace(TEXT_BREAK, " "))
-    said = tongue.word_pattern(TEXT_BREAK).findall(text)
-    counts = Counter(map(_stem_lookup(language).__getitem__, said))
+    reader = language_of(language)
+    text = reader.separate_words(text.replace(TEXT_BREAK, " "))
+    words = reader.word_pattern(TEXT_BREAK).findall(text)
+    counts = Counter(map(_stem_lookup(language).__getitem__, words))
     counts.pop("", None)
     return tuple(counts), np.fromiter(counts.values(), np.int64, len(counts))
 
@@ -189,9 +189,9 @@ def count_places(
     joined = TEXT_BREAK.join(texts)
     if joined.count(TEXT_BREAK) != len(texts) - 1:
         joined = TEXT_BREAK.join(text.replace(TEXT_BREAK, " ") for text in texts)
-    tongue = language_of(language)
-    said = tongue.word_pattern(TEXT_BREAK).findall(tongue.separate_words(joined))
-    found = np.array(list(map(places.__getitem__, said)), dtype=np.int64)
+    reader = language_of(language)
+    words = reader.word_pattern(TEXT_BREAK).findall(reader.separate_words(joined))
+    found = np.array(list(map(places.__getitem__, words)), dtype=np.int64)
     known = found >= 0
     numbers = np.cumsum(found == BREAK_PLACE)[known]
     size = int(found.max(initial=0)) + 1
@@ -261,17 +261,17 @@ class TermRarities:
 
     def page_keywords(self, page: Page, most: int) -> tuple[str, ...]:
         """Read a page: the terms that weigh most in it, the heaviest first."""
-        said = Counter(_content_stems(page.text[:_SHOWN], self._language))
-        _add_stems(said, (page.title,), _TITLE, self._language)
-        _add_stems(said, (page.description, *page.headings[:_HEADINGS]), _HEADED, self._language)
+        counts = Counter(_content_stems(page.text[:_SHOWN], self._language))
+        _add_stems(counts, (page.title,), _TITLE, self._language)
+        _add_stems(counts, (page.description, *page.headings[:_HEADINGS]), _HEADED, self._language)
         self._read += 1
-        counts = self._with
-        for stem in said:
-            if stem in counts:
-                counts[stem] += 1
-            elif len(counts) < _TERMS:
-                counts[stem] = 1
-        weights = {stem: (1 + log(n)) * self.rarity_of(stem) for stem, n in said.items()}
+        pages_with = self._with
+        for stem in counts:
+            if stem in pages_with:
+                pages_with[stem] += 1
+            elif len(pages_with) < _TERMS:
+                pages_with[stem] = 1
+        weights = {stem: (1 + log(n)) * self.rarity_of(stem) for stem, n in counts.items()}
         return tuple(sorted(weights, key=lambda stem: (-weights[stem], stem))[:most])
 
 
@@ -324,14 +324,14 @@ def cosine_similarity(unit: Mapping[str, float], terms: Sequence[str], rarity: R
 
 
 def _content_stems(text: str, language: str) -> list[str]:
-    tongue = language_of(language)
-    stems, stops = tongue.stems, tongue.stop_words
-    return [stems[w] for w in tongue.words(text) if w not in stops and len(w) <= MAX_WORD_CHARS]
+    reader = language_of(language)
+    stems, stops = reader.stems, reader.stop_words
+    return [stems[w] for w in reader.words(text) if w not in stops and len(w) <= MAX_WORD_CHARS]
 
 
-def _add_stems(said: Counter[str], texts: Iterable[str], times: int, language: str) -> None:
+def _add_stems(counts: Counter[str], texts: Iterable[str], times: int, language: str) -> None:
     for stem in _content_stems("\n".join(text[:_SHORT] for text in texts), language):
-        said[stem] += times
+        counts[stem] += times
 
 
 def _equal_rarity(_: str) -> float:

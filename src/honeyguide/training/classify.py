@@ -64,10 +64,10 @@ class PageClassifier:
         """Each page by name; many are judged in one go."""
         found: list[CategoryResult] = []
         for start in range(0, len(pages), _BATCH):
-            some = pages[start : start + _BATCH]
-            read = [self.reading.page_segments(page) for _, page in some]
+            batch = pages[start : start + _BATCH]
+            read = [self.reading.page_segments(page) for _, page in batch]
             table = self.model.judge_many(read)
-            for (name, _), segments, row in zip(some, read, table.tolist(), strict=True):
+            for (name, _), segments, row in zip(batch, read, table.tolist(), strict=True):
                 pairs = zip(self.model.categories, row, strict=True)
                 chances = dict(sorted(pairs, key=lambda one: -one[1]))
                 tokens = tuple(tuple(part) for part in segments.tokens)

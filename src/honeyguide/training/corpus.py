@@ -57,16 +57,16 @@ def gather_corpus(
     tally = ReadingTally()
     found = read_documents(source, columns, tally, reading.language)
     first = list(islice(found, _DETECTED_FIRST))
-    reading, told = _set_language(reading, first)
+    reading, notes = _set_language(reading, first)
     left = tally.left_out
-    kept, seen = _sample_documents(
+    documents, seen = _sample_documents(
         _skip_repeated(chain(first, found), left), reading, most, seed, left, progress
     )
     if seen > most:
-        told.append(f"Of {seen} documents {most} were drawn; the rest was not learned from.")
-    told += _encoding_notes(tally)
-    told += [f"{number} left out: {why}." for why, number in sorted(left.items())]
-    return _build_corpus(kept, reading, told, source)
+        notes.append(f"Of {seen} documents {most} were drawn; the rest was not learned from.")
+    notes += _encoding_notes(tally)
+    notes += [f"{number} left out: {why}." for why, number in sorted(left.items())]
+    return _build_corpus(documents, reading, notes, source)
 
 
 def _sample_documents(
@@ -79,7 +79,7 @@ def _sample_documents(
 ) -> tuple[list[tuple[PageSegments, str]], int]:
     """Reservoir sampling (Vitter 1985, algorithm R): the whole source is read once."""
     dice, seen = random.Random(seed), 0
-    kept: list[tuple[PageSegments, str]] = []
+    sample: list[tuple[PageSegments, str]] = []
     for page, label in found:
         place = seen if seen < most else dice.randrange(seen + 1)
         if place < most:
@@ -87,12 +87,12 @@ def _sample_documents(
             if not segments.tokens:
                 left["no words"] += 1
                 continue
-            kept[place : place + 1] = [(segments, label)]
+            sample[place : place + 1] = [(segments, label)]
         seen += 1
         if seen % 100 == 0:
             progress(seen)
     progress(seen)
-    return kept, seen
+    return sample, seen
 
 
 def _skip_repeated(
@@ -118,12 +118,15 @@ def _text_digest(page: Page) -> bytes:
 
 
 def _build_corpus(
-    kept: list[tuple[PageSegments, str]], reading: TextTokenizer, told: list[str], source: Path
+    documents: list[tuple[PageSegments, str]],
+    reading: TextTokenizer,
+    notes: list[str],
+    source: Path,
 ) -> Corpus:
-    sizes = Counter(label for _, label in kept)
+    sizes = Counter(label for _, label in documents)
     rare = sorted(label for label, number in sizes.items() if number < _MIN_DOCUMENTS)
     if rare:
-        told.append(f"Left out, since they have one document only: {', '.join(rare[:10])}.")
+        notes.append(f"Left out, since they have one document only: {', '.join(rare[:10])}.")
     categories = tuple(sorted(sizes.keys() - set(rare)))
     if len(categories) < 2:
         has = f"only {categories[0]!r}" if categories else "none"
@@ -139,29 +142,29 @@ def _build_corpus(
     counts = sorted((sizes[c], c) for c in categories)
     (fewest, small), (largest, large) = counts[0], counts[-1]
     if largest >= _UNBALANCED * fewest:
-        told.append(
+        notes.append(
             f"Unbalanced: {large!r} has {largest} documents and {small!r} has {fewest}. Look at "
             "the figures of each category, not at the accuracy."
         )
     if fewest < _FEW_DOCUMENTS:
-        told.append(f"{small!r} has {fewest} documents: figures and verdicts will be shaky.")
+        notes.append(f"{small!r} has {fewest} documents: figures and verdicts will be shaky.")
     number = {label: place for place, label in enumerate(categories)}
-    used = [(segments, number[label]) for segments, label in kept if label in number]
-    return Corpus([s for s, _ in used], [n for _, n in used], categories, reading, tuple(told))
+    used = [(segments, number[label]) for segments, label in documents if label in number]
+    return Corpus([s for s, _ in used], [n for _, n in used], categories, reading, tuple(notes))
 
 
 def _set_language(
     reading: TextTokenizer, first: list[LabelledDocument]
 ) -> tuple[TextTokenizer, list[str]]:
     """The reading with its language, and what there is to say of it."""
-    told: list[str] = []
-    heard, number = _main_language(first)
+    notes: list[str] = []
+    detected, number = _main_language(first)
     if not reading.language:
-        reading = replace(reading, language=heard or "en")
-        told.append(f"The texts are taken to be written in {reading.language!r}.")
-    elif heard not in ("", reading.language) and 2 * number > len(first):
-        told.append(
-            f"The texts sound like {language_name(heard)} ({heard!r}), not like {language_name(reading.language)}: "
+        reading = replace(reading, language=detected or "en")
+        notes.append(f"The texts are taken to be written in {reading.language!r}.")
+    elif detected not in ("", reading.language) and 2 * number > len(first):
+        notes.append(
+            f"The texts sound like {language_name(detected)} ({detected!r}), not like {language_name(reading.language)}: "
             f"is --language {reading.language} right?"
         )
     if reading.normalise and reading.language != "tr":
@@ -169,26 +172,26 @@ def _set_language(
             f"--normalise repairs Turkish, and the texts are taken to be in {reading.language!r}: "
             "leave it out, or say --language tr"
         )
-    return reading, told
+    return reading, notes
 
 
 def _encoding_notes(tally: ReadingTally) -> list[str]:
     """What the texts were written in, where that was not UTF-8 throughout."""
-    told = [
+    notes = [
         f"{'1 file was' if number == 1 else f'{number} files were'} read as {encoding}, not UTF-8."
         for encoding, number in sorted(tally.encodings.items())
     ]
     if tally.lost:
         letters = "1 letter" if tally.lost == 1 else f"{tally.lost} letters"
-        told.append(f"{letters} could not be read; --encoding says what the source is written in.")
-    return told
+        notes.append(f"{letters} could not be read; --encoding says what the source is written in.")
+    return notes
 
 
 def _main_language(first: list[LabelledDocument]) -> tuple[str, int]:
     """The language of most of these, and of how many; '' if nobody can tell."""
     from honeyguide.languages.detection import LanguageDetector
 
-    ear = LanguageDetector()
-    heard = Counter(ear.detect_text(document.page.text[:1000]).code for document in first)
-    del heard[""]
-    return heard.most_common(1)[0] if heard else ("", 0)
+    detector = LanguageDetector()
+    languages = Counter(detector.detect_text(document.page.text[:1000]).code for document in first)
+    del languages[""]
+    return languages.most_common(1)[0] if languages else ("", 0)

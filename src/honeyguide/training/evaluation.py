@@ -58,10 +58,10 @@ def measure_figures(
     chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...]
 ) -> ModelFigures:
     """From the probabilities that each document was given by a model that had not seen it."""
-    said, sure = chances.argmax(axis=1), chances.max(axis=1)
-    right = said == truth
+    predicted, sure = chances.argmax(axis=1), chances.max(axis=1)
+    right = predicted == truth
     size = len(categories)
-    confusion = np.bincount(truth * size + said, minlength=size * size).reshape(size, size)
+    confusion = np.bincount(truth * size + predicted, minlength=size * size).reshape(size, size)
     each = tuple(_category_figures(name, n, confusion) for n, name in enumerate(categories))
     folds = [float(right[fold == number].mean()) for number in np.unique(fold)]
     bins = _calibration_bins(sure, right)

@@ -277,9 +277,9 @@ def find_column(
     names = [name for name in names if name]
     if name := _matching_name(names, chosen, usual):
         return name
-    has, wish = ", ".join(names)[:200], repr(chosen) if chosen else " or ".join(usual)
+    has, expected = ", ".join(names)[:200], repr(chosen) if chosen else " or ".join(usual)
     raise ConfigError(
-        f"{where}: there is no {wish} in it, only: {has}. Say which it is with --{what} NAME"
+        f"{where}: there is no {expected} in it, only: {has}. Say which it is with --{what} NAME"
     )
 
 

@@ -34,10 +34,10 @@ def confusion_svg(found: ModelFigures) -> str:
                 continue
             x, share = _SIDE + column * cell, count / total
             colour = "34,120,80" if row == column else "190,60,50"
-            said = f"{found.each[row].category} said to be {found.each[column].category}: {count}"
+            title = f"{found.each[row].category} said to be {found.each[column].category}: {count}"
             out.append(
                 f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" stroke="#ccc" '
-                f'fill="rgba({colour},{share:.3f})"><title>{escape(said)}</title></rect>'
+                f'fill="rgba({colour},{share:.3f})"><title>{escape(title)}</title></rect>'
             )
             if count and cell >= 24:
                 ink = "#fff" if share > 0.6 else "#222"
@@ -64,10 +64,10 @@ def reliability_svg(bins: tuple[CalibrationBin, ...]) -> str:
         x, y = low + _PLOT * one.sure, high - _PLOT * one.right
         radius = 3 + 7 * (one.documents / largest) ** 0.5
         points.append(f"{x:.1f},{y:.1f}")
-        said = f"{one.documents} documents: {one.sure:.0%} sure, {one.right:.0%} right"
+        title = f"{one.documents} documents: {one.sure:.0%} sure, {one.right:.0%} right"
         out.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="rgba(34,90,160,.6)">'
-            f"<title>{said}</title></circle>"
+            f"<title>{title}</title></circle>"
         )
     out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="#225aa0"/>')
     for share in (0.0, 0.5, 1.0):
@@ -232,5 +232,5 @@ def _escape_markdown(value: object) -> str:
 
 def _markdown_code(value: object) -> str:
     """To be typed as it stands; what could end the code is text."""
-    said = visible_text(str(value))
-    return _escape_markdown(said) if not said or set(said) & set("`\\|") else f"`{said}`"
+    text = visible_text(str(value))
+    return _escape_markdown(text) if not text or set(text) & set("`\\|") else f"`{text}`"

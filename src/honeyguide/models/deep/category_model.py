@@ -109,10 +109,10 @@ class CategoryModel:
         counts: list[float] = []
         owners: list[int] = []
         for page, (segments, weights) in enumerate(pages):
-            given = weights if len(weights) else [1.0] * len(segments)
-            if len(given) != len(segments):
+            counted = weights if len(weights) else [1.0] * len(segments)
+            if len(counted) != len(segments):
                 raise ModelError("a page has as many weights as segments, or none")
-            for segment, weight in zip(segments, given, strict=True):
+            for segment, weight in zip(segments, counted, strict=True):
                 if len(segment) and weight > 0:
                     flat.append(segment)
                     counts.append(min(len(segment), SEGMENT_WORDS) * weight)
@@ -341,22 +341,22 @@ def write_durably(path: Path, data: bytes) -> None:
         aside.unlink(missing_ok=True)
 
 
-def _open_encoder(origin: Any, given: Path | TextEncoder | None) -> TextEncoder:
+def _open_encoder(origin: Any, encoder: Path | TextEncoder | None) -> TextEncoder:
     values = _check_table(origin)
-    if given is None:
+    if encoder is None:
         raise ModelError(
             f"the model needs its encoder, which was in {str(values['folder'])[:200]!a}. "
             "An encoder is a program: if you trust it, name its folder "
             "(honeyguide classify --encoder FOLDER; in topic.toml, encoder under [strategy])"
         )
-    if not isinstance(given, Path):
-        found: object = given
-    elif given.is_dir():
-        found = open_embedding(given, str(values["engine"]), str(values["checksum"]))
+    if not isinstance(encoder, Path):
+        found: object = encoder
+    elif encoder.is_dir():
+        found = open_embedding(encoder, str(values["engine"]), str(values["checksum"]))
     else:
-        raise ModelError(f"there is no encoder in {given}")
+        raise ModelError(f"there is no encoder in {encoder}")
     if not isinstance(found, TextEncoder) or found.origin["checksum"] != values["checksum"]:
-        raise ModelError(f"{given} is not the encoder that the model was trained with")
+        raise ModelError(f"{encoder} is not the encoder that the model was trained with")
     return found
 
 

@@ -313,12 +313,12 @@ class OnnxEncoder:
             ids = np.zeros((len(pieces), wide), np.int64)
             for row, one in zip(ids, pieces, strict=True):
                 row[: len(one)] = one
-            given = {
+            inputs = {
                 "input_ids": ids,
                 "attention_mask": (np.arange(wide) < lengths[:, None]).astype(np.int64),
                 "token_type_ids": np.zeros_like(ids),
             }
-            named = {one.name: given[one.name] for one in self.session.get_inputs()}
+            named = {one.name: inputs[one.name] for one in self.session.get_inputs()}
             first = self.session.get_outputs()[0].name
             vectors = np.asarray(self.session.run([first], named)[0])
         except Exception as error:  # whatever the model's graph and the tokenizer's rules may do
@@ -414,10 +414,10 @@ class TransformersEncoder:
         files += [(path, _TOKENIZER_FILE) for path in _tokenizer_files(folder)]
         digest = encoder_checksum(*files)
         check_encoder(folder, digest, expected)
-        here = {"local_files_only": True, "trust_remote_code": False}
+        local = {"local_files_only": True, "trust_remote_code": False}
         try:
-            tokenizer = AutoTokenizer.from_pretrained(str(folder), use_fast=True, **here)
-            model = AutoModel.from_pretrained(str(folder), use_safetensors=True, **here)
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), use_fast=True, **local)
+            model = AutoModel.from_pretrained(str(folder), use_safetensors=True, **local)
             model = model.eval().requires_grad_(False).to(torch_engine.torch_device())
         except Exception as error:  # it raises nearly everything for a damaged folder
             raise ModelError(f"{folder} has no encoder that can be read: {error}") from error
@@ -432,7 +432,7 @@ class TransformersEncoder:
     def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
         words = [list(segment[:SEGMENT_WORDS]) or [""] for segment in segments]
         try:
-            given = self.tokenizer(
+            inputs = self.tokenizer(
                 words,
                 is_split_into_words=True,
                 truncation=True,
@@ -441,8 +441,8 @@ class TransformersEncoder:
                 padding_side="right",
                 return_tensors="pt",
             ).to(self.model.device)
-            vectors = self.model(**given).last_hidden_state.float().cpu().numpy()
-            lengths = given["attention_mask"].sum(dim=1).cpu().numpy().astype(np.int64)
+            vectors = self.model(**inputs).last_hidden_state.float().cpu().numpy()
+            lengths = inputs["attention_mask"].sum(dim=1).cpu().numpy().astype(np.int64)
         except Exception as error:  # whatever the folder's model may do
             raise ModelError(f"the encoder in {self.folder} failed: {error}") from error
         return check_encoded(EncodedTexts(vectors, lengths), self.folder)

@@ -62,14 +62,14 @@ class ConceptLexicon:
     def count_page(self, page: Page) -> ConceptCounts:
         known = self._known
         text = f"{page.title[:_SHOWN]}\n{page.text[:_SHOWN]}"
-        said = split_words(text, self.language)
+        words = split_words(text, self.language)
         found: dict[int, int] = {}
-        for number in [number for word in said if (number := known[word]) >= 0]:
+        for number in [number for word in words if (number := known[word]) >= 0]:
             found[number] = found.get(number, 0) + 1
         if self._terms is not None and (found or self._unspaced):
             for number, n in self._terms.count_terms(text)[0].terms.items():
                 found[self._first_phrase + number] = n
-        return ConceptCounts(found, len(said))
+        return ConceptCounts(found, len(words))
 
     def weighted_sum(self, counts: ConceptCounts, decay: float, per: int = 0) -> float:
         """Σ δ^d(t, c) · tf: the nearer a concept, the more each of its words counts.
@@ -131,10 +131,10 @@ def _build_lexicon(same: _IdentityKey, language: str, phrases: bool) -> ConceptL
     stems: dict[str, int] = {}
     whole: dict[str, int] = {}
     for concept in sorted(same.concepts, key=lambda c: c.distance):
-        named = name_stems(concept.name, language)
-        for stem in filter(tells, named):
+        stems_of_name = name_stems(concept.name, language)
+        for stem in filter(tells, stems_of_name):
             stems.setdefault(stem, concept.distance)
-        if not _words_suffice(concept.name, named, language) and len(whole) < _PHRASES:
+        if not _words_suffice(concept.name, stems_of_name, language) and len(whole) < _PHRASES:
             whole.setdefault(concept.name, concept.distance)
         if not phrases:
             continue
@@ -142,8 +142,8 @@ def _build_lexicon(same: _IdentityKey, language: str, phrases: bool) -> ConceptL
             if len(split_words(name, language)) > 1:
                 if len(whole) < _PHRASES:
                     whole.setdefault(name, concept.distance)
-            elif said := name_stems(name, language):
-                stems.setdefault(said[0], concept.distance)
+            elif name_parts := name_stems(name, language):
+                stems.setdefault(name_parts[0], concept.distance)
     return ConceptLexicon(stems, whole, language)
 
 

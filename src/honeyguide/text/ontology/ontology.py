@@ -102,8 +102,8 @@ class OntologyDraft:
         if not any(self._names):
             raise ConfigError(f"{self.source} holds no concept with a name")
         synonyms = {
-            number: tuple(s for s in said if s != self._names[number])
-            for number, said in self._synonyms.items()
+            number: tuple(s for s in names if s != self._names[number])
+            for number, names in self._synonyms.items()
         }
         edges = {kind: _edge_pairs(edges) for kind, edges in self._edges.items()}
         return Ontology(self.source, tuple(self._numbers), tuple(self._names), synonyms, edges)
@@ -192,23 +192,23 @@ def name_stems(name: str, language: str = "en") -> tuple[str, ...]:
     Stop words go; a name that consists of nothing else keeps its longer words.
     """
     stems, stops = stems_of(language), stop_words(language)
-    said = [w for w in split_words(name, language) if len(w) > 1 and not w.isnumeric()]
-    kept = [w for w in said if w not in stops] or [w for w in said if len(w) > 3]
-    return tuple(dict.fromkeys(stems[word] for word in kept))
+    words = [w for w in split_words(name, language) if len(w) > 1 and not w.isnumeric()]
+    telling = [w for w in words if w not in stops] or [w for w in words if len(w) > 3]
+    return tuple(dict.fromkeys(stems[word] for word in telling))
 
 
 def _next_level(
     ontology: Ontology, level: list[int], seen: NDArray[np.bool_], relations: Sequence[RelationKind]
 ) -> dict[int, int]:
     """What is one edge away and new, each with the first of ``level`` that leads there."""
-    here = np.full(len(seen), -1, np.int32)
-    here[level] = np.arange(len(level), dtype=np.int32)
+    place_of = np.full(len(seen), -1, np.int32)
+    place_of[level] = np.arange(len(level), dtype=np.int32)
     first: dict[int, int] = {}
     for kind in relations:
         for edges in (ontology.edges[kind], ontology.edges[kind][:, ::-1]):
             one, other = edges[:, 0], edges[:, 1]
-            new = (here[one] >= 0) & ~seen[other]
-            for place, target in zip(here[one[new]].tolist(), other[new].tolist(), strict=True):
+            new = (place_of[one] >= 0) & ~seen[other]
+            for place, target in zip(place_of[one[new]].tolist(), other[new].tolist(), strict=True):
                 first[target] = min(place, first.get(target, place))
     return {target: level[place] for target, place in first.items()}
 
@@ -223,8 +223,8 @@ def _find_named(ontology: Ontology, topic: str) -> list[int]:
     ]
     return named or [
         number
-        for number, said in ontology.synonyms.items()
-        if ontology.names[number] and any(fold_text(s) == wanted for s in said)
+        for number, names in ontology.synonyms.items()
+        if ontology.names[number] and any(fold_text(s) == wanted for s in names)
     ]
 
 
@@ -240,8 +240,8 @@ def _missing_message(ontology: Ontology, topic: str) -> str:
     near = [pool[key] for key in get_close_matches(wanted, pool, 4, 0.5)]
     if not near:
         near = [name for name in ontology.names if name][:4]
-    said = ", ".join(repr(name) for name in near)
+    listed = ", ".join(repr(name) for name in near)
     return (
         f"topic.concept: {ontology.source} has no concept {topic!r}; "
-        f"it has {said} and others, {len(ontology):,} in all"
+        f"it has {listed} and others, {len(ontology):,} in all"
     )

@@ -192,14 +192,14 @@ class _TripleReader:
             side = self._domains if predicate == _DOMAIN else self._ranges
             side.setdefault(subject, {})[target] = None
 
-    def _add_label(self, concept: str, said: str, language: str) -> None:
+    def _add_label(self, concept: str, label: str, language: str) -> None:
         worth = self._language_rank(language)
         if worth > self._worth.get(concept, -1):
             # A label in a stranger's language is better than none, and no synonym later.
-            self._draft.prefer_name(concept, said, keep=self._worth.get(concept, 0) > 0)
+            self._draft.prefer_name(concept, label, keep=self._worth.get(concept, 0) > 0)
             self._worth[concept] = worth
         elif worth:
-            self._draft.add_name(concept, said)
+            self._draft.add_name(concept, label)
 
     def _language_rank(self, language: str) -> int:
         tag = language.partition("-")[0].lower()
@@ -229,13 +229,13 @@ def _parse_triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str
                 predicate = quad.predicate.value
                 if predicate not in _TOLD and len(predicate) <= _IRI:
                     continue
-                one, target = quad.subject, quad.object
-                subject = one.value if isinstance(one, named) else str(one)
-                said = isinstance(target, literal)
-                other = target.value if said or isinstance(target, named) else str(target)
-                if max(len(subject), len(predicate), 0 if said else len(other)) > _IRI:
+                source, target = quad.subject, quad.object
+                subject = source.value if isinstance(source, named) else str(source)
+                is_text = isinstance(target, literal)
+                other = target.value if is_text or isinstance(target, named) else str(target)
+                if max(len(subject), len(predicate), 0 if is_text else len(other)) > _IRI:
                     raise ConfigError(f"{path} has a name of more than {_IRI:,} characters")
-                yield subject, predicate, other, target.language or "" if said else None
+                yield subject, predicate, other, target.language or "" if is_text else None
         except (IndexError, MemoryError) as error:
             raise ConfigError(f"the ontology {path} cannot be read: {error!r}") from error
         except SyntaxError as error:

@@ -51,9 +51,9 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise damaged_line_error(path, number, "the file is too large")
             whole, end, tail = (rest + chunk).rpartition(b"\n")
             if end:
-                said = whole.decode("utf-8", "replace").replace("\r", "").split("\n")
-                yield from enumerate(said, number)
-                number += len(said)
+                lines = whole.decode("utf-8", "replace").replace("\r", "").split("\n")
+                yield from enumerate(lines, number)
+                number += len(lines)
             rest = tail
             if len(rest) > _LONGEST:
                 raise damaged_line_error(path, number, f"longer than {_LONGEST:,} bytes")
@@ -105,12 +105,12 @@ def read_edge_json(path: Path) -> Ontology:
     if len(raw) > _MAX_JSON_BYTES:
         raise ConfigError(f"the ontology {path} is too large for JSON: write it as CSV")
     try:
-        said = json.loads(raw)
+        document = json.loads(raw)
     except json.JSONDecodeError as error:
         raise damaged_line_error(path, error.lineno, error.msg) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"the ontology {path} is no JSON: {error}") from error
-    edges = said.get("edges") if isinstance(said, dict) else said
+    edges = document.get("edges") if isinstance(document, dict) else document
     if not isinstance(edges, list):
         raise ConfigError(f"the ontology {path} has no list of edges [child, relation, parent]")
     draft = OntologyDraft(str(path))
@@ -135,14 +135,14 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _add_edge_row(draft: OntologyDraft, cells: Iterable[Any]) -> str:
     """Take one edge in; what is wrong with it, or ''."""
-    said = list(cells)
-    if len(said) == 2:
-        if _relation_name(said[1]) in (*RELATION_KINDS, "synonym"):
-            return f"an edge is child, relation, parent, and nothing comes after {said[1]!r}"
-        said.insert(1, "is-a")
-    if len(said) != 3 or not all(isinstance(s, str) and s.strip() for s in said):
+    parts = list(cells)
+    if len(parts) == 2:
+        if _relation_name(parts[1]) in (*RELATION_KINDS, "synonym"):
+            return f"an edge is child, relation, parent, and nothing comes after {parts[1]!r}"
+        parts.insert(1, "is-a")
+    if len(parts) != 3 or not all(isinstance(s, str) and s.strip() for s in parts):
         return "an edge is child, relation, parent"
-    child, relation, parent = (s.strip() for s in said)
+    child, relation, parent = (s.strip() for s in parts)
     relation = _relation_name(relation)
     if relation == "synonym":
         draft.add_synonym(_concept_key(draft, child), parent)
@@ -236,17 +236,17 @@ def read_obo(path: Path) -> Ontology:
         elif tag == "name":
             draft.add_name(concept, _ESCAPE(r"\1", value))
         elif tag == "synonym":
-            if said := _SYNONYM(value.lstrip()):
-                draft.add_synonym(concept, _ESCAPE(r"\1", said[1]))
+            if quoted := _SYNONYM(value.lstrip()):
+                draft.add_synonym(concept, _ESCAPE(r"\1", quoted[1]))
         elif tag == "is_a" and (target := _first_word(value)):
             draft.add_edge("is-a", concept, target)
         elif tag == "instance_of" and (target := _first_word(value)):
             draft.add_edge("inst", concept, target)
         elif tag in ("relationship", "intersection_of"):
             # "part_of X": a property. "X" alone, a genus, is said by is_a as well.
-            said_of = _strip_modifiers(value).split()
-            if len(said_of) > 1:
-                draft.add_edge("prop", concept, said_of[1])
+            words = _strip_modifiers(value).split()
+            if len(words) > 1:
+                draft.add_edge("prop", concept, words[1])
         elif tag == "is_obsolete" and value.strip() == "true":
             obsolete.add(concept)
     return draft.build(without=obsolete)
@@ -258,8 +258,8 @@ def _strip_modifiers(value: str) -> str:
 
 
 def _first_word(value: str) -> str:
-    said = _strip_modifiers(value).split(None, 1)
-    return said[0] if said else ""
+    words = _strip_modifiers(value).split(None, 1)
+    return words[0] if words else ""
 
 
 # --------------------------------------------------------------------------------------------------
@@ -321,13 +321,13 @@ def read_metathesaurus(names: Path, relations: Path | None, language: str) -> On
     draft = OntologyDraft(str(names))
     wanted = _LANGUAGES.get(language, language.upper())
     for row in _pipe_rows(names, 18):
-        concept, lat, ts, stt, ispref, said, suppress = (row[i] for i in (0, 1, 2, 4, 6, 14, 16))
+        concept, lat, ts, stt, ispref, name, suppress = (row[i] for i in (0, 1, 2, 4, 6, 14, 16))
         if lat != wanted or suppress not in ("N", ""):
             continue
         if ts == "P" and stt == "PF" and ispref == "Y":
-            draft.prefer_name(concept, said)
+            draft.prefer_name(concept, name)
         else:
-            draft.add_name(concept, said)
+            draft.add_name(concept, name)
     if relations is not None:
         for row in _pipe_rows(relations, 16):
             one, relation, other, suppress = row[0], row[3], row[4], row[14]

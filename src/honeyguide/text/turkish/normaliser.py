@@ -358,12 +358,12 @@ class _PieceMemo(BoundedMemo[tuple[str, ...]]):
         piece = compose_letters(piece)
         if len(piece) > MAX_PIECE_CHARS:
             return tuple(foreign_words(fold_text(piece, "tr")))
-        if self._how.numbers and (said := spoken_number(piece)):
-            notes[("numbers", piece, said)] = None
-            return self._final_forms(said, notes)
-        if self._how.emo and (said := read_disguised(piece, self._tables, self._vocabulary)):
-            notes[("emo", piece, said)] = None
-            return self._final_forms(said, notes)
+        if self._how.numbers and (read := spoken_number(piece)):
+            notes[("numbers", piece, read)] = None
+            return self._final_forms(read, notes)
+        if self._how.emo and (read := read_disguised(piece, self._tables, self._vocabulary)):
+            notes[("emo", piece, read)] = None
+            return self._final_forms(read, notes)
         found = [self._repair_spelling(raw, notes) for raw in split_piece(piece, self._how.endings)]
         return self._final_forms(" ".join(found), notes)
 
@@ -380,11 +380,11 @@ class _PieceMemo(BoundedMemo[tuple[str, ...]]):
                         break
         return word if self._how.fold or word != folded else raw
 
-    def _final_forms(self, said: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
+    def _final_forms(self, words: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
         if not self._forms:
-            return tuple(said.split())
+            return tuple(words.split())
         found = []
-        for before in said.split():
+        for before in words.split():
             word = before
             for name, step in self._forms:
                 if (after := step(word)) != word:

@@ -125,9 +125,9 @@ def load_tables(folder: str = "") -> NormaliserTables:
             found[name].update(more)
     return NormaliserTables(
         slang=found["slang"],
-        signs={sign: tuple(meant.split()) for sign, meant in found["signs"].items()},
+        signs={sign: tuple(letters.split()) for sign, letters in found["signs"].items()},
         phrases=dict(sorted(found["phrases"].items(), key=lambda entry: -len(entry[0]))),
-        abbreviations={short: said == "end" for short, said in found["abbreviations"].items()},
+        abbreviations={short: place == "end" for short, place in found["abbreviations"].items()},
     )
 
 
