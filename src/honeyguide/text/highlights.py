@@ -1,7 +1,7 @@
-"""Where in a page's text the evidence for its verdict stands.
+"""Find the evidence for a verdict in the text of a page.
 
-A verdict's reasons quote what counted: “beekeeping” ×3, or the stem nectar… . Here they are found
-again in the text as it is, so that whoever shows it can mark them. Offsets count characters.
+Reasons of a verdict quote what counted: “beekeeping” ×3, or the stem nectar… . The functions here
+find these words in the text, so that they can be marked. Offsets count characters.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ _QUOTED = re.compile(r"“([^”]{1,200})”|(\w{2,64})…")
 _QUOTED_STEM = re.compile(
     r"(?:[^:“”]{1,60}: )?“(\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
 ).match
-"""Words of a keyword are quoted with how often they stand there, and are no stems."""
+"""A reason that quotes one stem. Words of a keyword are followed by a count and are no stems."""
 _UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_CHARS}]")
 _MAX_TERMS = 60
 _MAX_TERM_WORDS = 8
-"""Words of a term that are looked for."""
+"""Words of a term that are searched for."""
 MAX_SPANS = 2_000
 """Most places that are marked."""
 
 
 class HighlightSpan(NamedTuple):
+    """A marked place of a text."""
+
     start: int
     end: int
     what: str
@@ -37,9 +39,9 @@ class HighlightSpan(NamedTuple):
 
 
 def unstem_reasons(reasons: Iterable[Reason], text: str, language: str) -> tuple[Reason, ...]:
-    """The same reasons with a word of this text wherever they quote a stem: people read words.
+    """The reasons with a word of this text in place of each stem that they quote.
 
-    Strategies know stems only, and a page is judged far more often than it is looked at.
+    Strategies know stems only; words are looked up when a person looks at a page, which is rare.
     """
     originals = tuple(reasons)
     stems = [found[1] if (found := _QUOTED_STEM(reason.what)) else "" for reason in originals]
@@ -60,8 +62,8 @@ def format_verdict(score: float, threshold: float) -> str:
 
 
 def highlight_terms(settings: Settings, reasons: Iterable[Reason]) -> dict[str, float]:
-    """What to look for, and how much it counts: what the reasons quote, and the topic's keywords
-    that they do not mention, at 0."""
+    """Terms to search for and their weights: what the reasons quote, and the keywords of the topics
+    that no reason mentions, with weight 0."""
     found: dict[str, float] = {}
     for reason in reasons:
         for quoted, stem in _QUOTED.findall(reason.what):
@@ -73,7 +75,8 @@ def highlight_terms(settings: Settings, reasons: Iterable[Reason]) -> dict[str, 
 
 
 def find_highlights(text: str, terms: dict[str, float], language: str) -> list[HighlightSpan]:
-    """Every place of every term, in order and none within another; by stems."""
+    """All places of all terms in the order of the text, compared by stems; no place overlaps
+    another."""
     reader = language_of(language)
     sought: dict[str, list[tuple[Sequence[str], str]]] = {}
     found: list[HighlightSpan] = []
@@ -118,7 +121,7 @@ def _stemmed_spans(
 
 
 def _literal_spans(text: str, term: str, weight: float) -> Iterator[HighlightSpan]:
-    """In scripts without blanks a word is a run of characters."""
+    """Places of a term in scripts without blanks, where a word is a run of characters."""
     at, count = text.find(term), 0
     while at >= 0 and count < MAX_SPANS:
         yield HighlightSpan(at, at + len(term), term, weight)
@@ -126,7 +129,7 @@ def _literal_spans(text: str, term: str, weight: float) -> Iterator[HighlightSpa
 
 
 def _drop_overlaps(found: list[HighlightSpan]) -> list[HighlightSpan]:
-    """The longest of those that overlap; no more than :data:`MAX_SPANS`."""
+    """The longest of the spans that overlap, at most :data:`MAX_SPANS`."""
     apart: list[HighlightSpan] = []
     for span in sorted(found, key=lambda span: (span.start, -span.end)):
         if not apart or span.start >= apart[-1].end:
