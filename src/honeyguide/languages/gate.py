@@ -1,8 +1,8 @@
-"""The language gate: pages in other languages are kept apart, and links to them wait longer.
+"""The language gate: pages in other languages score 0, and links to them wait longer.
 
-With ``topic.language`` every page is heard before it counts. One in another language keeps its
-words and its links, but its verdict is 0, and says why. What its links are worth is what the
-strategy says, times the chance that they lead to a wanted language (``language.predict``).
+With ``topic.language`` the language of every page is detected. A page in another language keeps its
+words and its links, but its verdict is 0 and says why. The score of a link is that of the strategy
+times the probability that it leads to a wanted language (``language.predict``).
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 
 _MIN_CHANCE = 0.02
-"""No link is hopeless: the chance that is believed at least."""
+"""Least probability of a wanted language: no link is hopeless."""
 _RERANK_GROWTH = 1.1
 _RERANK_MIN = 10
-"""What waits is ranked anew when a tenth more links, and ten more, were followed since."""
+"""Waiting links are ranked again when a tenth more links, and at least ten more, were followed."""
 _RESTORED_VISITS = 20_000
 """Newest visits that a resumed crawl learns from again."""
 
 
 class LanguageGate:
-    """One crawl's ear, and its guess at where links lead; the only state is what that learned."""
+    """Language detection and prediction of one crawl; its only state is what the predictor learned."""
 
     def __init__(
         self,
@@ -48,20 +48,20 @@ class LanguageGate:
     ) -> None:
         self.wanted = wanted
         self._declared = frozenset(wanted) - DETECTABLE
-        """Wanted, but nobody can hear them: what a page says of itself must do."""
+        """Wanted languages that cannot be detected: the declaration of the page decides."""
         self._detector = detector
         self._predictor = predictor
         self._followed = 0
         self._ranked = 0
-        """Links that had been followed when what waits was last ranked anew."""
+        """Links that had been followed when the waiting links were last ranked again."""
 
     @property
     def predicts_links(self) -> bool:
-        """Whether links are worth more or less for where they may lead."""
+        """Whether scores of links depend on the language of their target."""
         return self._predictor is not None
 
     def judge(self, strategy: Strategy, page: Page) -> tuple[Page, Verdict]:
-        """The page as it was heard, and the verdict on it."""
+        """The page with its detected language, and the verdict on it."""
         detected = self._detect_language(page)
         verdict = strategy.judge(page)
         if not self._wants_language(detected):
@@ -88,13 +88,13 @@ class LanguageGate:
         return detected.code in self._declared or known
 
     def record_page(self, page: Page) -> None:
-        """A page was read, whose links are about to be ranked."""
+        """Record the language of a page whose links are about to be ranked."""
         if self._predictor is not None and page.detected_language:
             self._predictor.add_page(page.url, DetectedLanguage(page.detected_language, 1.0))
 
     def record_visit(self, visit: Visit) -> bool:
-        """A link was followed, and this came of it. Whether so much was learned since it last said
-        so that what waits should be ranked anew."""
+        """Learn from a followed link. Returns whether enough was learned to rank the waiting links
+        again."""
         if visit.page is not None and visit.verdict is not None:
             self._learn_outcome(
                 visit.link, visit.page.detected_language, wanted=visit.verdict.ungated is None
@@ -105,7 +105,7 @@ class LanguageGate:
         return True
 
     def restore(self, store: Store) -> None:
-        """What earlier runs heard, in the order in which they did."""
+        """Learn from the visits of earlier runs, in their order."""
         if self._predictor is None:
             return
         for row in store.visits.iter_visits(
@@ -117,7 +117,7 @@ class LanguageGate:
         self._ranked = self._followed
 
     def weigh_scores(self, links: Sequence[Link], scores: list[float]) -> list[float]:
-        """Scores by which a link to a wanted language goes before one to another."""
+        """Scores times the probability that a link leads to a wanted language."""
         if self._predictor is None or not links:
             return scores
         chances = self._predictor.predict_links(links)
@@ -127,7 +127,7 @@ class LanguageGate:
         ]
 
     def explain_chance(self, link: Link) -> tuple[Reason, ...]:
-        """Why a link is thought to lead to a wanted language, or not."""
+        """Why a link is expected to lead to a wanted language, or not."""
         if self._predictor is None:
             return ()
         (chance,) = self._predictor.predict_links((link,))
@@ -146,7 +146,7 @@ class LanguageGate:
 
 
 def build_language_gate(settings: Settings) -> LanguageGate | None:
-    """The gate that the settings ask for; None: any language will do."""
+    """The gate for these settings; None if any language is wanted."""
     wanted, rules = wanted_languages(settings), settings.language
     if not wanted:
         return None
@@ -160,12 +160,12 @@ def build_language_gate(settings: Settings) -> LanguageGate | None:
 
 
 def wanted_languages(settings: Settings) -> tuple[str, ...]:
-    """The languages that pages must be in, by the codes under which they are heard."""
+    """The languages that pages must be in, by the codes of the detector."""
     return tuple(dict.fromkeys(primary_code(code) or code for code in settings.topic.language))
 
 
 def undetectable_note(code: str) -> str:
-    """What holds for a language that cannot be heard; '' if it can."""
+    """A note about a language that cannot be detected; '' if it can."""
     if (primary_code(code) or code) in DETECTABLE:
         return ""
     return (
@@ -175,8 +175,8 @@ def undetectable_note(code: str) -> str:
 
 
 def worth_to_links(verdict: Verdict, languages: LanguageGate | None) -> float:
-    """What a page is worth to its links. Where their own languages are foretold, that of the page
-    counts there, and what it is about counts here; else they lead to more of the same."""
+    """What a page is worth to its links. With language prediction the score before the gate counts,
+    since the language of the links is predicted by itself; else the score after it."""
     if languages is None or not languages.predicts_links or verdict.ungated is None:
         return verdict.score
     return verdict.ungated
@@ -185,12 +185,12 @@ def worth_to_links(verdict: Verdict, languages: LanguageGate | None) -> float:
 def judge_page(
     strategy: Strategy, page: Page, languages: LanguageGate | None
 ) -> tuple[Page, Verdict]:
-    """The page and the verdict on it, through the gate where there is one."""
+    """The page and the verdict on it, through the gate if there is one."""
     return (page, strategy.judge(page)) if languages is None else languages.judge(strategy, page)
 
 
 def language_notes(store: Store, settings: Settings) -> Iterator[str]:
-    """What a user should know of the languages that are wanted now."""
+    """What a user should know about the languages that are wanted now."""
     yield from filter(None, map(undetectable_note, settings.topic.language))
     wanted, known = ",".join(settings.topic.language), store.get_meta("languages")
     if known != wanted and (known or wanted):
@@ -205,7 +205,7 @@ def language_notes(store: Store, settings: Settings) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class GatedStrategy:
-    """A strategy behind the gate, for whoever only judges and ranks."""
+    """A strategy behind the gate, for callers that only judge and rank."""
 
     strategy: Strategy
     gate: LanguageGate
@@ -228,7 +228,7 @@ class GatedStrategy:
 
 
 def _gate_verdict(verdict: Verdict, detected: DetectedLanguage, wanted: tuple[str, ...]) -> Verdict:
-    """Not relevant for anybody, whatever it is about; that is kept beside it."""
+    """A verdict with score 0 for a page in another language; the score before is kept in it."""
     if detected.code in wanted:
         sure = int(100 * detected.confidence)  # not rounded up to the threshold that it missed
         why = f"perhaps written in {language_name(detected.code)}, but that is only {sure}% sure"
