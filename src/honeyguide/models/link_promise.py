@@ -1,11 +1,14 @@
-"""How far a prediction can be trusted: percentiles of the errors that the model made.
+"""Predicted values of links, and how far to trust them: percentiles of the errors of the model.
 
-Xu, Yoon & Tourassi: with confidence η the truth lies within ±ψ·Υ of the prediction Υ, ψ being
-the η-percentile of the relative leave-one-out errors, and a link is drawn in proportion to
-q = Σ η·(1 - ψ)·Υ. As written, the percentiles belong to the model and not to the link, so the
-factor Σ η·(1 - ψ) is the same for all and cancels (``pooled``). Their notation indexes it by link;
-``binned`` and ``nearest`` do so: errors of predictions alike in height and in how many of the words
-are known. Relative errors are over max(Υ, 0.05), at most 1.
+The second tier of Xu, Yoon & Tourassi: with confidence η the truth lies within ±ψ·Υ of the
+prediction Υ, ψ being the η-percentile of the relative leave-one-out errors, and a link is drawn in
+proportion to q = Σ η·(1 - ψ)·Υ. As written, the percentiles belong to the model, so the factor Σ
+η·(1 - ψ) is the same for all links and cancels (``pooled``). Their notation indexes it by link;
+``binned`` and ``nearest`` do so: errors of predictions of similar height and with a similar share
+of known words. Relative errors are over max(Υ, 0.05), at most 1.
+
+Leave-one-out errors are exact for a ridge; for stumps, errors of a 10-fold cross-validation replace
+them.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from honeyguide.models.regressors import (
 )
 
 LEVELS = np.array((0.90, 0.80, 0.70, 0.60, 0.50, 0.40, 0.30, 0.20, 0.10, 0.05))
-"""η_k"""
+"""η_k."""
 _BINS, _NEIGHBOURS, _PSEUDO, _FLOOR = 10, 50, 20, 0.05
 
 
@@ -51,29 +54,29 @@ class Confidence:
 
 
 def relative_errors(truth: FloatArray, predicted: FloatArray) -> FloatArray:
-    """|Φ - Υ| ÷ Υ, capped at 1."""
+    """|Φ - Υ| ÷ Υ, at most 1."""
     return np.asarray(np.minimum(1.0, np.abs(truth - predicted) / np.maximum(predicted, _FLOOR)))
 
 
 def error_percentiles(errors: FloatArray) -> FloatArray:
-    """ψ_k for each η_k; without errors nothing is known and nothing trusted."""
+    """ψ_k for each η_k; without errors nothing is trusted."""
     return np.quantile(errors, LEVELS) if len(errors) else np.ones(len(LEVELS))
 
 
 def confidence_factor(psi: FloatArray) -> float:
-    """Σ η·(1 - ψ), divided by what it is when no error was ever made."""
+    """Σ η·(1 - ψ), divided by its value without any error."""
     return float(LEVELS @ (1 - psi) / LEVELS.sum())
 
 
 def pooled_confidence(truth: FloatArray, predicted: FloatArray) -> Confidence:
-    """The paper's formula to the letter: one factor for every link."""
+    """The formula of the paper: one factor for all links."""
     none = np.zeros(0)
     one = np.array([confidence_factor(error_percentiles(relative_errors(truth, predicted)))])
     return Confidence(none, one, none, one)
 
 
 def binned_confidence(truth: FloatArray, predicted: FloatArray, familiar: FloatArray) -> Confidence:
-    """Percentiles of ten bins of equal size, drawn to the global ones as by 20 more errors."""
+    """Percentiles of ten bins of equal size, shrunk to the global ones as by 20 more errors."""
     errors = relative_errors(truth, predicted)
     everywhere = error_percentiles(errors)
     halves = []
@@ -94,7 +97,7 @@ def binned_confidence(truth: FloatArray, predicted: FloatArray, familiar: FloatA
 def nearest_confidence(
     truth: FloatArray, predicted: FloatArray, familiar: FloatArray
 ) -> Confidence:
-    """Percentiles of the 50 errors nearest in prediction, at each of up to 200 places."""
+    """Percentiles of the 50 errors nearest in prediction, at up to 200 places."""
     errors = relative_errors(truth, predicted)
     halves = []
     for half in (familiar >= 0.5, familiar < 0.5):
@@ -111,39 +114,36 @@ def nearest_confidence(
     return Confidence(*halves[0], *halves[1])
 
 
-# --------------------------------------------------------------------------------------------------
-# Promises: what the words of a link say of its page, and how far to believe it.
-#
-# The second tier of Xu, Yoon & Tourassi. Leave-one-out errors are exact where the learner is a
-# ridge; for stumps, errors of a 10-fold cross-validation stand in for them.
-# --------------------------------------------------------------------------------------------------
+# --- Predicted values ---
 
 
 _LEAST = 1e-6
-"""No link is out of the question."""
+"""Least value of a link."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Promise:
+    """A fitted model of link values, and how far to trust it."""
+
     model: Linear | Stumps
     confidence: Confidence
     usual: float = 0.5
-    """What links turned out to be worth on average."""
+    """Mean value of the training links."""
 
     def predict(self, rows: FloatArray) -> FloatArray:
         """Υ of each row, 0..1."""
         return predict_clipped(self.model, rows)
 
     def trusted_value(self, predicted: FloatArray, familiar: FloatArray) -> FloatArray:
-        """q = Σ η·(1 - ψ)·Υ, divided by Σ η so that it lies in 0..1."""
+        """q = Σ η·(1 - ψ)·Υ, divided by Σ η, so 0..1."""
         return np.asarray(
             np.maximum(predicted * self.confidence.factors_of(predicted, familiar), _LEAST)
         )
 
     def combine_with_pages(self, pages: FloatArray, predicted: FloatArray) -> FloatArray:
-        """What links are worth whose pages are worth so much (ours): what they promise more or less
-        than links usually do comes to that, in log-odds. Trust has no say: the ridge's penalty was
-        chosen by the same errors, and to doubt twice found less."""
+        """The value of links by their pages, plus what they promise more or less than links usually
+        do, in log-odds (ours). Trust is not used: the penalty of the ridge was chosen by the same
+        errors, and using them twice found less."""
         odds = all_log_odds(pages) + all_log_odds(predicted) - all_log_odds(np.array(self.usual))
         return np.asarray(1 / (1 + np.exp(-odds)))
 
@@ -151,7 +151,7 @@ class Promise:
 def fit_promise(
     rows: FloatArray, target: FloatArray, familiar: FloatArray, *, learner: str, confidence: str
 ) -> Promise:
-    """``familiar`` is the share of each link's words that the rows have a column for."""
+    """``familiar`` is the share of the words of each link that have a column."""
     model: Linear | Stumps
     if learner == "ridge":
         parts = prepare_ridge(rows, target)
