@@ -1,7 +1,7 @@
-"""A learner for each of several topics, so that none learns, or fails, for another.
+"""A learner for each of several topics, so that none learns or fails for another.
 
-Pools, caps and the gate are then those of a single topic, and the labels of one topic change
-nothing for the others: a new generation has new parts for the topics that passed their gate.
+Pools, limits and the gate are those of a single topic. A new generation has new parts for the
+topics that passed their gate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from honeyguide.store.store import Store
 from honeyguide.types import Example, Link, Url
 
 _MAX_REDIRECTS = 5
-"""Redirects between the address that a person named and the page."""
+"""Redirects between the labelled address and the page."""
 _AUTOMATIC = AutomaticTeacher()
 _GROWTH = 1.1
 
@@ -42,7 +42,7 @@ class TopicLearner:
         self.told = self.told or from_person
 
     def mark_learned(self) -> None:
-        """What was offered so far is learned."""
+        """All examples so far are learned."""
         self._learned, self.told = self._offered, False
 
     def has_grown(self) -> bool:
@@ -50,8 +50,8 @@ class TopicLearner:
 
 
 class MultiTopicLearner:
-    """Whoever offers an example knows its page and what the best verdict or somebody said, not for
-    which topic; here it becomes an example of each topic that something is known for."""
+    """Offered examples have a page and the best verdict or label; here they become examples of the
+    topics that they concern."""
 
     def __init__(
         self, make: Callable[[], TrainingBackend], store: Store, settings: Settings
@@ -69,7 +69,7 @@ class MultiTopicLearner:
             (label.url, label.topic or self._first): label.value
             for label in store.labels.effective_until(-1 if newest is None else newest)
         }
-        """What was said of pages in an earlier run …"""
+        """Labels of earlier runs."""
         self._last_labels = dict(self._old) if taught else {}
         """… and since: no occasion to learn."""
 
@@ -80,7 +80,7 @@ class MultiTopicLearner:
             self._offer_label(example)
 
     def remember(self, known: dict[Url, float]) -> None:
-        """``known``: pages that something was taught about; what, differs from topic to topic."""
+        """``known``: pages that were learned from; their targets differ from topic to topic."""
         for name, tutor in self._learners.items():
             taught = {
                 u: by_topic[name]
@@ -93,9 +93,9 @@ class MultiTopicLearner:
                 tutor.mark_learned()
 
     async def build_generation(self, strategy: Strategy) -> LearningResult:
-        """One topic after the other: they share a processor. A topic that cannot learn, or whose
-        new part is held back, keeps the part it has; and so does one that nobody spoke of, where
-        others' labels are the occasion, unless it saw much since."""
+        """One topic after the other: they share a processor. A topic keeps its part if it cannot
+        learn, if its new part is held back, or if only other topics have new labels and it saw
+        little since."""
         several = cast("Any", strategy)
         assert isinstance(several, MultiTopicStrategy)
         found: dict[str, LearningResult] = {}
@@ -119,7 +119,7 @@ class MultiTopicLearner:
             await tutor.learner.aclose()
 
     def _offer_visit(self, example: Example) -> None:
-        """A visit, as each topic's verdict was; where it was sure, it believes itself."""
+        """Offer a visit to each topic with its verdict; a certain verdict is an example as well."""
         scores = self._topic_scores(example)
         for name, tutor in self._learners.items():
             score = scores.get(name)
@@ -132,7 +132,7 @@ class MultiTopicLearner:
             tutor.offer(replace(example, target=score, topic=name))
 
     def _offer_label(self, example: Example) -> None:
-        """What people said of it, for each topic that they spoke of."""
+        """Offer a label to each topic that it concerns."""
         if example.topic:
             self._learners[example.topic].offer(example, from_person=True)
             return
@@ -147,7 +147,7 @@ class MultiTopicLearner:
         self._learners[self._first].offer(replace(example, topic=self._first), from_person=True)
 
     def _topic_scores(self, example: Example) -> Mapping[str, float]:
-        """By topic; those of earlier runs are in the journal."""
+        """Score by topic; those of earlier runs come from the store."""
         if len(example.topics) == len(self._learners):
             return dict(zip(self._learners, example.topics, strict=True))
         rows = self._store.visits.attempts_at(example.page.url)
@@ -156,7 +156,7 @@ class MultiTopicLearner:
         return rows[-1].topic_scores or {self._first: example.target}
 
     def _topic_labels(self, url: Url) -> dict[str, tuple[float, LabelOrigin]]:
-        """Topic → target and by; a label goes before what topic.toml says."""
+        """Topic → target and origin; a label has priority over topic.toml."""
         labels: dict[str, tuple[float, LabelOrigin]] = {
             name: (value, "seed") for name, value in self._examples.get(url, {}).items()
         }
@@ -167,7 +167,7 @@ class MultiTopicLearner:
         return labels
 
     def _redirect_chain(self, link: Link, url: Url) -> Iterator[Url]:
-        """The page's own address, and those that redirected to it."""
+        """The address of the page, and those that redirected to it."""
         yield url
         for _ in range(min(link.hops, _MAX_REDIRECTS)):
             if link.source is None:
@@ -182,7 +182,7 @@ class MultiTopicLearner:
 def _merge_lessons(
     several: MultiTopicStrategy, found: Mapping[str, LearningResult]
 ) -> LearningResult:
-    """One lesson of all: live if any topic's is, and with only those."""
+    """One result of all: live if that of any topic is, with only those."""
     learned = {name: lesson for name, lesson in found.items() if lesson.strategy is not None}
     passed = {name: lesson for name, lesson in learned.items() if lesson.live}
     taken = passed or learned

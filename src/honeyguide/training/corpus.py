@@ -1,4 +1,4 @@
-"""Labelled documents as a model learns from them: read, without repetitions, within bounds."""
+"""Labelled documents for training: read, without repetitions, within limits."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
 from honeyguide.types import Page
 
 MAX_DOCUMENTS = 50_000
-"""Documents that are learned from; of more, so many are drawn, each with the same chance."""
+"""Most documents for training; of more, a uniform sample is drawn."""
 _DETECTED_FIRST = 200
 _MIN_DOCUMENTS, _FEW_DOCUMENTS = 2, 20
 _UNBALANCED = 10
-"""Largest to smallest category, from where on it is worth a word."""
+"""Ratio of the largest to the smallest category from which on a note is given."""
 MAX_CATEGORIES = 200
 
 
 @dataclass(frozen=True)
 class Corpus:
+    """Documents as segments with labels."""
+
     pages: list[PageSegments]
     labels: list[int]
     categories: tuple[str, ...]
     reading: TextTokenizer
     notes: tuple[str, ...] = ()
-    """What was left out, and what to mind: sentences for people."""
+    """What was left out and what to mind, in sentences."""
 
     def category_sizes(self) -> list[int]:
         """Documents of each category."""
@@ -50,9 +52,9 @@ def gather_corpus(
     seed: int = 1,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Corpus:
-    """What can be learned from a source. A reading without a language takes the one that is heard.
+    """The corpus of a source. A tokenizer without a language gets the detected one.
 
-    Raises ConfigError where there is nothing to tell apart.
+    Raises ConfigError if there are fewer than two categories.
     """
     tally = ReadingTally()
     found = read_documents(source, columns, tally, reading.language)
@@ -98,7 +100,7 @@ def _sample_documents(
 def _skip_repeated(
     found: Iterable[LabelledDocument], left: Counter[str]
 ) -> Iterator[LabelledDocument]:
-    """Texts that come again are left out: in a test they would already be known."""
+    """Leave out repeated texts: in a test they would be known already."""
     labels: dict[bytes, str] = {}
     for document in found:
         mark = _text_digest(document.page)
@@ -156,7 +158,7 @@ def _build_corpus(
 def _set_language(
     reading: TextTokenizer, first: list[LabelledDocument]
 ) -> tuple[TextTokenizer, list[str]]:
-    """The reading with its language, and what there is to say of it."""
+    """The tokenizer with its language, and notes about it."""
     notes: list[str] = []
     detected, number = _main_language(first)
     if not reading.language:
@@ -176,7 +178,7 @@ def _set_language(
 
 
 def _encoding_notes(tally: ReadingTally) -> list[str]:
-    """What the texts were written in, where that was not UTF-8 throughout."""
+    """Notes about encodings other than UTF-8."""
     notes = [
         f"{'1 file was' if number == 1 else f'{number} files were'} read as {encoding}, not UTF-8."
         for encoding, number in sorted(tally.encodings.items())
@@ -188,7 +190,7 @@ def _encoding_notes(tally: ReadingTally) -> list[str]:
 
 
 def _main_language(first: list[LabelledDocument]) -> tuple[str, int]:
-    """The language of most of these, and of how many; '' if nobody can tell."""
+    """The most frequent language of these documents and its count; '' if undetected."""
     from honeyguide.languages.detection import LanguageDetector
 
     detector = LanguageDetector()

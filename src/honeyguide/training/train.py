@@ -1,4 +1,4 @@
-"""The kinds of category models, and how each is trained from the same corpus."""
+"""Train category models: from labelled texts to a folder with a model, its report and its card."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from honeyguide.training.report import card_text, html_report
 ModelKind = Literal["linear", "paper", "conv", "one_layer", "sensitivity"]
 MODEL_KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
 AUTO_KINDS: tuple[ModelKind, ...] = ("linear", "paper")
-"""What ``auto`` chooses between: both are trained by a base install, in a minute."""
+"""Kinds that ``auto`` compares: a base install trains both in a minute."""
 
 TrainableModel = BagOfWordsModel | CategoryModel
 TrainingProgress = Callable[[str, float], None]
-"""What goes on, and how much of it is done, 0..1."""
+"""Called with a description and the share that is done, 0..1."""
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train, beyond the kind."""
+    """Options besides the kind."""
 
     epochs: int = 20
     seed: int = 1
     engine: Literal["auto", "numpy", "torch"] = "auto"
     embedding: str = ""
-    """A file of word vectors, or a folder with a BERT-like model; '': learned from scratch."""
+    """A file of word vectors, or a folder with a BERT-like model; '': trained from scratch."""
 
 
 def parse_kinds(name: str) -> tuple[ModelKind, ...]:
-    """What a user may ask for."""
+    """The kinds for a name of a user."""
     if name == "auto":
         return AUTO_KINDS
     if name in MODEL_KINDS:
@@ -66,7 +66,7 @@ def train_model(
     only: Sequence[int] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> TrainableModel:
-    """A model from the corpus, or from ``only`` some of its documents."""
+    """A model from the corpus, or from the documents in ``only``."""
     places = range(len(corpus.labels)) if only is None else only
     pages, labels = [corpus.pages[n] for n in places], [corpus.labels[n] for n in places]
     settings = asdict(corpus.reading)
@@ -96,7 +96,7 @@ def cross_validate(
     embedding: Embedding | None = None,
     report: TrainingProgress = lambda _what, _done: None,
 ) -> ModelFigures:
-    """Cross-validation: each document is judged by a model that did not see it."""
+    """Cross-validation: each document is judged by a model that was trained without it."""
     truth = np.array(corpus.labels)
     fold = assign_folds(truth, folds, options.seed)
     chances = np.zeros((len(truth), len(corpus.categories)))
@@ -119,16 +119,14 @@ def _report_fold(report: TrainingProgress, name: str, number: int, folds: int, d
 
 
 def model_size(model: TrainableModel) -> dict[str, Any]:
-    """How large a model is, for its card."""
+    """The size of a model, for its card."""
     if isinstance(model, BagOfWordsModel):
         return {"words": len(model.rarity), "numbers": int(model.weights.size)}
     numbers = sum(int(array.size) for array in model.net.arrays.values())
     return {"words": len(model.vocabulary.words), "numbers": numbers}
 
 
-# --------------------------------------------------------------------------------------------------
-# From a source of labelled texts to a folder with a model, its report and its card.
-# --------------------------------------------------------------------------------------------------
+# --- From a source to a folder ---
 
 
 _MAX_FOLDS = 50
@@ -149,12 +147,12 @@ class ModelRequest:
     licence: str = ""
     command: str = ""
     made: str = ""
-    """Today's date, as whoever asks knows it."""
+    """Today's date, set by the caller."""
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What came of it."""
+    """The result."""
 
     kind: ModelKind
     corpus: Corpus
@@ -168,8 +166,8 @@ def make_model(
     report: TrainingProgress = lambda _what, _done: None,
     read: Callable[[int], None] = lambda _: None,
 ) -> TrainedModel:
-    """Train a model and write it; ConfigError or ModelError say what is in the way. Whatever ends
-    it early leaves no trace of it."""
+    """Train a model and write it; ConfigError or ModelError say what is wrong. An interrupted run
+    leaves no files."""
     kinds = parse_kinds(request.kind)
     if not (request.folds == 0 or 2 <= request.folds <= _MAX_FOLDS):
         raise ConfigError(f"--folds must be 0 (none) or 2 to {_MAX_FOLDS}, not {request.folds}")
@@ -219,8 +217,8 @@ def _train_and_write(
 
 @contextmanager
 def writable_folder(folder: Path) -> Iterator[None]:
-    """A folder that can be written to, known before the long work begins; it goes again if
-    no model comes to lie in it. Nothing is overwritten but a model."""
+    """Create a folder and check before the long work that it can be written to. It is removed again
+    if no model is written. Only a model is ever overwritten."""
     new: list[Path] = []
     try:
         check_vacant(folder)
@@ -242,7 +240,7 @@ def writable_folder(folder: Path) -> Iterator[None]:
 
 
 def check_vacant(folder: Path) -> None:
-    """Whether there is nothing to be overwritten but a model."""
+    """Check that there is nothing to overwrite but a model."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"--out {folder} is a file; name a folder for the model")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "model.json").exists():
