@@ -1,4 +1,4 @@
-"""What happened since the last flush, until it is an entry of the log."""
+"""The log of a frontier: pending changes, links by row, and the writer."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from honeyguide.url import canonical_url
 from honeyguide.url import host_of as host_name
 
 MIN_LOGGED_PARK_S = 30.0
-"""Parking for less than so many seconds is not worth remembering."""
+"""Shorter parking is not written to the log."""
 
 
 class PendingChanges:
+    """Events since the last flush."""
+
     def __init__(self) -> None:
         self.prints: list[int] = []
-        """Of the new rows, in order."""
+        """Fingerprints of the new rows, in order."""
         self.again: dict[int, int] = {}
-        """Row → how often it was seen again; not yet in the rows' inlinks."""
+        """Row → how often it was found again; not in the inlinks of the rows yet."""
         self.counted: dict[int, int] = {}
-        """The same, of a flush that failed: these are in the rows' inlinks."""
+        """The same from a failed flush; in the inlinks of the rows already."""
         self.raised: dict[int, float] = {}
         self.done: list[int] = []
         self.tried: dict[int, tuple[int, float]] = {}
@@ -45,7 +47,7 @@ class PendingChanges:
         )  # fmt: skip
 
     def prepend_failed(self, failed: PendingChanges) -> None:
-        """Take in what a transaction did not keep: it happened before all this."""
+        """Take back earlier events that a transaction did not keep."""
         self.prints[:0] = failed.prints
         self.done[:0] = failed.done
         self.raised = failed.raised | self.raised
@@ -54,14 +56,14 @@ class PendingChanges:
         self.counted = _sum_counts(failed.counted, failed.again)
 
     def apply_inlinks(self, rows: FrontierRows) -> None:
-        """Add what was seen again to the inlinks."""
+        """Add repeated links to the inlinks."""
         if self.again:
             seen = np.fromiter(self.again.keys(), np.uint32, len(self.again))
             times = np.fromiter(self.again.values(), np.int64, len(self.again))
             rows.inlinks[seen] = np.minimum(rows.inlinks[seen] + times, MAX_COUNT)
 
     def to_entry(self, rows: FrontierRows, new: slice, names: list[str], last: bool) -> LogEntry:
-        """These new rows as an entry; everything else goes into the last one."""
+        """These new rows as an entry; all other events go into the last one."""
         changes = self if last else PendingChanges()
         counts = _sum_counts(changes.counted, changes.again) if changes.counted else changes.again
         again, times = _sorted_columns(counts)
@@ -96,41 +98,41 @@ def _sum_counts(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
     return {row: one.get(row, 0) + two.get(row, 0) for row in one.keys() | two.keys()}
 
 
-# --------------------------------------------------------------------------------------------------
-# The links themselves, found by row: those not yet written as objects, all others in the log.
-# --------------------------------------------------------------------------------------------------
+# --- Links by row ---
 
 
 KEPT_LINKS = 8192
-"""Links kept at hand: some 5 MB."""
+"""Most links in the cache: some 5 MB."""
 CACHED_CHUNKS = 512
-"""Unpacked chunks kept at hand: some 6 MB."""
+"""Most unpacked chunks in the cache: some 6 MB."""
 _MAX_DISTANCE = 1 << 31
-"""Links away from a seed, or redirects from a link."""
+"""Largest depth, and number of redirects."""
 
 
 class LinkStore:
+    """The links by row: new ones as objects, all others in the log."""
+
     def __init__(self, log: FrontierLog, codec: LogCodec) -> None:
         self._log = log
         self._codec = codec
         self._entries = array("Q")
         self._firsts = array("Q")
-        """The entries that hold links, and the first row in each."""
+        """Entries that contain links, and the first row of each."""
         self._chunks: OrderedDict[tuple[int, int], LinkChunk] = OrderedDict()
         self._last_entry: tuple[int, list[bytes]] = (-1, [])
-        """The entry read last: a reader that goes on from there finds it here."""
+        """The entry that was read last."""
         self._last_chunk: tuple[tuple[int, int], list[Link]] = ((-1, -1), [])
-        """The chunk read last in passing: the next step begins in it."""
+        """The chunk that was read last by :meth:`get_links`."""
         self._cached: dict[int, Link] = {}
-        """Links in front: these are ranked again and again, and then popped."""
+        """The best waiting links, which are ranked again and again."""
         self.written = 0
-        """How many rows the log holds; those after them are in ``fresh``."""
+        """Rows in the log; later ones are in ``fresh``."""
         self.fresh: list[Link] = []
         self.found = 0
-        """How many rows the log held when it was opened; those after them are our own."""
+        """Rows in the log when it was opened; later ones are our own."""
 
     def mark_written(self, entry: int, count: int) -> None:
-        """The log's entry of that number holds the next so many links."""
+        """The entry with that number contains the next ``count`` links."""
         if count:
             self._entries.append(entry)
             self._firsts.append(self.written)
@@ -155,7 +157,7 @@ class LinkStore:
         return self._codec.unpack_link(chunk, at)
 
     def get_checked_link(self, row: int, host: str) -> Link:
-        """A link that is to be visited. A log may be a stranger's, and lie of address or host."""
+        """A link to visit. A log may come from a stranger and contain wrong addresses or hosts."""
         link = self.get_link(row)
         if row < self.found and not _is_credible(link, host):
             raise CollectionCorrupt(
@@ -165,7 +167,7 @@ class LinkStore:
         return link
 
     def get_kept_links(self, rows: NDArray[np.intp]) -> list[Link]:
-        """Some links in ascending rows, which stay at hand; the oldest kept go first."""
+        """Links in ascending rows, which stay in the cache; the oldest are dropped first."""
         wanted, cached = rows.tolist(), self._cached
         missing = [row for row in wanted if row not in cached]
         if missing:
@@ -181,7 +183,7 @@ class LinkStore:
         return links
 
     def forget_row(self, row: int) -> None:
-        """It does not wait any more."""
+        """The link no longer waits."""
         self._cached.pop(row, None)
 
     def get_links(self, rows: NDArray[np.intp]) -> list[Link]:
@@ -201,7 +203,7 @@ class LinkStore:
         return links + [self.fresh[row - self.written] for row in wanted[cut:]]
 
     def _chunk_links(self, place: tuple[int, int], start: int, wanted: list[int]) -> list[Link]:
-        """Some rows' links of a chunk. What is read in passing does not enter the cache."""
+        """Links of some rows of a chunk. They do not enter the cache."""
         if self._last_chunk[0] != place:
             chunk = self._chunks.get(place) or self._read_chunk(*place)
             if len(wanted) * 8 < CHUNK_LINKS:
@@ -228,25 +230,25 @@ def _is_credible(link: Link, host: str) -> bool:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Writes what changed into the log, and keeps it until it is known to stay there.
-# --------------------------------------------------------------------------------------------------
+# --- The writer ---
 
 
 ENTRY_LINKS = 512
-"""Most new links in one entry of the log: reading one of them back reads the entry."""
+"""Most new links in one entry: reading one of them reads the entry."""
 
 
 class _UnconfirmedFlush(NamedTuple):
-    """What a transaction that is not confirmed yet should have kept."""
+    """A flush whose transaction is not confirmed yet."""
 
     changes: PendingChanges
     entries: list[tuple[int, int]]
-    """Numbers, and how many links each holds."""
+    """Number and links of each entry."""
     named: int
 
 
 class FrontierLogWriter:
+    """Writes changes into the log, and keeps them until they are known to stay."""
+
     def __init__(
         self, log: FrontierLog, codec: LogCodec, texts: LinkStore, rows: FrontierRows, named: int
     ) -> None:
@@ -256,7 +258,7 @@ class FrontierLogWriter:
         self._texts = texts
         self._rows = rows
         self._named = named
-        """How many hosts' names the log holds."""
+        """Hosts whose names are in the log."""
         self._unconfirmed: _UnconfirmedFlush | None = None
 
     def flush_changes(self, hosts: list[HostLinkQueue]) -> None:
@@ -282,14 +284,14 @@ class FrontierLogWriter:
         self.changes = PendingChanges()
 
     def confirm_flush(self) -> None:
-        """What was written stays."""
+        """The transaction is committed."""
         if self._unconfirmed is not None:
             for number, count in self._unconfirmed.entries:
                 self._texts.mark_written(number, count)
             self._unconfirmed = None
 
     def _settle_flush(self) -> None:
-        """Nobody confirmed the last flush: ask the log whether it kept it."""
+        """Without confirmation of the last flush, ask the log whether it contains it."""
         if self._unconfirmed is None:
             return
         if self._log.has_entry(self._unconfirmed.entries[-1][0]):

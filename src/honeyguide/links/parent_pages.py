@@ -1,8 +1,9 @@
-"""Where a waiting link stands: on how good pages, in which words, and beside which links.
+"""The value of the pages that contain a waiting link: the best, the mean, or each with its
+words.
 
-A link that is met again keeps the better of its scores, but only until links are ranked anew: the
-frontier knows the page that a link was found on, and no other. Strategies say in their habits what
-they want to know of the others: the best of them, all together, or each by itself.
+A link that is found again keeps the better of its scores, but only until links are ranked again:
+the frontier stores one page for each link. Strategies state in their traits which value of the
+other pages they use.
 """
 
 from __future__ import annotations
@@ -16,45 +17,44 @@ from honeyguide.links.neighbours import NeighbourLinks, visit_yield
 from honeyguide.types import Link, Page, Url, Visit
 
 _UNSEEN_VERDICT = 0.2
-"""What the page is thought to be worth that nobody has seen."""
+"""Verdict of the unseen page that is added to the pages of a link."""
 _LINKS = 50_000
-"""Waiting links that are remembered; the one that was longest not met is forgotten first."""
+"""Waiting links that are stored; the one that was not found for longest is dropped first."""
 _MAX_URL_LENGTH = 500
-"""Characters of an address that is."""
+"""Longest address that is stored."""
 _PAGES = 20_000
-"""Pages whose verdicts are remembered, in case that they are judged again."""
+"""Pages whose verdicts are stored, in case they are judged again."""
 _PLACES = 4
-"""Places of a link whose words are remembered: the newest, of …"""
+"""Newest places of a link that are stored."""
 _WORDED = 20_000
-"""… so many links."""
+"""Links whose places are stored."""
 _SOURCES = 8
-"""Pages that a waiting link is remembered to stand on, for its neighbours' sake."""
+"""Pages stored for a waiting link, for its neighbours."""
 
 
 def parent_mean(total: float, count: float) -> float:
-    """What pages are worth together, of which so many have these verdicts in all."""
+    """Mean verdict of ``count`` pages with this sum, and one unseen page."""
     return (total + _UNSEEN_VERDICT) / (count + 1)
 
 
 class NoOtherPlaces:
-    """What a knowledge of links says that has one place a link, and reports no changes."""
+    """Defaults for link knowledge with one place for each link that reports no changes."""
 
     def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002
-        """Its pages count together: there is no other place."""
+        """Always empty: the pages of a link count together."""
         return []
 
     def pop_changed_links(self) -> list[Url]:
-        """None: those beside which one was followed are ranked with the links in front, or with the
-        next generation. To rank them at once brought nothing."""
+        """Always empty: changed links are ranked with the best waiting ones, or with the next
+        generation. Ranking them at once brought nothing."""
         return []
 
 
 class _WaitingLinks(NoOtherPlaces, ABC):
-    """Links that wait, and what came of those beside them.
+    """Waiting links and yields of their neighbours.
 
-    ``beside``: what came of the links that stand beside it counts like a page that it stands on,
-    the nearest most (links/neighbours.py). That is learned on the way, and not for a crawler
-    that is not to learn. ``given``: pages that people judged.
+    ``neighbours``: yields of neighbouring links count like a page that the link stands on
+    (links/neighbours.py); not for a crawler without learning. ``judged``: pages that people judged.
     """
 
     def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
@@ -62,11 +62,11 @@ class _WaitingLinks(NoOtherPlaces, ABC):
         self._link_stats: OrderedDict[Url, WaitingLinkStats] = OrderedDict()
         self._neighbours = NeighbourLinks(self._judged, self._link_stats) if neighbours else None
         self._given_targets: dict[Url, int] = {}
-        """Where addresses led that people gave us, in so many hops. What was found as a link before
-        goes first, as a seed does, and its links count like any link's."""
+        """Redirect targets of addresses from people, with the number of redirects. A target that
+        was found as a link before has the priority of a seed, and its links count like any."""
 
     def record_visit(self, visit: Visit) -> None:
-        """It waits no more; where it led elsewhere, its pages are those of the other address."""
+        """Remove a followed link; its pages pass to the target of a redirect."""
         if visit.failure is not None and not visit.failure.final:
             return  # it will be tried again
         link = visit.link
@@ -84,7 +84,7 @@ class _WaitingLinks(NoOtherPlaces, ABC):
             self._neighbours.record_outcome(link.url, stats, visit_yield(visit))
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
-        """The same links, each with what its place is worth for a parent."""
+        """The same links, each with the value of its pages as its parent."""
         found = [self._annotate_link(link, self._link_stats.get(link.url)) for link in links]
         if self._given_targets:
             hops_of = self._given_targets.get
@@ -100,7 +100,7 @@ class _WaitingLinks(NoOtherPlaces, ABC):
     def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link: ...
 
     def _stats_for(self, url: Url) -> WaitingLinkStats:
-        """What is known of it; it is the last to be forgotten."""
+        """The statistics of a link, which becomes the last to be dropped."""
         stats = self._link_stats.get(url)
         if stats is None:
             stats = self._link_stats[url] = WaitingLinkStats()
@@ -115,8 +115,8 @@ class _WaitingLinks(NoOtherPlaces, ABC):
         links: Sequence[Link],
         read: Page | None,
     ) -> None:
-        """Tell these links what came of those beside them, now and later. Where the page itself is
-        not at hand, its links are only those that wait: a row that is known is known better."""
+        """Give these links the yields of their neighbours. Without the page itself only waiting
+        links are known, so a stored row has priority."""
         if self._neighbours is not None and (
             read is not None or source.url not in self._neighbours
         ):
@@ -131,17 +131,16 @@ class _WaitingLinks(NoOtherPlaces, ABC):
 
 
 class MeanParent(_WaitingLinks):
-    """What all the pages of a link are worth together: ``parents = "all"``.
+    """The mean verdict of all pages of a link: ``parent_score = "all"``.
 
-    Of one good page's links most lead elsewhere; what several good pages link to is seldom off the
-    topic. So it is their mean verdict that counts, and one page more that nobody has seen is
-    thought to be poor: many of a kind say more than one. Judged pages link like any other, and
-    count as people said.
+    Most links of one good page lead elsewhere; what several good pages link to is mostly on the
+    topic. An unseen page with a low verdict is added, so several pages count more than one. Judged
+    pages count with the value that people gave.
     """
 
     ahead = 20
-    """Of the links in front, about so many are ranked anew after a visit: a link that was met again
-    on a worse page, or beside which one was followed, keeps its score until then."""
+    """About so many of the best waiting links are ranked again after a visit: a link that was found
+    again on a worse page, or with a followed neighbour, keeps its score until then."""
 
     def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
         super().__init__(judged, neighbours)
@@ -150,7 +149,7 @@ class MeanParent(_WaitingLinks):
     def record_page(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
     ) -> None:
-        """These links, new or waiting, stand on the page that ``source`` led to."""
+        """These links stand on the page of ``source``."""
         if read is not None and source.channel == "example":
             self._judged.add_page(read)
         waiting = {url: self._stats_for(url) for url in _standing_urls(links)}
@@ -186,10 +185,10 @@ class MeanParent(_WaitingLinks):
 
 
 class ParentPlaces(_WaitingLinks):
-    """The words of every place where a link stands: ``parents = "each"``.
+    """All places of a link with their words: ``parent_score = "each"``.
 
-    Whoever goes by the words of a link ranks it by those of its best place. When links are ranked
-    anew, a crawler that only knew the first place would lose what one that never learns keeps.
+    A strategy that uses the words of a link ranks it by its best place. With only the first place,
+    ranking again would lose what a crawler without learning keeps.
     """
 
     def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
@@ -222,8 +221,8 @@ class ParentPlaces(_WaitingLinks):
         ]
 
     def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link:
-        """The verdict of its page counts 1, a link at once beside it .72. Nobody's page is thought
-        besides: here each place is compared with others, not with how many there are."""
+        """The verdict of its page has weight 1, an adjacent link .72. No unseen page is added:
+        places are compared with each other."""
         if stats is None or link.source is None or link.channel != "link":
             return link
         # Its page may have been judged again since.
@@ -236,10 +235,10 @@ class ParentPlaces(_WaitingLinks):
 
 
 class BestParent(NoOtherPlaces):
-    """The verdict of the best page of a link: ``parents = "best"``."""
+    """The verdict of the best page of a link: ``parent_score = "best"``."""
 
     ahead = 0
-    """Of the links in front none is ranked anew: whoever stands on a better page has its score."""
+    """None is ranked again: a link on a better page has its score already."""
 
     def __init__(self) -> None:
         self._link_stats: OrderedDict[Url, float] = OrderedDict()
@@ -271,7 +270,7 @@ class BestParent(NoOtherPlaces):
 
 
 def _standing_urls(links: Sequence[Link]) -> Iterator[Url]:
-    """Those that stand on a page, each once: what a list names, or a redirect, stands on none."""
+    """Addresses that stand on a page, each once; not those of lists or redirects."""
     standing = (link.url for link in links if link.channel == "link")
     return iter(dict.fromkeys(url for url in standing if len(url) <= _MAX_URL_LENGTH))
 
