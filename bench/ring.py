@@ -253,7 +253,7 @@ def _told(strategy: Strategy, asked: Sequence[Answered]) -> tuple[float, float]:
     if not habits.uses_link_stats:
         kinds = {"all": MeanParent, "each": ParentPlaces}
         made = kinds.get(habits.parent_score)
-        ledger = BestParent() if made is None else made(beside=habits.uses_neighbours)
+        ledger = BestParent() if made is None else made(neighbours=habits.uses_neighbours)
     fresh, ranking, again = replace(strategy), 0.0, 0.0  # type: ignore[type-var]
     fresh.rank(asked[0].links)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder), "crawl") as store:

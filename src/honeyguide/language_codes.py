@@ -1,6 +1,6 @@
-"""Codes of languages and their names: ISO 639-1, beside the three letters of ISO 639-2.
+"""Codes and names of languages: ISO 639-1 with the three letters of ISO 639-2.
 
-What else has three letters (ISO 639-3) is taken as it is, since nobody lists seven thousand here.
+Other codes of three letters (ISO 639-3) are accepted as they are: there are seven thousand.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _CODE = re.compile(r"[a-z]{2,3}")
 
 
 def language_name(code: str) -> str:
-    """The language's English name; its code where we know none.
+    """The English name of a language; its code if it is unknown.
 
-    >>> named("tr")
+    >>> language_name("tr")
     'Turkish'
     """
     return _names_by_code().get(code, code)
 
 
 def language_names(codes: Iterable[str]) -> str:
-    """Several of them in a sentence.
+    """Several names in a sentence.
 
-    >>> listed(["tr", "de", "en"])
+    >>> language_names(["tr", "de", "en"])
     'Turkish, German or English'
     """
     *first, last = map(language_name, codes)
@@ -74,7 +74,7 @@ def language_names(codes: Iterable[str]) -> str:
 
 
 def check_language_code(code: str, key: str) -> None:
-    """A ConfigError for what is no code of a language, with the one that was meant, perhaps."""
+    """Raise ConfigError for an unknown code, with a suggestion if there is one."""
     if code in _names_by_code() or (
         _CODE.fullmatch(code) and len(code) == 3 and code not in _short_by_long()
     ):
@@ -89,7 +89,7 @@ def check_language_code(code: str, key: str) -> None:
 
 
 def _meant_codes(code: str) -> list[str]:
-    """Codes that somebody may have meant: by the name of a language, a region or a slip."""
+    """Similar codes: by the name of a language, a region, or a typing error."""
     plain = re.split("[-_.]", code.strip().lower()[:40])[0]
     if plain in _names_by_code():
         return [plain]

@@ -1,7 +1,6 @@
-"""Several topics at once: one strategy for each, and the best of their verdicts counts.
+"""Several topics at once: one strategy for each, and the best verdict counts.
 
-A strategy made of strategies. It lies below them all, because it knows none of them, and because
-the store that keeps generations must know it.
+A strategy made of strategies. It lies below them because the store of generations must know it.
 """
 
 from __future__ import annotations
@@ -15,21 +14,21 @@ from honeyguide.protocols import Strategy
 from honeyguide.types import MAX_TOPICS, Example, Link, Page, Reason, StrategyTraits, Verdict
 
 _SURE_GOOD, _SURE_BAD = 0.8, 0.2
-"""A strategy's own verdict teaches it where it is as sure as this; as for a single topic."""
+"""Verdicts that are certain enough to learn from, as for a single topic."""
 
 
 @dataclass(frozen=True)
 class MultiTopicStrategy:
-    """One strategy for each topic; a page is as relevant, and a link as good, as the best says."""
+    """One strategy for each topic. Verdicts and scores are those of the best part."""
 
     kind: str
-    """The strategy of all parts, by its registered name."""
+    """Registered name of the strategy of all parts."""
     names: tuple[str, ...]
-    """Of the topics; the first is meant where nobody says which."""
+    """Names of the topics; the first is the default."""
     parts: tuple[Strategy, ...]
 
     def __post_init__(self) -> None:
-        """A saved generation may come from a stranger."""
+        """Check a saved generation, which may come from a stranger."""
         if not (2 <= len(self.parts) == len(self.names) == len(set(self.names)) <= MAX_TOPICS):
             raise ModelError("a saved generation is damaged: its topics do not fit together")
         if len({type(part) for part in self.parts}) != 1:
@@ -41,12 +40,12 @@ class MultiTopicStrategy:
 
     @property
     def note(self) -> str:
-        """What the parts have to say of their last lesson."""
+        """Notes of the parts on their last training."""
         notes = ((n, getattr(p, "note", "")) for n, p in zip(self.names, self.parts, strict=True))
         return "; ".join(f"{name}: {note}" for name, note in notes if note)
 
     def strategy_for(self, topic: str) -> Strategy:
-        """The strategy for that topic; '': for the first."""
+        """The strategy for that topic; '': the first."""
         if topic and topic not in self.names:
             raise ModelError(f"there is no topic {topic!r} here; known: {', '.join(self.names)}")
         return self.parts[self.names.index(topic) if topic else 0]
@@ -67,8 +66,8 @@ class MultiTopicStrategy:
         return self._label_reasons(best, self.parts[best].explain(link))
 
     def learn(self, examples: Sequence[Example]) -> Self:
-        """Each part learns what was said of its own topic, and from every visit what it thinks of
-        it itself. A crawl teaches the parts one by one (learning/topic_trainers.py)."""
+        """Each part learns labels of its own topic, and from every visit by its own verdict. A
+        crawl trains the parts one by one (learning/topic_trainers.py)."""
         parts = tuple(
             part.learn(list(self._topic_examples(name, part, examples)))
             for name, part in zip(self.names, self.parts, strict=True)
@@ -100,12 +99,12 @@ class MultiTopicStrategy:
 
 
 def topic_names(strategy: Strategy) -> tuple[str, ...]:
-    """The names of its topics; none where there is but one."""
+    """The names of its topics; empty with a single topic."""
     mixed = cast("object", strategy)
     return mixed.names if isinstance(mixed, MultiTopicStrategy) else ()
 
 
 def strategy_for_topic(strategy: Strategy, topic: str) -> Strategy:
-    """Who decides about that topic; '': about the first."""
+    """The strategy for that topic; '': for the first."""
     mixed = cast("object", strategy)
     return mixed.strategy_for(topic) if isinstance(mixed, MultiTopicStrategy) else strategy

@@ -1,4 +1,4 @@
-"""Every interface of the house on one screen."""
+"""The interfaces of the package."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ RankFunction = Callable[[Sequence[types.Link]], list[float]]
 class Strategy(Protocol):
     """How one crawler decides. Pure, synchronous, a frozen dataclass, saved without pickle.
 
-    A strategy takes what it needs of the topic by naming its fields so: ``keywords``,
-    ``description``, ``language``, ``concepts``; every other field is a parameter with the
-    paper's default.
+    A strategy gets facts about the topic by the names of its fields: ``keywords``, ``description``,
+    ``language``, ``concepts``. All other fields are parameters with the default of the paper.
     """
 
     traits: ClassVar[types.StrategyTraits]
@@ -27,101 +26,103 @@ class Strategy(Protocol):
         """How promising is each link, 0..1, without seeing its target?"""
 
     def explain(self, link: types.Link) -> tuple[types.Reason, ...]:
-        """Why :meth:`rank` says what it says of this link."""
+        """The reasons for the score of :meth:`rank`."""
 
     def learn(self, examples: Sequence[types.Example]) -> Self:
-        """A new strategy that has learned; one that cannot learn returns itself."""
+        """A new, trained strategy; one that cannot learn returns itself."""
 
 
 class Fetcher(Protocol):
-    """Network in, response out."""
+    """Sends requests."""
 
     async def fetch(self, request: types.Request) -> types.Response:
-        """One request, one answer; redirects are answers. Raises FetchError."""
+        """One response for one request; redirects are not followed. Raises FetchError."""
 
     async def aclose(self) -> None: ...
 
 
 class Frontier(Protocol):
-    """Waiting candidates and the hosts' rest. Synchronous; told the time."""
+    """Waiting candidates and the rests of hosts. Synchronous; the caller gives the time."""
 
     def push(self, candidates: Iterable[types.Candidate]) -> int:
-        """Take links in; a link known already counts as one more inlink. How many were new."""
+        """Add links; a known link gets one more inlink. Returns how many were new."""
 
     def still_wanted(self, urls: Sequence[types.Url]) -> list[bool]:
-        """Which of these would still be visited: new, or waiting."""
+        """Whether each address would still be visited: new, or waiting."""
 
     def pop(self, now: float) -> types.Candidate | None:
-        """The best candidate among hosts that are rested; its host is busy until finish."""
+        """The best candidate of a rested host, which is busy until finish."""
 
     def finish(self, candidate: types.Candidate, now: float, rest: float) -> None:
-        """It is done for good; its host rests for that many seconds."""
+        """The candidate is done; its host rests for that many seconds."""
 
     def retry(self, candidate: types.Candidate, now: float, rest: float, at: float) -> None:
-        """It was tried and goes back, not before ``at``; its host rests."""
+        """The candidate failed and waits until ``at``; its host rests."""
 
     def defer(self, candidate: types.Candidate, now: float, rest: float, at: float) -> None:
-        """The same for one that was not tried: its turn went to robots.txt, or it had none."""
+        """The same for one that was not tried: the request was for robots.txt, or there was none."""
 
     def claim_host(self, host: str, now: float) -> float:
         """Claim a host without a candidate: 0 when claimed, else when to ask again."""
 
     def release_host(self, host: str, now: float, rest: float) -> None:
-        """Give a taken host back; it rests."""
+        """Release a claimed host; it rests."""
 
     def park_host(self, host: str, until: float) -> None:
-        """No request to this host before that time (infinity: until unparked by a new time)."""
+        """No request to this host before that time (infinity: until a new time is set)."""
 
     def rerank_all(self, rank: RankFunction) -> None:
-        """Score what waits anew; may happen step by step as the ring turns."""
+        """Score all waiting links again, perhaps step by step."""
 
     def rerank_some(self, rank: RankFunction, urls: Sequence[types.Url], ahead: int) -> None:
-        """Score these anew, as far as they wait, and about so many of those in front."""
+        """Score these links again if they wait, and about so many of the best ones."""
 
     def wake_at(self) -> float | None:
-        """When pop may next have something: a time, or None if nothing is waiting."""
+        """When pop may next return something: a time, or None if nothing waits."""
 
     def flush(self) -> None:
-        """Write what the log does not hold yet, inside the store's transaction: once in each.
+        """Write what is not in the log yet, inside the transaction of the store: once in each.
 
-        It is kept until :meth:`confirm_flush`. A flush that nobody confirms is settled by the next
-        one, which asks the log whether it kept it and, if not, writes it again.
+        It is kept until :meth:`confirm_flush`. Without confirmation the next flush asks the log
+        whether it contains it, and writes it again if not.
         """
 
     def confirm_flush(self) -> None:
-        """The transaction is committed: what was flushed stays."""
+        """The transaction is committed."""
 
     def __len__(self) -> int:
-        """How many links wait."""
+        """Number of waiting links."""
 
 
 class FrontierLog(Protocol):
-    """Where a frontier's truth lies: an append-only list of entries.
+    """The truth of a frontier: an append-only list of entries.
 
-    Each entry has an index, scanned when a frontier opens, and a text, looked up one at a time.
+    Each entry has an index, scanned when a frontier opens, and a text, read one at a time.
     """
 
     def append(self, index: bytes, text: bytes) -> int:
-        """The new entry's number; numbers grow."""
+        """Returns the number of the new entry; numbers grow."""
 
     def read_text(self, entry: int) -> bytes: ...
 
     def has_entry(self, entry: int) -> bool:
-        """Whether this entry is there; not if its transaction failed."""
+        """Whether this entry exists; not if its transaction failed."""
 
     def scan_entries(self) -> Iterator[tuple[int, bytes]]:
-        """Every entry's number and index, in order."""
+        """Number and index of every entry, in order."""
 
 
 class FrontierOrder(Protocol):
-    """Who goes first. Larger keys first; equal keys in order of arrival."""
+    """Which link goes first: larger keys first, equal keys in order of arrival."""
 
     def sort_key(self, score: float, depth: int) -> float: ...
 
     def mark_served(self, key: float) -> None:
-        """The candidate with this key was taken (proportional orders keep time by it)."""
+        """The candidate with this key was taken (proportional orders need it)."""
 
 
 class Teacher(Protocol):
+    """Makes training examples."""
+
     def example_from(self, visit: types.Visit) -> types.Example | None:
         """What can be learned from this visit, if anything."""

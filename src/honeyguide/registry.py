@@ -1,6 +1,6 @@
-"""Names of strategies: ours, and those that other packages register.
+"""Names of strategies: built-in ones, and those of other packages.
 
-An outsider adds one with the entry-point group ``honeyguide.strategies``.
+Other packages add strategies with the entry-point group ``honeyguide.strategies``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which addresses belong to the crawl: the user's scope, and traps that nobody wants."""
+"""Which addresses belong to the crawl: the scope of the user, and spider traps."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from honeyguide.url import domain_of, host_of, path_of
 
 ScopeRule = Literal["everything", "domain", "host", "prefix"]
 ScopeRefusal = tuple[Literal["scope", "trap"], str]
-"""Of which kind it is, and why, in words."""
+"""Kind of the refusal, and its reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeRules:
-    """The user's fence. ``rule`` compares with the seeds; patterns go on top of it."""
+    """The scope that the user sets. ``rule`` compares with the seeds; patterns are checked as well."""
 
     rule: ScopeRule = "everything"
     seeds: tuple[Url, ...] = ()
@@ -28,7 +28,7 @@ class ScopeRules:
     """Hosts or registrable domains of the seeds, as the rule needs them."""
 
     def refusal_reason(self, url: Url) -> str:
-        """Why this address lies outside, in words; '' if it lies inside."""
+        """Why this address is out of scope; '' if it is in scope."""
         if self.rule == "domain" and domain_of(host_of(url)) not in self.names:
             return f"outside the seeds' domains ({_name_list(self.names)})"
         if self.rule == "host" and _strip_www(host_of(url)) not in self.names:
@@ -61,12 +61,12 @@ def make_scope(
 
 @dataclass(frozen=True, slots=True)
 class UrlTraps:
-    """Shapes of addresses that lead nowhere for ever."""
+    """Addresses of spider traps."""
 
     length: int = 2083
     segments: int = 20
     repeats: int = 2
-    """How often one path segment may stand in an address."""
+    """How often one path segment may occur in an address."""
 
     def refusal_reason(self, url: Url) -> str:
         if len(url) > self.length:
@@ -86,12 +86,12 @@ class UrlTraps:
 
 @dataclass(frozen=True, slots=True)
 class ScopeFilter:
-    """Scope and traps together: what every link, seed and redirect must pass."""
+    """Scope and traps together: every link, seed and redirect must pass."""
 
     scope: ScopeRules
     traps: UrlTraps
     hosts: frozenset[str] = frozenset()
-    """All the hosts there are, in a lab; empty: the whole web."""
+    """All hosts of a lab; empty: the whole web."""
 
     def find_refusal(self, link: Link) -> ScopeRefusal | None:
         if reason := self.traps.refusal_reason(link.url):
@@ -104,12 +104,12 @@ class ScopeFilter:
 
 
 def _strip_www(name: str) -> str:
-    """example.org and www.example.org are one place to people; seeds redirect between them."""
+    """example.org and www.example.org count as one; seeds redirect between them."""
     return name.removeprefix("www.")
 
 
 def _host_and_path(url: Url) -> str:
-    """Host and path without the scheme, for the same reason."""
+    """Host without www, and path: schemes do not matter."""
     return _strip_www(host_of(url)) + path_of(url)
 
 

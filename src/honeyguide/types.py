@@ -1,6 +1,6 @@
-"""The values that travel round the ring. Each is complete and never changes.
+"""The values that pass between the parts of a crawl. They are immutable.
 
-There is no ``meta`` dictionary anywhere: a new fact is a new field.
+There is no ``meta`` dictionary: a new fact is a new field.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, NewType
 
 Url = NewType("Url", str)
-"""A canonical address. Only :func:`honeyguide.url.canonical_url` makes one."""
+"""A canonical address, made only by :func:`honeyguide.url.canonical_url`."""
 
 Channel = Literal["seed", "link", "redirect", "sitemap", "feed", "search", "example"]
-"""How a link came to us."""
+"""How a link was found."""
 
 FailureKind = Literal[
     "dns", "connect", "tls", "timeout", "protocol", "too_large", "too_many_redirects",
@@ -26,54 +26,54 @@ MAX_TOPICS = 10
 """Topics of one crawl: each judges every page and learns in a process of its own."""
 
 UNREQUESTED: frozenset[FailureKind] = frozenset({"robots", "forbidden", "scope", "trap"})
-"""Failures, without an answer, of links that nobody was asked for: told, but no visits."""
+"""Failures of links for which no request was sent: recorded, but no visits."""
 
 
 class LinkStats(NamedTuple):
-    """What came of links like this one, as far as the crawl knew when it was ranked.
+    """Statistics of links like this one when it was ranked.
 
-    Yields are mean verdicts, 0..1, drawn towards those of the wider circle while few are known.
+    Yields are mean verdicts, 0..1, shrunk towards those of the wider group while few are known.
     """
 
     host: float
-    """Of the links to its host …"""
+    """Yield of the links to its host."""
     host_count: float
-    """… and how many were followed, old ones counting less."""
+    """How many of them were followed, old ones counting less."""
     group: float
-    """Of the links to its host that stood in the same place of a page (tag path) …"""
+    """Yield of the links to its host at the same place of a page (tag path)."""
     group_count: float
     siblings: float
-    """Of the other links on the pages that it stands on."""
+    """Yield of the other links on the pages that it stands on."""
     parents: float
     """Mean verdict of the pages that it stands on."""
     best: float
-    """The best of them."""
+    """Best verdict of these pages."""
     relevant: int
-    """How many of them are relevant."""
+    """Number of relevant pages among them."""
     barren: int
     """Steps since the last relevant page on the way to it; 0: it stands on one."""
     visits: int
-    """Visits made so far."""
+    """Visits so far."""
     surprise: float = 0.0
-    """How much more than expected came of links to its host, in its place and on its pages: in
-    log-odds, to be added."""
+    """How much more than expected links to its host, at its place and on its pages brought, in
+    log-odds to be added."""
     authority: float = 0.0
-    """How many hosts link to it and how good they are, beside the best-backed link: 0..1. This and
-    what follows is told to those who ask for it (:attr:`StrategyTraits.uses_authority`)."""
+    """Number and quality of the hosts that link to it, relative to the best link: 0..1. This and
+    the following two fields are set for strategies with :attr:`StrategyTraits.uses_authority`."""
     originality: float = 1.0
-    """How little the pages that it stands on resemble pages that were read before them."""
+    """How little its pages resemble pages that were read before."""
     topic_similarity: float = 0.0
-    """How much its anchor and the key words of its page are the topic's: a cosine."""
+    """Cosine of its anchor and the key words of its page with the topic."""
     beside: float = 0.1
-    """What came of the links that stand beside it, the nearest counting most."""
+    """Yield of its neighbours, the nearest counting most."""
 
 
 class Link(NamedTuple):
-    """An edge seen on a page. A named tuple, because a page has a hundred of them."""
+    """A link on a page. A named tuple, because a page has a hundred of them."""
 
     url: Url
     source: Url | None = None
-    """The page it stood on; None for a seed."""
+    """The page that it stands on; None for a seed."""
     anchor: str = ""
     before: str = ""
     """Up to 50 characters before the anchor, cut at the neighbouring anchor."""
@@ -85,14 +85,12 @@ class Link(NamedTuple):
     channel: Channel = "link"
     depth: int = 0
     hops: int = 0
-    """Redirects that led here since the last real link."""
+    """Redirects since the last real link."""
     parent: float = 1.0
-    """The verdict's score of the page it stood on; what that means where it stands on several:
-    :attr:`StrategyTraits.parent_score`."""
+    """Score of the page that it stands on; of several pages: :attr:`StrategyTraits.parent_score`."""
     inlinks: int = 1
     yields: LinkStats | None = None
-    """Told to strategies that ask for it (:attr:`StrategyTraits.uses_link_stats`), while they rank.
-    """
+    """Set for strategies with :attr:`StrategyTraits.uses_link_stats` while they rank."""
 
     # Made as tuples are: a page has a hundred links, and ``_replace`` takes three times as long.
 
@@ -119,47 +117,50 @@ class Candidate(NamedTuple):
 
     link: Link
     score: float
-    """What the strategy says now."""
+    """The present score."""
     initial_score: float = 0.0
-    """What it said when the link was first seen."""
+    """The score when the link was first found."""
     tries: int = 0
     """Attempts already made."""
     row: int = -1
-    """Its place in the frontier; -1 before it has one."""
+    """Its row in the frontier; -1 before it has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
+    """A request to fetch an address."""
+
     url: Url
     referer: Url | None = None
     etag: str = ""
     modified: str = ""
-    """Validators echoed from an earlier answer; empty for a first visit."""
+    """Validators of an earlier response; empty for a first visit."""
     limit: int | None = None
-    """Byte cap of the decoded body; None: the fetcher's own, by media type."""
+    """Most bytes of the decoded body; None: the default of the fetcher for the media type."""
     truncate: bool = False
     """Keep the first ``limit`` bytes instead of failing (robots.txt)."""
     any_type: bool = False
     """Skip the media-type gate (robots.txt, sitemaps)."""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    """Sent besides our own, without cookies; may hold a key, so never logged, archived or shown."""
+    """Additional headers, without cookies; may contain a key, so they are never logged, archived or
+    shown."""
 
 
 class Response(NamedTuple):
-    """One answer, redirects included: the fetcher never follows them."""
+    """One response; redirects are not followed."""
 
     url: Url
     status: int
     headers: tuple[tuple[str, str], ...]
     """In the order received, names as sent."""
     payload: bytes
-    """As sent, transfer coding removed, content coding kept: what the WARC file holds."""
+    """As sent, without transfer coding, with content coding: the content of the WARC file."""
     body: bytes
-    """The payload with its content coding undone."""
+    """The payload without content coding."""
     request_head: bytes
-    """The request as it went out, request line to blank line; empty if nobody archives it."""
+    """The request as sent, from request line to blank line; empty without archive."""
     head: bytes
-    """Status line and headers as received, to the blank line; empty if nobody archives them."""
+    """Status line and headers as received, to the blank line; empty without archive."""
     ip: str
     started: float
     """Unix time at which the request was sent."""
@@ -188,10 +189,10 @@ class Page:
     description: str = ""
     headings: tuple[str, ...] = ()
     text: str = ""
-    """The main text; the whole body text where no main part stands out."""
+    """The main text, or the whole text if no main part was found."""
     links: tuple[Link, ...] = ()
     language: str = ""
-    """As declared (``html lang`` or Content-Language), lower case; '' if not."""
+    """Declared language (``html lang`` or Content-Language) in lower case, or ''."""
     canonical: Url | None = None
     index: bool = True
     """False: the page asks not to be indexed (meta robots, X-Robots-Tag)."""
@@ -200,7 +201,7 @@ class Page:
     media_type: str = "text/html"
     charset: str = "utf-8"
     detected_language: str = ""
-    """The language its words are in, as heard; '' if nobody listened or could tell."""
+    """Code of the detected language; '' if it was not detected."""
 
 
 class Reason(NamedTuple):
@@ -211,7 +212,7 @@ class Reason(NamedTuple):
 
 
 UNKNOWN_SCORE = 0.49
-"""What a strategy says of a page when it knows nothing of the topic: not enough to be relevant."""
+"""Score of a page without any knowledge of the topic: just not relevant."""
 
 
 class Verdict(NamedTuple):
@@ -220,13 +221,13 @@ class Verdict(NamedTuple):
     score: float
     reasons: tuple[Reason, ...] = ()
     topics: tuple[float, ...] = ()
-    """The score for each topic, in their order; empty with one topic."""
+    """Score for each topic, in their order; empty with one topic."""
     ungated: float | None = None
-    """The score before the language gate made it 0; None: the gate let the page through."""
+    """Score before the language gate set it to 0; None: the page passed the gate."""
 
 
 class Failure(NamedTuple):
-    """The web failing is data."""
+    """Why a visit brought no page: failures are data."""
 
     kind: FailureKind
     detail: str = ""
@@ -235,14 +236,14 @@ class Failure(NamedTuple):
 
 
 class DuplicateOf(NamedTuple):
-    """This page's text was seen before."""
+    """The page repeats the text of an earlier one."""
 
     of: Url
     exact: bool
 
 
 class Visit(NamedTuple):
-    """Everything known about one attempt."""
+    """One attempt to visit a link."""
 
     link: Link
     at: float
@@ -257,12 +258,12 @@ class Visit(NamedTuple):
     verdict: Verdict | None = None
     duplicate: DuplicateOf | None = None
     moved: Url | None = None
-    """Where a redirect points."""
+    """Target of a redirect."""
     failure: Failure | None = None
 
     @property
     def was_requested(self) -> bool:
-        """Whether the site was asked. What we must not ask for is told, but it is no visit."""
+        """Whether a request was sent. Forbidden links are recorded, but are no visits."""
         return (
             self.failure is None
             or self.response is not None
@@ -279,64 +280,64 @@ class Label:
     by: str = "user"
     at: float = 0.0
     topic: str = ""
-    """The name of the topic it is about; '': the first."""
+    """Name of its topic; '': the first."""
 
 
 class StrategyTraits(NamedTuple):
-    """What a strategy is used to: how its candidates are served and what it can start from."""
+    """What a strategy needs and how its candidates are ordered."""
 
     order: Literal["best", "breadth", "proportional"] = "best"
     merge: Literal["max", "any"] = "max"
-    """Several links to one page: the best of them counts, or each adds to the others."""
+    """Several links to one page: the best counts, or each adds to the others."""
     learns: bool = False
     needs: tuple[Literal["keywords", "description", "good", "bad", "ontology"], ...] = ()
     """Any one of these must be in the topic; empty: nothing is needed."""
     learns_from_visits: bool = False
-    """It learns from every visit, with the verdict as the target, besides labels."""
+    """It learns from every visit with the verdict as target, besides labels."""
     reads_outlinks: bool = False
-    """It reads the links on the pages that it learns from."""
+    """It uses the links on the pages that it learns from."""
     learns_on_growth: bool = False
-    """It learns whenever its examples grew by a tenth, not every so many pages."""
+    """It learns when its examples grew by a tenth, not every so many pages."""
     reads: Literal["words", "links"] = "words"
-    """What it looks at: the words of pages and around links, or only where links lead."""
+    """What it uses: words of pages and around links, or only the targets of links."""
     uses_link_stats: bool = False
-    """It wants to know what came of similar links, and ranks anew those that are touched by it."""
+    """It uses statistics of similar links; links are ranked again when these change."""
     uses_authority: bool = False
-    """It wants to know, besides, who links to a link, and among which words."""
+    """It also uses the hosts that link to a link, and the words of its pages."""
     parent_score: Literal["first", "best", "all", "each"] = "first"
-    """A link's ``parent``, while it is ranked: the verdict of the page that it was found on, of the
-    best page that it stands on, or what all of these are worth together. Or it is ranked as it
-    stands on each of them, words and all, and the best counts (links/parent_pages.py)."""
+    """The ``parent`` of a link while it is ranked: the verdict of the first page with it, of the
+    best page, or the value of all its pages together. With ``each`` it is ranked at each place with
+    its words, and the best counts (links/parent_pages.py)."""
     uses_neighbours: bool = False
-    """With ``parents`` all or each: what came of the links beside it counts, too, unless
+    """With ``parent_score`` all or each: yields of neighbouring links count as well, unless
     ``learn.teacher`` is none."""
     learned_fields: tuple[str, ...] = ()
-    """Fields of plain numbers and words that a lesson fills: no parameters for topic.toml."""
+    """Fields of plain numbers and words that training fills: no parameters in topic.toml."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What a strategy learns from."""
+    """A training example."""
 
     link: Link
     page: Page
     target: float
     by: Literal["seed", "user", "judge", "visit"]
-    """Given with the topic, a person's label, a confident verdict, or any visit's verdict."""
+    """From the topic, a label of a person, a confident verdict, or the verdict of any visit."""
     elapsed: float = 0.0
-    """Seconds its host took to answer; 0 if nobody knows."""
+    """Response time of its host in seconds; 0 if unknown."""
     topic: str = ""
-    """The name of the topic that a person's target is about; '': the first."""
+    """Name of the topic of a label; '': the first."""
     topics: tuple[float, ...] = ()
-    """The verdict's score for each topic, where there are several."""
+    """Score for each topic, if there are several."""
     foreign: bool = False
-    """The target is 0 for the page's language, or because it is a copy: it tells of links, and
-    nothing of the topic."""
+    """The target is 0 because of the language of the page, or because it is a copy: it concerns
+    links and not the topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """A concept of an ontology, as near to the topic as its distance says."""
+    """A concept of an ontology with its distance from the topic."""
 
     name: str
     distance: int

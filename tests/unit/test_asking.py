@@ -66,7 +66,7 @@ def test_one_in_five_is_a_sure_yes_and_one_a_sure_no_like_the_good_ones() -> Non
     assert [question.why for question in asked].count("sure") == 1
     assert pages[kinds["sure"]].verdict >= 0.57
     assert kinds["missed"] == len(pages) - 1
-    one_by_one = [choose_questions(pages, told, 1, given=n)[0].why for n in range(5)]
+    one_by_one = [choose_questions(pages, told, 1, labels=n)[0].why for n in range(5)]
     assert one_by_one.count("sure") == one_by_one.count("missed") == 1, "also one at a time"
 
 
@@ -119,10 +119,10 @@ def test_each_page_is_asked_once_and_the_same_every_time(
 ) -> None:
     pages = [UnlabelledPage(*one) for one in seen]
     told = [LabelledText(*one) for one in labelled]
-    found = choose_questions(pages, told, count, threshold=threshold, given=before)
+    found = choose_questions(pages, told, count, threshold=threshold, labels=before)
     assert len({question.place for question in found}) == len(found) == min(count, len(pages))
     assert all(0 <= question.place < len(pages) for question in found)
-    assert found == choose_questions(pages, told, count, threshold=threshold, given=before)
+    assert found == choose_questions(pages, told, count, threshold=threshold, labels=before)
 
 
 def topic(**more: Any) -> Settings:

@@ -97,7 +97,7 @@ def test_its_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         beside.followed(urls[0], 1.0)
         beside.followed(urls[1], 1.0)
     rows = beside.beside._rows
-    assert len(rows) <= 10 >= len(beside.beside._came)
+    assert len(rows) <= 10 >= len(beside.beside._outcomes)
     assert max(len(row) for row in rows.values()) <= 300 + 2 * 8
     assert max(len(url) for row in rows.values() for url in row) <= 500
 
@@ -143,7 +143,7 @@ def test_a_resumed_crawl_knows_what_judged_pages_link_to(tmp_path: Path) -> None
 
     def look(ring: CrawlLoop) -> None:
         assert ring.link_knowledge is not None
-        told.append(dict(ring.link_knowledge._given.named))
+        told.append(dict(ring.link_knowledge._judged.named))
 
     for pages in (8, 9):
         limits = {"strategy": "honeyguide", "pages": pages, "concurrency": 1}

@@ -86,7 +86,7 @@ def test_judged_pages_tell_of_links_before_any_is_followed() -> None:
     shown = Page(good, links=(target,)), Page(bad, links=(link("y"),))
     plain, ledger = (
         LinkHistory(0.5),
-        LinkHistory(0.5, given=JudgedPages({good: 1.0, bad: 0.0}, shown)),
+        LinkHistory(0.5, judged=JudgedPages({good: 1.0, bad: 0.0}, shown)),
     )
     for one in (plain, ledger):
         one.record_page(HUB, 0.2, [target, known, link("y")])
@@ -136,7 +136,7 @@ def test_memory_is_bounded(monkeypatch) -> None:  # type: ignore[no-untyped-def]
             page, 0.5, [link(f"{n}/{m}", page, host=f"h{n}.org") for m in range(300)]
         )
         followed(ledger, link(f"{n}/0", page, host=f"h{n}.org"), 1.0)
-    sizes = [len(part) for part in (ledger._pages, ledger._met, ledger._hosts, ledger._groups)]
+    sizes = [len(part) for part in (ledger._pages, ledger._link_stats, ledger._hosts, ledger._groups)]
     assert max(sizes) <= 10
     assert len(ledger.pop_changed_links()) <= history._MAX_CHANGED + history._CHILDREN
 

@@ -326,7 +326,7 @@ def led_to(name: str, verdict: float, **more: Any) -> Visit:
 
 def beside(*names: str) -> MeanParent:
     """A page that is worth .4, with these links."""
-    parents, read = MeanParent(beside=True), row_of(*names)
+    parents, read = MeanParent(neighbours=True), row_of(*names)
     parents.record_page(page("list"), 0.4, read.links, read)
     return parents
 
@@ -349,7 +349,7 @@ def test_a_link_beside_bad_ones_is_worth_less() -> None:
 
 
 def test_it_makes_no_difference_whether_a_neighbour_was_followed_before_the_page_was_met() -> None:
-    before, after = MeanParent(beside=True), beside("first", "second")
+    before, after = MeanParent(neighbours=True), beside("first", "second")
     before.record_visit(led_to("first", 0.9))
     before.record_page(page("list"), 0.4, row_of("second").links, row_of("first", "second"))
     after.record_visit(led_to("first", 0.9))
@@ -367,7 +367,7 @@ def test_a_neighbour_that_led_elsewhere_counts_where_it_led() -> None:
 
 def test_neighbours_of_a_link_on_a_judged_page_count_too() -> None:
     read = row_of("first", "second")
-    parents = MeanParent(JudgedPages({read.url: 1.0}, (read,)), beside=True)
+    parents = MeanParent(JudgedPages({read.url: 1.0}, (read,)), neighbours=True)
     parents.record_page(page("list"), 0.3, read.links, read)
     assert worth(parents, link("second", "list", 0.3)) == pytest.approx((1.0 + 0.2) / 2)
     parents.record_visit(led_to("first", 0.0))
@@ -503,7 +503,7 @@ def test_a_page_that_never_counted_a_link_takes_nothing_away(
 
 
 def test_of_a_link_on_many_pages_the_first_few_tell_of_its_neighbours() -> None:
-    parents = MeanParent(beside=True)
+    parents = MeanParent(neighbours=True)
     parents.record_visit(led_to("first", 0.0))
     for n in range(20):
         read = Page(page(str(n)).url, links=row_of("first", "second").links)
@@ -525,7 +525,7 @@ def test_an_endless_chain_of_redirects_is_not_remembered() -> None:
     parents.record_page(page("hub"), 0.9, [link("0")])
     for n in range(100):
         parents.record_visit(Visit(link(str(n)), 0.0, moved=link(str(n + 1)).url))
-    assert len(parents._met[link("100").url].former) == 8
+    assert len(parents._link_stats[link("100").url].former) == 8
 
 
 def test_an_example_says_nothing_of_its_neighbours() -> None:
@@ -585,7 +585,7 @@ def test_of_many_places_the_newest_are_remembered(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_came_of_neighbours_counts_in_every_place() -> None:
-    places, read = ParentPlaces(beside=True), row_of("first", "second")
+    places, read = ParentPlaces(neighbours=True), row_of("first", "second")
     places.record_page(page("list"), 0.4, read.links, read)
     places.record_page(page("other"), 0.8, [link("second", "other", 0.8)])
     places.record_visit(led_to("first", 0.0))
@@ -662,7 +662,7 @@ def test_what_is_tried_again_after_a_stop_has_come_to_nothing_yet(tmp_path: Path
     known: list[float] = []
 
     def ask(ring: CrawlLoop) -> None:
-        met = ring.link_knowledge._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
+        met = ring.link_knowledge._link_stats.get(Url("http://a.test/x"))  # type: ignore[union-attr]
         known.append(met.known if met is not None else -1.0)
 
     stopped(tmp_path, web, ask, (2, 3))
@@ -701,7 +701,7 @@ def test_after_a_stop_links_of_bad_pages_still_count_for_nothing(tmp_path: Path)
     places: list[int] = []
 
     def ask(ring: CrawlLoop) -> None:
-        met = ring.link_knowledge._met.get(Url("http://a.test/x"))  # type: ignore[union-attr]
+        met = ring.link_knowledge._link_stats.get(Url("http://a.test/x"))  # type: ignore[union-attr]
         places.append(len(met.places) if met is not None else 0)
 
     stopped(tmp_path, web, ask, (2, 3), "hybrid_svm", bad=["http://a.test/bad"])
@@ -709,4 +709,4 @@ def test_after_a_stop_links_of_bad_pages_still_count_for_nothing(tmp_path: Path)
 
 
 def test_whoever_learns_ranks_the_links_in_front_again() -> None:
-    assert (ParentPlaces().ahead, ParentPlaces(beside=True).ahead) == (0, MeanParent.ahead)
+    assert (ParentPlaces().ahead, ParentPlaces(neighbours=True).ahead) == (0, MeanParent.ahead)

@@ -1,4 +1,8 @@
-"""The frontier at a glance: how its scores are spread, who waits most, who would go first."""
+"""The frontier: every link ever found, which ones wait, and which host is next.
+
+Its truth is a log of events; arrays and heaps in memory are rebuilt from it when it opens. Links
+that were out when a process died wait again; finished ones do not return.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ from honeyguide.types import Candidate, Link, Url
 from honeyguide.url import url_fingerprint
 
 SCORE_BINS = 20
-"""Scores are told in so many steps from 0 to 1."""
+"""Bins of the histogram of scores from 0 to 1."""
 
 
 class HostView(NamedTuple):
@@ -37,27 +41,29 @@ class HostView(NamedTuple):
 
 
 class FrontierOverview(NamedTuple):
+    """A summary of what waits."""
+
     waiting: int
     scores: tuple[int, ...]
-    """Links that wait, by score: the first of :data:`SCORE_BINS` steps is the lowest."""
+    """Waiting links by score, the lowest of :data:`SCORE_BINS` bins first."""
     hosts: int
-    """Hosts for which links wait; of these …"""
+    """Hosts with waiting links."""
     busy: int
-    """… are being asked,"""
+    """Hosts with a request in progress."""
     resting: int
-    """rest between two requests,"""
+    """Hosts between two requests."""
     parked: int
-    """are left alone for longer."""
+    """Hosts that are left alone for longer."""
     fullest_hosts: tuple[HostView, ...]
     """Those with the most links."""
     best_links: tuple[tuple[Link, float], ...]
-    """The links that would go first if every host were rested, with their scores."""
+    """Links that would go first if all hosts were rested, with their scores."""
 
 
 def overview_of(
     rows: columns.FrontierRows, choice: HostHeap, texts: LinkStore, now: float, hosts: int, top: int
 ) -> FrontierOverview:
-    """Once over the columns: some twenty milliseconds for a million links."""
+    """One pass over the columns: some twenty milliseconds for a million links."""
     waiting = rows.waiting_rows()
     counts = np.bincount(rows.host[waiting], minlength=len(choice.hosts))
     steps = np.minimum(rows.score[waiting] * SCORE_BINS, SCORE_BINS - 1).astype(np.intp)
@@ -93,12 +99,7 @@ def _host_view(host: HostLinkQueue, waiting: int, now: float) -> HostView:
     return HostView(host.name, waiting, host.busy, host.rests, parked)
 
 
-# --------------------------------------------------------------------------------------------------
-# The frontier: every link ever seen, who waits, and whose turn it is.
-#
-# Its truth is a log of what happened; the arrays and heaps in memory are rebuilt from it when it
-# opens. Links that were out when a process died wait again; nothing that was finished comes back.
-# --------------------------------------------------------------------------------------------------
+# --- The frontier ---
 
 
 MergeRule = Literal["max", "any"]
@@ -107,10 +108,10 @@ MergeRule = Literal["max", "any"]
 class LinkFrontier:
     """The :class:`~honeyguide.protocols.Frontier` over any log.
 
-    ``merge`` says what a link that is seen again is worth: ``max``, the better of both scores;
-    ``any``, the chance that at least one of them is right. The limits of a site (a registrable
-    domain; 0: none) are the most links that it may bring, hosts that it may have, and hosts of
-    it that are asked at once; a seed is taken in all the same.
+    ``merge`` is the score of a link that is found again: ``max``, the better of both scores;
+    ``any``, the probability that at least one of them is right. The limits of a site (a registrable
+    domain; 0: none) are its links, its hosts, and its hosts with a request in progress; seeds are
+    always taken.
     """
 
     def __init__(
@@ -135,12 +136,12 @@ class LinkFrontier:
         self._texts = LinkStore(log, codec)
         self._rerank = RerankSweep()
         self.dropped = 0
-        """Links turned away because their site was full; one that comes again counts again."""
+        """Links refused because their site was full; one that is found again counts again."""
         due = replay.replay_log(log, codec, rows, self._seen, self._choice, self._texts)
         replay.count_site_links(rows, self._choice)
         self._scribe = FrontierLogWriter(log, codec, self._texts, rows, len(self._choice.hosts))
         self._parked = {host.number for host in self._choice.hosts if host.parked > now}
-        """Hosts that are parked as far as the log knows."""
+        """Hosts that are parked according to the log."""
         waiting = rows.waiting_rows()
         self._count = len(waiting)
         self._waiting.set_ranks(waiting)
@@ -152,8 +153,8 @@ class LinkFrontier:
         return self._count
 
     def push(self, candidates: Iterable[Candidate]) -> int:
-        if len(some := self._rerank.next_rows(self._rows)):
-            self._rescore_rows(some, self._texts.get_links(some), self._rerank.rank)
+        if len(due_rows := self._rerank.next_rows(self._rows)):
+            self._rescore_rows(due_rows, self._texts.get_links(due_rows), self._rerank.rank)
         batch = list(candidates)
         if not batch:
             return 0
@@ -248,7 +249,7 @@ class LinkFrontier:
         self._scribe.changes.parked[known.number] = known.parked
 
     def rerank_all(self, rank: RankFunction) -> None:
-        """Some links in front now, the others step by step as links are pushed."""
+        """Rank the best links now, the others step by step as links are pushed."""
         most = self._rerank.begin_sweep(rank, self._rows.count)
         if self._count > most:
             front = np.unique(np.array(self._choice.leading_rows(most), np.intp))
@@ -261,13 +262,14 @@ class LinkFrontier:
     def rerank_some(self, rank: RankFunction, urls: Sequence[Url], ahead: int) -> None:
         rows = np.array(self._seen.find_rows([url_fingerprint(url) for url in urls]), np.intp)
         leading = np.array(self._choice.leading_rows(ahead), np.intp)
-        some = np.unique(np.concatenate((rows, leading)))
-        some = some[some >= 0]
-        some = some[self._rows.state[some] < columns.BUSY]
-        self._rescore_rows(some, self._texts.get_kept_links(some), rank)
+        chosen = np.unique(np.concatenate((rows, leading)))
+        chosen = chosen[chosen >= 0]
+        chosen = chosen[self._rows.state[chosen] < columns.BUSY]
+        self._rescore_rows(chosen, self._texts.get_kept_links(chosen), rank)
 
     def wake_at(self) -> float | None:
-        """As the protocol says; infinity if all that waits is parked for ever or its host busy."""
+        """As the protocol says; infinity if all waiting links are parked for ever or their hosts
+        busy."""
         if not self._count:
             return None
         free = self._choice.wake_at()
@@ -281,18 +283,18 @@ class LinkFrontier:
         self._scribe.confirm_flush()
 
     def iter_hosts(self) -> Iterator[HostView]:
-        """Every host as it stands."""
+        """The state of every host."""
         rows = self._rows
         waiting = np.bincount(rows.host[rows.waiting_rows()], minlength=len(self._choice.hosts))
         for host, count in zip(self._choice.hosts, waiting.tolist(), strict=True):
             yield _host_view(host, count, self._choice.now)
 
     def get_overview(self, now: float, hosts: int, top: int) -> FrontierOverview:
-        """What waits, in a few numbers, with so many hosts and links of it."""
+        """A summary with so many hosts and links."""
         return overview_of(self._rows, self._choice, self._texts, now, hosts, top)
 
     def _admit_hosts(self, new: dict[int, Candidate]) -> list[HostLinkQueue]:
-        """The hosts of new links, after those have left for whom their site has no room."""
+        """The hosts of new links, after links without room at their site were dropped."""
         links = [candidate.link for candidate in new.values()]
         if not self._sites.limited:
             return self._choice.hosts_of_urls([link.url for link in links])
@@ -307,7 +309,7 @@ class LinkFrontier:
     def _enter_new(
         self, prints: list[int], candidates: list[Candidate], hosts: list[HostLinkQueue]
     ) -> None:
-        """Links never seen before."""
+        """Enter links that are new."""
         links = [candidate.link for candidate in candidates]
         new = self._rows.extend(
             np.array([host.number for host in hosts], np.uint32),
@@ -327,7 +329,7 @@ class LinkFrontier:
         self._waiting.enter_rows(new.start, hosts)
 
     def _count_again(self, again: list[tuple[int, float]]) -> None:
-        """Links seen before: one more inlink, perhaps a better score."""
+        """Links that were found before: one more inlink, perhaps a better score."""
         rows = self._rows
         seen = self._scribe.changes.again
         for row, _ in again:
@@ -337,33 +339,39 @@ class LinkFrontier:
             again = [(row, score) for row, score in again if score > known(row)]
             if not again:
                 return
-        met = np.array([row for row, _ in again], np.intp)
+        seen_rows = np.array([row for row, _ in again], np.intp)
         scores = _to_scores([score for _, score in again])
-        better = scores > (rows.score[met] if self._merge == "max" else 0.0)
-        for at in np.flatnonzero(better & (rows.state[met] < columns.BUSY)).tolist():
-            row, score, old = int(met[at]), float(scores[at]), float(rows.score[met[at]])
+        better = scores > (rows.score[seen_rows] if self._merge == "max" else 0.0)
+        for at in np.flatnonzero(better & (rows.state[seen_rows] < columns.BUSY)).tolist():
+            row, score, old = (
+                int(seen_rows[at]),
+                float(scores[at]),
+                float(rows.score[seen_rows[at]]),
+            )
             merged = max(old, score) if self._merge == "max" else 1 - (1 - old) * (1 - score)
             if merged > old:
                 self._scribe.changes.raised[row] = merged
                 self._waiting.raise_score(row, merged)
 
-    def _rescore_rows(self, some: NDArray[np.intp], links: list[Link], rank: RankFunction) -> None:
-        """New scores for these waiting rows, from their links as they stand now."""
+    def _rescore_rows(
+        self, chosen: NDArray[np.intp], links: list[Link], rank: RankFunction
+    ) -> None:
+        """New scores for these waiting rows, from their links with present inlinks."""
         if not links:
             return
         again = self._scribe.changes.again
-        counts = self._rows.inlinks[some].tolist()
+        counts = self._rows.inlinks[chosen].tolist()
         if again:
-            pairs = zip(counts, some.tolist(), strict=True)
+            pairs = zip(counts, chosen.tolist(), strict=True)
             counts = [min(count + again.get(row, 0), columns.MAX_COUNT) for count, row in pairs]
         links = [
             link if link.inlinks == count else link.with_inlinks(count)
             for link, count in zip(links, counts, strict=True)
         ]
-        self._waiting.rescore_rows(some, _to_scores(rank(links)))
+        self._waiting.rescore_rows(chosen, _to_scores(rank(links)))
 
     def _popped_row(self, candidate: Candidate) -> int:
-        """The row of a candidate that was popped and has not come back."""
+        """The row of a candidate that was popped and not returned yet."""
         row = candidate.row
         if not (0 <= row < self._rows.count and self._rows.state[row] == columns.BUSY):
             raise ValueError(f"{candidate.link.url} is not out")

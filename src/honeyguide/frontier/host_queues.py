@@ -1,7 +1,7 @@
-"""Sites: all hosts of one registrable domain, which one owner can have without end.
+"""Queues of hosts: limits of sites, the links of each host, and which host is next.
 
-What is limited is limited for a site as a whole: its links, its hosts, and how many of its hosts
-are asked at once. Without limits nobody's site is looked up.
+A site is a registrable domain: its owner can create hosts without end, so links, hosts and parallel
+requests are limited for the site as a whole.
 """
 
 from __future__ import annotations
@@ -21,21 +21,23 @@ from honeyguide.url import host_of as host_name
 
 
 class SiteUsage:
+    """What one site uses of its limits."""
+
     __slots__ = ("blocked", "busy", "hosts", "rows")
 
     def __init__(self) -> None:
         self.rows = 0
-        """Links ever taken in, whatever became of them."""
+        """Links ever taken, whatever became of them."""
         self.hosts = 0
         self.busy = 0
-        """Hosts that are being asked."""
+        """Hosts with a request in progress."""
         self.blocked: list[int] | None = None
-        """A heap of codes: the best links of hosts that wait until another is done. Few sites
-        ever have one, and an empty list would cost each of the others as much as itself."""
+        """A heap of codes: the best links of hosts that wait until another is done. Few sites need
+        one, and an empty list would cost as much memory as the rest."""
 
 
 class SiteLimits:
-    """Every site, and the most that any of them may have; 0: no limit."""
+    """All sites, and the limits of each; 0: no limit."""
 
     def __init__(self, links: int = 0, hosts: int = 0, busy: int = 0) -> None:
         self.limited = bool(links or hosts or busy)
@@ -45,7 +47,7 @@ class SiteLimits:
         self._sites: dict[str, SiteUsage] = {}
 
     def add_host(self, host: str) -> SiteUsage:
-        """The site of a host, which is one of its hosts from now on."""
+        """The site of a new host."""
         name = domain_of(host) if self.limited else ""
         site = self._sites.get(name)
         if site is None:
@@ -55,34 +57,33 @@ class SiteLimits:
         return site
 
     def admits_new_host(self, host: str) -> bool:
-        """Whether a host that is new to us may bring a link."""
+        """Whether a new host may bring a link."""
         site = self._sites.get(domain_of(host))
         return site is None or (site.hosts < self.hosts and site.rows < self.links)
 
 
-# --------------------------------------------------------------------------------------------------
-# One host's waiting links, strictly best first.
-#
-# The best few are *hot*, a heap of codes; all others are *cold*, a plain array of rows whose
-# order is looked at only when the hot part runs out. Every hot code is smaller than ``floor`` and
-# every cold one is not, so the best link is always in the hot part.
-# --------------------------------------------------------------------------------------------------
+# --- The links of one host ---
 
 
 MIN_HOT = 8
-"""A hot part that gives away keeps at least so many. A hot link takes 60 bytes and a cold one 4,
-and most hosts have few links: what is hot for no good reason is most of a small frontier."""
+"""Least size of a hot part that spills. A hot link takes 60 bytes and a cold one 4, and most
+hosts have few links: unneeded hot links are most of a small frontier."""
 HOT_LIMIT = 2 * MIN_HOT
-"""A hot part of this size gives nothing away."""
+"""A hot part of this size does not spill."""
 
 
 def hot_share(count: int) -> int:
-    """How many of so many links should be hot: refilling them then costs little per link."""
+    """How many of so many links should be hot, so that refilling costs little per link."""
     return max(MIN_HOT, 2 * isqrt(count))
 
 
 class HostLinkQueue:
-    """A host: its queue, and whether it may be asked."""
+    """A host: its waiting links, strictly best first, and whether it may be asked.
+
+    The best few are *hot*, a heap of codes; all others are *cold*, a plain array of rows that is
+    sorted only when the hot part is empty. Every hot code is smaller than ``floor`` and no cold one
+    is, so the best link is always hot.
+    """
 
     __slots__ = (
         "busy", "cold", "floor", "hot", "listed", "name", "number", "parked", "rests", "site",
@@ -97,19 +98,19 @@ class HostLinkQueue:
         self.cold: array[int] | None = None
         self.floor = LAST_CODE
         self.stale = 0
-        """Rows in the cold part that have left it since it was last tidied."""
+        """Rows in the cold part that left it since it was last cleaned."""
         self.busy = False
         self.rests = 0.0
         self.parked = 0.0
         self.listed = 0.0
-        """The time under which the heap of resting hosts knows it; 0: not at all."""
+        """The time under which the heap of resting hosts contains it; 0: it does not."""
 
     @property
     def free_at(self) -> float:
         return self.rests if self.rests > self.parked else self.parked
 
     def add_link(self, code: int, rows: FrontierRows) -> bool:
-        """A link that is in neither part enters one. Whether it leads now."""
+        """Enter a link that is in neither part. Returns whether it is the best now."""
         row = code & ROW_MASK
         if code >= self.floor:
             self.add_cold(row)
@@ -122,18 +123,18 @@ class HostLinkQueue:
         return self.hot[0] == code
 
     def shrink_hot(self, rows: FrontierRows) -> None:
-        """A hot part beyond the limit gives its worse half away, unless it has a right to more."""
+        """Spill the worse half of a hot part that is too large."""
         if len(self.hot) > 2 * self._max_hot():
             self._spill_hot(rows)
 
     def add_cold(self, row: int) -> None:
-        """A link behind the floor enters the cold part; its state becomes COLD elsewhere."""
+        """Append a link to the cold part; the caller sets its state to COLD."""
         if self.cold is None:
             self.cold = array("I")
         self.cold.append(row)
 
     def move_link(self, code: int, rows: FrontierRows) -> bool:
-        """A waiting link whose rank has changed takes its new place. Whether it leads now."""
+        """Move a waiting link whose rank changed. Returns whether it is the best now."""
         row = code & ROW_MASK
         if rows.state[row] == COLD:
             if code >= self.floor:
@@ -143,7 +144,7 @@ class HostLinkQueue:
         return self.add_link(code, rows)
 
     def best_code(self, rows: FrontierRows) -> int | None:
-        """The code of the best link, or None if none waits here."""
+        """The code of the best link; None if none waits."""
         hot = self.hot
         while True:
             while hot:
@@ -156,7 +157,7 @@ class HostLinkQueue:
             self._refill_hot(rows)
 
     def load_queue(self, codes: list[int], cold: RowIndex, floor: int) -> None:
-        """Everything that waits, when a frontier opens: sorted hot codes, then cold rows."""
+        """Load all waiting links when a frontier opens: sorted hot codes, then cold rows."""
         self.hot = codes
         self.floor = floor
         if len(cold):
@@ -170,7 +171,7 @@ class HostLinkQueue:
         return bool(rows.state[row] == HOT and rows.rank[row] == code >> 32)
 
     def _spill_hot(self, rows: FrontierRows) -> None:
-        """The worse part of an overfull heap becomes cold."""
+        """Move the worse part of an overfull heap to the cold part."""
         codes = sorted({code for code in self.hot if self._is_current(code, rows)})
         keep = self._max_hot()
         self.hot[:] = codes[:keep]
@@ -184,7 +185,7 @@ class HostLinkQueue:
             self.cold = array("I", self._cold_rows(rows).tobytes())
 
     def _cold_rows(self, rows: FrontierRows) -> RowIndex:
-        """The cold part without what has left it."""
+        """The cold part without rows that left it."""
         assert self.cold is not None
         held: NDArray[np.uint32] = np.frombuffer(self.cold, np.uint32)
         if self.stale:
@@ -193,7 +194,7 @@ class HostLinkQueue:
         return held
 
     def _refill_hot(self, rows: FrontierRows) -> None:
-        """The best of the cold part become hot."""
+        """Move the best of the cold part to the hot part."""
         held = self._cold_rows(rows)
         ranks = rows.rank[held]
         keep = hot_share(len(held))
@@ -217,35 +218,36 @@ class HostLinkQueue:
             self.floor, self.cold = LAST_CODE, None
 
 
-# --------------------------------------------------------------------------------------------------
-# Which host goes next: the one whose best link is best, among those that are rested.
-#
-# All heaps are lazy. An entry is checked when it surfaces, and what no longer holds is dropped or
-# corrected there. For every rested host with links there is an entry that is at least as good as
-# the host's best link: in ``ready``, or in its site's ``blocked`` while the site has as many hosts
-# busy as it may. When it has room again, its best blocked entry becomes ready, and the next one
-# when that is gone: so ``ready`` always has an entry of the site at least as good as all blocked.
-# --------------------------------------------------------------------------------------------------
+# --- All hosts ---
 
 
 HeapItem = TypeVar("HeapItem", int, tuple[float, int])
 
 
 class HostHeap:
+    """Which host is next: the one with the best link among those that are rested.
+
+    All heaps are lazy: an entry is checked when it surfaces, and dropped or corrected if it is
+    outdated. For every rested host with links there is an entry that is at least as good as its
+    best link: in ``ready``, or in ``blocked`` of its site while the site has as many busy hosts as
+    it may. When it has room again, its best blocked entry becomes ready, and the next one when that
+    is gone: so ``ready`` always has an entry of the site at least as good as all blocked ones.
+    """
+
     def __init__(self, rows: FrontierRows, now: float, sites: SiteLimits) -> None:
         self._rows = rows
         self._sites = sites
         self._ready: list[int] = []
         self._blocked = 0
-        """Entries of all sites together."""
+        """Blocked entries of all sites."""
         self._resting: list[tuple[float, int]] = []
         self._by_name: dict[str, HostLinkQueue] = {}
         self.hosts: list[HostLinkQueue] = []
         self.now = now
-        """The last time we were told."""
+        """The last known time."""
 
     def get_host(self, name: str) -> HostLinkQueue:
-        """The host of that name, made known if it is new."""
+        """The host with that name, created if it is new."""
         host = self._by_name.get(name)
         if host is None:
             host = HostLinkQueue(len(self.hosts), name, self._sites.add_host(name))
@@ -254,14 +256,14 @@ class HostHeap:
         return host
 
     def hosts_of_urls(self, urls: list[Url]) -> list[HostLinkQueue]:
-        """The hosts of addresses; the short way for those known, without port or password."""
+        """The hosts of addresses; faster for known hosts without port or password."""
         known = self._by_name.get
         return [known(url.split("/", 3)[2]) or self.get_host(host_name(url)) for url in urls]
 
     def admit_links(self, links: list[Link]) -> list[HostLinkQueue | None]:
-        """The host of each link, which counts for its site now; None if that has no room for it.
+        """The host of each link, which is counted for its site; None without room.
 
-        A seed is somebody's wish and always finds room.
+        Seeds always find room.
         """
         found: list[HostLinkQueue | None] = []
         known, most = self._by_name.get, self._sites.links
@@ -288,7 +290,7 @@ class HostHeap:
         return host.site.rows < self._sites.links
 
     def place_host(self, host: HostLinkQueue) -> None:
-        """Enter a host where it belongs, after it was freed, got a new best link, or both."""
+        """Enter a host into its heap after it was freed, got a new best link, or both."""
         if host.busy:
             return
         free_at = host.free_at
@@ -302,7 +304,7 @@ class HostHeap:
                 self._rebuild_ready()
 
     def take_best(self, now: float) -> int | None:
-        """Claim the best rested host and take its best link out: the link's code."""
+        """Claim the best rested host and remove its best link: the code of the link."""
         self.now = now
         while self._resting and self._resting[0][0] <= now:
             self.place_host(self._pop_resting())
@@ -318,10 +320,10 @@ class HostHeap:
         return code
 
     def claim_host(self, host: HostLinkQueue, now: float) -> float:
-        """Claim this host: 0 if that went well, else when to ask again.
+        """Claim this host: 0 if it was free, else when to ask again.
 
-        Its site is not asked for room: who claims may hold the site's last place already, and
-        would wait for himself.
+        The limit of its site does not count: the caller may hold the last place of the site already
+        and would wait for itself.
         """
         self.now = now
         if host.busy:
@@ -333,7 +335,7 @@ class HostHeap:
         return 0.0
 
     def free_host(self, host: HostLinkQueue, now: float, rest: float) -> None:
-        """Give a host back; it rests."""
+        """Release a host; it rests."""
         self.now = now
         if host.busy:
             host.busy = False
@@ -343,9 +345,9 @@ class HostHeap:
         self._unblock_site(host.site)
 
     def wake_at(self) -> float | None:
-        """When a host may next be taken, as far as rests and parking decide it.
+        """When a host may next be taken, by rests and parking.
 
-        A host whose site will have no room then makes it too early, once; never too late.
+        A host whose site has no room then makes it too early once, never too late.
         """
         if self._best_ready() is not None:
             return 0.0
@@ -360,15 +362,15 @@ class HostHeap:
 
     def leading_rows(self, most: int) -> list[int]:
         """Rows at the head of the queues of the best rested hosts and of those next to wake."""
-        some = most // 6
-        best = smallest_items(self._ready, some)
+        share = most // 6
+        best = smallest_items(self._ready, share)
         heads = {int(self._rows.host[code & ROW_MASK]) for code in best}
-        heads.update(number for _, number in smallest_items(self._resting, some))
+        heads.update(number for _, number in smallest_items(self._resting, share))
         each = most // max(len(heads), 1)
         return [code & ROW_MASK for n in heads for code in smallest_items(self.hosts[n].hot, each)]
 
     def _best_ready(self) -> tuple[HostLinkQueue, int] | None:
-        """The best rested host with room and its best code, left at the head of ``ready``."""
+        """The best rested host with room and its best code, which is left at the head of ``ready``."""
         ready, most = self._ready, self._sites.busy
         while ready:
             code = ready[0]
@@ -398,7 +400,7 @@ class HostHeap:
             self._blocked += 1
 
     def _unblock_site(self, site: SiteUsage) -> None:
-        """An entry of this site may have left ``ready``, or it may have room again."""
+        """Call when an entry of this site left ``ready``, or when it has room again."""
         if site.blocked and site.busy < self._sites.busy:
             heappush(self._ready, heappop(site.blocked))
             self._blocked -= 1
@@ -411,7 +413,7 @@ class HostHeap:
         return host
 
     def _rebuild_ready(self) -> None:
-        """Keep one entry a host."""
+        """Keep one entry for each host."""
         self._ready.clear()
         self._blocked = 0
         for host in self.hosts:
@@ -424,7 +426,7 @@ class HostHeap:
 
 
 def smallest_items(heap: list[HeapItem], most: int) -> list[HeapItem]:
-    """The smallest of a heap in order; all the others are not looked at."""
+    """The smallest items of a heap in order, without looking at the others."""
     found: list[HeapItem] = []
     ahead = [(heap[0], 0)] if heap else []
     while ahead and len(found) < most:

@@ -1,4 +1,4 @@
-"""What happened since the last flush, until it is an entry of the log."""
+"""The log of a frontier: pending changes, links by row, and the writer."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from honeyguide.url import canonical_url
 from honeyguide.url import host_of as host_name
 
 MIN_LOGGED_PARK_S = 30.0
-"""Parking for less than so many seconds is not worth remembering."""
+"""Shorter parking is not written to the log."""
 
 
 class PendingChanges:
+    """Events since the last flush."""
+
     def __init__(self) -> None:
         self.prints: list[int] = []
-        """Of the new rows, in order."""
+        """Fingerprints of the new rows, in order."""
         self.again: dict[int, int] = {}
-        """Row → how often it was seen again; not yet in the rows' inlinks."""
+        """Row → how often it was found again; not in the inlinks of the rows yet."""
         self.counted: dict[int, int] = {}
-        """The same, of a flush that failed: these are in the rows' inlinks."""
+        """The same from a failed flush; in the inlinks of the rows already."""
         self.raised: dict[int, float] = {}
         self.done: list[int] = []
         self.tried: dict[int, tuple[int, float]] = {}
@@ -45,7 +47,7 @@ class PendingChanges:
         )  # fmt: skip
 
     def prepend_failed(self, failed: PendingChanges) -> None:
-        """Take in what a transaction did not keep: it happened before all this."""
+        """Take back earlier events that a transaction did not keep."""
         self.prints[:0] = failed.prints
         self.done[:0] = failed.done
         self.raised = failed.raised | self.raised
@@ -54,19 +56,19 @@ class PendingChanges:
         self.counted = _sum_counts(failed.counted, failed.again)
 
     def apply_inlinks(self, rows: FrontierRows) -> None:
-        """Add what was seen again to the inlinks."""
+        """Add repeated links to the inlinks."""
         if self.again:
             seen = np.fromiter(self.again.keys(), np.uint32, len(self.again))
             times = np.fromiter(self.again.values(), np.int64, len(self.again))
             rows.inlinks[seen] = np.minimum(rows.inlinks[seen] + times, MAX_COUNT)
 
     def to_entry(self, rows: FrontierRows, new: slice, names: list[str], last: bool) -> LogEntry:
-        """These new rows as an entry; everything else goes into the last one."""
-        told = self if last else PendingChanges()
-        counts = _sum_counts(told.counted, told.again) if told.counted else told.again
+        """These new rows as an entry; all other events go into the last one."""
+        changes = self if last else PendingChanges()
+        counts = _sum_counts(changes.counted, changes.again) if changes.counted else changes.again
         again, times = _sorted_columns(counts)
-        raised, better = _sorted_columns(told.raised)
-        tried = list(told.tried.values())
+        raised, better = _sorted_columns(changes.raised)
+        tried = list(changes.tried.values())
         start = rows.count - len(self.prints)
         return LogEntry(
             np.array(self.prints[new.start - start : new.stop - start], np.uint64),
@@ -77,12 +79,12 @@ class PendingChanges:
             np.minimum(times, MAX_COUNT).astype(np.uint16),
             raised,
             better.astype(np.float32),
-            np.array(sorted(told.done), np.uint32),
-            np.array(list(told.tried), np.uint32),
+            np.array(sorted(changes.done), np.uint32),
+            np.array(list(changes.tried), np.uint32),
             np.array([tries for tries, _ in tried], np.uint8),
             np.array([due for _, due in tried], np.float64),
-            np.array(list(told.parked), np.uint32),
-            np.array(list(told.parked.values()), np.float64),
+            np.array(list(changes.parked), np.uint32),
+            np.array(list(changes.parked.values()), np.float64),
             names,
         )
 
@@ -96,41 +98,41 @@ def _sum_counts(one: dict[int, int], two: dict[int, int]) -> dict[int, int]:
     return {row: one.get(row, 0) + two.get(row, 0) for row in one.keys() | two.keys()}
 
 
-# --------------------------------------------------------------------------------------------------
-# The links themselves, found by row: those not yet written as objects, all others in the log.
-# --------------------------------------------------------------------------------------------------
+# --- Links by row ---
 
 
 KEPT_LINKS = 8192
-"""Links kept at hand: some 5 MB."""
+"""Most links in the cache: some 5 MB."""
 CACHED_CHUNKS = 512
-"""Unpacked chunks kept at hand: some 6 MB."""
+"""Most unpacked chunks in the cache: some 6 MB."""
 _MAX_DISTANCE = 1 << 31
-"""Links away from a seed, or redirects from a link."""
+"""Largest depth, and number of redirects."""
 
 
 class LinkStore:
+    """The links by row: new ones as objects, all others in the log."""
+
     def __init__(self, log: FrontierLog, codec: LogCodec) -> None:
         self._log = log
         self._codec = codec
         self._entries = array("Q")
         self._firsts = array("Q")
-        """The entries that hold links, and the first row in each."""
+        """Entries that contain links, and the first row of each."""
         self._chunks: OrderedDict[tuple[int, int], LinkChunk] = OrderedDict()
-        self._open: tuple[int, list[bytes]] = (-1, [])
-        """The entry read last: a reader that goes on from there finds it here."""
-        self._passed: tuple[tuple[int, int], list[Link]] = ((-1, -1), [])
-        """The chunk read last in passing: the next step begins in it."""
-        self._kept: dict[int, Link] = {}
-        """Links in front: these are ranked again and again, and then popped."""
+        self._last_entry: tuple[int, list[bytes]] = (-1, [])
+        """The entry that was read last."""
+        self._last_chunk: tuple[tuple[int, int], list[Link]] = ((-1, -1), [])
+        """The chunk that was read last by :meth:`get_links`."""
+        self._cached: dict[int, Link] = {}
+        """The best waiting links, which are ranked again and again."""
         self.written = 0
-        """How many rows the log holds; those after them are in ``fresh``."""
+        """Rows in the log; later ones are in ``fresh``."""
         self.fresh: list[Link] = []
         self.found = 0
-        """How many rows the log held when it was opened; those after them are our own."""
+        """Rows in the log when it was opened; later ones are our own."""
 
     def mark_written(self, entry: int, count: int) -> None:
-        """The log's entry of that number holds the next so many links."""
+        """The entry with that number contains the next ``count`` links."""
         if count:
             self._entries.append(entry)
             self._firsts.append(self.written)
@@ -138,8 +140,8 @@ class LinkStore:
             del self.fresh[:count]
 
     def get_link(self, row: int) -> Link:
-        if (kept := self._kept.get(row)) is not None:
-            return kept
+        if (cached := self._cached.get(row)) is not None:
+            return cached
         if row >= self.written:
             return self.fresh[row - self.written]
         which = bisect_right(self._firsts, row) - 1
@@ -155,7 +157,7 @@ class LinkStore:
         return self._codec.unpack_link(chunk, at)
 
     def get_checked_link(self, row: int, host: str) -> Link:
-        """A link that is to be visited. A log may be a stranger's, and lie of address or host."""
+        """A link to visit. A log may come from a stranger and contain wrong addresses or hosts."""
         link = self.get_link(row)
         if row < self.found and not _is_credible(link, host):
             raise CollectionCorrupt(
@@ -165,24 +167,24 @@ class LinkStore:
         return link
 
     def get_kept_links(self, rows: NDArray[np.intp]) -> list[Link]:
-        """Some links in ascending rows, which stay at hand; the oldest kept go first."""
-        wanted, kept = rows.tolist(), self._kept
-        missing = [row for row in wanted if row not in kept]
+        """Links in ascending rows, which stay in the cache; the oldest are dropped first."""
+        wanted, cached = rows.tolist(), self._cached
+        missing = [row for row in wanted if row not in cached]
         if missing:
-            kept.update(zip(missing, self.get_links(np.array(missing, np.intp)), strict=True))
-        links = [kept[row] for row in wanted]
-        if len(kept) > KEPT_LINKS:
+            cached.update(zip(missing, self.get_links(np.array(missing, np.intp)), strict=True))
+        links = [cached[row] for row in wanted]
+        if len(cached) > KEPT_LINKS:
             # What was wanted last goes to the end, and the older half goes.
             for row, link in zip(wanted, links, strict=True):
-                del kept[row]
-                kept[row] = link
-            for row in list(kept)[: len(kept) - max(KEPT_LINKS // 2, len(wanted))]:
-                del kept[row]
+                del cached[row]
+                cached[row] = link
+            for row in list(cached)[: len(cached) - max(KEPT_LINKS // 2, len(wanted))]:
+                del cached[row]
         return links
 
     def forget_row(self, row: int) -> None:
-        """It does not wait any more."""
-        self._kept.pop(row, None)
+        """The link no longer waits."""
+        self._cached.pop(row, None)
 
     def get_links(self, rows: NDArray[np.intp]) -> list[Link]:
         """Many links in ascending rows, each chunk unpacked once."""
@@ -201,21 +203,21 @@ class LinkStore:
         return links + [self.fresh[row - self.written] for row in wanted[cut:]]
 
     def _chunk_links(self, place: tuple[int, int], start: int, wanted: list[int]) -> list[Link]:
-        """Some rows' links of a chunk. What is read in passing does not enter the cache."""
-        if self._passed[0] != place:
+        """Links of some rows of a chunk. They do not enter the cache."""
+        if self._last_chunk[0] != place:
             chunk = self._chunks.get(place) or self._read_chunk(*place)
             if len(wanted) * 8 < CHUNK_LINKS:
                 return [self._codec.unpack_link(chunk, row - start) for row in wanted]
-            self._passed = place, self._codec.unpack_links(chunk)
-        links = self._passed[1]
+            self._last_chunk = place, self._codec.unpack_links(chunk)
+        links = self._last_chunk[1]
         if wanted[-1] - start >= len(links):
             raise CollectionCorrupt("the frontier's log holds fewer links than it says")
         return [links[row - start] for row in wanted]
 
     def _read_chunk(self, entry: int, number: int) -> LinkChunk:
-        if self._open[0] != entry:
-            self._open = entry, self._codec.unpack_text(self._log.read_text(entry))
-        return self._codec.unpack_chunk(self._open[1], number)
+        if self._last_entry[0] != entry:
+            self._last_entry = entry, self._codec.unpack_text(self._log.read_text(entry))
+        return self._codec.unpack_chunk(self._last_entry[1], number)
 
 
 def _is_credible(link: Link, host: str) -> bool:
@@ -228,25 +230,25 @@ def _is_credible(link: Link, host: str) -> bool:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Writes what changed into the log, and keeps it until it is known to stay there.
-# --------------------------------------------------------------------------------------------------
+# --- The writer ---
 
 
 ENTRY_LINKS = 512
-"""Most new links in one entry of the log: reading one of them back reads the entry."""
+"""Most new links in one entry: reading one of them reads the entry."""
 
 
 class _UnconfirmedFlush(NamedTuple):
-    """What a transaction that is not confirmed yet should have kept."""
+    """A flush whose transaction is not confirmed yet."""
 
     changes: PendingChanges
     entries: list[tuple[int, int]]
-    """Numbers, and how many links each holds."""
+    """Number and links of each entry."""
     named: int
 
 
 class FrontierLogWriter:
+    """Writes changes into the log, and keeps them until they are known to stay."""
+
     def __init__(
         self, log: FrontierLog, codec: LogCodec, texts: LinkStore, rows: FrontierRows, named: int
     ) -> None:
@@ -256,8 +258,8 @@ class FrontierLogWriter:
         self._texts = texts
         self._rows = rows
         self._named = named
-        """How many hosts' names the log holds."""
-        self._sent: _UnconfirmedFlush | None = None
+        """Hosts whose names are in the log."""
+        self._unconfirmed: _UnconfirmedFlush | None = None
 
     def flush_changes(self, hosts: list[HostLinkQueue]) -> None:
         """Write everything that is not known to be in the log."""
@@ -276,25 +278,25 @@ class FrontierLogWriter:
             number = self._log.append(self._codec.pack_index(entry), text)
             entries.append((number, new.stop - new.start))
             names = []
-        self._sent = _UnconfirmedFlush(changes, entries, self._named)
+        self._unconfirmed = _UnconfirmedFlush(changes, entries, self._named)
         self._named = len(hosts)
         changes.apply_inlinks(rows)
         self.changes = PendingChanges()
 
     def confirm_flush(self) -> None:
-        """What was written stays."""
-        if self._sent is not None:
-            for number, count in self._sent.entries:
+        """The transaction is committed."""
+        if self._unconfirmed is not None:
+            for number, count in self._unconfirmed.entries:
                 self._texts.mark_written(number, count)
-            self._sent = None
+            self._unconfirmed = None
 
     def _settle_flush(self) -> None:
-        """Nobody confirmed the last flush: ask the log whether it kept it."""
-        if self._sent is None:
+        """Without confirmation of the last flush, ask the log whether it contains it."""
+        if self._unconfirmed is None:
             return
-        if self._log.has_entry(self._sent.entries[-1][0]):
+        if self._log.has_entry(self._unconfirmed.entries[-1][0]):
             self.confirm_flush()
             return
-        self.changes.prepend_failed(self._sent.changes)
-        self._named = self._sent.named
-        self._sent = None
+        self.changes.prepend_failed(self._unconfirmed.changes)
+        self._named = self._unconfirmed.named
+        self._unconfirmed = None

@@ -1,8 +1,8 @@
-"""How an entry of the log looks in bytes.
+"""The binary form of an entry of the log.
 
-The *index* holds what a frontier needs to open, in columns; fingerprints lie bare, because they
-do not compress, the rest is squeezed. The *text* holds the new links themselves in chunks of
-64, so that reading one link back unpacks no more than its chunk.
+The *index* contains what a frontier needs to open, in columns: fingerprints uncompressed, since
+they do not compress, the rest compressed. The *text* contains the new links in chunks of 64, so
+that reading one link unpacks its chunk only.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHUNK_LINKS = 64
 """Links in one chunk of a text; part of the format."""
 
 MAX_UNPACKED_BYTES = 64_000_000
-"""No index or chunk unpacks to more bytes: a small frame can hold a huge one."""
+"""Largest unpacked index or chunk: a small frame can unpack to a huge one."""
 
 _FORMAT_VERSION = 1
 _INDEX_HEAD = struct.Struct("<B7I")
@@ -41,7 +41,7 @@ _COLUMN_WIDTHS = tuple(
     (int(np.dtype(kind).itemsize), group) for _, kind, group in _INDEX_COLUMNS[1:]
 )
 _ASCENDING_COLUMNS = {"again", "raised", "done"}
-"""Columns of ascending rows, kept as differences."""
+"""Columns of ascending rows, stored as differences."""
 
 _encode_msgpack = msgspec.msgpack.Encoder().encode
 _decode_link = msgspec.msgpack.Decoder(Link).decode
@@ -51,36 +51,37 @@ _decode_names = msgspec.msgpack.Decoder(list[str]).decode
 
 
 LinkChunk = list[msgspec.Raw]
-"""Links side by side, each still packed: reading one leaves the others alone."""
+"""Packed links side by side: one can be read without the others."""
 
 
 class LogEntry(NamedTuple):
-    """What one entry, or several in a row, tell."""
+    """The events of one entry, or of several in a row."""
 
     prints: NDArray[np.uint64]
     hosts: NDArray[np.uint32]
     scores: NDArray[np.float32]
     depths: NDArray[np.uint16]
     again: NDArray[np.uint32]
-    """Rows seen again, ascending, and how often."""
+    """Rows that were found again, ascending."""
     times: NDArray[np.uint16]
     raised: NDArray[np.uint32]
-    """Rows with a better score, ascending, and the score."""
+    """Rows with a better score, ascending."""
     better: NDArray[np.float32]
     done: NDArray[np.uint32]
     tried: NDArray[np.uint32]
-    """Rows to be tried again, attempts so far, and when."""
+    """Rows to be tried again."""
     tries: NDArray[np.uint8]
     due: NDArray[np.float64]
     parked: NDArray[np.uint32]
-    """Hosts, and until when."""
+    """Hosts that are parked."""
     until: NDArray[np.float64]
     names: list[str]
-    """Hosts made known, in order of their numbers."""
+    """New hosts in the order of their numbers."""
 
 
 class LogCodec:
-    """Packs and unpacks; holds the compressor's working memory, so each frontier has its own."""
+    """Packs and unpacks entries; contains the working memory of the compressor, so each frontier
+    has its own."""
 
     def __init__(self) -> None:
         self._squeeze = zstandard.ZstdCompressor(level=1).compress
@@ -102,9 +103,9 @@ class LogCodec:
         return b"".join((head, entry.prints.astype("<u8").tobytes(), rest))
 
     def unpack_indexes(self, indexes: Sequence[bytes], rows: int = 0) -> tuple[LogEntry, list[int]]:
-        """Several entries as one, and how many links were new in each.
+        """Several entries as one, and the number of new links of each.
 
-        ``rows`` is how many links the entries before them held: none tells of a link twice.
+        ``rows``: links in the entries before them; no entry mentions more.
         """
         parts: list[list[bytes]] = [[] for _ in _INDEX_COLUMNS]
         counts: list[list[int]] = []
@@ -140,13 +141,13 @@ class LogCodec:
         return LogEntry._make([*columns, names]), [count[0] for count in counts]
 
     def pack_text(self, links: Sequence[Link] | Sequence[msgspec.Raw]) -> bytes:
-        """The links in chunks; those that are packed already go as they are."""
+        """The links in chunks; packed links stay as they are."""
         chunks = [links[at : at + CHUNK_LINKS] for at in range(0, len(links), CHUNK_LINKS)]
         packed = [self._squeeze(_pack_links(chunk)) for chunk in chunks]
         return _encode_msgpack(packed) if packed else b""
 
     def unpack_text(self, text: bytes) -> list[bytes]:
-        """The chunks of a text, still squeezed."""
+        """The chunks of a text, still compressed."""
         with _translate_damage():
             return _decode_chunks(text)
 
@@ -156,7 +157,7 @@ class LogCodec:
             return _decode_raws(self._unpack_frame(chunks[number]))
 
     def _unpack_frame(self, frame: bytes, exactly: int | None = None) -> bytes:
-        """The frame says how long its content is; zstd holds it to that."""
+        """The content of a frame, whose stated length zstd enforces."""
         length = zstandard.frame_content_size(frame)
         if not 0 <= length <= MAX_UNPACKED_BYTES or exactly not in (None, length):
             raise CollectionCorrupt("an entry of the frontier's log is cut short, or far too long")
@@ -175,7 +176,7 @@ class LogCodec:
 
 
 def index_size(index: bytes) -> int:
-    """How many bytes an index is when unpacked, as it says itself."""
+    """Unpacked bytes of an index, as it states."""
     with _translate_damage():
         head: tuple[int, ...] = _INDEX_HEAD.unpack_from(index)
     _, *count, named = head
@@ -186,16 +187,17 @@ _DECODE_ERRORS = (
     struct.error, zstandard.ZstdError, msgspec.MsgspecError, ValueError, IndexError, TypeError,
     OverflowError, RecursionError, MemoryError,
 )  # fmt: skip
-"""What the libraries say of damaged bytes …"""
+"""What the libraries raise for damaged bytes."""
 
 
 def _damage_error(error: Exception) -> CollectionCorrupt:
-    """… in our words."""
+    """The error for a damaged log."""
     return CollectionCorrupt(f"the frontier's log is damaged: {error}")
 
 
 @contextmanager
 def _translate_damage() -> Iterator[None]:
+    """Turn what the libraries raise into that error."""
     try:
         yield
     except _DECODE_ERRORS as error:
@@ -215,7 +217,7 @@ def _replace_surrogates(value: object) -> object:
 
 
 def _undo_differences(deltas: NDArray[np.uint32], lengths: list[int]) -> NDArray[np.uint32]:
-    """Rows from differences that start anew at every entry."""
+    """Rows from differences that start at every entry."""
     sums = np.cumsum(deltas, dtype=np.uint32)
     before = np.concatenate((np.zeros(1, np.uint32), sums))[np.cumsum(lengths) - lengths]
     rows: NDArray[np.uint32] = sums - np.repeat(before, lengths)

@@ -1,7 +1,7 @@
-"""Who goes first: breadth, best, or by chance in proportion to the score.
+"""Orders of a frontier: breadth, best, or random in proportion to the score.
 
-A key may depend on when it was drawn, so a frontier asks for it once, when a link enters or
-its score changes.
+A key may depend on the time at which it was drawn, so a frontier asks for it once, when a link
+enters or its score changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KeyArray = NDArray[np.float64]
 
 
 class BulkOrder(FrontierOrder, Protocol):
-    """An order that can key many links at once; what a frontier asks for."""
+    """An order that computes the keys of many links at once, as a frontier needs it."""
 
     def keys(self, scores: ScoreArray, depths: DepthArray) -> KeyArray: ...
 
@@ -50,12 +50,11 @@ class BreadthFirstOrder:
 
 
 class ProportionalOrder:
-    """Choice with a chance proportional to score^beta, without a scan.
+    """Random choice with a probability proportional to score^beta, without a scan.
 
-    Each link waits an exponential time with rate score^beta, counted from the virtual time at
-    which it entered. The first to ring is a proportional draw (p_i ∝ q_i), and as the
-    exponential has no memory, so is every later one. What a person gave, which scores 1, is not
-    left to chance: it goes first.
+    Each link waits an exponential time with rate score^beta, counted from the virtual time at which
+    it entered. The first to end is a proportional draw (p_i ∝ q_i), and since the exponential has
+    no memory, so is every later one. Links from people, which score 1, go first.
     """
 
     def __init__(self, seed: int, beta: float = 1.0) -> None:
@@ -81,7 +80,7 @@ class ProportionalOrder:
 
 
 def make_order(name: str, seed: int) -> BulkOrder:
-    """The order of that name, as the settings call it."""
+    """The order with that name in the settings."""
     match name:
         case "best":
             return BestFirstOrder()

@@ -1,4 +1,8 @@
-"""Opening: the log's entries, read in order, become rows, seen-set and hosts again."""
+"""Read the log of a frontier: open it, look up one address, or copy it.
+
+Copies are written when a collection is split into shards, and when shards are merged. Links keep
+their order, scores, inlinks and attempts; the copy looks as if all events had just happened.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +27,11 @@ from honeyguide.url import url_fingerprint
 PlaceArray = NDArray[np.intp]
 
 BATCH_BYTES = 4 << 20
-"""Bytes of unpacked indexes that are held together."""
+"""Bytes of unpacked indexes in memory at a time."""
 
 
 def iter_batches(log: FrontierLog) -> Iterator[tuple[list[int], list[bytes]]]:
-    """The log's entries in handfuls: numbers and indexes."""
+    """The entries of the log in batches: numbers and indexes."""
     numbers: list[int] = []
     indexes: list[bytes] = []
     held = 0
@@ -88,14 +92,14 @@ def _check_entry(entry: LogEntry, rows: int, hosts: int) -> None:
 
 
 def count_site_links(rows: columns.FrontierRows, choice: HostHeap) -> None:
-    """How many links every site has."""
+    """Count the links of each site."""
     counts = np.bincount(rows.host[: rows.count], minlength=len(choice.hosts))
     for host, links in zip(choice.hosts, counts.tolist(), strict=True):
         host.site.rows += links
 
 
 def delay_asked_hosts(rows: columns.FrontierRows, choice: HostHeap, until: float) -> None:
-    """Hosts that were asked before rest first: we may have been killed a moment ago."""
+    """Let hosts rest that were asked before: the process may have been killed a moment ago."""
     asked = (rows.state[: rows.count] == columns.DONE) | (rows.tries[: rows.count] > 0)
     # numpy's unique would load its masked arrays first, which takes as long as twenty pages.
     for number in np.flatnonzero(np.bincount(rows.host[: rows.count][asked])).tolist():
@@ -105,14 +109,14 @@ def delay_asked_hosts(rows: columns.FrontierRows, choice: HostHeap, until: float
 def defer_retries(
     rows: columns.FrontierRows, due: dict[int, float], now: float
 ) -> list[tuple[float, int]]:
-    """Rows that must not be tried yet leave the others: a sorted list of times and rows."""
+    """Set rows aside that must not be tried yet: a sorted list of times and rows."""
     later = [(at, row) for row, at in due.items() if at > now and rows.state[row] == columns.COLD]
     rows.state[np.array([row for _, row in later], np.uint32)] = columns.DEFERRED
     return sorted(later)
 
 
 def fill_queues(rows: columns.FrontierRows, choice: HostHeap) -> None:
-    """Waiting rows, ranked already, enter their hosts' queues, and hosts their heaps."""
+    """Enter ranked waiting rows into the queues of their hosts, and hosts into their heaps."""
     waiting = np.flatnonzero(rows.state[: rows.count] == columns.COLD)
     if not len(waiting):
         return
@@ -139,7 +143,7 @@ def fill_queues(rows: columns.FrontierRows, choice: HostHeap) -> None:
 
 
 def _hot_end(start: int, stop: int) -> int:
-    """Where a host's hot rows end, of those from start to stop."""
+    """End of the hot rows of a host, whose rows lie between start and stop."""
     count = stop - start
     return stop if count <= HOT_LIMIT else start + min(hot_share(count), count)
 
@@ -154,9 +158,9 @@ def _order_by_rank(ranks: columns.RankArray) -> PlaceArray:
 
 
 def _sort_places(numbers: NDArray[np.uint64], places: PlaceArray) -> PlaceArray:
-    """Places by their numbers (32 bits), then as they are; both arrays are used up.
+    """Places sorted by their numbers (32 bits), then by themselves; changes both arrays.
 
-    Sorting values is several times as fast as argsort, and new memory costs as much as the sort.
+    Sorting values is several times faster than argsort, and new memory costs as much as the sort.
     """
     numbers <<= np.uint64(32)
     numbers |= places.view(np.uint64)
@@ -165,17 +169,15 @@ def _sort_places(numbers: NDArray[np.uint64], places: PlaceArray) -> PlaceArray:
     return numbers.view(np.intp)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a frontier's log knows of one address, read from another process.
-# --------------------------------------------------------------------------------------------------
+# --- Looking up one address ---
 
 
 class LoggedLink(NamedTuple):
-    """A link as the log tells it."""
+    """A link according to the log."""
 
     link: Link
     queued: float
-    """Its score when it was first seen."""
+    """Its score when it was first found."""
     state: Literal["waiting", "done"]
     tries: int
     """Attempts that are to be repeated."""
@@ -183,7 +185,7 @@ class LoggedLink(NamedTuple):
 
 
 def find_logged_link(log: FrontierLog, url: Url) -> LoggedLink | None:
-    """Look through the whole log; None if the address was never pushed."""
+    """Search the whole log; None if the address was never pushed."""
     codec, wanted = LogCodec(), np.uint64(url_fingerprint(url))
     link, row, first = None, -1, 0
     queued, tries, inlinks, done = 0.0, 0, 0, False
@@ -210,16 +212,11 @@ def find_logged_link(log: FrontierLog, url: Url) -> LoggedLink | None:
     return LoggedLink(link._replace(inlinks=inlinks), queued, state, tries, inlinks)
 
 
-# --------------------------------------------------------------------------------------------------
-# A frontier's log written anew, whole or in parts: every link with what became of it.
-#
-# Used when a collection is split into shards, and when shards become one again. Links keep their
-# order, scores, inlinks and attempts; what is written is as if all of it had just happened.
-# --------------------------------------------------------------------------------------------------
+# --- Copies ---
 
 
 class LogCopyWriter:
-    """Appends links to a log that nobody else writes; hosts are numbered as they come."""
+    """Appends links to a log that nothing else writes; hosts are numbered as they come."""
 
     def __init__(self, log: FrontierLog) -> None:
         self._log = log
@@ -235,27 +232,29 @@ class LogCopyWriter:
     def add_rows(
         self, source: LogCopySource, rows: NDArray[np.intp], links: Sequence[msgspec.Raw]
     ) -> None:
-        """These rows of another log; at most :data:`ENTRY_LINKS` at a time."""
+        """Add rows of another log, at most :data:`ENTRY_LINKS` at a time."""
         if not (len(rows) or self._parked):
             return
-        told = source.rows
+        source_rows = source.rows
         first, at = self._rows, np.arange(len(rows), dtype=np.uint32)
         self._rows += len(rows)
-        inlinks, tries = told.inlinks[rows], told.tries[rows]
-        raised = told.score[rows] != told.queued[rows]
+        inlinks, tries = source_rows.inlinks[rows], source_rows.tries[rows]
+        raised = source_rows.score[rows] != source_rows.queued[rows]
         due = np.array([source.due.get(row, 0.0) for row in rows.tolist()], np.float64)
-        done = told.state[rows] == columns.DONE
+        done = source_rows.state[rows] == columns.DONE
         tried = ~done & ((tries > 0) | (due > 0))
-        hosts = [self._host_number(source.names[number]) for number in told.host[rows].tolist()]
+        hosts = [
+            self._host_number(source.names[number]) for number in source_rows.host[rows].tolist()
+        ]
         entry = LogEntry(
             source.prints[rows],
             np.array(hosts, np.uint32),
-            told.queued[rows],
-            told.depth[rows],
+            source_rows.queued[rows],
+            source_rows.depth[rows],
             first + at[inlinks > 1],
             np.minimum(inlinks[inlinks > 1] - 1, columns.MAX_COUNT).astype(np.uint16),
             first + at[raised],
-            told.score[rows][raised],
+            source_rows.score[rows][raised],
             first + at[done],
             first + at[tried],
             tries[tried],
@@ -273,7 +272,7 @@ class LogCopyWriter:
 
 
 class LogCopySource:
-    """A log, read whole."""
+    """A log that is read as a whole."""
 
     def __init__(self, log: FrontierLog) -> None:
         self._log = log
@@ -287,7 +286,7 @@ class LogCopySource:
         self.prints = seen.all_prints(self.rows.count)
 
     def iter_chunks(self) -> Iterator[tuple[int, list[msgspec.Raw]]]:
-        """The first row and the links, still packed, of every chunk."""
+        """The first row and the packed links of every chunk."""
         first = 0
         for numbers, indexes in iter_batches(self._log):
             _, counts = self._codec.unpack_indexes(indexes, first)
@@ -302,7 +301,7 @@ class LogCopySource:
 def copy_log(
     source: LogCopySource, into: Sequence[LogCopyWriter], place: Callable[[str], int]
 ) -> None:
-    """Every link of a log into the one that its host's place says."""
+    """Copy every link of a log into the one that ``place`` gives for its host."""
     places = np.array([place(name) for name in source.names] or [0], np.intp)
     for name, until in source.parked.items():
         into[place(name)].park_host(name, min(until, inf))
@@ -311,15 +310,17 @@ def copy_log(
         where = places[source.rows.host[first : first + len(links)]].tolist()
         for row, (number, link) in enumerate(zip(where, links, strict=True), first):
             waiting[number].append((row, link))
-        for number, some in enumerate(waiting):
-            while len(some) >= ENTRY_LINKS:
-                _write_rows(into[number], source, some[:ENTRY_LINKS])
-                del some[:ENTRY_LINKS]
-    for number, some in enumerate(waiting):
-        _write_rows(into[number], source, some)
+        for number, pending in enumerate(waiting):
+            while len(pending) >= ENTRY_LINKS:
+                _write_rows(into[number], source, pending[:ENTRY_LINKS])
+                del pending[:ENTRY_LINKS]
+    for number, pending in enumerate(waiting):
+        _write_rows(into[number], source, pending)
 
 
 def _write_rows(
-    into: LogCopyWriter, source: LogCopySource, some: list[tuple[int, msgspec.Raw]]
+    into: LogCopyWriter, source: LogCopySource, pending: list[tuple[int, msgspec.Raw]]
 ) -> None:
-    into.add_rows(source, np.array([row for row, _ in some], np.intp), [link for _, link in some])
+    into.add_rows(
+        source, np.array([row for row, _ in pending], np.intp), [link for _, link in pending]
+    )

@@ -1,8 +1,8 @@
-"""What the frontier knows of each address, in columns: 26 bytes a row.
+"""What the frontier stores of each address, in columns: 26 bytes a row.
 
-A *rank* is an order's key turned into 64 bits that sort the other way round: the smallest rank
-goes first. A *code* is the rank with the row below it, one whole number; codes sort by key and,
-among equal keys, by arrival.
+A *rank* is the key of an order as 64 bits that sort the other way round: the smallest rank goes
+first. A *code* is the rank followed by the row, one integer; codes sort by key and, among equal
+keys, by arrival.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ RowIndex = NDArray[np.uint32]
 RankArray = NDArray[np.uint64]
 
 COLD, HOT, DEFERRED, BUSY, DONE = range(5)
-"""The states of a row. The first three wait: in its host's cold part, in its hot part, or for
+"""States of a row. The first three wait: in the cold part of its host, in its hot part, or for
 the time of a retry."""
 
 ROW_MASK = 0xFFFF_FFFF
 LAST_CODE = (1 << 96) - 1
-"""A code after every other."""
+"""A code after all others."""
 MAX_COUNT = 0xFFFF
-"""Where inlinks and depth stop counting."""
+"""Largest stored inlinks and depth."""
 
 _SIGN_BIT = np.int64(-(1 << 63))
 _FLOAT64 = struct.Struct("<d")
@@ -32,7 +32,7 @@ _INT64 = struct.Struct("<q")
 
 
 def bounded_scores(scores: NDArray[Any]) -> NDArray[np.float32]:
-    """Scores as the rows keep them, 0..1; what is not a number is worth nothing."""
+    """Scores as the rows store them, 0..1; NaN is 0."""
     inside: NDArray[np.float32] = np.minimum(np.fmax(scores, 0.0), 1.0).astype(np.float32)
     return inside
 
@@ -48,14 +48,14 @@ def rank_from_key(key: float) -> int:
 
 
 def key_from_rank(rank: int) -> float:
-    """The key that :func:`rank_from_key` was made of."""
+    """The key from which :func:`rank_from_key` made the rank."""
     bits = rank & ~(1 << 63) if rank >> 63 else ~rank & 0xFFFF_FFFF_FFFF_FFFF
     (negated,) = _FLOAT64.unpack(bits.to_bytes(8, "little"))
     return 0.0 - float(negated)
 
 
 class FrontierRows:
-    """The columns, grown by doubling. Only the first ``count`` rows mean anything."""
+    """The columns, grown by doubling. Only the first ``count`` rows are valid."""
 
     def __init__(self, room: int = 1024) -> None:
         self.count = 0
@@ -71,7 +71,7 @@ class FrontierRows:
     def extend(
         self, host: RowIndex, score: NDArray[np.float32], depth: NDArray[np.uint16], state: int
     ) -> slice:
-        """New rows, with one inlink each; their ranks are the caller's to set."""
+        """Append rows with one inlink each; the caller sets their ranks."""
         start, stop = self.count, self.count + len(host)
         if stop > len(self.host):
             self._grow_columns(max(stop, 2 * len(self.host)))

@@ -1,7 +1,7 @@
-"""Every address ever pushed, as 64-bit fingerprints, each with its row.
+"""Every address ever pushed, as 64-bit fingerprints with their rows.
 
-The newest live in a dictionary; when that is full it becomes a sorted run, and runs of similar
-size are merged, so that a hundred million fingerprints lie in four or five runs of 12 bytes each.
+The newest are in a dictionary. When it is full it becomes a sorted run, and runs of similar size
+are merged, so that a hundred million fingerprints are in four or five runs of 12 bytes each.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ RUN_GROWTH = 8
 
 
 class SeenUrls:
+    """Fingerprint → row."""
+
     def __init__(self) -> None:
         self._newest: dict[int, int] = {}
         self._runs: list[tuple[PrintArray, RowArray]] = []
 
     def find_rows(self, prints: Sequence[int]) -> list[int]:
-        """The row of each fingerprint, -1 where it is unknown."""
+        """The row of each fingerprint, -1 if it is unknown."""
         rows = [self._newest.get(p, -1) for p in prints]
         if not self._runs:
             return rows
@@ -44,7 +46,7 @@ class SeenUrls:
         return rows
 
     def add_rows(self, prints: Sequence[int], first: int) -> None:
-        """New fingerprints, their rows counted up from ``first``."""
+        """Add new fingerprints with rows from ``first`` on."""
         self._newest.update(zip(prints, range(first, first + len(prints)), strict=True))
         if len(self._newest) >= MAX_NEWEST:
             count = len(self._newest)
@@ -55,7 +57,7 @@ class SeenUrls:
             self._newest = {}
 
     def load_rows(self, prints: PrintArray) -> None:
-        """All there are, when a frontier opens, their rows counted up from 0."""
+        """Load all fingerprints with rows from 0 on, when a frontier opens."""
         if len(prints):
             order = np.argsort(prints)
             self._runs = [(prints[order], order.astype(np.uint32))]

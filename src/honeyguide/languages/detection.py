@@ -1,4 +1,14 @@
-"""Codes of languages: which can be heard, and how often each is to be expected."""
+"""Detect the language of a page: by its words first, then by what it declares.
+
+The model is that of py3langid (Lui & Baldwin 2012, langid.py: naive Bayes over byte n-grams that
+separate languages in any domain), which comes inside its package. Only the columns of the needed
+languages are kept, and the automaton walks all positions of several texts at once, which takes half
+the time. The package divides scores by the square root of the length; here a power is used that
+fits better (`bench/languages.py`), so that about eight of ten texts with probability .8 are right.
+
+``html lang`` describes a template and is often wrong. It is a prior: it decides about a few words
+and is overruled by a paragraph.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +33,27 @@ _HEARD = (
     " te tg th tk tl tr tt ug uk ur uz uzs vec vi vo wa wuu xh yo yue zh zu"
 )
 DETECTABLE = frozenset(_HEARD.split())
-"""What the model of py3langid 0.4 was taught."""
+"""Codes of the languages that the model of py3langid 0.4 knows."""
 
 _COMMON = (
     "ar az bg bn ca cs da de el en es et fa fi fr he hi hr hu id it ja ko lt lv nl no pl pt ro ru"
     " sk sl sq sr sv ta th tr uk ur vi zh"
 )
 COMMON_LANGUAGES = frozenset(_COMMON.split())
-"""The languages that much of the web is written in."""
+"""Languages that much of the web is written in."""
 
 _MINOR = (
     "ace an ary arz bcl crh dz ext fuv gcf gcr gom grc gug guw hbo kab kik lij ln ltg nso oc pcm qu"
     " rw sa sdh se st uzs vec vo wa wuu yue"
 )
 MINOR_LANGUAGES = frozenset(_MINOR.split())
-"""Listened for only where they are wanted: they would take texts from the greater language that
-they are near to or a form of, and are hardly met in a crawl for another."""
+"""Detected only where they are wanted. They are close to a larger language, would take texts
+from it, and hardly occur in a crawl for another language."""
 
 WANTED_ODDS, ENGLISH_ODDS, RARE_ODDS = 20.0, 5.0, 0.05
-"""How much more often than other common ones a language is expected: a crawl begins where its
-languages are, meets English everywhere, and seldom one that is not common. Leaving the seldom ones
-out instead would have them heard as something else."""
+"""Prior odds against other common languages: of the wanted ones, of English, and of uncommon
+ones. A crawl starts where its languages are and meets English everywhere. Texts in an uncommon
+language would be taken for another one if it were left out."""
 
 _CODE_ALIASES = {
     "nb": "no", "iw": "he", "in": "id", "ji": "yi", "fil": "tl", "cmn": "zh", "mo": "ro",
@@ -54,9 +64,9 @@ _TAG = re.compile(r"\s*([A-Za-z]{2,3})(?![A-Za-z0-9])").match
 
 
 def primary_code(tag: str) -> str:
-    """The language of a tag as pages and links declare it; '' if that is none.
+    """The code of a language tag as pages and links declare it; '' if it is none.
 
-    >>> primary("TR-tr"), primary("nb_NO"), primary("x-default")
+    >>> primary_code("TR-tr"), primary_code("nb_NO"), primary_code("x-default")
     ('tr', 'no', '')
     """
     found = _TAG(tag)
@@ -67,7 +77,7 @@ def primary_code(tag: str) -> str:
 
 
 def language_odds(wanted: tuple[str, ...]) -> dict[str, float]:
-    """The languages to tell apart if these are wanted, and how often to expect each."""
+    """The languages to distinguish if these are wanted, and the prior odds of each."""
     found = dict.fromkeys(sorted(DETECTABLE - MINOR_LANGUAGES), RARE_ODDS) | dict.fromkeys(
         sorted(COMMON_LANGUAGES), 1.0
     )
@@ -76,43 +86,34 @@ def language_odds(wanted: tuple[str, ...]) -> dict[str, float]:
     return found | dict.fromkeys(wanted, WANTED_ODDS)
 
 
-# --------------------------------------------------------------------------------------------------
-# How likely a text is written in each of some languages.
-#
-# The model is that of py3langid (Lui & Baldwin 2012, langid.py: naive Bayes over byte n-grams that
-# tell languages apart whatever the domain), which comes inside its package. We keep the columns of
-# the languages that are listened for, and walk its automaton for all positions of some texts at
-# once: the same counts in half the time. The package's probabilities divide by the square root of
-# the length; ours by a power that fits better (`bench/languages.py`), so that of texts heard with
-# .8 about eight in ten are heard right.
-# --------------------------------------------------------------------------------------------------
+# --- The n-gram model ---
 
 
 NO_WORDS = "zxx"
-"""What the model calls numbers, names of files, and other things in no language."""
+"""Code of the model for numbers, file names and other text in no language."""
 _DEPTH = 6
-"""The longest n-gram, in bytes: so far back the automaton remembers."""
+"""The longest n-gram in bytes: the automaton depends on so many bytes before."""
 _BREAK = b"\xff"
-"""Occurs in no text, so the automaton forgets at it what came before."""
+"""Occurs in no text: the automaton forgets at it what came before."""
 _UNIT = 512
-"""The model comes in numbers of 16 bits, between -16 and -2: exactly these multiples, as which they
-take as little room and are read several times as fast."""
+"""The weights are 16-bit numbers between -16 and -2, exactly multiples of 1 / 512. As whole
+numbers they take as little memory and are read several times faster."""
 _NEVER = -60.0
-"""Log-probabilities below are all the same, and slow to work with."""
+"""Lower log-probabilities make no difference and are slow to compute with."""
 _SCALE, _POWER = 0.41, 0.645
-"""Scores are divided by scale · bytes ** power: fitted by log-likelihood to single words, pairs of
-words, sentences and paragraphs in some fifty languages."""
+"""Scores are divided by scale · bytes ** power, fitted by log-likelihood to single words, pairs
+of words, sentences and paragraphs in some fifty languages."""
 
 
 class NgramLanguageModel(NamedTuple):
-    """The model, as far as it is about the languages listened for."""
+    """The part of the model for some languages."""
 
     codes: tuple[str, ...]
-    """The languages, sorted; 'zxx' is among them always."""
+    """The languages, sorted; 'zxx' is always among them."""
     first: NDArray[np.int64]
-    """The first column of each: one that is written in two scripts has two."""
+    """The first column of each language: one that is written in two scripts has two."""
     weights: NDArray[np.int16]
-    """Log-probabilities, n-grams × columns, as whole numbers of 1 / unit."""
+    """Log-probabilities, n-grams × columns, as multiples of 1 / unit."""
     priors: NDArray[np.float32]
     moves: NDArray[np.uint32]
     """The automaton: row of a state + byte → state."""
@@ -121,7 +122,7 @@ class NgramLanguageModel(NamedTuple):
     """The n-gram that ends in a state, or -1."""
 
     def log_likelihoods(self, pieces: Sequence[bytes]) -> NDArray[np.float32]:
-        """Log-likelihood, pieces × columns; 0 all along where the model sees nothing."""
+        """Log-likelihood, pieces × columns; a row of 0 where no n-gram is known."""
         letters = np.frombuffer(_BREAK.join(pieces), np.uint8).astype(np.int64)
         states = np.zeros(len(letters), np.int64)
         for back in range(min(_DEPTH, len(letters)) - 1, -1, -1):
@@ -141,9 +142,9 @@ class NgramLanguageModel(NamedTuple):
         return scores
 
     def probabilities(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """How likely each text is in each language, if all were equally common.
+        """The probability of each language for each text, if all were equally common.
 
-        Of a text in which nothing tells all are equally likely. Whoever asks cuts the texts.
+        All are equal for a text without known n-grams. The caller limits the length of the texts.
         """
         pieces = [encode_text(text) for text in texts]
         lengths = np.array([max(len(piece), 1) for piece in pieces], np.float64)
@@ -155,8 +156,8 @@ class NgramLanguageModel(NamedTuple):
 
 
 def encode_text(text: str) -> bytes:
-    """As the model was taught to read. A capital İ made small by other languages' rule leaves a dot
-    of its own behind, which no Turkish text has."""
+    """The bytes as the model was trained to read them. A capital İ in lower case by the rules of
+    other languages leaves a dot behind, which no Turkish text has."""
     if text.isupper():
         text = text.lower()
     text = unicodedata.normalize("NFC", text.replace("i\u0307", "i"))
@@ -165,16 +166,16 @@ def encode_text(text: str) -> bytes:
 
 @lru_cache(maxsize=2)
 def load_ngram_model(codes: frozenset[str]) -> NgramLanguageModel:
-    """The model for these languages; read when first asked for, which takes most of a second."""
+    """The model for these languages; loading it takes most of a second."""
     weights, priors, classes, moves, rows, grams = _read_model()
-    kept = [i for i, code in enumerate(classes) if code in codes or code == NO_WORDS]
-    kept.sort(key=classes.__getitem__)
-    names, first = np.unique([classes[i] for i in kept], return_index=True)
+    columns = [i for i, code in enumerate(classes) if code in codes or code == NO_WORDS]
+    columns.sort(key=classes.__getitem__)
+    names, first = np.unique([classes[i] for i in columns], return_index=True)
     return NgramLanguageModel(
         codes=tuple(names.tolist()),
         first=first,
-        weights=np.ascontiguousarray(np.rint(weights[:, kept] * np.float32(_UNIT)), np.int16),
-        priors=priors[kept],
+        weights=np.ascontiguousarray(np.rint(weights[:, columns] * np.float32(_UNIT)), np.int16),
+        priors=priors[columns],
         moves=np.asarray(moves, np.uint32),
         rows=np.asarray(rows, np.int64) << 8,
         grams=np.asarray(grams, np.int64),
@@ -191,55 +192,51 @@ def _read_model() -> tuple[Any, ...]:
         raise ModelError(f"the language model of py3langid cannot be read: {error}") from error
 
 
-# --------------------------------------------------------------------------------------------------
-# In which language a page is written: what its words sound like, then what it declares.
-#
-# ``html lang`` says what a template was made for, and often lies. So it only counts as an opinion
-# held beforehand: it decides about a few words and is overruled by a paragraph.
-# --------------------------------------------------------------------------------------------------
+# --- Detection ---
 
 
 _MOST = 1_000
-"""Characters that are listened to …"""
+"""Characters of a text that are read."""
 _WINDOWS = 5
-"""… in so many places of a longer text, as its beginning may be the menu of a template. All of the
-text says which they are, so that nobody writes for them alone without doing sums …"""
+"""Places of a longer text that are read, since its beginning may be a menu. A digest of the
+whole text chooses them, so that nobody can write for them alone."""
 _TRIES = 20
-"""… and they have words, if the text has."""
+"""Attempts to find a window with words."""
 _LONG = 300
 """Characters of a title or heading."""
 _LINE = 40
-"""A line as long as this is heard by itself, shorter ones together: a page may have its menu in one
-language and its text in another."""
+"""Lines of at least this length are read one by one, shorter ones together: the menu of a page
+may be in another language than its text."""
 _FEW = 6
-"""Letters that it takes to tell, at least; of scripts that say much with each letter …"""
+"""Letters that are needed in scripts like Latin."""
 _FEWER = 2
+"""Letters that are needed in scripts that say much with each letter."""
 _SCANTY = 150
-"""What has fewer characters of text is heard together with its title and headings."""
+"""Text with fewer characters is read together with the title and the headings."""
 _DOUBT = 0.35
-"""Who is not surer than this cannot tell."""
+"""Lower confidence counts as undetected."""
 _TRUE = 0.85
-"""How often declared languages are right …"""
+"""How often declared languages are right."""
 _TRUE_ENGLISH = 0.65
-"""… and where English is declared: templates come in English, and nobody changes that."""
+"""How often a declaration of English is right: templates come in English and stay so."""
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 class DetectedLanguage(NamedTuple):
-    """What a text is written in."""
+    """The language of a text."""
 
     code: str
-    """ISO 639-1, or 639-3 where that has none; '' : nobody can tell."""
+    """ISO 639-1, or 639-3 where that has none; '' if undetected."""
     confidence: float
-    """0..1: how much of the text is in it, as far as one can tell; where it is one of several that
-    are wanted, how much is in any of them."""
+    """0..1: the share of the text in this language; for a wanted language the share in any of the
+    wanted ones."""
 
 
 UNDETECTED = DetectedLanguage("", 0.0)
 
 
 class LanguageDetector:
-    """Hears whether pages are in the wanted languages; with none wanted, everything is."""
+    """Detects the language of pages and whether it is wanted; without wanted languages all are."""
 
     def __init__(self, wanted: tuple[str, ...] = (), threshold: float = 0.6) -> None:
         self.wanted = tuple(dict.fromkeys(primary_code(code) or code for code in wanted))
@@ -251,25 +248,25 @@ class LanguageDetector:
         self._odds = language_odds(self.wanted)
 
     def detect_page(self, page: Page) -> DetectedLanguage:
-        """The language of its text; title and headings count where it has hardly any."""
-        heard = readable_pieces(page.text)
-        if sum(map(len, heard)) < _SCANTY:
-            heard += readable_pieces(
+        """The language of its text, together with title and headings if there is hardly any text."""
+        pieces = readable_pieces(page.text)
+        if sum(map(len, pieces)) < _SCANTY:
+            pieces += readable_pieces(
                 "\n".join(line[:_LONG] for line in (page.title, *page.headings[:10]))
             )
-        return self._detect_pieces(heard, primary_code(page.language))
+        return self._detect_pieces(pieces, primary_code(page.language))
 
     def detect_text(self, text: str) -> DetectedLanguage:
         return self._detect_pieces(readable_pieces(text), "")
 
-    def is_wanted(self, tongue: DetectedLanguage) -> bool:
-        """What nobody can tell gets the benefit of the doubt."""
-        if not self.wanted or not tongue.code:
+    def is_wanted(self, detected: DetectedLanguage) -> bool:
+        """Whether the language is wanted; undetected languages are."""
+        if not self.wanted or not detected.code:
             return True
-        return tongue.code in self.wanted and tongue.confidence >= self.threshold
+        return detected.code in self.wanted and detected.confidence >= self.threshold
 
     def _detect_pieces(self, texts: list[str], declared: str) -> DetectedLanguage:
-        """How much of the texts is in each language; what is in none does not count."""
+        """The language with the largest share of the texts; what is in no language does not count."""
         trust = _TRUE_ENGLISH if declared == "en" else _TRUE
         stated = DetectedLanguage(declared, trust) if declared in DETECTABLE else UNDETECTED
         if not texts:
@@ -287,26 +284,26 @@ class LanguageDetector:
         lengths = np.array([len(text) for text in texts], np.float64)
         shares = lengths / lengths.sum() @ chances
         shares[model.codes.index(NO_WORDS)] = 0.0
-        told = float(shares.sum())
-        if told < 0.5:
+        detected = float(shares.sum())
+        if detected < 0.5:
             return stated
         best = int(shares.argmax())
-        sure = float(shares[best]) / told
+        sure = float(shares[best]) / detected
         # Half in one wanted language and half in another is all in wanted ones.
         ours = [place for place, code in enumerate(model.codes) if code in self.wanted]
-        if ours and (together := float(shares[ours].sum()) / told) >= sure:
+        if ours and (together := float(shares[ours].sum()) / detected) >= sure:
             best, sure = max(ours, key=shares.__getitem__), together
         return DetectedLanguage(model.codes[best], sure) if sure >= _DOUBT else UNDETECTED
 
     @cached_property
     def _model_and_odds(self) -> tuple[NgramLanguageModel, NDArray[np.float64]]:
-        """The model, and how often to expect each of its languages; read at the first text."""
+        """The model and the odds of its languages, loaded at the first text."""
         model = load_ngram_model(frozenset(self._odds))
         return model, np.array([self._odds.get(code, 1.0) for code in model.codes])
 
 
 def readable_pieces(text: str) -> list[str]:
-    """What to listen to, of a text of any length; [] if it has no words."""
+    """The pieces of a text that are read; [] if it has no words."""
     if len(text) > 2 * _MOST:
         text = "\n".join(_text_windows(text))
     long: list[str] = []
@@ -320,7 +317,7 @@ def readable_pieces(text: str) -> list[str]:
 
 
 def _text_windows(text: str) -> Iterator[str]:
-    """One from each fifth of a long text, unless that has no words."""
+    """A window with words from each fifth of a long text."""
     size, step = _MOST // _WINDOWS, len(text) // _WINDOWS
     room = step - size
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=2 * _WINDOWS).digest()

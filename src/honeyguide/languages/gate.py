@@ -1,8 +1,8 @@
-"""The language gate: pages in other languages are kept apart, and links to them wait longer.
+"""The language gate: pages in other languages score 0, and links to them wait longer.
 
-With ``topic.language`` every page is heard before it counts. One in another language keeps its
-words and its links, but its verdict is 0, and says why. What its links are worth is what the
-strategy says, times the chance that they lead to a wanted language (``language.predict``).
+With ``topic.language`` the language of every page is detected. A page in another language keeps its
+words and its links, but its verdict is 0 and says why. The score of a link is that of the strategy
+times the probability that it leads to a wanted language (``language.predict``).
 """
 
 from __future__ import annotations
@@ -29,68 +29,72 @@ if TYPE_CHECKING:
 
 
 _MIN_CHANCE = 0.02
-"""No link is hopeless: the chance that is believed at least."""
+"""Least probability of a wanted language: no link is hopeless."""
 _RERANK_GROWTH = 1.1
 _RERANK_MIN = 10
-"""What waits is ranked anew when a tenth more links, and ten more, were followed since."""
+"""Waiting links are ranked again when a tenth more links, and at least ten more, were followed."""
 _RESTORED_VISITS = 20_000
 """Newest visits that a resumed crawl learns from again."""
 
 
 class LanguageGate:
-    """One crawl's ear, and its guess at where links lead; the only state is what that learned."""
+    """Language detection and prediction of one crawl; its only state is what the predictor learned."""
 
     def __init__(
         self,
         wanted: tuple[str, ...],
-        ear: LanguageDetector,
-        guess: LinkLanguagePredictor | None = None,
+        detector: LanguageDetector,
+        predictor: LinkLanguagePredictor | None = None,
     ) -> None:
         self.wanted = wanted
         self._declared = frozenset(wanted) - DETECTABLE
-        """Wanted, but nobody can hear them: what a page says of itself must do."""
-        self._ear = ear
-        self._guess = guess
+        """Wanted languages that cannot be detected: the declaration of the page decides."""
+        self._detector = detector
+        self._predictor = predictor
         self._followed = 0
         self._ranked = 0
-        """Links that had been followed when what waits was last ranked anew."""
+        """Links that had been followed when the waiting links were last ranked again."""
 
     @property
     def predicts_links(self) -> bool:
-        """Whether links are worth more or less for where they may lead."""
-        return self._guess is not None
+        """Whether scores of links depend on the language of their target."""
+        return self._predictor is not None
 
     def judge(self, strategy: Strategy, page: Page) -> tuple[Page, Verdict]:
-        """The page as it was heard, and the verdict on it."""
-        tongue = self._detect_language(page)
+        """The page with its detected language, and the verdict on it."""
+        detected = self._detect_language(page)
         verdict = strategy.judge(page)
-        if not self._wants_language(tongue):
-            verdict = _gate_verdict(verdict, tongue, self.wanted)
-        return replace(page, detected_language=tongue.code), verdict
+        if not self._wants_language(detected):
+            verdict = _gate_verdict(verdict, detected, self.wanted)
+        return replace(page, detected_language=detected.code), verdict
 
     def _detect_language(self, page: Page) -> DetectedLanguage:
         declared = primary_code(page.language)
         return (
             DetectedLanguage(declared, 1.0)
             if declared in self._declared
-            else self._ear.detect_page(page)
+            else self._detector.detect_page(page)
         )
 
-    def _wants_language(self, tongue: DetectedLanguage) -> bool:
+    def _wants_language(self, detected: DetectedLanguage) -> bool:
         if not self._declared:
-            return self._ear.is_wanted(tongue)
+            return self._detector.is_wanted(detected)
         # An ear that is asked for none of them would want everything.
-        known = self._ear.is_wanted(tongue) if tongue.code in self.wanted else not tongue.code
-        return tongue.code in self._declared or known
+        known = (
+            self._detector.is_wanted(detected)
+            if detected.code in self.wanted
+            else not detected.code
+        )
+        return detected.code in self._declared or known
 
     def record_page(self, page: Page) -> None:
-        """A page was read, whose links are about to be ranked."""
-        if self._guess is not None and page.detected_language:
-            self._guess.add_page(page.url, DetectedLanguage(page.detected_language, 1.0))
+        """Record the language of a page whose links are about to be ranked."""
+        if self._predictor is not None and page.detected_language:
+            self._predictor.add_page(page.url, DetectedLanguage(page.detected_language, 1.0))
 
     def record_visit(self, visit: Visit) -> bool:
-        """A link was followed, and this came of it. Whether so much was learned since it last said
-        so that what waits should be ranked anew."""
+        """Learn from a followed link. Returns whether enough was learned to rank the waiting links
+        again."""
         if visit.page is not None and visit.verdict is not None:
             self._learn_outcome(
                 visit.link, visit.page.detected_language, wanted=visit.verdict.ungated is None
@@ -101,67 +105,67 @@ class LanguageGate:
         return True
 
     def restore(self, store: Store) -> None:
-        """What earlier runs heard, in the order in which they did."""
-        if self._guess is None:
+        """Learn from the visits of earlier runs, in their order."""
+        if self._predictor is None:
             return
         for row in store.visits.iter_visits(
             page=True, since=max(0, store.counter.read_counts().visits - _RESTORED_VISITS)
         ):
             if row.tongue:
-                self._guess.add_page(row.url, DetectedLanguage(row.tongue, 1.0))
+                self._predictor.add_page(row.url, DetectedLanguage(row.tongue, 1.0))
                 self._learn_outcome(row.link, row.tongue, wanted=row.tongue in self.wanted)
         self._ranked = self._followed
 
     def weigh_scores(self, links: Sequence[Link], scores: list[float]) -> list[float]:
-        """Scores by which a link to a wanted language goes before one to another."""
-        if self._guess is None or not links:
+        """Scores times the probability that a link leads to a wanted language."""
+        if self._predictor is None or not links:
             return scores
-        chances = self._guess.predict_links(links)
+        chances = self._predictor.predict_links(links)
         return [
             score * (chance if chance > _MIN_CHANCE else _MIN_CHANCE)
             for score, chance in zip(scores, chances, strict=True)
         ]
 
     def explain_chance(self, link: Link) -> tuple[Reason, ...]:
-        """Why a link is thought to lead to a wanted language, or not."""
-        if self._guess is None:
+        """Why a link is expected to lead to a wanted language, or not."""
+        if self._predictor is None:
             return ()
-        (chance,) = self._guess.predict_links((link,))
-        said = f"times the chance of a page in {language_names(self.wanted)}, as far as is known by now"
+        (chance,) = self._predictor.predict_links((link,))
+        meaning = f"times the chance of a page in {language_names(self.wanted)}, as far as is known by now"
         signs = (
             Reason(f"… log-odds of it: {what}", weight)
-            for what, weight in self._guess.explain_link(link)
+            for what, weight in self._predictor.explain_link(link)
         )
-        return (Reason(said, round(max(chance, _MIN_CHANCE), 3)), *signs)
+        return (Reason(meaning, round(max(chance, _MIN_CHANCE), 3)), *signs)
 
-    def _learn_outcome(self, link: Link, tongue: str, *, wanted: bool) -> None:
+    def _learn_outcome(self, link: Link, language: str, *, wanted: bool) -> None:
         # What a person gave says nothing about links, and a page too short to tell says nothing.
-        if self._guess is not None and tongue and link.source is not None:
-            self._guess.learn_link(link, wanted)
+        if self._predictor is not None and language and link.source is not None:
+            self._predictor.learn_link(link, wanted)
             self._followed += 1
 
 
 def build_language_gate(settings: Settings) -> LanguageGate | None:
-    """The gate that the settings ask for; None: any language will do."""
+    """The gate for these settings; None if any language is wanted."""
     wanted, rules = wanted_languages(settings), settings.language
     if not wanted:
         return None
-    guess = None
+    predictor = None
     if rules.predict:
         from honeyguide.languages.prediction import LinkLanguagePredictor
 
-        guess = LinkLanguagePredictor(wanted)
-    heard = tuple(code for code in wanted if code in DETECTABLE)
-    return LanguageGate(wanted, LanguageDetector(heard, rules.threshold), guess)
+        predictor = LinkLanguagePredictor(wanted)
+    detectable = tuple(code for code in wanted if code in DETECTABLE)
+    return LanguageGate(wanted, LanguageDetector(detectable, rules.threshold), predictor)
 
 
 def wanted_languages(settings: Settings) -> tuple[str, ...]:
-    """The languages that pages must be in, by the codes under which they are heard."""
+    """The languages that pages must be in, by the codes of the detector."""
     return tuple(dict.fromkeys(primary_code(code) or code for code in settings.topic.language))
 
 
 def undetectable_note(code: str) -> str:
-    """What holds for a language that cannot be heard; '' if it can."""
+    """A note about a language that cannot be detected; '' if it can."""
     if (primary_code(code) or code) in DETECTABLE:
         return ""
     return (
@@ -171,8 +175,8 @@ def undetectable_note(code: str) -> str:
 
 
 def worth_to_links(verdict: Verdict, languages: LanguageGate | None) -> float:
-    """What a page is worth to its links. Where their own languages are foretold, that of the page
-    counts there, and what it is about counts here; else they lead to more of the same."""
+    """What a page is worth to its links. With language prediction the score before the gate counts,
+    since the language of the links is predicted by itself; else the score after it."""
     if languages is None or not languages.predicts_links or verdict.ungated is None:
         return verdict.score
     return verdict.ungated
@@ -181,12 +185,12 @@ def worth_to_links(verdict: Verdict, languages: LanguageGate | None) -> float:
 def judge_page(
     strategy: Strategy, page: Page, languages: LanguageGate | None
 ) -> tuple[Page, Verdict]:
-    """The page and the verdict on it, through the gate where there is one."""
+    """The page and the verdict on it, through the gate if there is one."""
     return (page, strategy.judge(page)) if languages is None else languages.judge(strategy, page)
 
 
 def language_notes(store: Store, settings: Settings) -> Iterator[str]:
-    """What a user should know of the languages that are wanted now."""
+    """What a user should know about the languages that are wanted now."""
     yield from filter(None, map(undetectable_note, settings.topic.language))
     wanted, known = ",".join(settings.topic.language), store.get_meta("languages")
     if known != wanted and (known or wanted):
@@ -201,7 +205,7 @@ def language_notes(store: Store, settings: Settings) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class GatedStrategy:
-    """A strategy behind the gate, for whoever only judges and ranks."""
+    """A strategy behind the gate, for callers that only judge and rank."""
 
     strategy: Strategy
     gate: LanguageGate
@@ -223,12 +227,12 @@ class GatedStrategy:
         return replace(self, strategy=self.strategy.learn(examples))
 
 
-def _gate_verdict(verdict: Verdict, tongue: DetectedLanguage, wanted: tuple[str, ...]) -> Verdict:
-    """Not relevant for anybody, whatever it is about; that is kept beside it."""
-    if tongue.code in wanted:
-        sure = int(100 * tongue.confidence)  # not rounded up to the threshold that it missed
-        why = f"perhaps written in {language_name(tongue.code)}, but that is only {sure}% sure"
+def _gate_verdict(verdict: Verdict, detected: DetectedLanguage, wanted: tuple[str, ...]) -> Verdict:
+    """A verdict with score 0 for a page in another language; the score before is kept in it."""
+    if detected.code in wanted:
+        sure = int(100 * detected.confidence)  # not rounded up to the threshold that it missed
+        why = f"perhaps written in {language_name(detected.code)}, but that is only {sure}% sure"
     else:
-        why = f"written in {language_name(tongue.code)}, not in {language_names(wanted)}"
+        why = f"written in {language_name(detected.code)}, not in {language_names(wanted)}"
     reasons = (Reason(why, 0.0 - round(verdict.score, 4)), *verdict.reasons)
     return Verdict(0.0, reasons, (0.0,) * len(verdict.topics), verdict.score)

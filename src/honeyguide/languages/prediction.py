@@ -1,4 +1,16 @@
-"""What the letters of a few words say of their language; for links, so in a microsecond."""
+"""Predict the language of the pages that links lead to, from links that were followed.
+
+A link shows signs: a declared language (hreflang), a code in its address, the domain of a country,
+the letters of its words, the language of the page that contains it. Each sign has a weight, and so
+have the registrable domain, the host, the first part of the path and the directory of the link,
+which begin at 0. A site that marks everything ``/tr/`` and writes English is soon known for it and
+cannot spoil the mark for others.
+
+Weights are log-odds, corrected after each visit. The weights concerned share the surprise,
+uncertain ones the most: logistic regression in one pass, as in the dynamic models of West, Harrison
+& Migon 1985, with variances only. New here: one registrable domain can move the weight of a sign by
+a bounded amount only, since signs are shared by all sites.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +35,7 @@ _ALPHABETS = {
     "tr": "çğıöşüâîûİ", "uz": "ʻ’",
     "vi": "àáâãèéêìíòóôõùúýăđĩũơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ",
 }  # fmt: skip
-"""The letters, besides those of English, of languages in Latin script."""
+"""Letters of languages in Latin script besides those of English."""
 _SCRIPTS = {
     "\u0370-\u03ff\u1f00-\u1fff": "el grc", "\u0400-\u052f": "ba be bg kk ky mk mn ru sr tg tt uk",
     "\u0530-\u058f": "hy", "\u0590-\u05ff": "he hbo",
@@ -41,11 +53,11 @@ _ENGLISH = frozenset(
      "the", "their", "this", "to", "using", "we", "what", "when", "which", "who", "why", "with",
      "you", "your"}
 )  # fmt: skip
-"""Words that give English away. The usual list of stop words has countries' codes among them."""
+"""Words that only English has. The usual stop words contain country codes."""
 _RICH = frozenset({"az", "cs", "hu", "lt", "lv", "pl", "ro", "sk", "tr", "vi"})
-"""Latin script, but with so many letters of their own that few phrases do without."""
+"""Languages in Latin script that use letters of their own in nearly every phrase."""
 _PLAIN = 12
-"""ASCII letters in a row of words that a language with many others would hardly do without."""
+"""Length of ASCII text from which a missing letter of such a language is evidence."""
 
 
 class LanguageLetters:
@@ -64,7 +76,7 @@ class LanguageLetters:
         self._plain = "plain" if telling and "en" not in wanted else ""
 
     def classify_text(self, text: str) -> str:
-        """'own', 'foreign', 'english', 'plain' (nothing but ASCII), or '' : no telling."""
+        """'own', 'foreign', 'english', 'plain' (ASCII only), or '' if unclear."""
         text = text[:200]
         if not text.isascii():
             if self._own(text):
@@ -79,17 +91,15 @@ class LanguageLetters:
         return self._plain if len(text) >= _PLAIN else ""
 
 
-# --------------------------------------------------------------------------------------------------
-# What an address says of the language that it leads to.
-# --------------------------------------------------------------------------------------------------
+# --- Signs in addresses ---
 
 
 _OTHER_WORDS = frozenset(
     {"am", "an", "as", "be", "br", "id", "in", "is", "it", "la", "lo", "mn", "ms", "my", "no", "or",
      "pa", "se", "si", "sl", "so", "st", "te", "th", "tl", "uk", "vi", "wa"}
 )  # fmt: skip
-"""Codes that are more often something else in an address: departments, words, states, countries.
-They count where they are wanted, or stand with a country: ``/it-it/``."""
+"""Codes that mostly mean something else in an address: departments, words, states, countries.
+They count where they are wanted, or with a country: ``/it-it/``."""
 _NAMES = {
     "turkish": "tr", "turkce": "tr", "türkçe": "tr", "english": "en", "ingilizce": "en",
     "german": "de", "deutsch": "de", "french": "fr", "francais": "fr", "spanish": "es",
@@ -103,7 +113,7 @@ _QUERY = re.compile(
 ).search
 
 _MAX_HINT_CHARS = 400
-"""Characters of an address that are looked at."""
+"""Characters of an address that are read."""
 
 _COUNTRIES = """
 ad ca|ae ar|af fa ps|al sq|am hy|ar es|at de|az az|ba bs hr sr|bd bn|be nl fr|bg bg|bh ar|bo es
@@ -123,12 +133,12 @@ COUNTRY_LANGUAGES = {
     for words in (entry.split() for entry in re.split(r"[|\n]", _COUNTRIES))
     if words
 }
-"""Languages of top-level domains. Countries' domains that the whole world uses (.io, .tv, .me,
-.co, .ai …) say nothing and are left out."""
+"""Languages of top-level domains. Country domains that are used worldwide (.io, .tv, .me, .co,
+.ai …) are left out."""
 
 
 def language_of_name(name: str, wanted: frozenset[str]) -> str:
-    """The language that a part of an address speaks of: ``tr``, ``en-US``, ``turkce``; or ''."""
+    """The language that a part of an address names: ``tr``, ``en-US``, ``turkce``; or ''."""
     name = name.lower()
     found = _CODE(name)
     code = primary_code(found[1]) if found else ""
@@ -140,7 +150,7 @@ def language_of_name(name: str, wanted: frozenset[str]) -> str:
 
 
 def language_of_directory(directory: str, wanted: frozenset[str]) -> str:
-    """What ``https://tr.example.org/a/b/`` speaks of: the last of its names that does."""
+    """The language of ``https://tr.example.org/a/b/``: that of the last part that names one."""
     host, *segments = directory.partition("//")[2][:_MAX_HINT_CHARS].split("/")
     label, _, rest = host.partition(".")
     found = language_of_name(label, wanted) if "." in rest else ""
@@ -150,7 +160,7 @@ def language_of_directory(directory: str, wanted: frozenset[str]) -> str:
 
 
 def language_of_file(name: str, wanted: frozenset[str]) -> str:
-    """What the end of an address speaks of: ``index_tr.html``, ``tr``, ``x?lang=tr``."""
+    """The language of the end of an address: ``index_tr.html``, ``tr``, ``x?lang=tr``."""
     query = name.find("?")
     if query >= 0:
         if (found := _QUERY(name[query : query + _MAX_HINT_CHARS])) and (
@@ -165,29 +175,24 @@ def language_of_file(name: str, wanted: frozenset[str]) -> str:
     return language_of_name(stem, wanted) if len(stem) < 12 and stem.isalpha() else ""
 
 
-# --------------------------------------------------------------------------------------------------
-# What signs and places are worth, in log-odds, corrected after each visit.
-#
-# The weights concerned share out the surprise, those that are least certain the most: logistic
-# regression in one pass, as in the dynamic models of West, Harrison & Migon 1985, with variances
-# only. Ours: what one registrable domain can do to the weight of a sign is bounded, since signs are
-# everybody's, and names of hosts cost nothing. What a place is worth is its own business.
-# --------------------------------------------------------------------------------------------------
+# --- Weights ---
 
 
 _PLACE = 0.7
-"""Variance of a place, of which nothing is known before."""
+"""Prior variance of a place."""
 _SWAY = 0.5
 """How far one registrable domain can move the weight of a sign."""
 _FADE = 0.995
-"""Certainty that is left after a visit: sites change, and are not of one piece."""
+"""Certainty that remains after a visit: sites change and are not uniform."""
 _FAR = 5.0
-"""Weights are never greater."""
+"""Largest absolute weight."""
 _HOSTS = 50_000
-"""Places, and domains, that are remembered; the oldest are forgotten first."""
+"""Places, and domains, that are stored; the oldest are dropped first."""
 
 
 class SignWeight:
+    """A weight with its variance."""
+
     __slots__ = ("doubt", "mean", "most")
 
     def __init__(self, mean: float, doubt: float) -> None:
@@ -196,7 +201,7 @@ class SignWeight:
 
 
 class SignWeights:
-    """Of signs, which have a prior (mean and variance), and of places, which begin at nothing."""
+    """Weights of signs, with a prior (mean and variance), and of places, which begin at 0."""
 
     def __init__(self, prior: Mapping[str, tuple[float, float]]) -> None:
         self.signs = {sign: SignWeight(*known) for sign, known in prior.items()}
@@ -207,7 +212,8 @@ class SignWeights:
     def learn(
         self, signs: Sequence[str], places: Sequence[str], owners: Collection[str], came: bool
     ) -> None:
-        """What these foretold came, or did not. The owners are the domains that may have lied."""
+        """Correct the weights after a visit. ``owners`` are the domains that wrote the page or the
+        link."""
         moved = [self._moved_by(name) for name in owners]
         own = [self._place_weight(place) for place in places]
         odds = sum(self.signs[sign].mean for sign in signs) + sum(part.mean for part in own)
@@ -244,15 +250,7 @@ class SignWeights:
         return weight
 
 
-# --------------------------------------------------------------------------------------------------
-# What language links lead to, told from what links looked like that were followed.
-#
-# A link shows signs: a declared language (hreflang), a code in its address, a country's domain, the
-# letters of its words, the language of the page that it stands on. Each has a weight, and so have
-# its registrable domain, its host, the first part of its path, and its directory, which begin at
-# nothing. They learn from each visit (:mod:`honeyguide.languages.prediction`), so a site that marks
-# everything ``/tr/`` and writes English is soon known for it, and cannot spoil the mark for others.
-# --------------------------------------------------------------------------------------------------
+# --- Prediction ---
 
 
 SIGN_PRIORS: dict[str, tuple[float, float]] = {
@@ -276,13 +274,13 @@ SIGN_PRIORS: dict[str, tuple[float, float]] = {
     "on another site's page in a wanted language": (0.8, 0.5),
     "on another site's page in another language": (-0.8, 0.5),
 }
-"""Weights, and their variances, before anything was followed."""
+"""Prior weights and variances of the signs."""
 _PAGES = 50_000
-"""Pages that were read, and are remembered; the oldest are forgotten first …"""
+"""Pages whose language is stored; the oldest are dropped first."""
 _MEMO = 20_000
-"""… and texts of each kind that were looked at."""
+"""Texts of each kind whose classification is cached."""
 _MAX_URL_CHARS = 300
-"""Characters of an address that tell one place from another."""
+"""Characters of an address that distinguish places."""
 _WORDS = {
     "own": "words with a wanted language's letters", "foreign": "words with other letters",
     "english": "words in English", "plain": "words in plain letters", "": "",
@@ -300,24 +298,24 @@ class _DirectorySigns(NamedTuple):
     """What the links to one directory have in common."""
 
     domain: str
-    """The registrable one."""
+    """The registrable domain."""
     places: tuple[str, ...]
-    """Domain, host, first part of the path, the directory; each once."""
+    """Domain, host, first part of the path, and the directory; each once."""
     mark: str
-    """The sign that a language in its name is, if any …"""
+    """The sign of a language in its name, or ''."""
     country: str
-    """… and its top-level domain."""
+    """The sign of its top-level domain, or ''."""
 
 
 class LinkLanguagePredictor:
-    """Foretells whether links lead to pages in the wanted languages. Nobody's clock, no dice:
-    told the same visits, it says the same."""
+    """Predicts whether links lead to pages in the wanted languages. Deterministic: the same visits
+    give the same predictions."""
 
     def __init__(self, wanted: tuple[str, ...]) -> None:
         self._wanted = frozenset(primary_code(code) or code for code in wanted)
         self._weights = SignWeights(SIGN_PRIORS)
         self._pages: OrderedDict[Url, bool] = OrderedDict()
-        """Pages that were read, and whether in a wanted language."""
+        """Pages that were read, and whether they are in a wanted language."""
         letters = LanguageLetters(self._wanted)
         memo = partial(BoundedMemo, most=_MEMO, longest=_MAX_URL_CHARS)
         self._phrases = memo(lambda text: _WORDS[letters.classify_text(text)])
@@ -325,21 +323,21 @@ class LinkLanguagePredictor:
         self._names = memo(lambda name: self._address_sign(language_of_file(name, self._wanted)))
         self._directories = memo(self._read_directory)
 
-    def add_page(self, url: Url, tongue: DetectedLanguage) -> None:
-        """A page was read; its links may be asked about from now on."""
-        if tongue.code and len(url) <= _MAX_URL_CHARS:
-            self._pages[url] = tongue.code in self._wanted
+    def add_page(self, url: Url, detected: DetectedLanguage) -> None:
+        """Record the language of a page whose links will be predicted."""
+        if detected.code and len(url) <= _MAX_URL_CHARS:
+            self._pages[url] = detected.code in self._wanted
             if len(self._pages) > _PAGES:
                 self._pages.popitem(last=False)
 
     def predict_links(self, links: Sequence[Link]) -> list[float]:
-        """How likely each leads to a page in a wanted language."""
+        """The probability of each link to lead to a page in a wanted language."""
         weights = {sign: weight.mean for sign, weight in self._weights.signs.items()}
         weights[""] = 0.0
         phrases, arounds, names = self._phrases, self._arounds, self._names
         known: dict[str, tuple[float, str, str]] = {}
         page: Url | None = None
-        site, standing = "", 0.0
+        site, source_odds = "", 0.0
         found = []
         for link in links:
             url, source, anchor, before, after, _, _, hreflang = link[:8]
@@ -350,8 +348,8 @@ class LinkLanguagePredictor:
             odds, mark, host = shared
             if source != page or host != site:
                 page, site = source, host
-                standing = weights[self._source_sign(source, host)]
-            odds += standing
+                source_odds = weights[self._source_sign(source, host)]
+            odds += source_odds
             odds += weights[names[url[len(directory) :]] or mark]
             sign = phrases[anchor]
             if not sign and (before or after):
@@ -363,7 +361,7 @@ class LinkLanguagePredictor:
         return found
 
     def learn_link(self, link: Link, wanted: bool) -> None:
-        """It led to a page in a wanted language, or to one in another."""
+        """Learn whether a link led to a page in a wanted language."""
         directory = self._directories[_directory_of(link.url)]
         # Who wrote the page, and who wrote the link: either may lie.
         owners = {directory.domain}
@@ -372,7 +370,7 @@ class LinkLanguagePredictor:
         self._weights.learn(self._link_signs(link), directory.places, owners, wanted)
 
     def explain_link(self, link: Link) -> tuple[Reason, ...]:
-        """The signs of a link, in log-odds; together they are its chance."""
+        """The signs of a link in log-odds; their sum gives its probability."""
         signs, places = self._weights.signs, self._weights.places
         reasons = [Reason(sign, signs[sign].mean) for sign in self._link_signs(link)]
         reasons += (
@@ -383,7 +381,7 @@ class LinkLanguagePredictor:
         return tuple(reasons)
 
     def _link_signs(self, link: Link) -> list[str]:
-        """All that it shows; :meth:`predict_links` looks at the same in another order, for speed."""
+        """All signs of a link; :meth:`predict_links` reads the same in a faster order."""
         directory = _directory_of(link.url)
         _, _, mark, country = self._directories[directory]
         signs = [
@@ -399,7 +397,7 @@ class LinkLanguagePredictor:
         return [sign for sign in signs if sign]
 
     def _directory_odds(self, directory: str) -> tuple[float, str, str]:
-        """Log-odds of all links to a directory, the sign that its name is, and its host."""
+        """Log-odds of all links to a directory, the sign of its name, and its host."""
         _, places, mark, country = self._directories[directory]
         odds = self._weights.signs["any link"].mean
         if country:
@@ -442,7 +440,7 @@ class LinkLanguagePredictor:
 
 
 def _directory_of(url: str) -> str:
-    """Up to the last slash of the path."""
+    """The address up to the last slash of the path."""
     query = url.find("?")
     return url[: (url.rfind("/") if query < 0 else url.rfind("/", 0, query)) + 1]
 

@@ -1,15 +1,15 @@
-"""Which labels would help most? A batch of visited pages to ask a person about.
+"""Active learning: which visited pages to ask a person about.
 
-Most are pages whose verdict is least sure (Lewis & Gale 1994), on sites of which much was fetched
-(Settles & Craven 2008 weigh by density), and unlike each other and what is labelled, as k-means++
-spreads its first centres (Arthur & Vassilvitskii 2007; Ash et al. 2020 choose batches of labels
-so). One in five is a page that the strategy is sure of, which checks its precision and notices
-drift; one in five is a sure no that resembles the good ones. Unlike k-means++ nothing is drawn:
-the same pages get the same questions.
+Most are pages with the least certain verdict (Lewis & Gale 1994), on sites of which much was
+fetched (Settles & Craven 2008 weigh by density), and unlike each other and labelled pages, as
+k-means++ spreads its first centres (Arthur & Vassilvitskii 2007; Ash et al. 2020 choose batches of
+labels so). One in five is a page with a certain verdict, which checks precision and detects drift;
+one in five is a certain no that resembles good pages. Unlike k-means++ nothing is random: the same
+pages give the same questions.
 
-People may ask for one kind of question only: the least sure, those of which page and link model say
-different things (two views of one page, as in the co-testing of Muslea et al. 2000), or pages of
-sites that nobody spoke of. All are spread in the same way.
+A single kind of question can be chosen: the least certain pages, pages on which page and link model
+disagree (two views of one page, as in the co-testing of Muslea et al. 2000), or pages of sites
+without labels. All are spread in the same way.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BUCKETS = 1024
 COMPARED_CHARS = 3_000
 """Characters of a page that are compared."""
 _LARGE_SITE = 0.2
-"""A site is large if it has such a share of the pages."""
+"""Share of the pages from which on a site is large."""
 
 Floats = NDArray[np.floating[Any]]
 QuestionReason = Literal[
@@ -39,26 +39,26 @@ QuestionReason = Literal[
 QuestionKind = Literal["mixed", "uncertainty", "disagreement", "novelty"]
 
 _REPEATED_WORTH = 0.25
-"""What a page counts that is like one that was asked about already."""
+"""Least worth of a page that resembles one already chosen."""
 _QUESTION_ROUND: tuple[QuestionReason, ...] = ("unsure", "unsure", "sure", "unsure", "missed")
-"""What is asked for in turn."""
+"""Kinds of questions in turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnlabelledPage:
-    """What is known of a page that nobody has labelled."""
+    """A page that nobody has labelled."""
 
     verdict: float
     text: str
     site: str = ""
     known: bool = True
-    """Whether the verdict has a reason; if not, the strategy found nothing to go by."""
+    """Whether the verdict has a reason; if not, the strategy knows no word of the page."""
     promise: float | None = None
-    """What the link model said before the page was seen; None: nothing, as of a seed."""
+    """Score of the link before the page was fetched; None for a seed."""
 
 
 class LabelledText(NamedTuple):
-    """A page that a person judged, with the topic or since."""
+    """A page that a person judged."""
 
     text: str
     value: float
@@ -66,40 +66,45 @@ class LabelledText(NamedTuple):
 
 
 class PageToAsk(NamedTuple):
+    """A chosen page, and why."""
+
     place: int  # among the pages to choose from
     why: QuestionReason
 
 
 def choose_questions(
     pages: Sequence[UnlabelledPage],
-    told: Sequence[LabelledText],
+    labelled: Sequence[LabelledText],
     count: int,
     *,
     threshold: float = 0.5,
-    given: int = 0,
+    labels: int = 0,
     choice: QuestionKind = "mixed",
 ) -> list[PageToAsk]:
-    """The pages to ask about; ``given``, labels so far, says whose turn it is in the round."""
+    """The pages to ask about. ``labels``, the number of labels so far, gives the place in the
+    round."""
     if not pages:
         return []
-    rows = _text_vectors([page.text for page in pages] + [each.text for each in told])
-    here, there = rows[: len(pages)], rows[len(pages) :]
-    strange = 1 - _nearest_cosine(here, there)
+    rows = _text_vectors([page.text for page in pages] + [each.text for each in labelled])
+    vectors, labelled_vectors = rows[: len(pages)], rows[len(pages) :]
+    strange = 1 - _nearest_cosine(vectors, labelled_vectors)
     if choice == "disagreement":
-        return _pick_by_worth("split", _model_disagreement(pages), pages, here, strange, count)
+        return _pick_by_worth("split", _model_disagreement(pages), pages, vectors, strange, count)
     if choice == "novelty":
-        return _pick_by_worth("host", _on_new_sites(pages, told), pages, here, strange, count)
+        return _pick_by_worth(
+            "host", _on_new_sites(pages, labelled), pages, vectors, strange, count
+        )
     verdicts = np.array([page.verdict for page in pages])
     yes = verdicts >= threshold
     away = np.abs(verdicts - threshold)
     sure = {"sure": _are_confident(away, yes), "missed": _are_confident(away, ~yes)}
     unsure = _verdict_uncertainty(verdicts, threshold)
-    shares = _site_shares(pages, told)
-    good = np.concatenate((there[[t.value >= 0.5 for t in told]], here[yes]))
-    resembling = _nearest_cosine(here, good)
+    shares = _site_shares(pages, labelled)
+    good = np.concatenate((labelled_vectors[[t.value >= 0.5 for t in labelled]], vectors[yes]))
+    resembling = _nearest_cosine(vectors, good)
     free = np.ones(len(pages), bool)
     found = []
-    for turn in range(given, given + min(count, len(pages))):
+    for turn in range(labels, labels + min(count, len(pages))):
         why = "unsure" if choice == "uncertainty" else _QUESTION_ROUND[turn % len(_QUESTION_ROUND)]
         among = free & sure.get(why, free)
         if not among.any():
@@ -113,7 +118,7 @@ def choose_questions(
             why = _main_reason(best, pages[best].known, parts, shares)
         found.append(PageToAsk(best, why))
         free[best] = False
-        strange = np.minimum(strange, 1 - here @ here[best])
+        strange = np.minimum(strange, 1 - vectors @ vectors[best])
         shares = np.where([page.site == pages[best].site for page in pages], 0.0, shares)
     return found
 
@@ -122,42 +127,44 @@ def _pick_by_worth(
     why: QuestionReason,
     worth: Floats,
     pages: Sequence[UnlabelledPage],
-    here: Floats,
+    vectors: Floats,
     strange: Floats,
     count: int,
 ) -> list[PageToAsk]:
-    """One kind of question only, spread over what is strange; of a host, one."""
+    """Questions of one kind, spread over unlike pages; for new hosts one page each."""
     found: list[PageToAsk] = []
     while len(found) < count and worth.any():
         best = int(np.argmax(worth * (_REPEATED_WORTH + strange)))
         found.append(PageToAsk(best, why))
-        strange = np.minimum(strange, 1 - here @ here[best])
+        strange = np.minimum(strange, 1 - vectors @ vectors[best])
         once = why == "host"
         done = [n == best or (once and p.site == pages[best].site) for n, p in enumerate(pages)]
         worth = np.where(done, 0.0, worth)
     return found
 
 
-def _on_new_sites(pages: Sequence[UnlabelledPage], told: Sequence[LabelledText]) -> Floats:
-    """1 for pages of sites of which no page is labelled."""
-    spoken = {each.site for each in told}
-    return np.array([float(page.site not in spoken) for page in pages])
+def _on_new_sites(pages: Sequence[UnlabelledPage], labelled: Sequence[LabelledText]) -> Floats:
+    """1 for pages of sites without a labelled page."""
+    known_sites = {each.site for each in labelled}
+    return np.array([float(page.site not in known_sites) for page in pages])
 
 
 def _model_disagreement(pages: Sequence[UnlabelledPage]) -> Floats:
-    """How differently page and link model see a page, 0..1. Their scales have nothing to do with
-    each other: compared is where the page stands among all in each."""
-    heard = np.array([page.promise is not None for page in pages])
+    """How differently page and link model rank a page, 0..1. Their scales differ, so the rank of
+    the page in each is compared."""
+    has_promise = np.array([page.promise is not None for page in pages])
     verdicts = np.array([page.verdict for page in pages])
     promises = np.array([page.promise or 0.0 for page in pages])
     found = np.zeros(len(pages))
-    if heard.sum() > 1:
-        found[heard] = np.abs(_rank_shares(verdicts[heard]) - _rank_shares(promises[heard]))
+    if has_promise.sum() > 1:
+        found[has_promise] = np.abs(
+            _rank_shares(verdicts[has_promise]) - _rank_shares(promises[has_promise])
+        )
     return found
 
 
 def _rank_shares(values: Floats) -> Floats:
-    """The share of values that are smaller, equal ones counting half."""
+    """The share of values that are smaller; equal ones count half."""
     order = np.sort(values)
     low, high = np.searchsorted(order, values), np.searchsorted(order, values, "right")
     return np.asarray((low + high) / (2 * len(values)))
@@ -170,21 +177,21 @@ def _verdict_uncertainty(verdicts: Floats, threshold: float) -> Floats:
 
 
 def _are_confident(away: Floats, side: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """More than half as far out as any on this side: sure, as this strategy's verdicts go."""
+    """Pages on one side that are more than half as far from the threshold as the farthest."""
     return np.asarray(side & (away >= away[side].max(initial=0.0) / 2))
 
 
-def _site_shares(pages: Sequence[UnlabelledPage], told: Sequence[LabelledText]) -> Floats:
-    """How much of what was fetched is of the page's site; 0 where a page of it is labelled."""
+def _site_shares(pages: Sequence[UnlabelledPage], labelled: Sequence[LabelledText]) -> Floats:
+    """The share of the pages that are on the page's site; 0 where a page of it is labelled."""
     sizes = Counter(page.site for page in pages)
-    spoken = {each.site for each in told}
-    return np.array([0.0 if p.site in spoken else sizes[p.site] / len(pages) for p in pages])
+    known_sites = {each.site for each in labelled}
+    return np.array([0.0 if p.site in known_sites else sizes[p.site] / len(pages) for p in pages])
 
 
 def _main_reason(
     best: int, known: bool, parts: dict[QuestionReason, Floats], shares: Floats
 ) -> QuestionReason:
-    """What spoke most for a page: where it stands among all pages in each part."""
+    """The part in which the page has the highest rank."""
     if not known:
         return "unknown"
     if _LARGE_SITE <= shares[best] < 1:
@@ -193,7 +200,7 @@ def _main_reason(
 
 
 def _nearest_cosine(rows: Floats, others: Floats) -> Floats:
-    """The cosine of each row to the nearest of the others; 0 where there are none."""
+    """The cosine of each row to the nearest of the others; 0 without others."""
     return np.asarray((rows @ others.T).max(axis=1)) if len(others) else np.zeros(len(rows))
 
 

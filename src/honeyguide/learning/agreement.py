@@ -1,9 +1,8 @@
-"""Do people agree? Their labels of the same pages, two people at a time.
+"""Agreement of annotators: labels of the same pages, two people at a time.
 
-Cohen 1960: kappa is the share of agreement less the share that chance alone would bring, given how
-often each of the two says yes, over the most there could be beyond it. For more than two people,
-Light 1971 takes the mean of the pairs; we weigh each pair by the pages that both labelled, because
-few of ours have labelled the same ones.
+Cohen 1960: kappa is the agreement beyond chance, given how often each of the two says yes, divided
+by the largest possible one. For more than two people Light 1971 takes the mean of the pairs; here
+each pair is weighted by the pages that both labelled, because few annotators label the same pages.
 """
 
 from __future__ import annotations
@@ -16,30 +15,32 @@ Page = TypeVar("Page", bound=Hashable)
 
 
 class AnnotatorPair(NamedTuple):
-    """Two people on the pages that both labelled."""
+    """Two annotators on the pages that both labelled."""
 
     one: str
     other: str
     pages: int
     agreed: float
-    """Share of these pages of which both say the same."""
+    """Share of these pages with equal labels."""
     kappa: float | None
-    """1: they always agree; 0: no more than by chance; None: one of them never differs, and
-    chance explains everything."""
+    """1: they always agree; 0: no more than by chance; None: undefined, since one of them never
+    varies."""
 
 
 class AnnotatorAgreement(NamedTuple):
+    """All pairs of annotators."""
+
     pairs: tuple[AnnotatorPair, ...]
-    """Those with pages in common, the most first."""
+    """Pairs with common pages, the most first."""
     agreed: float | None
-    """Over all pairs, weighed by their pages; None: nobody labelled what another did."""
+    """Mean of all pairs, weighted by their pages; None without common pages."""
     kappa: float | None
 
 
-def measure_agreement(said: Mapping[str, Mapping[Page, bool]]) -> AnnotatorAgreement:
-    """Person → page → whether it is relevant."""
+def measure_agreement(labels: Mapping[str, Mapping[Page, bool]]) -> AnnotatorAgreement:
+    """From annotator → page → whether it is relevant."""
     pairs = []
-    for (one, ones), (other, others) in combinations(sorted(said.items()), 2):
+    for (one, ones), (other, others) in combinations(sorted(labels.items()), 2):
         both = [(ones[page], others[page]) for page in ones if page in others]
         if both:
             share = sum(a == b for a, b in both) / len(both)
@@ -51,7 +52,7 @@ def measure_agreement(said: Mapping[str, Mapping[Page, bool]]) -> AnnotatorAgree
 
 
 def cohen_kappa(both: list[tuple[bool, bool]]) -> float | None:
-    """Cohen's, of the answers of two people to the same questions."""
+    """The kappa of two annotators from their pairs of labels."""
     count = len(both)
     if not count:
         return None

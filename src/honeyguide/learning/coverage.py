@@ -1,28 +1,20 @@
 """How much of a topic is found, and how much is left in reach.
 
-A focused crawl is no random sample: it takes the promising links first, and what many pages link
-to. So no one estimator can be believed, and two are asked that see different things:
+A focused crawl is no random sample: promising links go first. No single estimator is reliable, so
+two with different errors are combined:
 
-- the **queue**: the recent harvest times the links that wait. Links that wait are no better than
-  those just taken, which makes it too large; pages that no visited page links to are not in it,
-  which makes it too small.
-- the **recapture**: visited pages that link to a page are the occasions on which it was captured.
-  Chao (1984), bias-corrected: as many relevant pages were never captured as
-  ``f1 (f1 - 1) / (2 (f2 + 1))``, with f1 and f2 the found ones that one and two pages linked to.
-  We count links until the visit, not after it, so a page that is taken at once is seen once: the
-  estimate is no longer a lower bound, and knows nothing of the order in which links are taken.
+- the **queue**: the recent harvest times the waiting links. Too large, since waiting links are worse than those just taken; too small, since pages without a known link are missing.
+- the **recapture**: visited pages that link to a page are its captures. Chao (1984), bias-corrected: ``f1 (f1 - 1) / (2 (f2 + 1))`` relevant pages were never captured, f1 and f2 being found ones that one and two pages linked to. Links are counted until the visit only, so a page taken at once is captured once: the estimate is no lower bound, and ignores the order of links.
 
-Their geometric mean is the estimate, and both of them, with two standard deviations of a count,
-its range, which is no confidence interval: it held the truth in two looks of three
-(docs/reference/stop.md, beside what was tried instead).
-New hosts are told by Good (1953): as often as relevant hosts gave just one relevant page.
+Their geometric mean is the estimate. Both of them, with two standard deviations of a count, are its
+range, which is no confidence interval: it contained the truth in two of three cases
+(docs/reference/stop.md, with alternatives that were tried). New hosts are estimated by Good (1953):
+as often as relevant hosts gave just one relevant page.
 
-Where a search engine is asked as well, there is a third: the **channels**. Links and searches are
-two catches of the same pages, and what both caught tells how many there are: Chapman (1951). A page
-that is easy to find by links is often easy to find by words, too, so that both catch it more often
-than by chance, and the estimate is too low; and it knows of nothing but what is relevant to them.
-For the recapture only pages that link count, not the engine's pages of results; where no link led
-to a relevant page, as where only the engine is asked, the queue alone is asked.
+With a search engine there is a third one: the **channels**. Links and searches are two catches of
+the same pages (Chapman 1951). A page that is easy to find by links is often easy to find by words,
+so the estimate is too low. For the recapture only pages that link count, not result pages of the
+engine; if no link led to a relevant page, the queue alone is used.
 """
 
 from __future__ import annotations
@@ -38,32 +30,32 @@ from honeyguide.types import Visit
 from honeyguide.url import host_of
 
 _WINDOW = 200
-"""Visits that are recent."""
+"""Recent visits."""
 _LAST_VISITS = 100
-"""Visits that tell the chance of the next."""
+"""Visits from which the chance of the next is estimated."""
 _MIN_RELEVANT = 10
-"""Relevant pages, and recent visits times ten, without which nothing can be told."""
+"""Relevant pages, and recent visits times ten, that an estimate needs."""
 _MIN_BOTH = 5
-"""Pages that links and searches must both have found, for what they say together to be told."""
+"""Pages found by links and by searches that their comparison needs."""
 _MASK = (1 << _WINDOW) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelEstimate:
-    """Relevant pages that links found, that searches found, and both."""
+    """Relevant pages found by links, by searches, and by both."""
 
     links: int
     search: int
     both: int
     total: float
-    """How many there are, if either way finds a page whether or not the other does: mostly too
-    few, since what is easy to find is easy to find in both."""
+    """All relevant pages, if both ways were independent: mostly too few, since what is easy to find
+    is easy to find for both."""
     error: float
-    """The standard error of that."""
+    """Standard error of the total."""
 
     @property
     def is_reliable(self) -> bool:
-        """Whether enough is known for the two numbers to mean something."""
+        """Whether the estimate is meaningful."""
         return self.both >= _MIN_BOTH and self.error >= 0.5
 
 
@@ -78,29 +70,29 @@ def estimate_channels(links: int, search: int, both: int) -> ChannelEstimate:
 
 @dataclass(frozen=True, slots=True)
 class CoverageEstimate:
-    """How a topic stands. Numbers of pages are those that the strategy calls relevant."""
+    """How much of a topic was found. Relevant is what the strategy calls so."""
 
     found: int = 0
     total: float = 0.0
     """Relevant pages in reach, found ones included."""
     low: float = 0.0
     high: float = 0.0
-    """Where the total should lie."""
+    """Range of the total."""
     covered: float = 0.0
-    """Found ÷ total; 0 as long as too little is known."""
+    """Found ÷ total; 0 while too little is known."""
     recent: float = 0.0
     """Harvest rate of the last 200 visits."""
     trend: float = 0.0
-    """How much that rate changes in 100 visits."""
+    """Change of that rate in 100 visits."""
     falling: float = 0.5
-    """How sure it is that it falls: 0..1, 0.5 if nobody can tell."""
+    """Probability that it falls: 0..1, 0.5 if unknown."""
     chance: float = 0.5
-    """That the next visit is relevant."""
+    """Probability that the next visit is relevant."""
     new_host: float = 1.0
-    """The chance that the next relevant page is on a host that gave none yet."""
+    """Probability that the next relevant page is on a new host."""
     why: str = ""
     channels: ChannelEstimate | None = None
-    """What links and searches say together; None: nobody searched."""
+    """Estimate from links and searches together; None without searches."""
 
     @property
     def remaining(self) -> float:
@@ -108,14 +100,14 @@ class CoverageEstimate:
 
 
 class Coverage:
-    """Told every visit; a few sums, and one bit for each of the recent ones."""
+    """Counts visits: a few sums, and one bit for each recent visit."""
 
     def __init__(self) -> None:
         self.visits = 0
         self.relevant = 0
         self._once = 0
         self._twice = 0
-        """Relevant pages that one page, and two pages, had linked to when they were visited."""
+        """Relevant pages that one page, and two pages, linked to when they were visited."""
         self._recent = 0
         """The newest visit is the lowest bit; 1: relevant."""
         self._hosts: Counter[str] = Counter()
@@ -129,7 +121,7 @@ class Coverage:
         self.add_outcome(relevant, host, link.channel, link.inlinks)
 
     def add_outcome(self, relevant: bool, name: str, channel: str, inlinks: int) -> None:
-        """One visit to that host, of a link that stood on so many pages."""
+        """Count one visit of a link that stood on so many pages."""
         self.visits += 1
         self._recent = (self._recent << 1 | relevant) & _MASK
         if not relevant:
@@ -145,7 +137,7 @@ class Coverage:
         self._lonely += 1 if pages == 1 else -1 if pages == 2 else 0
 
     def estimate(self, waiting: int) -> CoverageEstimate:
-        """What is left in reach, when so many links wait."""
+        """The estimate when so many links wait."""
         size, hits = min(self.visits, _WINDOW), self._recent.bit_count()
         last = min(self.visits, _LAST_VISITS)
         recent = hits / size if size else 0.0
@@ -185,13 +177,13 @@ class Coverage:
         return f"{hits} of the last {size} visits were relevant and {waiting} links wait; {links}"
 
     def to_record(self) -> str:
-        """Everything but the hosts, to be kept beside the visits."""
+        """Everything but the hosts, to be stored with the visits."""
         sums = (self.visits, self.relevant, self._once, self._twice, self._lonely)
         return json.dumps([*sums, f"{self._recent:x}"])
 
     @classmethod
     def from_record(cls, record: str, hosts: Mapping[str, int]) -> Self | None:
-        """What a record tells, with the relevant pages of each host; None if it is not ours."""
+        """From a record and the relevant pages of each host; None if the record is invalid."""
         made = cls()
         try:
             *sums, recent = json.loads(record)
@@ -210,8 +202,8 @@ class Coverage:
 
 
 def _harvest_slope(recent: int, size: int) -> tuple[float, float]:
-    """The change of the rate from one visit to the next, by least squares, and how sure its
-    fall is: a normal tail, which 0s and 1s come near enough to."""
+    """Change of the rate from one visit to the next by least squares, and the probability that it
+    falls, by a normal tail."""
     if size < 3:
         return 0.0, 0.5
     hits = [at for at, bit in enumerate(reversed(f"{recent:b}")) if bit == "1"]

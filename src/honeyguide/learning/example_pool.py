@@ -1,11 +1,16 @@
-"""Which of its own verdicts a strategy believes: the surest few, and no more than it has seen for.
+"""The examples that a strategy learns from, with limits that keep self-training from drifting.
 
 Iliou et al. 2017 believe every verdict of at least .8 or at most .2. From a handful of examples a
-classifier says .8 of a third of what it sees, and is wrong four times in five, while its *order* of
-pages is good. So, as Blum & Mitchell 1998 let their learners grow ("Combining labeled and unlabeled
-data with co-training", p = 1 and n = 3 a round), one page in fourteen is believed to be good, the
-one that the present generation is surest of, and the three newest of the clear ones to be bad:
-those are hardly ever wrong. What is believed stays so, until a person speaks.
+classifier says .8 of a third of all pages and is wrong four times in five, while its *order* of
+pages is good. So, as the learners of Blum & Mitchell 1998 grow (p = 1 and n = 3 a round), one page
+in fourteen is taken as good, the one that the present generation is most certain of, and the three
+newest of the certain bad ones as bad: those are hardly ever wrong. Chosen verdicts stay until a
+person labels the page.
+
+The limits are ours: with each training a strategy may use as many more of its own verdicts as
+people gave examples, never more than ten times as many, thinned until neither kind outnumbers the
+other more than three times. Strategies that state how many they believe get the most certain ones;
+the others the newest.
 """
 
 from __future__ import annotations
@@ -19,15 +24,14 @@ from honeyguide.types import Example, Page, Url
 from honeyguide.url import domain_of, host_of
 
 PAGES_PER_ROUND = 14
-"""Pages seen for each round: k of Iliou et al."""
+"""Pages for each round: k of Iliou et al."""
 BAD_PER_GOOD = 3
-"""Bad ones for each good one."""
+"""Bad examples for each good one."""
 _CONSIDERED = 3 * PAGES_PER_ROUND
-"""Newest good verdicts that are thought over in a lesson."""
+"""Newest good verdicts that are considered."""
 _MIN_OWN, _DOMAIN_SHARE = 2, 0.1
-"""Own verdicts on one registrable domain: two and a tenth of all in any case, and a share as large
-as it has among people's examples. A site that nobody spoke of must not be able to teach what the
-topic is."""
+"""Own verdicts of one registrable domain: at least two and a tenth of all, and a share as large
+as it has among examples of people. A site without labels must not define the topic."""
 _SURE_TEACHER = AutomaticTeacher()
 
 
@@ -39,8 +43,8 @@ def select_confident(
     good: int,
     most: int,
 ) -> list[Example]:
-    """What is believed already, and the surest of the rest: ``good`` good ones and three times as
-    many bad ones in all, together at most ``most``. ``score``: the present verdict on a page."""
+    """The chosen verdicts, and the most certain others: ``good`` good ones and three times as many
+    bad ones, at most ``most``. ``score``: the present verdict on a page."""
     rooms = {True: good, False: BAD_PER_GOOD * good}
     whole = min(most, (1 + BAD_PER_GOOD) * good)
     people, seen = Counter(map(_page_domain, labelled)), Counter(map(_page_domain, believed))
@@ -62,7 +66,7 @@ def select_confident(
 def _by_confidence(
     waiting: Sequence[Example], score: Callable[[Page], float], good: bool
 ) -> Iterator[Example]:
-    """Good ones, the surest first, if it is still sure of them; then bad ones, the newest first."""
+    """Good ones that are still certain, the most certain first; then bad ones, the newest first."""
     if good:
         newest = [example for example in waiting if example.target >= 0.5][-_CONSIDERED:]
         now = sorted((score(example.page), place) for place, example in enumerate(newest))
@@ -74,36 +78,29 @@ def _page_domain(example: Example) -> str:
     return domain_of(host_of(example.page.url))
 
 
-# --------------------------------------------------------------------------------------------------
-# The examples that a strategy learns from, with the caps that keep self-training from drifting.
-#
-# The caps are ours (Iliou et al. 2017 have none): with each lesson a strategy may believe as many
-# more of its own verdicts as people gave examples, never more than ten times as many, and they are
-# thinned until neither kind of page outnumbers the other more than three times. Strategies that say
-# how many they believe get the surest ones (surest.py); the others the newest.
-# --------------------------------------------------------------------------------------------------
+# --- The pool ---
 
 
 MAX_TEXT_CHARS = 20_000
-"""Characters of a page that are remembered."""
+"""Characters of a page that are stored."""
 MAX_BACKGROUND = 300
-"""Visits remembered for a strategy that does not learn from every visit."""
+"""Visits stored for a strategy that does not learn from every visit."""
 MAX_VISITS = 3_000
 _DEFAULT_BASIS = 20
-"""Without people's examples, self-training may begin with so many."""
+"""Basis of self-training without examples of people."""
 _OWN_PER_LABEL = 10
 _MAX_JUDGED = 2_000
 _MAX_HEADINGS = 20
 _DOMAIN_FRACTION = 10
 _MIN_PER_DOMAIN = 2
-"""Own verdicts on one registrable domain: a tenth of all, and two in any case, also where there
-is no other. A single site must not be able to teach what the topic is."""
+"""Own verdicts of one registrable domain: a tenth of all, at least two. A single site must not
+define the topic."""
 _MAX_KIND_RATIO = 3
 MAX_LINKS = 100
 
 
 class ExamplePool:
-    """One example per page: a person's word replaces the strategy's own, never the other way."""
+    """One example for each page: labels of people replace verdicts, never the other way."""
 
     def __init__(self, visits: bool = False) -> None:
         self._most = MAX_VISITS if visits else MAX_BACKGROUND
@@ -112,11 +109,11 @@ class ExamplePool:
         self._judged: dict[Url, Example] = {}
         self._visits: dict[Url, Example] = {}
         self._learned = 0
-        """Of its own verdicts, those in the last lesson."""
+        """Own verdicts in the last training."""
         self._seen = 0
-        """Pages that went by."""
+        """Pages seen so far."""
         self._believed: dict[Url, Example] = {}
-        """Of its own verdicts, those that were chosen as the surest."""
+        """Own verdicts that were chosen as the most certain."""
 
     def add(self, example: Example) -> None:
         url = example.page.url
@@ -138,15 +135,15 @@ class ExamplePool:
                 del self._visits[next(iter(self._visits))]
 
     def labelled_examples(self) -> list[Example]:
-        """People's examples."""
+        """Examples from people."""
         return list(self._labelled.values())
 
     def unlabelled_visits(self) -> list[Example]:
-        """Visits that nobody labelled."""
+        """Visits without a label."""
         return [e for url, e in self._visits.items() if url not in self._labelled]
 
     def recent_judged(self, labelled: list[Example]) -> list[Example]:
-        """The strategy's own, as many as the caps allow beside these; the newest go first."""
+        """Own verdicts within the limits for these labels; the newest are preferred."""
         basis = len(labelled) or _DEFAULT_BASIS
         room = min(_OWN_PER_LABEL * basis, self._learned + basis)
         chosen = _newest_per_domain(list(self._judged.values()), room)
@@ -155,7 +152,7 @@ class ExamplePool:
     def confident_judged(
         self, labelled: list[Example], score: Callable[[Page], float], good: int
     ) -> list[Example]:
-        """The strategy's own of which it is surest now: ``good`` good ones in fourteen pages."""
+        """The most certain own verdicts: ``good`` good ones for each fourteen pages."""
         most = _OWN_PER_LABEL * (len(labelled) or _DEFAULT_BASIS)
         believed = list(self._believed.values())
         allowed = good * (self._seen // PAGES_PER_ROUND)
@@ -167,12 +164,12 @@ class ExamplePool:
         self._learned = judged
 
     def set_believed(self, judged: Iterable[Example]) -> None:
-        """These stay, until a person speaks."""
+        """Keep these until a person labels them."""
         self._believed = {e.page.url: e for e in judged}
 
 
 def _newest_per_domain(judged: list[Example], room: int) -> list[Example]:
-    """The newest, but few of any one domain; in the order in which they came."""
+    """The newest, few of any one domain, in their order."""
     most = max(_MIN_PER_DOMAIN, room // _DOMAIN_FRACTION)
     seen: Counter[str] = Counter()
     newest: list[Example] = []
@@ -184,7 +181,7 @@ def _newest_per_domain(judged: list[Example], room: int) -> list[Example]:
 
 
 def _balance_kinds(judged: list[Example], labelled: list[Example]) -> Iterator[Example]:
-    """Leave out the oldest of the larger kind, until it is at most three times the smaller."""
+    """Leave out the oldest of the larger kind until it is at most three times the smaller."""
     good = sum(example.target >= 0.5 for example in (*judged, *labelled))
     bad = len(judged) + len(labelled) - good
     spare = {
@@ -200,7 +197,7 @@ def _balance_kinds(judged: list[Example], labelled: list[Example]) -> Iterator[E
 
 
 def trim_example(example: Example, links: int) -> Example:
-    """What is worth remembering of it; few strategies read the links of a page."""
+    """The example with what is worth storing; few strategies read the links of a page."""
     page: Page = example.page
     text, headings = page.text[:MAX_TEXT_CHARS], page.headings[:_MAX_HEADINGS]
     if len(text) == len(page.text) and headings == page.headings and len(page.links) <= links:

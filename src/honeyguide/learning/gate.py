@@ -1,11 +1,15 @@
-"""The gate: a new generation does not go live if it is clearly worse than the one it would replace.
+"""The validation gate: a new generation does not go live if it is clearly worse than the present
+one.
 
-Doubles of both judge labelled pages that they have not learned from. A fifth of all labels is held
-back from them, of good and of bad ones alike, the same ones every time; which ones, nobody can
-foresee who does not know the key. A batch of bad labels would speak for itself, so the pages
-asked are, if there are enough of them, those that were labelled before the present generation was
-learned, and about which nobody changed their mind since. If most of them were changed and too few
-are left, nothing is tried, and the new generation waits until a person insists.
+Shadow models of both judge labelled pages that they have not learned from. A fifth of all labels is
+held out, good and bad ones alike, always the same; without the key nobody can foresee which. A
+batch of bad labels would confirm itself, so if there are enough, only pages count that were
+labelled before the present generation was trained and whose label did not change. If most of them
+were changed and too few are left, nothing is tested, and the new generation waits for a person.
+
+The drift alarm compares a label with the verdict of the present generation before it learns from
+the label. A warning stays until newer labels replace these, so that people know that they changed
+its mind.
 """
 
 from __future__ import annotations
@@ -22,25 +26,25 @@ from honeyguide.protocols import Strategy
 from honeyguide.types import Example, Label, Page, Url
 
 HOLDOUT_EVERY = 5
-"""One label in so many is held back …"""
+"""One label in so many is held out."""
 _FIRST_HELD = 3
-"""One of the first so many is among them, so that both kinds are soon tried …"""
+"""One of the first so many is held out, so that both kinds are soon tested."""
 MIN_LABELS = 25
-"""… if there are so many in all; a smaller set is needed whole."""
+"""Labels without which nothing is held out: a smaller set is needed whole."""
 _MIN_TRIAL_PAGES = 4
-"""Fewer pages than this, or pages of one kind only, prove nothing."""
+"""Fewer pages, or pages of one kind, prove nothing."""
 ERROR_TOLERANCE = 0.02
-"""Mean squared error that a new generation may lose in any case; beyond it, no more than chance
-explains: the standard error of the pages' differences."""
+"""Mean squared error that a new generation may lose; more only up to the standard error of the
+differences."""
 
 HELD_BACK_NOTE = "held back"
-"""How the note of a generation begins that did not pass."""
+"""Beginning of the note of a generation that did not pass."""
 _TRIAL_NOTE = re.compile(r"error (\d\.\d{3}), before (\d\.\d{3}), on (\d{1,9}) held-back labels$")
 
 
 @dataclass(frozen=True, slots=True)
 class GateTrial:
-    """How two generations did on the same labelled pages: mean squared errors of their verdicts."""
+    """Mean squared errors of two generations on the same labelled pages."""
 
     pages: int
     before: float = 0.0
@@ -48,7 +52,7 @@ class GateTrial:
     chance: float = 0.0
     """Standard error of the difference."""
     changed: int = 0
-    """Held-back labels that say something else now, if they are too many to try it on the rest."""
+    """Held-out labels that were changed, if these are too many for a test on the rest."""
 
     @property
     def passed(self) -> bool:
@@ -65,15 +69,15 @@ class GateTrial:
 
     @classmethod
     def from_note(cls, note: str) -> GateTrial | None:
-        """What the note of a generation says of its trial; None: it was not tried."""
+        """The trial in the note of a generation; None: there was none."""
         found = _TRIAL_NOTE.search(note)
         return found and cls(int(found[3]), before=float(found[2]), after=float(found[1]))
 
 
 class LabelHoldout:
-    """Which labels no double learns from: one in every five of each kind, as they arrive.
+    """Which labels are held out: one in five of each kind, as they arrive.
 
-    Which of the five is drawn by the key. Without one, as in the lab, it is always the third.
+    The key chooses which of the five. Without one, as in the lab, it is always the third.
     """
 
     def __init__(self, key: bytes = b"") -> None:
@@ -89,14 +93,14 @@ class LabelHoldout:
             self._held[url] = place == self._held_place(kind, five)
 
     def _held_place(self, kind: bool, five: int) -> int:
-        """Of the label that is held back among these five."""
+        """Place of the label that is held out among these five."""
         if not self._key:
             return _FIRST_HELD - 1
         drawn = hashlib.blake2b(f"{kind} {five}".encode(), key=self._key, digest_size=8).digest()
         return int.from_bytes(drawn, "big") % (HOLDOUT_EVERY if five else _FIRST_HELD)
 
     def split_examples(self, labelled: Sequence[Example]) -> tuple[list[Example], list[Example]]:
-        """(to learn from, to try on); all to learn from where labels are few."""
+        """Examples to learn from, and held-out ones; few labels are all learned from."""
         if len(labelled) < MIN_LABELS:
             return list(labelled), []
         held = [example for example in labelled if self._held.get(example.page.url)]
@@ -106,7 +110,7 @@ class LabelHoldout:
 def run_trial(
     old: Strategy, new: Strategy, held: Sequence[Example], known: Mapping[Url, float]
 ) -> GateTrial:
-    """``known``: what the old generation could have learned, of which pages."""
+    """``known``: pages that the old generation could have learned from, with their targets."""
     earlier = [example for example in held if example.page.url in known]
     pages = [example for example in earlier if not _label_changed(example, known)]
     if not _has_both_kinds(pages):
@@ -123,12 +127,12 @@ def run_trial(
 
 
 def squared_errors(strategy: Strategy, examples: Sequence[Example]) -> list[float]:
-    """Brier 1950: the squares of verdict less label."""
+    """Squared differences of verdict and label (Brier 1950)."""
     return [(strategy.judge(e.page).score - e.target) ** 2 for e in examples]
 
 
 def _label_changed(example: Example, known: Mapping[Url, float]) -> bool:
-    """Whether the page was taught as the opposite of what its label says now."""
+    """Whether the page was learned as the opposite of its present label."""
     before = known.get(example.page.url, example.target)
     return (before >= 0.5) != (example.target >= 0.5)
 
@@ -137,13 +141,7 @@ def _has_both_kinds(examples: Sequence[Example]) -> bool:
     return len(examples) >= _MIN_TRIAL_PAGES and len({e.target >= 0.5 for e in examples}) == 2
 
 
-# --------------------------------------------------------------------------------------------------
-# The drift alarm: verdicts and people's labels part.
-#
-# A label is held against the verdict of the generation that decides when the label is learned from,
-# and before it is. What was found then stays until newer labels take its place, though a generation
-# that has learned from them agrees, of course: people should know that they changed its mind.
-# --------------------------------------------------------------------------------------------------
+# --- Drift ---
 
 
 _WINDOW = 20
@@ -152,7 +150,7 @@ _DIFFERING_SHARE = 0.4
 
 
 class DriftAlarm:
-    """Watches the newest labels."""
+    """Compares the newest labels with verdicts."""
 
     def __init__(self, threshold: float) -> None:
         self._threshold = threshold
@@ -164,19 +162,19 @@ class DriftAlarm:
             self._waiting.append((page, label))
 
     def compare_verdicts(self, strategy: Strategy) -> None:
-        """What does the generation that is about to learn from these labels say of their pages?"""
+        """Compare the waiting labels with the generation that is about to learn from them."""
         for page, label in self._waiting:
             score = strategy_for_topic(strategy, label.topic).judge(page).score
             self._agreed.append((score >= self._threshold) == (label.value >= 0.5))
         self._waiting.clear()
 
     def forget_waiting(self) -> None:
-        """What was labelled before anything was learned says nothing."""
+        """Labels before the first training say nothing."""
         self._waiting.clear()
 
     @property
     def warning(self) -> str:
-        """What to tell people; '' while verdicts and labels agree well enough."""
+        """A warning for people; '' while verdicts and labels agree well enough."""
         parted = len(self._agreed) - sum(self._agreed)
         if len(self._agreed) < _MIN_COMPARED or parted <= _DIFFERING_SHARE * len(self._agreed):
             return ""

@@ -1,6 +1,7 @@
-"""Which visited pages to ask a person about: what the store holds, as ``learning/asking`` wants it.
+"""Which pages of a collection to ask a person about: what ``learning/active_learning`` needs,
+from the store.
 
-Only reads, so it may be asked while a crawl runs, and of any strategy.
+Only reads, so it may be called while a crawl runs, with any strategy.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from honeyguide.types import UNREQUESTED, Example, Page, Reason, Url, Verdict
 from honeyguide.url import domain_of, host_of
 
 _MAX_PAGES = 5_000
-"""Newest pages that are looked at …"""
+"""Newest pages that are considered."""
 _MAX_ROWS = 20_000
-"""… among so many visits."""
+"""Visits among which these are searched."""
 _MAX_REJUDGED = 1_000
 _MAX_LABELS = 1_000
 _MAX_SNIPPET = 200
@@ -41,11 +42,11 @@ _REASON_TEXTS: dict[active_learning.QuestionReason, str] = {
     "second": "somebody else labelled it: do you agree?",
 }
 LabelQueryKind = active_learning.QuestionKind | Literal["agreement"]
-"""What is asked for; agreement: pages that others labelled."""
+"""Kind of questions; agreement: pages that others labelled."""
 
 
 class LabelQuestion(NamedTuple):
-    """A page to ask about, and what the generation that decides now thinks of it."""
+    """A page to ask about, and the present verdict on it."""
 
     row: VisitRow
     verdict: float
@@ -53,34 +54,34 @@ class LabelQuestion(NamedTuple):
     reasons: tuple[Reason, ...]
     why: active_learning.QuestionReason
     because: str
-    """The same in words."""
+    """The reason in words."""
     snippet: str
 
 
 class LabelQueryScope(NamedTuple):
-    """Who is asked, and from which pages is chosen."""
+    """Who is asked, and which pages are considered."""
 
     by: str = ""
-    """Pages that this person would not judge before are not asked about again; '': anybody."""
+    """Pages that this person skipped are not asked about again; '': anybody."""
     choice: LabelQueryKind = "mixed"
     rows: int = _MAX_ROWS
-    """Newest visits that are looked at …"""
+    """Newest visits that are considered."""
     pages: int = _MAX_PAGES
-    """… and pages among them; where there are more, those that the verdicts speak for."""
+    """Most pages among them, chosen by their verdicts."""
     labels: int = _MAX_LABELS
-    """Newest labels whose pages the others are compared with."""
+    """Newest labels whose pages are compared with the others."""
     anew: int = _MAX_REJUDGED
-    """Most pages that are judged anew, where the generation that judged them is gone."""
+    """Most pages that are judged again because their verdict is of an older generation."""
 
 
 ANY_ANNOTATOR = LabelQueryScope()
 
 
 class LabelQueries(NamedTuple):
-    """What to ask a person, and how often they may still be asked."""
+    """Questions for a person, and the remaining budget."""
 
     left: int | None
-    """Labels that ``learn.budget`` still has; None: it has no limit."""
+    """Labels left in ``learn.budget``; None: no limit."""
     questions: list[LabelQuestion]
 
 
@@ -91,24 +92,24 @@ def ask_for_labels(
     count: int,
     scope: LabelQueryScope = ANY_ANNOTATOR,
 ) -> LabelQueries:
-    """The pages of a collection to ask about, at most ``count`` and what the budget has left."""
+    """At most ``count`` questions about a collection, within the budget."""
     budget = settings.learn.budget
     left = max(0, budget - store.counter.read_counts().labels) if budget else None
     count = count if left is None else min(count, left)
     if count < 1:
         return LabelQueries(left, [])
-    given = topics.load_example_files(folder, settings)
-    return LabelQueries(left, label_questions(store, settings, count, given, scope))
+    examples = topics.load_example_files(folder, settings)
+    return LabelQueries(left, label_questions(store, settings, count, examples, scope))
 
 
 def label_questions(
     store: Store,
     settings: Settings,
     count: int,
-    given: Iterable[Example] = (),
+    examples: Iterable[Example] = (),
     scope: LabelQueryScope = ANY_ANNOTATOR,
 ) -> list[LabelQuestion]:
-    """The pages whose labels would help most; ``given``: the topic's examples that lie on disk."""
+    """The pages whose labels would help most; ``examples``: example files of the topic."""
     passed = {url for url, _, _ in store.labels.list_passes(scope.by)} if scope.by else set()
     threshold = settings.topic.threshold
     if scope.choice == "agreement":
@@ -120,13 +121,13 @@ def label_questions(
         ]
     labels = [label for _, label in store.labels.effective_after()]
     judged = topics.example_labels(settings) | {label.url: label.value for label in labels}
-    told = [
+    labelled = [
         active_learning.LabelledText(_page_words(example.page), example.target, "-")
-        for example in given
+        for example in examples
     ]
     for url, value in list(judged.items())[-scope.labels :]:
         if (page := store.visits.latest_page(url)) is not None:
-            told.append(
+            labelled.append(
                 active_learning.LabelledText(_page_words(page), value, domain_of(host_of(url)))
             )
     rows = [row for row in unlabelled_rows(store, judged, scope.rows) if row.url not in passed]
@@ -144,7 +145,7 @@ def label_questions(
     ]
     sites = Counter(page.site for page in pages)
     chosen = active_learning.choose_questions(
-        pages, told, count, threshold=threshold, given=len(labels), choice=scope.choice
+        pages, labelled, count, threshold=threshold, labels=len(labels), choice=scope.choice
     )
     return [
         _build_question(store, rows[place], seen[place], why, settings, sites[pages[place].site])
@@ -176,7 +177,7 @@ def _build_question(
 
 
 def best_topic(settings: Settings, row: VisitRow) -> str:
-    """Of several topics the one that the page is judged best for: it is asked about that one."""
+    """Of several topics the one with the highest score for the page."""
     known = topics.topic_names(settings)
     scores = {name: score for name, score in row.topic_scores.items() if name in known}
     if scores:
@@ -186,32 +187,32 @@ def best_topic(settings: Settings, row: VisitRow) -> str:
 
 def _labelled_by_others(store: Store, by: str, passed: set[Url]) -> Iterator[VisitRow]:
     """Pages that others labelled and this person did not, those with the fewest labels first."""
-    said: dict[Url, set[str]] = {}
+    annotators: dict[Url, set[str]] = {}
     for _, label in store.labels.everyone_after():
-        said.setdefault(label.url, set()).add(label.by)
-    urls = [url for url, people in said.items() if by not in people and url not in passed]
-    for url in sorted(urls, key=lambda url: len(said[url])):
+        annotators.setdefault(label.url, set()).add(label.by)
+    urls = [url for url, people in annotators.items() if by not in people and url not in passed]
+    for url in sorted(urls, key=lambda url: len(annotators[url])):
         for row in store.visits.attempts_at(url)[-1:]:
             if row.has_page and row.verdict is not None:
                 yield row
 
 
 def _sample_rows(rows: list[VisitRow], most: int, threshold: float) -> list[VisitRow]:
-    """No more than so many: half of them the nearest to the threshold, the rest spread evenly over
-    all others, so that the sure ones and every site keep their chance."""
+    """At most so many rows: half of them the nearest to the threshold, the rest spread evenly over
+    all others, so that certain pages and all sites have a chance."""
     if len(rows) <= most:
         return rows
     near = sorted(rows, key=lambda row: abs((row.verdict or 0.0) - threshold))
     rest = sorted(near[most // 2 :], key=lambda row: row.verdict or 0.0)
     room = most - most // 2
-    kept = {row.id for row in near[: most // 2]}
-    kept |= {rest[n * len(rest) // room].id for n in range(room)}
-    return [row for row in rows if row.id in kept]
+    chosen = {row.id for row in near[: most // 2]}
+    chosen |= {rest[n * len(rest) // room].id for n in range(room)}
+    return [row for row in rows if row.id in chosen]
 
 
 def unlabelled_rows(store: Store, judged: Iterable[Url], most: int = _MAX_ROWS) -> list[VisitRow]:
-    """The newest pages that nobody judged, one of each group of near copies, oldest first. Of pages
-    in other languages nobody has to say that they are not wanted."""
+    """The newest pages without a label, one of each group of near copies, oldest first. Pages in
+    other languages are left out."""
     counts = store.counter.read_counts()
     newest = counts.visits + sum(counts.failures.get(kind, 0) for kind in UNREQUESTED)
     visits = store.visits.iter_visits(page=True, since=max(0, newest - most))
@@ -232,7 +233,7 @@ def unlabelled_rows(store: Store, judged: Iterable[Url], most: int = _MAX_ROWS) 
 
 
 class _JudgedView(NamedTuple):
-    """What is kept of a page while it is thought about: there are thousands."""
+    """The parts of a page that are needed while thousands are compared."""
 
     verdict: Verdict
     words: str
@@ -242,8 +243,8 @@ class _JudgedView(NamedTuple):
 def _judge_rows(
     store: Store, rows: list[VisitRow], threshold: float, most: int
 ) -> Iterator[_JudgedView]:
-    """Each page with its verdict. Verdicts of an older generation are given anew where it counts:
-    for those nearest to the threshold."""
+    """The verdict on each page. Verdicts of older generations are renewed for pages near the
+    threshold."""
     live = store.generations.live_number()
     stale = sorted(
         (row for row in rows if row.generation != live),
@@ -269,7 +270,7 @@ def _load_strategy(store: Store, live: int | None) -> Strategy | None:
 
 
 def _page_words(page: Page) -> str:
-    """What a page is compared by; where no text is kept, its name and its address."""
+    """The words by which a page is compared; without text its title and address."""
     words = (
         page.title,
         page.description,

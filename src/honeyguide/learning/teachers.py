@@ -1,7 +1,7 @@
-"""Teachers turn visits into examples: by people's labels, or by the strategy's own verdicts.
+"""Teachers turn visits into examples: by labels of people, or by verdicts of the strategy.
 
-The two modes of Iliou et al. 2017, section 3: *interactive*, where people answer, and
-*automatic*, where verdicts of at least ``high`` or at most ``low`` are believed.
+The two modes of Iliou et al. 2017, section 3: *interactive*, where people answer, and *automatic*,
+where verdicts of at least ``high`` or at most ``low`` are believed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ LabelOrigin = Literal["seed", "user"]
 
 @dataclass(frozen=True)
 class InteractiveTeacher:
-    """People's labels, as far as they are known when the page comes by; the mapping may grow.
+    """Labels of people that are known when the page is fetched; the mapping may grow.
 
-    Labels of pages that were visited before reach the trainer through learning/training_feed.py.
+    Labels of pages fetched earlier reach the trainer through learning/training_feed.py.
     """
 
     labels: Mapping[Url, tuple[float, LabelOrigin]]
@@ -34,6 +34,8 @@ class InteractiveTeacher:
 
 @dataclass(frozen=True)
 class AutomaticTeacher:
+    """Verdicts of at least ``high`` or at most ``low``."""
+
     high: float = 0.8
     low: float = 0.2
 
@@ -51,7 +53,7 @@ class AutomaticTeacher:
 
 @dataclass(frozen=True)
 class CombinedTeacher:
-    """A person's word goes before the strategy's own."""
+    """Labels of people, or else verdicts of the strategy."""
 
     interactive: InteractiveTeacher
     automatic: AutomaticTeacher
@@ -62,16 +64,17 @@ class CombinedTeacher:
 
 @dataclass(frozen=True)
 class NoTeacher:
+    """No examples."""
+
     def example_from(self, visit: Visit) -> Example | None:  # noqa: ARG002 - there is nothing to say
         return None
 
 
 @dataclass(frozen=True)
 class AllVisitsTeacher:
-    """Every page as it was judged: for strategies that learn from all visits, and as a background
-    against which good pages stand out. One in another language brought nothing, nor did a copy of
-    another page: both are marked. Without them, links of a session-id trap would go on looking as
-    good as the page that they repeat."""
+    """Every page with its verdict: for strategies that learn from all visits, and as a background
+    for good pages. Pages in another language and copies are marked as worthless; otherwise links of
+    a session-id trap would look as good as the page that they repeat."""
 
     def example_from(self, visit: Visit) -> Example | None:
         if visit.page is None or visit.verdict is None:

@@ -1,7 +1,7 @@
-"""A learner for each of several topics, so that none learns, or fails, for another.
+"""A learner for each of several topics, so that none learns or fails for another.
 
-Pools, caps and the gate are then those of a single topic, and the labels of one topic change
-nothing for the others: a new generation has new parts for the topics that passed their gate.
+Pools, limits and the gate are those of a single topic. A new generation has new parts for the
+topics that passed their gate.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from honeyguide.store.store import Store
 from honeyguide.types import Example, Link, Url
 
 _MAX_REDIRECTS = 5
-"""Redirects between the address that a person named and the page."""
+"""Redirects between the labelled address and the page."""
 _AUTOMATIC = AutomaticTeacher()
 _GROWTH = 1.1
 
@@ -36,13 +36,13 @@ class TopicLearner:
         self.told = False
         """Whether people spoke since the last lesson."""
 
-    def offer(self, example: Example, *, told: bool = False) -> None:
+    def offer(self, example: Example, *, from_person: bool = False) -> None:
         self.learner.offer(example)
         self._offered += 1
-        self.told = self.told or told
+        self.told = self.told or from_person
 
     def mark_learned(self) -> None:
-        """What was offered so far is learned."""
+        """All examples so far are learned."""
         self._learned, self.told = self._offered, False
 
     def has_grown(self) -> bool:
@@ -50,16 +50,16 @@ class TopicLearner:
 
 
 class MultiTopicLearner:
-    """Whoever offers an example knows its page and what the best verdict or somebody said, not for
-    which topic; here it becomes an example of each topic that something is known for."""
+    """Offered examples have a page and the best verdict or label; here they become examples of the
+    topics that they concern."""
 
     def __init__(
         self, make: Callable[[], TrainingBackend], store: Store, settings: Settings
     ) -> None:
-        self._tutors = {name: TopicLearner(make()) for name in topics.topic_names(settings)}
-        self._first = next(iter(self._tutors))
+        self._learners = {name: TopicLearner(make()) for name in topics.topic_names(settings)}
+        self._first = next(iter(self._learners))
         self._store = store
-        self._given = topics.example_labels_by_topic(settings)
+        self._examples = topics.example_labels_by_topic(settings)
         self._people = settings.learn.teacher in ("interactive", "both")
         self._automatic = settings.learn.teacher in ("automatic", "both")
         taught = store.get_meta("taught") or ""
@@ -69,8 +69,8 @@ class MultiTopicLearner:
             (label.url, label.topic or self._first): label.value
             for label in store.labels.effective_until(-1 if newest is None else newest)
         }
-        """What was said of pages in an earlier run …"""
-        self._heard = dict(self._old) if taught else {}
+        """Labels of earlier runs."""
+        self._last_labels = dict(self._old) if taught else {}
         """… and since: no occasion to learn."""
 
     def offer(self, example: Example) -> None:
@@ -80,24 +80,28 @@ class MultiTopicLearner:
             self._offer_label(example)
 
     def remember(self, known: dict[Url, float]) -> None:
-        """``known``: pages that something was taught about; what, differs from topic to topic."""
-        for name, tutor in self._tutors.items():
-            said = {u: told[name] for u, told in self._given.items() if u in known and name in told}
-            said |= {url: value for (url, topic), value in self._old.items() if topic == name}
-            tutor.learner.remember(said)
+        """``known``: pages that were learned from; their targets differ from topic to topic."""
+        for name, tutor in self._learners.items():
+            taught = {
+                u: by_topic[name]
+                for u, by_topic in self._examples.items()
+                if u in known and name in by_topic
+            }
+            taught |= {url: value for (url, topic), value in self._old.items() if topic == name}
+            tutor.learner.remember(taught)
             if self._resumed:
                 tutor.mark_learned()
 
     async def build_generation(self, strategy: Strategy) -> LearningResult:
-        """One topic after the other: they share a processor. A topic that cannot learn, or whose
-        new part is held back, keeps the part it has; and so does one that nobody spoke of, where
-        others' labels are the occasion, unless it saw much since."""
+        """One topic after the other: they share a processor. A topic keeps its part if it cannot
+        learn, if its new part is held back, or if only other topics have new labels and it saw
+        little since."""
         several = cast("Any", strategy)
         assert isinstance(several, MultiTopicStrategy)
         found: dict[str, LearningResult] = {}
         troubles: list[ModelError] = []
-        occasion = any(tutor.told for tutor in self._tutors.values())
-        for name, tutor in self._tutors.items():
+        occasion = any(tutor.told for tutor in self._learners.values())
+        for name, tutor in self._learners.items():
             if occasion and not (tutor.told or tutor.has_grown()):
                 continue
             tutor.mark_learned()
@@ -111,13 +115,13 @@ class MultiTopicLearner:
         return _merge_lessons(several, found)
 
     async def aclose(self) -> None:
-        for tutor in self._tutors.values():
+        for tutor in self._learners.values():
             await tutor.learner.aclose()
 
     def _offer_visit(self, example: Example) -> None:
-        """A visit, as each topic's verdict was; where it was sure, it believes itself."""
+        """Offer a visit to each topic with its verdict; a certain verdict is an example as well."""
         scores = self._topic_scores(example)
-        for name, tutor in self._tutors.items():
+        for name, tutor in self._learners.items():
             score = scores.get(name)
             if score is None:
                 continue
@@ -128,42 +132,42 @@ class MultiTopicLearner:
             tutor.offer(replace(example, target=score, topic=name))
 
     def _offer_label(self, example: Example) -> None:
-        """What people said of it, for each topic that they spoke of."""
+        """Offer a label to each topic that it concerns."""
         if example.topic:
-            self._tutors[example.topic].offer(example, told=True)
+            self._learners[example.topic].offer(example, from_person=True)
             return
         for url in self._redirect_chain(example.link, example.page.url):
-            if said := self._topic_labels(url):
-                for name, (value, by) in said.items():
-                    new = self._heard.get((url, name)) != value
-                    self._heard[url, name] = value
-                    told = replace(example, target=value, by=by, topic=name)
-                    self._tutors[name].offer(told, told=new)
+            if by_topic := self._topic_labels(url):
+                for name, (value, by) in by_topic.items():
+                    new = self._last_labels.get((url, name)) != value
+                    self._last_labels[url, name] = value
+                    labelled = replace(example, target=value, by=by, topic=name)
+                    self._learners[name].offer(labelled, from_person=new)
                 return
-        self._tutors[self._first].offer(replace(example, topic=self._first), told=True)
+        self._learners[self._first].offer(replace(example, topic=self._first), from_person=True)
 
     def _topic_scores(self, example: Example) -> Mapping[str, float]:
-        """By topic; those of earlier runs are in the journal."""
-        if len(example.topics) == len(self._tutors):
-            return dict(zip(self._tutors, example.topics, strict=True))
+        """Score by topic; those of earlier runs come from the store."""
+        if len(example.topics) == len(self._learners):
+            return dict(zip(self._learners, example.topics, strict=True))
         rows = self._store.visits.attempts_at(example.page.url)
         if not rows:
             return {}
         return rows[-1].topic_scores or {self._first: example.target}
 
     def _topic_labels(self, url: Url) -> dict[str, tuple[float, LabelOrigin]]:
-        """Topic → target and by; a label goes before what topic.toml says."""
-        said: dict[str, tuple[float, LabelOrigin]] = {
-            name: (value, "seed") for name, value in self._given.get(url, {}).items()
+        """Topic → target and origin; a label has priority over topic.toml."""
+        labels: dict[str, tuple[float, LabelOrigin]] = {
+            name: (value, "seed") for name, value in self._examples.get(url, {}).items()
         }
-        labels = self._store.labels.labels_by_topic(url) if self._people else {}
-        for topic, label in labels.items():
-            if (name := topic or self._first) in self._tutors:
-                said[name] = (label.value, "user")
-        return said
+        people = self._store.labels.labels_by_topic(url) if self._people else {}
+        for topic, label in people.items():
+            if (name := topic or self._first) in self._learners:
+                labels[name] = (label.value, "user")
+        return labels
 
     def _redirect_chain(self, link: Link, url: Url) -> Iterator[Url]:
-        """The page's own address, and those that redirected to it."""
+        """The address of the page, and those that redirected to it."""
         yield url
         for _ in range(min(link.hops, _MAX_REDIRECTS)):
             if link.source is None:
@@ -178,7 +182,7 @@ class MultiTopicLearner:
 def _merge_lessons(
     several: MultiTopicStrategy, found: Mapping[str, LearningResult]
 ) -> LearningResult:
-    """One lesson of all: live if any topic's is, and with only those."""
+    """One result of all: live if that of any topic is, with only those."""
     learned = {name: lesson for name, lesson in found.items() if lesson.strategy is not None}
     passed = {name: lesson for name, lesson in learned.items() if lesson.live}
     taken = passed or learned

@@ -1,4 +1,9 @@
-"""The topic's own examples: addresses that are fetched first, and files that lie on disk."""
+"""Topics of a collection: their examples, pages read again from WARC records, and labels by
+topic.
+
+Examples are addresses that are fetched first, or files on disk. The store keeps the words of a page
+but not its links, which only few strategies learn from; these come from its WARC record.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ _MAX_EXAMPLE_BYTES = 10_000_000
 
 
 def example_labels(settings: Settings) -> dict[Url, float]:
-    """Addresses the user gave as good (1) and bad (0): labels that came before the crawl."""
+    """Addresses that topic.toml names as good (1) or bad (0)."""
     labels: dict[Url, float] = {}
     for value, key in ((1.0, "good"), (0.0, "bad")):
         for text in getattr(settings.topic, key):
@@ -44,7 +49,7 @@ def example_labels(settings: Settings) -> dict[Url, float]:
 
 
 def load_example_files(folder: Path, settings: Settings) -> list[Example]:
-    """The files the user gave as examples, read as if they had been fetched."""
+    """The example files of a topic, read as if they had been fetched."""
     found: list[Example] = []
     for value, key in ((1.0, "good_files"), (0.0, "bad_files")):
         for wanted in getattr(settings.topic, key):
@@ -62,7 +67,7 @@ def load_example_files(folder: Path, settings: Settings) -> list[Example]:
 
 
 def check_example_files(files: Iterable[str], key: str) -> list[Path]:
-    """The user's own files, each of which can be read as a page."""
+    """Paths of the user's files, each of which can be read as a page."""
     paths = [Path(file).expanduser() for file in files]
     for path in paths:
         _read_example(path, key)
@@ -70,7 +75,7 @@ def check_example_files(files: Iterable[str], key: str) -> list[Path]:
 
 
 def copy_example_files(folder: Path, files: Sequence[Path], kind: str) -> None:
-    """Copy them to where :func:`example_pattern` looks for them."""
+    """Copy them to where :func:`example_pattern` points."""
     place = folder / "examples" / kind
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -86,7 +91,7 @@ def example_pattern(kind: str) -> str:
 
 def _matching_files(folder: Path, wanted: str, key: str) -> list[Path]:
     """Files inside the collection only: a topic.toml may come from a stranger, and what is learned
-    from a file is kept where others may read it."""
+    from a file is stored where others may read it."""
     inside = not Path(wanted).anchor
     try:
         found = sorted(p for p in folder.glob(wanted) if p.is_file()) if inside else []
@@ -119,11 +124,7 @@ def _read_example(path: Path, key: str) -> Page:
     return page
 
 
-# --------------------------------------------------------------------------------------------------
-# A page of the collection once more, with its links: read again from its WARC record.
-#
-# The journal keeps a page's words but not its links, which only few strategies learn from.
-# --------------------------------------------------------------------------------------------------
+# --- Pages from WARC records ---
 
 
 _MAX_RECORD_BYTES = 10_000_000
@@ -131,8 +132,8 @@ _MAX_INFLATION = 200.0
 
 
 def reread_page(store: Store, row: VisitRow, scope: ScopeSettings | None = None) -> Page | None:
-    """The page as it was; without its links where the record is gone or was never kept.
-    ``scope``: which links were read."""
+    """The page as it was fetched; without links if the record is missing. ``scope``: limits for its
+    links."""
     try:
         return _read_record(store, row, scope or ScopeSettings()) or store.visits.latest_page(
             row.url
@@ -151,9 +152,7 @@ def _read_record(store: Store, row: VisitRow, scope: ScopeSettings) -> Page | No
     return parse_page(bare, row.link, strip_tracking=scope.strip_tracking, outlinks=scope.outlinks)
 
 
-# --------------------------------------------------------------------------------------------------
-# Several topics in one crawl: which there are, and what was said of a page for each of them.
-# --------------------------------------------------------------------------------------------------
+# --- Several topics ---
 
 
 TOPICS_SAMPLE = """
@@ -167,7 +166,7 @@ TOPICS_SAMPLE = """
 
 
 def topic_names(settings: Settings) -> tuple[str, ...]:
-    """Of all topics in their order; none where there is but one."""
+    """Names of all topics in their order; empty with a single topic."""
     if not settings.topics:
         return ()
     return (settings.topic.name, *(topic.name for topic in settings.topics))
@@ -177,12 +176,12 @@ def settings_per_topic(settings: Settings) -> Iterator[Settings]:
     """The settings as if each topic were the only one; seeds stay with the first."""
     yield replace(settings, topics=()) if settings.topics else settings
     for further in settings.topics:
-        said = {item.name: getattr(further, item.name) for item in fields(FurtherTopic)}
-        yield replace(settings, topic=replace(settings.topic, seeds=(), **said), topics=())
+        values = {item.name: getattr(further, item.name) for item in fields(FurtherTopic)}
+        yield replace(settings, topic=replace(settings.topic, seeds=(), **values), topics=())
 
 
 def resolve_topic(settings: Settings, topic: str) -> str:
-    """That topic as labels know it, '' being the first; a ConfigError names those there are."""
+    """The topic as labels store it, '' being the first; ConfigError for an unknown name."""
     known = topic_names(settings)
     if not topic or (known and topic == known[0]) or (not known and topic == settings.topic.name):
         return ""
@@ -200,7 +199,7 @@ def resolve_topic(settings: Settings, topic: str) -> str:
 
 @contextmanager
 def errors_name_topic(settings: Settings, several: bool) -> Iterator[None]:
-    """Say which topic a mistake is in, where there are several."""
+    """Add the name of the topic to errors, where there are several."""
     try:
         yield
     except ConfigError as error:
@@ -210,7 +209,7 @@ def errors_name_topic(settings: Settings, several: bool) -> Iterator[None]:
 
 
 def example_labels_by_topic(settings: Settings) -> dict[Url, dict[str, float]]:
-    """What topic.toml says of pages: address → topic → good (1) or bad (0)."""
+    """Address → topic → good (1) or bad (0), from topic.toml."""
     found: dict[Url, dict[str, float]] = {}
     for one in settings_per_topic(settings):
         with errors_name_topic(one, bool(settings.topics)):
@@ -220,24 +219,26 @@ def example_labels_by_topic(settings: Settings) -> dict[Url, dict[str, float]]:
 
 
 def best_example_labels(settings: Settings) -> dict[Url, float]:
-    """The same for whoever does not tell topics apart."""
-    return {url: max(said.values()) for url, said in example_labels_by_topic(settings).items()}
+    """Address → the best of these over all topics."""
+    return {
+        url: max(by_topic.values()) for url, by_topic in example_labels_by_topic(settings).items()
+    }
 
 
 def load_effective_labels(store: Store, settings: Settings) -> EffectiveLabels:
-    """What people say of pages: their labels, and before these what topic.toml says."""
+    """Labels of people, and before these the examples in topic.toml."""
     known, first = topic_names(settings), settings.topic.name
-    given = [
+    stated = [
         (0, Label(url, value, topic="" if name == first else name))
         for url, values in example_labels_by_topic(settings).items()
         for name, value in values.items()
     ]
     several = TopicSelection(known, settings.topic.threshold) if known else None
-    return EffectiveLabels((*given, *store.labels.effective_after()), several)
+    return EffectiveLabels((*stated, *store.labels.effective_after()), several)
 
 
 def relevant_per_topic(store: Store, settings: Settings) -> dict[str, int]:
-    """Relevant pages of each topic; a person's word goes first."""
+    """Relevant pages of each topic; labels have priority."""
     known = topic_names(settings)
     found = store.visits.relevant_by_topic(settings.topic.threshold, known[0])
     people = load_effective_labels(store, settings)
@@ -249,7 +250,7 @@ def relevant_per_topic(store: Store, settings: Settings) -> dict[str, int]:
 
 
 def likeliest_topic(settings: Settings, store: Store, url: Url) -> str:
-    """The topic that a page was judged best for, as labels know it."""
+    """The topic with the highest score for a page, as labels store it."""
     scores = next(
         (row.topic_scores for row in reversed(store.visits.attempts_at(url)) if row.topic_scores),
         {},
@@ -259,19 +260,19 @@ def likeliest_topic(settings: Settings, store: Store, url: Url) -> str:
 
 
 def opposes_examples(settings: Settings, labels: Iterable[Label]) -> Iterator[bool]:
-    """Which of the labels say the opposite of topic.toml."""
-    given = example_labels_by_topic(settings)
+    """Which of the labels contradict topic.toml."""
+    examples = example_labels_by_topic(settings)
     for label in labels:
-        said = given.get(label.url, {}).get(label.topic or settings.topic.name, 0.5)
-        yield abs(label.value - said) > 0.5
+        stated = examples.get(label.url, {}).get(label.topic or settings.topic.name, 0.5)
+        yield abs(label.value - stated) > 0.5
 
 
 def compose_topic_tables(
     further: Sequence[dict[str, Any]], notify: Sequence[dict[str, Any]] = ()
 ) -> str:
-    """The end of a new topic.toml: further topics, without any how they would look; and who is told
-    of changes."""
-    text, told = (
+    """The end of a new topic.toml: further topics, or a commented sample of them, and notification
+    tables."""
+    text, notify_tables = (
         "".join(
             f"\n[[{name}]]\n"
             + "".join(f"{key} = {to_toml(value)}\n" for key, value in table.items())
@@ -280,14 +281,14 @@ def compose_topic_tables(
         for name, tables in (("topics", further), ("notify", notify))
     )
     try:
-        (text + told).encode()
+        (text + notify_tables).encode()
     except UnicodeEncodeError as error:
         raise ConfigError(f"these tables are no valid text: {error}") from error
-    return (text or TOPICS_SAMPLE) + told
+    return (text or TOPICS_SAMPLE) + notify_tables
 
 
 def append_to_topic_file(folder: Path, text: str) -> None:
-    """Put it at the end of a topic.toml."""
+    """Append text to a topic.toml."""
     try:
         with (folder / "topic.toml").open("a", encoding="utf-8") as file:
             file.write(text)
@@ -296,7 +297,7 @@ def append_to_topic_file(folder: Path, text: str) -> None:
 
 
 def load_all_example_files(folder: Path, settings: Settings) -> list[Example]:
-    """The files that topic.toml gives as examples of any topic."""
+    """The example files of all topics."""
     found: list[Example] = []
     for one in settings_per_topic(settings):
         with errors_name_topic(one, bool(settings.topics)):

@@ -1,7 +1,8 @@
-"""Pages that are least like some good ones: stand-ins where nobody gave bad examples.
+"""Training of generations: assumed negatives, the builder of generations, and when to train.
 
-The usual first step of learning from positive examples alone (Liu et al. 2002 call such pages
-reliable negatives); likeness is the share of a page's words that good pages use often.
+Where people gave only good pages, the visits least like them are negatives, as in the first step of
+learning from positive examples alone (Liu et al. 2002: reliable negatives). Likeness is the share
+of the words of a page that good pages use often.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ _USUAL_WORDS = 300
 def sample_negatives(
     good: Sequence[Example], visits: Sequence[Example], most: int
 ) -> list[Example]:
-    """The visits least like the good pages, as examples of what is not wanted."""
+    """The visits least like the good pages, as negative examples."""
     counts = Counter(word for example in good for word in set(_content_words(example.page)))
     usual = {word for word, _ in counts.most_common(_USUAL_WORDS)}
     scored = []
     for place, visit in enumerate(visits):
-        said = _content_words(visit.page)
-        if said:
-            scored.append((sum(word in usual for word in said) / len(said), place))
+        words = _content_words(visit.page)
+        if words:
+            scored.append((sum(word in usual for word in words) / len(words), place))
     scored.sort()
     return [replace(visits[place], target=0.0, by="judge") for _, place in scored[:most]]
 
@@ -44,25 +45,23 @@ def sample_negatives(
 def _content_words(page: Page) -> list[str]:
     language = page.detected_language or page.language[:2] or "en"
     stops = stop_words(language)
-    said = split_words(f"{page.title} {page.text[:_TEXT_CHARS]}", language)
-    return [word for word in said if word not in stops and not is_too_short(word)]
+    words = split_words(f"{page.title} {page.text[:_TEXT_CHARS]}", language)
+    return [word for word in words if word not in stops and not is_too_short(word)]
 
 
-# --------------------------------------------------------------------------------------------------
-# A school: examples come in, lessons go out. Knows nothing of processes, stores or rings.
-# --------------------------------------------------------------------------------------------------
+# --- Generations ---
 
 
 _ASSUMED_PER_GOOD = 3
-"""Pages taken for bad, for each good example, where nobody gave bad ones."""
+"""Assumed negatives for each good example, without bad examples of people."""
 _MIN_BACKGROUND = 10
 _MAX_TAUGHT = 50
-"""Generations of which is remembered what they were taught."""
+"""Generations whose training labels are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearningResult:
-    """What came of learning."""
+    """The result of a training."""
 
     strategy: Strategy | None
     """The new generation; None: nothing changed."""
@@ -72,21 +71,23 @@ class LearningResult:
     """In words, for the list of generations."""
     trial: GateTrial | None = None
     again: bool = False
-    """More pages would help, though no example came: try again when some went by."""
+    """More pages would help without new examples: try again later."""
 
 
 class GenerationBuilder:
+    """Collects examples and trains generations. Independent of processes, stores and the crawl."""
+
     def __init__(self, visits: bool = False, key: bytes = b"") -> None:
-        """``key``: a secret that says which labels are held back."""
+        """``key``: a secret that decides which labels are held out."""
         self._visits = visits
         self._pool = ExamplePool(visits)
         self._held = LabelHoldout(key)
         self._known: dict[Url, float] = {}
-        """What the generations of earlier runs were taught about pages …"""
+        """Labels that generations of earlier runs were trained with."""
         self._taught: dict[int, dict[Url, float]] = {}
-        """… and those of this run, each: people may go back to any, or insist on one."""
+        """Those of each generation of this run: people may return to any of them."""
         self._double: tuple[int, Strategy | None] = (0, None)
-        """The newest generation, and what it would be without the labels that are held back."""
+        """The newest generation, and its shadow model, trained without held-out labels."""
 
     def offer(self, example: Example) -> None:
         if example.by in ("seed", "user"):
@@ -97,7 +98,7 @@ class GenerationBuilder:
         self._known |= known
 
     def build_generation(self, strategy: Strategy) -> LearningResult:
-        """The next generation of this strategy, tried at the gate."""
+        """The next generation of this strategy, tested at the gate."""
         labelled = self._pool.labelled_examples()
         believes: int = getattr(strategy, "believes", 0)
         judged = (
@@ -114,8 +115,8 @@ class GenerationBuilder:
             return LearningResult(None, note="nothing to learn from yet")
         learned = strategy.learn(examples)
         note = _describe_examples(labelled, judged, assumed, background)
-        if said := getattr(learned, "note", ""):
-            note = f"{note} ({said})"
+        if learned_note := getattr(learned, "note", ""):
+            note = f"{note} ({learned_note})"
         if learned is strategy:
             return LearningResult(None, note=f"learned nothing new from {note}", again=again)
         trial, double = self._run_gate(strategy, labelled, (*judged, *assumed))
@@ -130,9 +131,9 @@ class GenerationBuilder:
     def _run_gate(
         self, strategy: Strategy, labelled: Sequence[Example], others: Sequence[Example]
     ) -> tuple[GateTrial, Strategy | None]:
-        """The gate. Every label is too dear to be left out for good: a double of the new
-        generation, taught without those held back, stands trial for it, against a double of the
-        old one. Mere visits are left out; nobody's verdict depends on them."""
+        """Test at the gate. Every label is too valuable to be left out for good: a shadow model,
+        trained without held-out labels, is tested instead of the new generation, against that of
+        the old one. Mere visits are left out; no verdict depends on them."""
         learning, held = self._held.split_examples(labelled)
         if not held:
             return GateTrial(0), None
@@ -148,7 +149,7 @@ class GenerationBuilder:
         return run_trial(old, new, held, known), new
 
     def _remember_taught(self, learned: Strategy, labelled: Sequence[Example]) -> int:
-        """Remember what this generation was taught; its mark."""
+        """Store the labels of this generation; returns its mark."""
         mark = _strategy_mark(learned)
         self._taught.pop(mark, None)  # the newest last
         self._taught[mark] = {example.page.url: example.target for example in labelled}
@@ -157,7 +158,7 @@ class GenerationBuilder:
         return mark
 
     def _assumed_negatives(self, labelled: Sequence[Example]) -> list[Example]:
-        """Where people gave only good pages: visited pages unlike them, taken for bad."""
+        """Visited pages unlike the good ones, taken as bad, if people gave only good pages."""
         if not labelled or any(example.target < 0.5 for example in labelled):
             return []
         visits = self._pool.unlabelled_visits()
@@ -168,7 +169,7 @@ class GenerationBuilder:
 
 
 def _strategy_mark(strategy: Strategy) -> int:
-    """By which a generation is known again, also when it was saved and read meanwhile."""
+    """Identifies a generation, also after it was saved and loaded."""
     return zlib.crc32(pack_strategy("it", strategy))
 
 
@@ -179,37 +180,35 @@ def _describe_examples(
     visits: Sequence[Example],
 ) -> str:
     good = sum(example.target >= 0.5 for example in labelled)
-    said = [f"{good} good and {len(labelled) - good} bad examples"]
+    parts = [f"{good} good and {len(labelled) - good} bad examples"]
     if judged:
-        said.append(f"{len(judged)} of its own verdicts")
+        parts.append(f"{len(judged)} of its own verdicts")
     if assumed:
-        said.append(f"{len(assumed)} visited pages unlike the good ones, taken for bad")
+        parts.append(f"{len(assumed)} visited pages unlike the good ones, taken for bad")
     if visits:
-        said.append(f"{len(visits)} visits")
-    return ", ".join(said)
+        parts.append(f"{len(visits)} visits")
+    return ", ".join(parts)
 
 
-# --------------------------------------------------------------------------------------------------
-# The trainer hears of pages and labels, and says when it is time for a new generation.
-# --------------------------------------------------------------------------------------------------
+# --- When to train ---
 
 
 _log = logging.getLogger(__name__)
 
 _GROWTH = 0.1
 _FIRST_EXAMPLES = 5
-"""Examples before the first lesson of a strategy that learns when they grow."""
+"""Examples before the first training of a strategy that learns on growth."""
 _MAX_FAILURES = 3
-"""Lessons that may fail in a row."""
+"""Failed trainings in a row after which no more are tried."""
 
 
 class TrainingBackend(Protocol):
-    """Where examples go and generations come from, in this process or in another."""
+    """Takes examples and returns generations, in this process or another."""
 
     def offer(self, example: Example) -> None: ...
 
     def remember(self, known: dict[Url, float]) -> None:
-        """What the live generation was taught about pages in an earlier run."""
+        """Labels that the live generation was trained with in an earlier run."""
 
     async def build_generation(self, strategy: Strategy) -> LearningResult:
         """The next generation. Raises ModelError."""
@@ -218,10 +217,10 @@ class TrainingBackend(Protocol):
 
 
 class Trainer:
-    """When to learn: every so many pages, when examples grew by a tenth, or when a person spoke.
+    """Decides when to learn: every so many pages, on growth by a tenth, or after a label.
 
-    The count is of pages seen, not of examples taken (Iliou et al. 2017, algorithm 1: k = 14);
-    growth by a tenth is the rule of Xu, Yoon & Tourassi.
+    Pages seen are counted, not examples (Iliou et al. 2017, algorithm 1: k = 14); growth by a tenth
+    is the rule of Xu, Yoon & Tourassi.
     """
 
     def __init__(
@@ -235,14 +234,14 @@ class Trainer:
         self._expected = 0
         self._failures = 0
         self.trouble = ""
-        """Why the last lesson failed; '' if it did not."""
+        """Why the last training failed; '' if it did not."""
 
     def count_page(self) -> None:
-        """One more page went by."""
+        """Count a page."""
         self._pages += 1
 
     def expect_examples(self, examples: int) -> None:
-        """So many examples of the topic are on their way: the first lesson waits for them."""
+        """So many examples of the topic are still being fetched: the first training waits for them."""
         self._expected = examples
 
     def offer(self, example: Example) -> None:
@@ -256,7 +255,7 @@ class Trainer:
         self._learner.remember(known)
 
     def mark_learned(self) -> None:
-        """What was offered so far was learned in an earlier run."""
+        """All examples so far were learned in an earlier run."""
         self._fresh = self._labels = 0
 
     def is_due(self) -> bool:
@@ -269,7 +268,8 @@ class Trainer:
         return 0 < self._every <= self._pages
 
     async def learn(self, strategy: Strategy) -> LearningResult:
-        """The next generation, if there is one. A lesson that fails is told, and costs no crawl."""
+        """The next generation, if there is one. A failed training is logged and does not end the
+        crawl."""
         self._pages = self._fresh = self._labels = 0
         self._learned = self._total
         try:

@@ -1,7 +1,7 @@
-"""What a crawl learns from: its visits, and people's labels as they arrive in the store.
+"""What a crawl learns from: its visits, and labels of people as they arrive in the store.
 
-The ring tells of every visit and asks now and then; everything else about learning is in
-``learning/``. Labels come from other processes at any time, also for pages visited long ago.
+The crawl loop reports every visit and asks now and then. Labels come from other processes at any
+time, also for pages visited long ago.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from honeyguide.store.visits import VisitRow
 from honeyguide.types import Example, Label, Page, Url, Verdict, Visit
 
 LabelAnswers = Mapping[Url, tuple[float, LabelOrigin]]
-"""What people say of pages."""
+"""Labels of pages with their origin."""
 
 _AWAIT_PAGES = 50
-"""Pages that may go by while the topic's own examples are still on their way."""
+"""Pages to wait for the own examples of the topic."""
 _RESTORED_VISITS = 2_000
-"""Newest visits that a resumed crawl remembers having judged."""
+"""Newest visits that a resumed crawl restores."""
 
 
 class TrainingFeed:
-    """Only for strategies that learn; of others the ring asks nothing."""
+    """Feeds the trainer of a strategy that learns; does nothing for others."""
 
     def __init__(
         self,
@@ -39,32 +39,32 @@ class TrainingFeed:
         settings: Settings,
         strategy: Strategy,
         learner: TrainingBackend,
-        given: dict[Url, float],
+        examples: dict[Url, float],
         files: Sequence[Example] = (),
         people: LabelAnswers | None = None,
     ) -> None:
-        """``given``: the topic's own examples by address; ``files``: those that lie on disk.
+        """``examples``: examples of the topic by address; ``files``: example files.
 
-        ``people`` may be asked about any page; without them, labels come from the store.
+        ``people`` can be asked about any page; without it labels come from the store.
         """
         habits = strategy.traits
         self.learns = habits.learns
         self._kind = type(strategy)
-        self._asked = people
+        self._label_source = people
         self._people = settings.learn.teacher in ("interactive", "both")
         self._store = store
         self._links = habits.reads_outlinks
         self._known: dict[Url, tuple[float, LabelOrigin]]
-        self._known = {url: (value, "seed") for url, value in given.items()}
-        self._awaited = set(given)
-        self._patience = _AWAIT_PAGES + len(given)
+        self._known = {url: (value, "seed") for url, value in examples.items()}
+        self._awaited = set(examples)
+        self._patience = _AWAIT_PAGES + len(examples)
         self._unvisited: list[Url] = []
-        self._fresh: dict[Url, float] = dict(given)
-        """What people said since somebody asked."""
+        self._fresh: dict[Url, float] = dict(examples)
+        """Labels since :meth:`take_new_labels`."""
         self.taught = 0
-        """Number of the newest label that the last lesson knew."""
-        self._heard = 0
-        """Number of the newest label that was heard."""
+        """Number of the newest label in the last training."""
+        self._last_label = 0
+        """Number of the newest label that was read."""
         # Without a teacher it still learns from the topic's own examples.
         kind = settings.learn.teacher
         self._alone = kind == "none"
@@ -74,9 +74,9 @@ class TrainingFeed:
         )
         self._drift = DriftAlarm(settings.topic.threshold)
         self._learned = False
-        """Whether the generation that decides was taught anything."""
+        """Whether the live generation was trained."""
         self._refused = -1
-        """A generation chosen by hand that could not be read."""
+        """A generation chosen by hand that could not be loaded."""
         self.told: list[str] = []
         """Warnings for the report."""
         if self.learns:
@@ -85,7 +85,7 @@ class TrainingFeed:
             self._restore()
             topic = settings.topic
             stated = topic.keywords or topic.description or topic.ontology
-            if not (stated or given or files or self._heard):
+            if not (stated or examples or files or self._last_label):
                 self.told.append(
                     "there is nothing to judge by before the first labels: add keywords, a "
                     "description or good and bad pages to topic.toml, or label pages"
@@ -97,7 +97,7 @@ class TrainingFeed:
         return tuple(text for text in found if text)
 
     def record_visit(self, visit: Visit) -> None:
-        """Take what can be learned from a visit that was just made."""
+        """Learn from a visit that was just made."""
         if self.learns:
             self._await_examples(visit)
             self._offer_visit(visit)
@@ -105,12 +105,12 @@ class TrainingFeed:
                 self._trainer.count_page()
 
     def poll_labels(self) -> list[Url]:
-        """Hear labels that arrived since; which good pages were never visited?"""
+        """Read new labels; returns good pages that were never visited."""
         if not self.learns or not self._people:
             return []
         unvisited, self._unvisited = self._unvisited, []
-        for number, label in self._store.labels.effective_after(self._heard):
-            self._heard = max(self._heard, number)
+        for number, label in self._store.labels.effective_after(self._last_label):
+            self._last_label = max(self._last_label, number)
             self._known[label.url] = (label.value, "user")
             self._fresh[label.url] = label.value
             page = self._offer_labelled(label)
@@ -121,20 +121,20 @@ class TrainingFeed:
         return unvisited
 
     def labels_of(self, urls: Iterable[Url]) -> dict[Url, float]:
-        """What people said of these pages, with the topic or since."""
+        """Labels of these pages, examples of the topic included."""
         return {url: self._known[url][0] for url in urls if url in self._known}
 
     def all_labels(self) -> dict[Url, float]:
-        """What people said of any page."""
+        """Labels of all pages."""
         return {url: value for url, (value, _) in self._known.items()}
 
     def take_new_labels(self) -> dict[Url, float]:
-        """What was heard since this was last asked."""
+        """Labels since the last call."""
         fresh, self._fresh = self._fresh, {}
         return self.labels_of(fresh)
 
     def chosen_generation(self, present: int) -> tuple[Strategy, int] | None:
-        """Another generation that somebody chose by hand since, if it can be read."""
+        """Another generation that was chosen by hand since, if it can be loaded."""
         live = self._store.generations.live_number()
         if live is None or live in (present, self._refused):
             return None
@@ -149,7 +149,7 @@ class TrainingFeed:
             return None
 
     def stop_waiting(self) -> None:
-        """The crawl ends: examples of the topic that did not come by now are not waited for."""
+        """The crawl ends: do not wait for further examples of the topic."""
         self._awaited.clear()
         self._trainer.expect_examples(0)
 
@@ -157,7 +157,7 @@ class TrainingFeed:
         return self.learns and self._trainer.is_due()
 
     async def learn(self, strategy: Strategy) -> LearningResult:
-        self.taught = self._heard
+        self.taught = self._last_label
         if self._learned:
             self._drift.compare_verdicts(strategy)
         else:
@@ -171,8 +171,8 @@ class TrainingFeed:
 
     def _offer_visit(self, visit: Visit) -> None:
         url = visit.link.url
-        if self._asked is not None and visit.page is not None and url in self._asked:
-            self._known[url] = self._asked[url]
+        if self._label_source is not None and visit.page is not None and url in self._label_source:
+            self._known[url] = self._label_source[url]
         lessons = [self._teacher.example_from(visit)]
         if not self._alone:
             lessons.append(_EVERY_VISIT.example_from(visit))
@@ -181,7 +181,7 @@ class TrainingFeed:
                 self._trainer.offer(example)
 
     def _await_examples(self, visit: Visit) -> None:
-        """The first lesson waits for the topic's own examples, as long as they may still come."""
+        """The first training waits for the examples of the topic while they may still come."""
         url = visit.link.url
         if visit.moved is not None and url in self._known:
             # What was said of an address holds for where it leads.
@@ -197,7 +197,7 @@ class TrainingFeed:
         self._trainer.expect_examples(len(self._awaited))
 
     def _offer_labelled(self, label: Label) -> Page | None:
-        """The labelled page, if it is here to learn from."""
+        """The labelled page, if it was visited."""
         rows = [row for row in self._store.visits.attempts_at(label.url) if row.has_page]
         page = self.page_to_learn(rows[-1]) if rows else None
         if page is not None:
@@ -206,7 +206,7 @@ class TrainingFeed:
         return page
 
     def page_to_learn(self, row: VisitRow) -> Page | None:
-        """The page of a visit, with as much of it as is learned from."""
+        """The page of a visit, with links if they are learned from."""
         return (
             reread_page(self._store, row)
             if self._links
@@ -214,7 +214,7 @@ class TrainingFeed:
         )
 
     def _restore(self) -> None:
-        """What earlier runs saw: their newest visits, and every label."""
+        """Restore the newest visits and all labels of earlier runs."""
         for visit in self._earlier_visits():
             self._offer_visit(visit)
         for url, (value, by) in list(self._known.items()):
@@ -230,11 +230,11 @@ class TrainingFeed:
         self._learned = bool(taught)
         self._trainer.remember(self._already_taught())
         self._unvisited = self.poll_labels()
-        if taught and self._heard <= self.taught:
+        if taught and self._last_label <= self.taught:
             self._trainer.mark_learned()
 
     def _already_taught(self) -> dict[Url, float]:
-        """What the live generation was taught, which is old news to the gate."""
+        """Labels that the live generation was trained with."""
         newest = self._store.get_meta("taught") or self._store.get_meta("known") or ""
         if (number := parse_decimal(newest)) is None:
             return {}  # it was made from the topic, and has learned nothing

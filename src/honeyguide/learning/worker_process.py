@@ -1,9 +1,9 @@
-"""A school in a process of its own, so that the ring never waits for a lesson.
+"""Training in a process of its own, so that the crawl never waits for it.
 
-Run as ``python -m honeyguide.learning.worker_process``: a program of its own rather than a fork of
-ours, which would run the user's script a second time or inherit our sockets. What goes through the
-two pipes are typed values in msgpack, never pickles. Strategies go as they are saved, so that the
-other process has what they learned and not what they happen to remember.
+Run as ``python -m honeyguide.learning.worker_process``: a program of its own rather than a fork,
+which would run the script of the user again or inherit sockets. Typed values in msgpack pass
+through two pipes, never pickles. Strategies pass in their saved form, so the other process gets
+what they learned and not their caches.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from honeyguide.types import Example, Url
 _SIZE = struct.Struct("<Q")
 _MAX_MESSAGE = 1 << 32
 _LONGEST_S = 600.0
-"""A lesson that takes longer is given up, and its process with it."""
+"""Longest training in seconds; then it and its process are ended."""
 _NICE = 5
-"""The ring goes first where there is one processor for both."""
+"""The crawl has priority where both share one processor."""
 
 
 class LearningRequest(NamedTuple):
-    """What the other process is to learn, and from what."""
+    """A request to the other process."""
 
     known: dict[Url, float]
     examples: list[Example]
@@ -52,7 +52,7 @@ class LearningRequest(NamedTuple):
 
 
 class LearningReply(NamedTuple):
-    """A lesson on its way back."""
+    """The result of a training."""
 
     strategy: bytes = b""
     live: bool = True
@@ -64,7 +64,7 @@ class LearningReply(NamedTuple):
 
 
 class WorkerProcessBackend:
-    """Sends examples to the other process as they come, and waits for lessons without blocking."""
+    """Sends examples to the other process, and waits for results without blocking."""
 
     def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
         """``visits``: all of them are learned from; ``outlinks``: also the links on pages."""
@@ -90,7 +90,7 @@ class WorkerProcessBackend:
         self._known |= known
 
     async def build_generation(self, strategy: Strategy) -> LearningResult:
-        """Raises ModelError if learning failed; the next lesson gets a new process then."""
+        """Raises ModelError if learning failed; the next training gets a new process then."""
         try:
             reader, writer = await self._open_pipes()
             examples = [*self._seen, *self._judged, *self._labels]
@@ -145,20 +145,20 @@ class WorkerProcessBackend:
 
 
 class InProcessBackend:
-    """A school in this process, for the lab: in simulated time a lesson takes none."""
+    """A builder in this process, for the lab: in simulated time a training takes none."""
 
     def __init__(self, visits: bool = False, outlinks: bool = False) -> None:
-        self._school = GenerationBuilder(visits)
+        self._builder = GenerationBuilder(visits)
         self._links = MAX_LINKS if outlinks else 0
 
     def offer(self, example: Example) -> None:
-        self._school.offer(trim_example(example, self._links))
+        self._builder.offer(trim_example(example, self._links))
 
     def remember(self, known: dict[Url, float]) -> None:
-        self._school.remember(known)
+        self._builder.remember(known)
 
     async def build_generation(self, strategy: Strategy) -> LearningResult:
-        return self._school.build_generation(strategy)
+        return self._builder.build_generation(strategy)
 
     async def aclose(self) -> None:
         pass
@@ -177,7 +177,7 @@ def _frame_message(value: LearningRequest | LearningReply) -> bytes:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """The same without lone surrogates, which no encoding knows."""
+    """The value without lone surrogates, which no encoding can express."""
     if isinstance(value, str):
         return replace_surrogates(value)
     if is_dataclass(value) and not isinstance(value, type):
@@ -219,7 +219,7 @@ def _serve_requests(visits: bool, asked: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _exit_with_parent(parent: int) -> None:
-    """End when the parent does, also in the middle of a lesson: it may have been killed."""
+    """End when the parent does, also during a training: it may have been killed."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)

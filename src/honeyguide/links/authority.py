@@ -1,9 +1,9 @@
-"""Who stands up for a waiting link: the hosts that link to it, how original the pages are that it
-stands on, and how much its words are the topic's.
+"""Authority of waiting links: linking hosts, originality of their pages, similarity to the
+topic.
 
-The three factors by which the link sorter of Alqaraleh & Sırın orders addresses. They name them
-and give no formula; ours is in docs/strategies/link_sorter.md. Everything here is bounded: the
-oldest is forgotten first.
+The three factors by which the link sorter of Alqaraleh & Sırın orders addresses. They name them and
+give no formula; ours is in docs/strategies/link_sorter.md. All tables are bounded: the oldest entry
+is dropped first.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ K = TypeVar("K", bound=str)
 T = TypeVar("T")
 
 _UNSEEN_QUALITY = 0.5
-"""q(h) of a host from which nothing was fetched yet."""
+"""q(h) of a host without a fetched page."""
 _MAX_BACKERS = 16
-"""Hosts that a waiting link is remembered to be linked by."""
+"""Linking hosts that are stored for a waiting link."""
 _MAX_KEYWORDS = 10
 """Key words of a page."""
 _LINKS, _PAGES, _HOSTS = 50_000, 20_000, 100_000
 _MAX_SIGNATURES = 10_000
-"""Pages that a new one is compared with: the newest."""
+"""Newest pages that a new one is compared with."""
 _SIGNATURE_BYTES = 128
-"""Of a signature."""
+"""Bytes of a signature."""
 
 
 class _LinkBacking:
-    """What is known of a waiting link."""
+    """The pages that a waiting link stands on."""
 
     __slots__ = ("hosts", "original", "pages")
 
     def __init__(self) -> None:
         self.hosts: list[str] = []
         self.original = 0.0
-        """Sum over the pages that it stands on …"""
+        """Sum of the originality of these pages."""
         self.pages = 0
-        """… and how many they are."""
+        """Number of these pages."""
 
 
 class LinkAuthority:
-    """Told of pages and the links on them; tells links how they stand."""
+    """Collects pages with their links, and adds the three factors to links."""
 
     def __init__(self, profiles: Sequence[TopicProfile], language: str) -> None:
-        """``profiles``: of each topic; a link is as near to them as to the nearest."""
+        """``profiles``: one for each topic; a link has its similarity to the nearest."""
         self._profiles = tuple(profiles)
         self._language = language
         self._rarities = TermRarities(language)
@@ -64,35 +64,35 @@ class LinkAuthority:
         self._hosts: OrderedDict[str, tuple[int, int]] = OrderedDict()
         """Relevant pages fetched from a host, and all."""
         self._best: tuple[str, ...] = ()
-        """The hosts that back the best-backed link of all that were told."""
+        """Linking hosts of the link with the best backing so far."""
 
     def record_fetch(self, url: Url, relevant: bool) -> None:
-        """A page came from there."""
+        """Record a fetched page of a host."""
         good, every = self._hosts.get(host := authority_of(url), (0, 0))
         _put_bounded(self._hosts, host, (good + relevant, every + 1), _HOSTS)
 
     def record_page(self, source: Url, page: Page, links: Iterable[Link]) -> None:
-        """These links stand on that page, which was just read."""
+        """Record the links on a page that was just read."""
         original = self._originality.score_and_store(page.text)
         _put_bounded(self._pages, source, self._rarities.page_keywords(page, _MAX_KEYWORDS), _PAGES)
         host = authority_of(source)
         for url in {link.url: None for link in links}:
-            place = self._links.get(url)
-            if place is None:
-                place = _put_bounded(self._links, url, _LinkBacking(), _LINKS)
-            if host not in place.hosts and len(place.hosts) < _MAX_BACKERS:
-                place.hosts.append(host)
-            place.original += original
-            place.pages += 1
+            backing = self._links.get(url)
+            if backing is None:
+                backing = _put_bounded(self._links, url, _LinkBacking(), _LINKS)
+            if host not in backing.hosts and len(backing.hosts) < _MAX_BACKERS:
+                backing.hosts.append(host)
+            backing.original += original
+            backing.pages += 1
 
     def record_followed(self, url: Url, moved: Url | None) -> None:
-        """It no longer waits; what stood up for it stands up for where it leads."""
-        place = self._links.pop(url, None)
-        if place is not None and moved is not None and moved not in self._links:
-            _put_bounded(self._links, moved, place, _LINKS)
+        """The link no longer waits; its backing passes to the target of a redirect."""
+        backing = self._links.pop(url, None)
+        if backing is not None and moved is not None and moved not in self._links:
+            _put_bounded(self._links, moved, backing, _LINKS)
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
-        """The same links, each with how it stands."""
+        """The same links with authority, originality and similarity to the topic."""
         rarity = self._rarities.rarity_of
         topics = [profile.unit_vector(rarity) for profile in self._profiles]
         backers = [self._backing_hosts(link) for link in links]
@@ -103,41 +103,42 @@ class LinkAuthority:
             if backed > most:
                 most, self._best = backed, tuple(hosts)
         most = log1p(most)
-        told = []
+        annotated = []
         for link, backed in zip(links, backing, strict=True):
-            place = self._links.get(link.url)
+            backing_stats = self._links.get(link.url)
             keywords = self._pages.get(link.source, ()) if link.source else ()
             terms = anchor_terms(link.anchor, keywords, self._language)
             if link.yields is not None:
-                standing = link.yields._replace(
+                stats = link.yields._replace(
                     authority=log1p(backed) / most if most else 1.0,
-                    originality=place.original / place.pages if place else 1.0,
+                    originality=backing_stats.original / backing_stats.pages
+                    if backing_stats
+                    else 1.0,
                     topic_similarity=max(
                         (cosine_similarity(topic, terms, rarity) for topic in topics), default=0.0
                     ),
                 )
-                link = link._replace(yields=standing)
-            told.append(link)
-        return told
+                link = link._replace(yields=stats)
+            annotated.append(link)
+        return annotated
 
     def _backing_hosts(self, link: Link) -> Sequence[str]:
         """The hosts that link to it."""
-        place = self._links.get(link.url)
-        if place is not None:
-            return place.hosts
+        backing = self._links.get(link.url)
+        if backing is not None:
+            return backing.hosts
         return (authority_of(link.source),) if link.source else ()
 
     def _backing_score(self, hosts: Sequence[str]) -> float:
-        """Σ q(h), q(h) being the share of the pages fetched from a host that are relevant."""
+        """Σ q(h), q(h) being the share of relevant pages among those fetched from a host."""
         fetched = (self._hosts.get(host, (0, 0)) for host in hosts)
         return sum(good / every if every else _UNSEEN_QUALITY for good, every in fetched)
 
 
 class TextOriginality:
-    """1 less the most that a text resembles one of the newest texts, by their sketches.
+    """1 less the largest resemblance of a text to one of the newest texts, by their sketches.
 
-    Broder 1997; see store/duplicates.py. Of texts too short for a signature only equal ones are
-    alike.
+    Broder 1997; see store/duplicates.py. Texts too short for a signature resemble equal ones only.
     """
 
     def __init__(self, stored: int = _MAX_SIGNATURES) -> None:
@@ -148,7 +149,7 @@ class TextOriginality:
         self._count = 0
 
     def score_and_store(self, text: str) -> float:
-        """Of a new text, which is stored from now on; a text without a word resembles none."""
+        """The originality of a new text, which is stored; 1 for a text without words."""
         sketch = self._sketcher.sketch_text(text)
         if sketch is None:
             return 1.0
@@ -174,8 +175,8 @@ class TextOriginality:
         self._count += 1
 
 
-def _put_bounded(kept: OrderedDict[K, T], key: K, value: T, most: int) -> T:
-    kept[key] = value
-    if len(kept) > most:
-        kept.popitem(last=False)
+def _put_bounded(table: OrderedDict[K, T], key: K, value: T, most: int) -> T:
+    table[key] = value
+    if len(table) > most:
+        table.popitem(last=False)
     return value

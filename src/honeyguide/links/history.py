@@ -1,4 +1,14 @@
-"""Observations that fade, and by how much they surprised: of a page, of a place, of a host."""
+"""Yields of followed links: by host, by place on the page, and by the pages that they stood on.
+
+One good page says much about the other links of the list that led to it, and about its host. Each
+link gets statistics of links like it (:class:`~honeyguide.types.LinkStats`); using them is up to
+the strategy. Few observations are shrunk towards the mean of the wider group, as with a Beta prior:
+all links → host → place on the pages of that host, or page that it stands on.
+
+Surprises: each host, place and page has log-odds of its own by which its links brought more than
+their scores promised. They are corrected after every visit, much while little is known and little
+later, as in the dynamic models of West, Harrison & Migon 1985.
+"""
 
 from __future__ import annotations
 
@@ -22,23 +32,25 @@ from honeyguide.types import Link, LinkStats, Page, Url, Visit
 from honeyguide.url import authority_of
 
 PRIOR_WEIGHT = 2.0
-"""What the wider circle counts for, in observations."""
+"""Weight of the mean of the wider group, in observations."""
 DECAY = 0.98
-"""What an observation still counts for when the next one comes: the web, and the topic, move."""
+"""Weight of an observation when the next one comes: web and topic change."""
 _MIN_CHANCE = 0.02
-"""Nothing is expected more surely than this, nor less."""
+"""Least expected probability, and its distance to 1."""
 MAX_SURPRISE = 4.0
-"""Most log-odds that a surprise adds."""
+"""Largest log-odds of a surprise."""
 
 
 class DecayedMean:
+    """A decayed mean of yields, and a surprise in log-odds."""
+
     __slots__ = ("count", "doubt", "good", "lift", "most")
 
     def __init__(self, good: float = 0.0, count: float = 0.0, doubt: float = 0.0) -> None:
         self.good = good
         self.count = count
         self.lift = 0.0
-        """Log-odds to add to what is expected …"""
+        """Log-odds to add to the expectation."""
         self.doubt = self.most = doubt
         """… and its variance, which is never more than at first."""
 
@@ -53,7 +65,7 @@ class DecayedMean:
 def share_surprise(
     parts: Sequence[tuple[DecayedMean, float]], expected: float, value: float
 ) -> None:
-    """Share a surprise out among those who had a part in it, by how little is known of each."""
+    """Distribute a surprise among the parts of a prediction, by their variance."""
     expected = min(max(expected, _MIN_CHANCE), 1 - _MIN_CHANCE)
     slope = expected * (1 - expected)
     doubt = 1 / slope + sum(share * share * part.doubt for part, share in parts)
@@ -66,19 +78,7 @@ def share_surprise(
         part.doubt = min(part.most, (1 - gain * share) * part.doubt / DECAY)
 
 
-# --------------------------------------------------------------------------------------------------
-# What became of links so far: by host, by place on the page, by the pages that they stood on.
-#
-# One good page says much about the other links of the list that led to it, and about its host. The
-# ledger counts, and tells each link what came of its like (:class:`~honeyguide.types.LinkStats`);
-# what to make of it is the strategy's business. Few observations are drawn towards the wider
-# circle's, as with a Beta prior: everything → host → place on the pages of that host, or page it
-# stands on.
-#
-# It also remembers by how much they brought more than their scores promised. Each host, place and
-# page has log-odds of its own that are corrected after every visit, much while little is known of
-# it and little later, as in the dynamic models of West, Harrison & Migon 1985.
-# --------------------------------------------------------------------------------------------------
+# --- Links ---
 
 
 K = TypeVar("K")
@@ -87,31 +87,30 @@ _SiblingStats = tuple[float, float, int]
 _HostStats = tuple[
     float, float, dict[str, _PlaceStats], dict[tuple[Url | None, ...], _SiblingStats]
 ]
-"""What came of a host's links and how many these were; of its places; and of the pages that its
+"""Yield and count of the links to a host; statistics of its places; and of the pages that its
 links stand on: most links share both with others."""
 
 
 _PRIOR_YIELD = 0.1
-"""What links are thought to yield before any was followed; worth …"""
+"""Expected yield of links before any was followed."""
 _PRIOR_OBSERVATIONS = 5.0
-"""… so many observations."""
+"""Weight of that expectation in observations."""
 _PRIOR_VARIANCES = 1.0, 0.5, 0.5
-"""How far the links of a page, of a place and of a host may be from what is expected of any, in
-log-odds: the variance before anything is known."""
+"""Prior variance in log-odds of the links of a page, of a place and of a host."""
 _SOURCES = 8
-"""Pages that a waiting link is remembered to stand on."""
+"""Pages stored for a waiting link."""
 _PAGES = 20_000
 _LINKS = 50_000
 _GROUPS = 100_000
-"""What is remembered of each kind; the oldest is forgotten first."""
+"""Most entries of each kind; the oldest is dropped first."""
 _CHILDREN = 200
-"""Links of one page that are ranked anew when one of them was followed."""
+"""Links of one page that are ranked again after one of them was followed."""
 _FAMILIES = 500
-"""Newest pages whose links are."""
+"""Newest pages whose links are stored."""
 _MAX_URL_LENGTH = 500
-"""Characters of an address that is ranked anew for its siblings' sake."""
+"""Longest address that is ranked again because of its siblings."""
 _MAX_CHANGED = 30
-"""Links that are ranked anew at a time."""
+"""Links that are ranked again at a time."""
 
 
 _UNOBSERVED = DecayedMean()
@@ -128,56 +127,56 @@ class _SourcePage:
 
 
 class LinkHistory(NoOtherPlaces):
-    """Told of every visit and every page's links; ``threshold`` makes a page relevant.
+    """Yields of followed links; ``threshold`` makes a page relevant.
 
-    ``standing`` is told of them as well, for strategies that want to know who links to a link.
-    ``given``: pages that people judged. Of a link to one of them is known what comes of it, before
-    it is followed: a page that links to several good ones is a list of such.
+    ``authority`` gets the same visits and pages, for strategies that use it. ``judged``: pages that
+    people judged. The yield of a link to one of them is known before it is followed: a page with
+    several links to good pages is a list of such.
     """
 
     ahead = 20
-    """Of the links in front, about so many are ranked anew after a visit."""
+    """About so many of the best waiting links are ranked again after a visit."""
 
     def __init__(
         self,
         threshold: float,
-        standing: LinkAuthority | None = None,
-        given: JudgedPages | None = None,
+        authority: LinkAuthority | None = None,
+        judged: JudgedPages | None = None,
     ) -> None:
         self._threshold = threshold
-        self._given = given or JudgedPages()
-        self._standing = standing
+        self._judged = judged or JudgedPages()
+        self._authority = authority
         self._all = DecayedMean(_PRIOR_YIELD * _PRIOR_OBSERVATIONS, _PRIOR_OBSERVATIONS)
         self._hosts: OrderedDict[str, DecayedMean] = OrderedDict()
         self._groups: OrderedDict[tuple[str, str], DecayedMean] = OrderedDict()
         self._pages: OrderedDict[Url, _SourcePage] = OrderedDict()
-        self._met: OrderedDict[Url, WaitingLinkStats] = OrderedDict()
-        self._beside = NeighbourLinks(self._given, self._met)
+        self._link_stats: OrderedDict[Url, WaitingLinkStats] = OrderedDict()
+        self._neighbours = NeighbourLinks(self._judged, self._link_stats)
         self._recent: deque[_SourcePage] = deque()
-        """Pages whose children are remembered."""
-        self._touched: dict[Url, None] = {}
-        """Pages of whose links one was followed since they were last ranked."""
-        self._nearer: dict[Url, None] = {}
-        """Links beside which one was."""
+        """Pages whose links are stored."""
+        self._changed_pages: dict[Url, None] = {}
+        """Pages of which a link was followed since their links were ranked."""
+        self._changed_neighbours: dict[Url, None] = {}
+        """Links with a neighbour that was followed."""
         self.visits = 0
 
     def record_visit(self, visit: Visit) -> None:
-        """A link was followed, and this came of it. A copy is nothing new."""
+        """Record the yield of a followed link. A copy yields nothing."""
         if visit.failure is not None and not visit.failure.final:
             return  # it will be tried again
         self.visits += 1
         link = visit.link
-        met = self._met.pop(link.url, None)
-        if self._standing is not None:
-            self._standing.record_followed(link.url, visit.moved)
+        stats = self._link_stats.pop(link.url, None)
+        if self._authority is not None:
+            self._authority.record_followed(link.url, visit.moved)
             if visit.verdict is not None:
                 good = as_chance(visit.verdict.score) >= self._threshold
-                self._standing.record_fetch(link.url, good)
+                self._authority.record_fetch(link.url, good)
         if visit.moved is not None:
             # What comes of it is found where it leads, and counts for the pages that it stood on.
-            if met is not None:
-                met.former = (*met.former, link.url)[-_SOURCES:]
-                self._met.setdefault(visit.moved, met)
+            if stats is not None:
+                stats.former = (*stats.former, link.url)[-_SOURCES:]
+                self._link_stats.setdefault(visit.moved, stats)
             return
         if link.source is None or link.channel == "example":
             return
@@ -186,27 +185,28 @@ class LinkHistory(NoOtherPlaces):
         parts = []
         if visit.failure is None or authority_of(link.source) == host:
             # Anybody can link to pages that another site does not have: that is not its fault.
-            place = _get_or_add(self._groups, (host, link.tag_path), _PRIOR_VARIANCES[1])
-            parts = [(place, 1.0), (_get_or_add(self._hosts, host, _PRIOR_VARIANCES[2]), 1.0)]
-        sources = [url for url in (met.sources if met else (link.source,)) if url in self._pages]
-        if link.url not in self._given:  # or it was counted when it was met
+            place_stats = _get_or_add(self._groups, (host, link.tag_path), _PRIOR_VARIANCES[1])
+            parts = [(place_stats, 1.0), (_get_or_add(self._hosts, host, _PRIOR_VARIANCES[2]), 1.0)]
+        sources = [
+            url for url in (stats.sources if stats else (link.source,)) if url in self._pages
+        ]
+        if link.url not in self._judged:  # or it was counted when it was met
             parts += [(self._pages[url].found, 1 / len(sources)) for url in sources]
         for part, _ in parts:
             part.add(value)
         share_surprise(parts, as_chance(visit.score), value)
-        self._touched.update(dict.fromkeys(sources))
-        nearer = self._beside.record_outcome(link.url, met, value)
-        self._nearer.update(dict.fromkeys(nearer[:_MAX_CHANGED]))
+        self._changed_pages.update(dict.fromkeys(sources))
+        nearer = self._neighbours.record_outcome(link.url, stats, value)
+        self._changed_neighbours.update(dict.fromkeys(nearer[:_MAX_CHANGED]))
 
     def record_page(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
     ) -> None:
-        """These links, new or waiting, stand on the page that ``source`` led to: ``read``, where
-        it was read just now."""
-        if self._standing is not None and read is not None:
-            self._standing.record_page(source.url, read, links)
+        """Record that these links stand on the page of ``source``: ``read``, if it was just read."""
+        if self._authority is not None and read is not None:
+            self._authority.record_page(source.url, read, links)
         if read is not None and source.channel == "example":
-            self._given.add_page(read)
+            self._judged.add_page(read)
         verdict = as_chance(verdict)
         good = verdict >= self._threshold
         before = self._pages.get(source.source) if source.source else None
@@ -218,44 +218,44 @@ class LinkHistory(NoOtherPlaces):
         self._recent.append(page)
         if len(self._recent) > _FAMILIES:
             self._recent.popleft().children.clear()
-        urls, waiting, here = [link.url for link in links], self._met, (source.url,)
-        told: dict[Url, WaitingLinkStats] = {}
+        urls, waiting, source_place = [link.url for link in links], self._link_stats, (source.url,)
+        on_page: dict[Url, WaitingLinkStats] = {}
         for url in urls:
-            met = waiting.get(url)
-            if met is None:
-                met = waiting[url] = WaitingLinkStats(barren)
+            stats = waiting.get(url)
+            if stats is None:
+                stats = waiting[url] = WaitingLinkStats(barren)
                 if len(waiting) > _LINKS:
                     waiting.popitem(last=False)
-            told[url] = met
-            if len(met.sources) < _SOURCES:
-                met.sources += here
-            met.count += 1
-            met.total += verdict
-            met.relevant += good
-            if met.best < verdict:
-                met.best = verdict
-            if met.barren > barren:
-                met.barren = barren
+            on_page[url] = stats
+            if len(stats.sources) < _SOURCES:
+                stats.sources += source_place
+            stats.count += 1
+            stats.total += verdict
+            stats.relevant += good
+            if stats.best < verdict:
+                stats.best = verdict
+            if stats.barren > barren:
+                stats.barren = barren
         page.children += [url for url in urls if len(url) <= _MAX_URL_LENGTH][:_CHILDREN]
         if urls:
             every = urls if read is None else [link.url for link in read.links] or urls
-            if read is not None or source.url not in self._beside:
+            if read is not None or source.url not in self._neighbours:
                 # A page that is judged again holds what it held, not only what still waits.
-                self._beside.record_row(source.url, every, told)
-            if self._given:
+                self._neighbours.record_row(source.url, every, on_page)
+            if self._judged:
                 self._count_judged_links(page, every)
 
     def _count_judged_links(self, page: _SourcePage, urls: Sequence[Url]) -> None:
-        """Links to pages that people judged tell of the others as if they had been followed."""
-        expected, values = self._all.good / self._all.count, self._given.values
+        """Count links to judged pages as if they had been followed."""
+        expected, values = self._all.good / self._all.count, self._judged.values
         for url in urls:
             if (value := values.get(url)) is not None:
                 page.found.add(value)
                 share_surprise(((page.found, 1.0),), expected, value)
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
-        """The same links, each with what came of its like."""
-        wider, named = self._all.good / self._all.count, self._given.named
+        """The same links, each with its statistics."""
+        wider, judged_links = self._all.good / self._all.count, self._judged.named
         hosts: dict[str, _HostStats] = {}
         found, new = [], tuple.__new__
         for link in links:
@@ -264,59 +264,66 @@ class LinkHistory(NoOtherPlaces):
                 seen = self._hosts.get(host, _UNOBSERVED)
                 known = hosts[host] = seen.mean(wider), seen.count, {}, {}
             of_host, hosted, groups, families = known
-            if (place := groups.get(link.tag_path)) is None:
-                place = groups[link.tag_path] = self._place_stats(host, link.tag_path, of_host)
-            of_group, grouped, lift = place
-            met = self._met.get(link.url)
-            sources = (link.source,) if met is None else met.sources
-            if (family := families.get(sources)) is None:
-                family = families[sources] = self._sibling_stats(sources, of_host)
-            siblings, surprise, barren = family
-            if met is None:
+            if (place_stats := groups.get(link.tag_path)) is None:
+                place_stats = groups[link.tag_path] = self._place_stats(
+                    host, link.tag_path, of_host
+                )
+            of_group, grouped, lift = place_stats
+            stats = self._link_stats.get(link.url)
+            sources = (link.source,) if stats is None else stats.sources
+            if (sibling_stats := families.get(sources)) is None:
+                sibling_stats = families[sources] = self._sibling_stats(sources, of_host)
+            siblings, surprise, barren = sibling_stats
+            if stats is None:
                 parents, best = parent_mean(link.parent, 1), link.parent
-                relevant, beside = int(link.parent >= self._threshold), NEIGHBOUR_PRIOR
+                relevant, neighbours = int(link.parent >= self._threshold), NEIGHBOUR_PRIOR
             else:
-                worth, judged = named.get(link.url, NO_JUDGED_LINKS) if named else NO_JUDGED_LINKS
-                parents = parent_mean(met.total + worth, met.count + judged)
-                best = met.best
-                relevant, barren, beside = met.relevant, met.barren, met.neighbour_mean()
+                worth, judged = (
+                    judged_links.get(link.url, NO_JUDGED_LINKS) if judged_links else NO_JUDGED_LINKS
+                )
+                parents = parent_mean(stats.total + worth, stats.count + judged)
+                best = stats.best
+                relevant, barren, neighbours = (
+                    stats.relevant,
+                    stats.barren,
+                    stats.neighbour_mean(),
+                )
             lift += surprise
             # Made as tuples are: a hundred of them after every visit.
-            told: tuple[object, ...] = (
+            values: tuple[object, ...] = (
                 of_host, hosted, of_group, grouped, siblings, parents, best, relevant, barren,
                 self.visits, lift if -MAX_SURPRISE < lift < MAX_SURPRISE else math.copysign(MAX_SURPRISE, lift),
-                0.0, 1.0, 0.0, beside,
+                0.0, 1.0, 0.0, neighbours,
             )  # fmt: skip
-            found.append(link.with_yields(new(LinkStats, told)))
-        return found if self._standing is None else self._standing.annotate_links(found)
+            found.append(link.with_yields(new(LinkStats, values)))
+        return found if self._authority is None else self._authority.annotate_links(found)
 
     def pop_changed_links(self) -> list[Url]:
-        """Waiting links about which more is known since they were last asked for here."""
+        """Waiting links whose statistics changed since the last call."""
         found: dict[Url, None] = {}
-        while self._nearer and len(found) < _MAX_CHANGED:
-            url, _ = self._nearer.popitem()
-            if url in self._met:
+        while self._changed_neighbours and len(found) < _MAX_CHANGED:
+            url, _ = self._changed_neighbours.popitem()
+            if url in self._link_stats:
                 found[url] = None
-        self._nearer.clear()
-        while self._touched and len(found) < _MAX_CHANGED:
+        self._changed_neighbours.clear()
+        while self._changed_pages and len(found) < _MAX_CHANGED:
             # The newest first: what was not reached in time is no longer urgent.
-            source, _ = self._touched.popitem()
+            source, _ = self._changed_pages.popitem()
             children = self._pages[source].children if source in self._pages else ()
-            found.update(dict.fromkeys(url for url in children if url in self._met))
-        self._touched.clear()
+            found.update(dict.fromkeys(url for url in children if url in self._link_stats))
+        self._changed_pages.clear()
         return list(found)
 
     def _place_stats(self, host: str, tag_path: str, of_host: float) -> _PlaceStats:
-        """What came of links there, how many these were, and how surprising they and the host's
-        were."""
+        """Yield and count of links at that place, and the surprise of place and host."""
         lift, found = self._hosts.get(host, _UNOBSERVED).lift, self._groups.get((host, tag_path))
         if found is None:
             return of_host, 0.0, lift
         return found.mean(of_host), found.count, lift + found.lift
 
     def _sibling_stats(self, sources: tuple[Url | None, ...], of_host: float) -> _SiblingStats:
-        """What came of links on these pages at best, how surprising that was, and steps since the
-        last relevant page."""
+        """Best yield of the links on these pages, mean surprise, and steps since the last relevant
+        page."""
         siblings, surprise, pages, barren = -1.0, 0.0, 0, 0
         pull = PRIOR_WEIGHT * of_host
         for source in sources:

@@ -1,8 +1,8 @@
-"""Pages of which people said what they are worth, and what that says of links.
+"""Statistics of one waiting link, and pages that people judged.
 
-What comes of a link to such a page is known before it is followed. And such a page links to others
-like any page that was visited: what good pages link to is worth a look, what bad ones link to less.
-Nothing here is fetched for it, and no link is followed because it stands on such a page alone.
+The yield of a link to a judged page is known before it is followed, and a judged page counts like
+any visited page for the links on it. No page is fetched for that, and no link is followed only
+because it stands on such a page.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Self
 from honeyguide.types import Example, Link, LinkStats, Page, Url
 
 _MAX_PAGE_LINKS = 300
-"""Links of a page that are looked at."""
+"""Links of a page that are read."""
 _MAX_LINKS = 50_000
-"""Links that are remembered."""
+"""Links that are stored."""
 _MAX_URL_LENGTH = 500
-"""Characters of an address that is."""
+"""Longest address that is stored."""
 NO_JUDGED_LINKS = 0.0, 0
-"""No judged page links to it."""
+"""Of a link that no judged page contains."""
 
 
 class JudgedPages:
@@ -33,21 +33,21 @@ class JudgedPages:
             for url, value in (values or {}).items()
             for name in _slash_variants(url)
         }
-        """What people said of each."""
+        """Address → value by people."""
         self.named: dict[Url, tuple[float, int]] = {}
-        """Of a link: what the judged pages that link to it are worth together, and their number."""
+        """Link → sum of the values of the judged pages with it, and their number."""
         self._read: set[Url] = set()
         for page in pages:
             self.add_page(page)
 
     @classmethod
-    def from_examples(cls, examples: Sequence[Example], said: dict[Url, float]) -> Self:
-        """Of pages that are here, and of addresses. What is good for one topic is good."""
+    def from_examples(cls, examples: Sequence[Example], labels: dict[Url, float]) -> Self:
+        """From example pages and labels of addresses; the best value over all topics counts."""
         values: dict[Url, float] = {}
         for example in examples:
             url = example.page.url
             values[url] = max(values.get(url, 0.0), example.target)
-        return cls(values | said, (example.page for example in examples))
+        return cls(values | labels, (example.page for example in examples))
 
     def __bool__(self) -> bool:
         return bool(self.values)
@@ -56,11 +56,11 @@ class JudgedPages:
         return url in self.values
 
     def has_read(self, url: Url) -> bool:
-        """Whether its links are counted here."""
+        """Whether its links are counted."""
         return url in self._read
 
     def add_page(self, page: Page) -> None:
-        """The links of a judged page; they count once, however often it comes by."""
+        """Count the links of a judged page, once."""
         value = self.values.get(page.url)
         if value is None or page.url in self._read:
             return
@@ -72,27 +72,26 @@ class JudgedPages:
 
 
 def _slash_variants(url: str) -> tuple[Url, Url]:
-    """Of an address with and without a slash at its end, one redirects to the other."""
+    """The address with and without a slash at its end: one redirects to the other."""
     bare = url.rstrip("/")
     return Url(bare), Url(f"{bare}/")
 
 
 def as_chance(value: Any) -> float:
-    """A verdict may come from a stranger's journal."""
+    """A score between 0 and 1; 0 for anything else, since a store may come from a stranger."""
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
 
 
-# --------------------------------------------------------------------------------------------------
-# A waiting link, and what is known of where it stands.
-# --------------------------------------------------------------------------------------------------
+# --- Waiting links ---
 
 
 NEIGHBOUR_PRIOR: float = LinkStats._field_defaults["beside"]
-"""What is thought to come of a link while nothing is known of its neighbours; worth one neighbour
-that stands at once beside it."""
+"""Expected yield of a link without known neighbours, with the weight of one adjacent neighbour."""
 
 
 class WaitingLinkStats:
+    """Statistics of one waiting link."""
+
     __slots__ = (
         "barren", "best", "count", "former", "good", "known", "places", "relevant", "sources",
         "total",
@@ -100,23 +99,23 @@ class WaitingLinkStats:
 
     def __init__(self, barren: int = 0) -> None:
         self.sources: tuple[Url, ...] = ()
-        """Pages that it stands on; not all, but of all …"""
+        """Pages that it stands on, at most a few."""
         self.count = 0
         self.total = 0.0
-        """… their verdicts together, …"""
+        """Sum of the verdicts of all its pages."""
         self.best = 0.0
         self.relevant = 0
         self.barren = barren
-        """… and the fewest steps since a relevant one."""
+        """Fewest steps since a relevant page."""
         self.good = 0.0
-        """What came of the links beside it, the nearest counting most, …"""
+        """Weighted yield of its neighbours, the nearest counting most."""
         self.known = 0.0
-        """… and how much these count together."""
+        """Sum of the weights of these neighbours."""
         self.places: tuple[Link, ...] = ()
-        """It as it stands there, for a strategy that goes by its words."""
+        """The link as it stands on each of its pages, for strategies that use its words."""
         self.former: tuple[Url, ...] = ()
-        """What it was called where it stands, if that address led elsewhere."""
+        """Its former addresses, if these redirected."""
 
     def neighbour_mean(self) -> float:
-        """What is to be thought of it by its neighbours: a chance."""
+        """Mean yield of its neighbours."""
         return (self.good + NEIGHBOUR_PRIOR) / (self.known + 1)

@@ -1,12 +1,12 @@
-"""What came of the links that stand beside a link.
+"""Yields of the links that stand next to a link.
 
-A list is often of one kind, and so is a stretch of a longer page: a paragraph, a row of a table,
-the end of an article. Siblings of a whole page are told by the ledger; here the nearest count most.
-What came of a link is spread over its neighbours on every page that it stands on, as far as these
-are remembered; whether they were met before it was followed or after makes no difference.
+A list often contains links of one kind, and so does a stretch of a longer page: a paragraph, a row
+of a table. links/history.py treats all links of a page alike; here the nearest count most. The
+yield of a link is spread over its neighbours on every stored page with it, whether these were found
+before or after it was followed.
 
-A page is met far more often than one of its links is followed: where on it a link stands is looked
-for only then.
+Pages are found far more often than one of their links is followed: the place of a link on its pages
+is searched only then.
 """
 
 from __future__ import annotations
@@ -24,61 +24,60 @@ from honeyguide.types import Url, Visit
 _REACH = 8
 """Places to either side within which a link is a neighbour."""
 _FADE = 3.0
-"""Places after which a neighbour counts 1/e as much."""
+"""Places after which the weight is 1/e."""
 _ROW = 300
-"""Links of a page that are looked at: the first."""
+"""First links of a page that are stored."""
 _PLACES = 8
-"""Places in which a link stands that are looked at."""
+"""Places of a link that are looked at."""
 _PAGES = 3_000
 _LINKS = 50_000
-"""Pages, and links that were followed, that are remembered; the oldest are forgotten first."""
+"""Pages, and followed links, that are stored; the oldest are dropped first."""
 _CHARACTERS = 30_000_000
-"""Of the addresses on these pages together."""
+"""Characters of all stored addresses."""
 _LONG = 500
-"""Characters of an address that is remembered."""
+"""Longest address that is stored."""
 _WEIGHTS = np.exp(-np.abs(np.arange(-_REACH, _REACH + 1)) / _FADE)
 _WEIGHTS[_REACH] = 0.0
 _NEAREST = sorted(range(2 * _REACH + 1), key=lambda at: abs(at - _REACH))[1:]
-"""Places around a link, the nearest first, …"""
+"""Places around a link, the nearest first."""
 _nearest = itemgetter(*_NEAREST)
 _COUNTS = _WEIGHTS[_NEAREST].tolist()
-"""… and what each counts for."""
+"""Weights of these places."""
 _EDGE = [Url("")] * _REACH
-"""Stands before and after a page's links, so that every link has neighbours."""
+"""Padding before and after the links of a page, so that every link has neighbours."""
 
 
 def visit_yield(visit: Visit) -> float:
-    """What came of a link: a page's verdict. A copy is nothing new, and no page is nothing."""
+    """The yield of a link: the verdict of its page; 0 for a copy or without a page."""
     if visit.verdict is None or visit.duplicate is not None:
         return 0.0
     return as_chance(visit.verdict.score)
 
 
 class NeighbourLinks:
-    """Told of every page's links in their order, and of what came of each that was followed.
+    """The order of the links on pages, and the yields of those that were followed.
 
-    ``given``: what is known beforehand. ``waiting``: the links to tell of it.
+    ``judged``: yields that are known beforehand. ``waiting``: the statistics to update.
     """
 
-    def __init__(self, given: JudgedPages, waiting: Mapping[Url, WaitingLinkStats]) -> None:
-        self._given = given
+    def __init__(self, judged: JudgedPages, waiting: Mapping[Url, WaitingLinkStats]) -> None:
+        self._judged = judged
         self._waiting = waiting
         self._rows: OrderedDict[Url, list[Url]] = OrderedDict()
         self._size = 0
-        """Characters of the addresses in them."""
-        self._came: OrderedDict[Url, complex] = OrderedDict()
-        """That something is known of a link, and what: 1 + value·i, so that both are spread over
-        its neighbours at once."""
+        """Characters of all addresses in the rows."""
+        self._outcomes: OrderedDict[Url, complex] = OrderedDict()
+        """Link → 1 + yield·i, so that weight and yield are spread over the neighbours at once."""
 
     def __contains__(self, source: Url) -> bool:
-        """Whether it is known what stands where on that page."""
+        """Whether the links of that page are known."""
         return source in self._rows
 
     def record_row(
         self, source: Url, row: Sequence[Url], waiting: Mapping[Url, WaitingLinkStats]
     ) -> None:
-        """These addresses stand on a page, in this order; those that wait are told what came of
-        those beside them that do not."""
+        """Store the links of a page in their order; waiting ones get the yields of followed
+        neighbours."""
         row = row[:_ROW]
         if max(map(len, row), default=0) > _LONG:
             row = [url if len(url) <= _LONG else Url("") for url in row]
@@ -88,31 +87,33 @@ class NeighbourLinks:
         while len(self._rows) > _PAGES or self._size > _CHARACTERS:
             _, old = self._rows.popitem(last=False)
             self._size -= sum(map(len, old))
-        came, given = self._came, self._given.values
-        told = [came.get(url, 0j) for url in row]
-        if given:
-            told = [
-                complex(1.0, given[url]) if url in given else one
-                for url, one in zip(row, told, strict=True)
+        came, judged = self._outcomes, self._judged.values
+        outcomes = [came.get(url, 0j) for url in row]
+        if judged:
+            outcomes = [
+                complex(1.0, judged[url]) if url in judged else one
+                for url, one in zip(row, outcomes, strict=True)
             ]
-        if any(told):
-            beside: list[complex] = np.convolve(told, _WEIGHTS)[_REACH : len(row) + _REACH].tolist()
-            for url, said in zip(row, beside, strict=True):
-                if said and (met := waiting.get(url)) is not None:
-                    met.known += said.real
-                    met.good += said.imag
+        if any(outcomes):
+            spread: list[complex] = np.convolve(outcomes, _WEIGHTS)[
+                _REACH : len(row) + _REACH
+            ].tolist()
+            for url, share in zip(row, spread, strict=True):
+                if share and (stats := waiting.get(url)) is not None:
+                    stats.known += share.real
+                    stats.good += share.imag
 
-    def record_outcome(self, url: Url, met: WaitingLinkStats | None, value: float) -> list[Url]:
-        """This came of a link, which waits no longer: those that wait and know more now."""
-        if len(url) > _LONG or url in self._given:
+    def record_outcome(self, url: Url, stats: WaitingLinkStats | None, value: float) -> list[Url]:
+        """Record the yield of a followed link; returns waiting neighbours whose statistics changed."""
+        if len(url) > _LONG or url in self._judged:
             return []  # its neighbours know already
-        self._came.pop(url, None)
-        self._came[url] = complex(1.0, value)
-        if len(self._came) > _LINKS:
-            self._came.popitem(last=False)
+        self._outcomes.pop(url, None)
+        self._outcomes[url] = complex(1.0, value)
+        if len(self._outcomes) > _LINKS:
+            self._outcomes.popitem(last=False)
         changed: dict[Url, None] = {}
         waiting = self._waiting.get
-        for row, at in islice(self._find_places(url, met), _PLACES) if met is not None else ():
+        for row, at in islice(self._find_places(url, stats), _PLACES) if stats is not None else ():
             around = _nearest(row[at - _REACH : at + _REACH + 1])
             for name, count in zip(around, _COUNTS, strict=True):
                 if (neighbour := waiting(name)) is not None:
@@ -121,10 +122,10 @@ class NeighbourLinks:
                     changed[name] = None
         return list(changed)
 
-    def _find_places(self, url: Url, met: WaitingLinkStats) -> Iterator[tuple[list[Url], int]]:
-        for source in dict.fromkeys(met.sources):
+    def _find_places(self, url: Url, stats: WaitingLinkStats) -> Iterator[tuple[list[Url], int]]:
+        for source in dict.fromkeys(stats.sources):
             row = self._rows.get(source, [])
-            for name in (url, *met.former):
+            for name in (url, *stats.former):
                 at = -1
                 for _ in range(row.count(name)):
                     at = row.index(name, at + 1)

@@ -1,8 +1,9 @@
-"""Where a waiting link stands: on how good pages, in which words, and beside which links.
+"""The value of the pages that contain a waiting link: the best, the mean, or each with its
+words.
 
-A link that is met again keeps the better of its scores, but only until links are ranked anew: the
-frontier knows the page that a link was found on, and no other. Strategies say in their habits what
-they want to know of the others: the best of them, all together, or each by itself.
+A link that is found again keeps the better of its scores, but only until links are ranked again:
+the frontier stores one page for each link. Strategies state in their traits which value of the
+other pages they use.
 """
 
 from __future__ import annotations
@@ -16,97 +17,96 @@ from honeyguide.links.neighbours import NeighbourLinks, visit_yield
 from honeyguide.types import Link, Page, Url, Visit
 
 _UNSEEN_VERDICT = 0.2
-"""What the page is thought to be worth that nobody has seen."""
+"""Verdict of the unseen page that is added to the pages of a link."""
 _LINKS = 50_000
-"""Waiting links that are remembered; the one that was longest not met is forgotten first."""
+"""Waiting links that are stored; the one that was not found for longest is dropped first."""
 _MAX_URL_LENGTH = 500
-"""Characters of an address that is."""
+"""Longest address that is stored."""
 _PAGES = 20_000
-"""Pages whose verdicts are remembered, in case that they are judged again."""
+"""Pages whose verdicts are stored, in case they are judged again."""
 _PLACES = 4
-"""Places of a link whose words are remembered: the newest, of …"""
+"""Newest places of a link that are stored."""
 _WORDED = 20_000
-"""… so many links."""
+"""Links whose places are stored."""
 _SOURCES = 8
-"""Pages that a waiting link is remembered to stand on, for its neighbours' sake."""
+"""Pages stored for a waiting link, for its neighbours."""
 
 
 def parent_mean(total: float, count: float) -> float:
-    """What pages are worth together, of which so many have these verdicts in all."""
+    """Mean verdict of ``count`` pages with this sum, and one unseen page."""
     return (total + _UNSEEN_VERDICT) / (count + 1)
 
 
 class NoOtherPlaces:
-    """What a knowledge of links says that has one place a link, and reports no changes."""
+    """Defaults for link knowledge with one place for each link that reports no changes."""
 
     def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:  # noqa: ARG002
-        """Its pages count together: there is no other place."""
+        """Always empty: the pages of a link count together."""
         return []
 
     def pop_changed_links(self) -> list[Url]:
-        """None: those beside which one was followed are ranked with the links in front, or with the
-        next generation. To rank them at once brought nothing."""
+        """Always empty: changed links are ranked with the best waiting ones, or with the next
+        generation. Ranking them at once brought nothing."""
         return []
 
 
 class _WaitingLinks(NoOtherPlaces, ABC):
-    """Links that wait, and what came of those beside them.
+    """Waiting links and yields of their neighbours.
 
-    ``beside``: what came of the links that stand beside it counts like a page that it stands on,
-    the nearest most (links/neighbours.py). That is learned on the way, and not for a crawler
-    that is not to learn. ``given``: pages that people judged.
+    ``neighbours``: yields of neighbouring links count like a page that the link stands on
+    (links/neighbours.py); not for a crawler without learning. ``judged``: pages that people judged.
     """
 
-    def __init__(self, given: JudgedPages | None = None, beside: bool = False) -> None:
-        self._given = given or JudgedPages()
-        self._met: OrderedDict[Url, WaitingLinkStats] = OrderedDict()
-        self._beside = NeighbourLinks(self._given, self._met) if beside else None
-        self._chosen: dict[Url, int] = {}
-        """Where addresses led that people gave us, in so many hops. What was found as a link before
-        goes first, as a seed does, and its links count like any link's."""
+    def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
+        self._judged = judged or JudgedPages()
+        self._link_stats: OrderedDict[Url, WaitingLinkStats] = OrderedDict()
+        self._neighbours = NeighbourLinks(self._judged, self._link_stats) if neighbours else None
+        self._given_targets: dict[Url, int] = {}
+        """Redirect targets of addresses from people, with the number of redirects. A target that
+        was found as a link before has the priority of a seed, and its links count like any."""
 
     def record_visit(self, visit: Visit) -> None:
-        """It waits no more; where it led elsewhere, its pages are those of the other address."""
+        """Remove a followed link; its pages pass to the target of a redirect."""
         if visit.failure is not None and not visit.failure.final:
             return  # it will be tried again
         link = visit.link
-        met = self._met.pop(link.url, None)
-        self._chosen.pop(link.url, None)
+        stats = self._link_stats.pop(link.url, None)
+        self._given_targets.pop(link.url, None)
         if visit.moved is not None:
             if visit.failure is None and len(visit.moved) <= _MAX_URL_LENGTH:
                 if link.channel in ("seed", "example"):
-                    self._chosen[visit.moved] = link.hops + 1
-                if met is not None:
-                    met.former = (*met.former, link.url)[-_SOURCES:]
-                    self._met.setdefault(visit.moved, met)
-        elif self._beside is not None and link.source is not None and link.channel != "example":
+                    self._given_targets[visit.moved] = link.hops + 1
+                if stats is not None:
+                    stats.former = (*stats.former, link.url)[-_SOURCES:]
+                    self._link_stats.setdefault(visit.moved, stats)
+        elif self._neighbours is not None and link.source is not None and link.channel != "example":
             # Others stood beside nothing, or their neighbours know what people said of them.
-            self._beside.record_outcome(link.url, met, visit_yield(visit))
+            self._neighbours.record_outcome(link.url, stats, visit_yield(visit))
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
-        """The same links, each with what its place is worth for a parent."""
-        found = [self._annotate_link(link, self._met.get(link.url)) for link in links]
-        if self._chosen:
-            given = self._chosen.get
+        """The same links, each with the value of its pages as its parent."""
+        found = [self._annotate_link(link, self._link_stats.get(link.url)) for link in links]
+        if self._given_targets:
+            hops_of = self._given_targets.get
             found = [
                 link
-                if (hops := given(link.url)) is None
+                if (hops := hops_of(link.url)) is None
                 else link._replace(channel="seed", hops=max(hops, link.hops))
                 for link in found
             ]
         return found
 
     @abstractmethod
-    def _annotate_link(self, link: Link, met: WaitingLinkStats | None) -> Link: ...
+    def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link: ...
 
     def _stats_for(self, url: Url) -> WaitingLinkStats:
-        """What is known of it; it is the last to be forgotten."""
-        met = self._met.get(url)
-        if met is None:
-            met = self._met[url] = WaitingLinkStats()
+        """The statistics of a link, which becomes the last to be dropped."""
+        stats = self._link_stats.get(url)
+        if stats is None:
+            stats = self._link_stats[url] = WaitingLinkStats()
         else:
-            self._met.move_to_end(url)
-        return met
+            self._link_stats.move_to_end(url)
+        return stats
 
     def _record_neighbours(
         self,
@@ -115,66 +115,69 @@ class _WaitingLinks(NoOtherPlaces, ABC):
         links: Sequence[Link],
         read: Page | None,
     ) -> None:
-        """Tell these links what came of those beside them, now and later. Where the page itself is
-        not at hand, its links are only those that wait: a row that is known is known better."""
-        if self._beside is not None and (read is not None or source.url not in self._beside):
+        """Give these links the yields of their neighbours. Without the page itself only waiting
+        links are known, so a stored row has priority."""
+        if self._neighbours is not None and (
+            read is not None or source.url not in self._neighbours
+        ):
             # Of a link on very many pages, the first few tell: a menu is the same on all of them.
-            told = {url: met for url, met in waiting.items() if len(met.sources) < _SOURCES}
-            for met in told.values():
-                met.sources += (source.url,)
+            few_sources = {
+                url: stats for url, stats in waiting.items() if len(stats.sources) < _SOURCES
+            }
+            for stats in few_sources.values():
+                stats.sources += (source.url,)
             row = [link.url for link in (read.links if read is not None else links)]
-            self._beside.record_row(source.url, row, told)
+            self._neighbours.record_row(source.url, row, few_sources)
 
 
 class MeanParent(_WaitingLinks):
-    """What all the pages of a link are worth together: ``parents = "all"``.
+    """The mean verdict of all pages of a link: ``parent_score = "all"``.
 
-    Of one good page's links most lead elsewhere; what several good pages link to is seldom off the
-    topic. So it is their mean verdict that counts, and one page more that nobody has seen is
-    thought to be poor: many of a kind say more than one. Judged pages link like any other, and
-    count as people said.
+    Most links of one good page lead elsewhere; what several good pages link to is mostly on the
+    topic. An unseen page with a low verdict is added, so several pages count more than one. Judged
+    pages count with the value that people gave.
     """
 
     ahead = 20
-    """Of the links in front, about so many are ranked anew after a visit: a link that was met again
-    on a worse page, or beside which one was followed, keeps its score until then."""
+    """About so many of the best waiting links are ranked again after a visit: a link that was found
+    again on a worse page, or with a followed neighbour, keeps its score until then."""
 
-    def __init__(self, given: JudgedPages | None = None, beside: bool = False) -> None:
-        super().__init__(given, beside)
+    def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
+        super().__init__(judged, neighbours)
         self._pages: OrderedDict[Url, float] = OrderedDict()
 
     def record_page(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
     ) -> None:
-        """These links, new or waiting, stand on the page that ``source`` led to."""
+        """These links stand on the page of ``source``."""
         if read is not None and source.channel == "example":
-            self._given.add_page(read)
+            self._judged.add_page(read)
         waiting = {url: self._stats_for(url) for url in _standing_urls(links)}
-        if not self._given.has_read(source.url):
+        if not self._judged.has_read(source.url):
             # A page that is judged again has the new verdict instead of the old one.
             verdict, before = as_chance(verdict), self._pages.pop(source.url, None)
-            for met in waiting.values():
-                if before is not None and met.count:
+            for stats in waiting.values():
+                if before is not None and stats.count:
                     # Unless it was forgotten in between, and never counted on this page.
-                    met.total = max(0.0, met.total + verdict - before)
+                    stats.total = max(0.0, stats.total + verdict - before)
                 else:
-                    met.total += verdict
-                    met.count += 1
+                    stats.total += verdict
+                    stats.count += 1
             self._pages[source.url] = verdict
             _drop_oldest(self._pages, _PAGES)
         self._record_neighbours(source, waiting, links, read)
-        _drop_oldest(self._met, _LINKS)
+        _drop_oldest(self._link_stats, _LINKS)
 
-    def _annotate_link(self, link: Link, met: WaitingLinkStats | None) -> Link:
-        if link.source is None or (met is None and link.channel != "link"):
+    def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link:
+        if link.source is None or (stats is None and link.channel != "link"):
             # It stands on no page: a seed, or on a list, or it brings what it was told.
             return link
-        total, count = self._given.named.get(link.url, NO_JUDGED_LINKS)
-        if met is not None:
-            total, count = total + met.total, count + met.count
+        total, count = self._judged.named.get(link.url, NO_JUDGED_LINKS)
+        if stats is not None:
+            total, count = total + stats.total, count + stats.count
         if not count:
             total, count = link.parent, 1
-        good, known = (met.good, met.known) if met is not None else (0.0, 0.0)
+        good, known = (stats.good, stats.known) if stats is not None else (0.0, 0.0)
         parent = parent_mean(total + good, count + known)
         if link.channel != "link":
             parent = max(parent, link.parent)
@@ -182,15 +185,15 @@ class MeanParent(_WaitingLinks):
 
 
 class ParentPlaces(_WaitingLinks):
-    """The words of every place where a link stands: ``parents = "each"``.
+    """All places of a link with their words: ``parent_score = "each"``.
 
-    Whoever goes by the words of a link ranks it by those of its best place. When links are ranked
-    anew, a crawler that only knew the first place would lose what one that never learns keeps.
+    A strategy that uses the words of a link ranks it by its best place. With only the first place,
+    ranking again would lose what a crawler without learning keeps.
     """
 
-    def __init__(self, given: JudgedPages | None = None, beside: bool = False) -> None:
-        super().__init__(given, beside)
-        self.ahead = MeanParent.ahead if beside else 0
+    def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
+        super().__init__(judged, neighbours)
+        self.ahead = MeanParent.ahead if neighbours else 0
 
     def record_page(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
@@ -199,45 +202,46 @@ class ParentPlaces(_WaitingLinks):
         verdict = as_chance(verdict)
         for link in links:
             if link.channel == "link" and len(link.url) <= _MAX_URL_LENGTH:
-                met = waiting[link.url] = self._stats_for(link.url)
+                stats = waiting[link.url] = self._stats_for(link.url)
                 # A page that is judged again takes the place that it had.
-                others = [place for place in met.places if not _is_same_place(place, link)]
-                here = link if link.parent == verdict else link.with_parent(verdict)
-                met.places = (*others, here)[-_PLACES:]
+                others = [place for place in stats.places if not _is_same_place(place, link)]
+                new_place = link if link.parent == verdict else link.with_parent(verdict)
+                stats.places = (*others, new_place)[-_PLACES:]
         self._record_neighbours(source, waiting, links, read)
-        _drop_oldest(self._met, _WORDED)
+        _drop_oldest(self._link_stats, _WORDED)
 
     def other_places(self, links: Sequence[Link]) -> list[tuple[int, Link]]:
         """Other places of these links, each with the number of its link."""
         return [
-            (number, self._annotate_link(place, met))
+            (number, self._annotate_link(place, stats))
             for number, link in enumerate(links)
-            if link.channel == "link" and (met := self._met.get(link.url)) is not None
-            for place in met.places
+            if link.channel == "link" and (stats := self._link_stats.get(link.url)) is not None
+            for place in stats.places
             if not _is_same_place(place, link)
         ]
 
-    def _annotate_link(self, link: Link, met: WaitingLinkStats | None) -> Link:
-        """The verdict of its page counts 1, a link at once beside it .72. Nobody's page is thought
-        besides: here each place is compared with others, not with how many there are."""
-        if met is None or link.source is None or link.channel != "link":
+    def _annotate_link(self, link: Link, stats: WaitingLinkStats | None) -> Link:
+        """The verdict of its page has weight 1, an adjacent link .72. No unseen page is added:
+        places are compared with each other."""
+        if stats is None or link.source is None or link.channel != "link":
             return link
         # Its page may have been judged again since.
         verdict = next(
-            (place.parent for place in met.places if _is_same_place(place, link)), link.parent
+            (place.parent for place in stats.places if _is_same_place(place, link)),
+            link.parent,
         )
-        parent = (verdict + met.good) / (1 + met.known)
+        parent = (verdict + stats.good) / (1 + stats.known)
         return link if parent == link.parent else link.with_parent(parent)
 
 
 class BestParent(NoOtherPlaces):
-    """The verdict of the best page of a link: ``parents = "best"``."""
+    """The verdict of the best page of a link: ``parent_score = "best"``."""
 
     ahead = 0
-    """Of the links in front none is ranked anew: whoever stands on a better page has its score."""
+    """None is ranked again: a link on a better page has its score already."""
 
     def __init__(self) -> None:
-        self._met: OrderedDict[Url, float] = OrderedDict()
+        self._link_stats: OrderedDict[Url, float] = OrderedDict()
 
     def record_page(
         self,
@@ -246,27 +250,27 @@ class BestParent(NoOtherPlaces):
         links: Sequence[Link],
         read: Page | None = None,  # noqa: ARG002
     ) -> None:
-        met, verdict = self._met, as_chance(verdict)
+        scores, verdict = self._link_stats, as_chance(verdict)
         for url in _standing_urls(links):
-            met[url] = max(verdict, met.pop(url, 0.0))
-        _drop_oldest(met, _LINKS)
+            scores[url] = max(verdict, scores.pop(url, 0.0))
+        _drop_oldest(scores, _LINKS)
 
     def record_visit(self, visit: Visit) -> None:
         if visit.failure is None or visit.failure.final:
-            self._met.pop(visit.link.url, None)
+            self._link_stats.pop(visit.link.url, None)
 
     def annotate_links(self, links: Sequence[Link]) -> list[Link]:
-        met = self._met
+        scores = self._link_stats
         return [
             link
-            if link.source is None or (best := met.get(link.url, 0.0)) <= link.parent
+            if link.source is None or (best := scores.get(link.url, 0.0)) <= link.parent
             else link.with_parent(best)
             for link in links
         ]
 
 
 def _standing_urls(links: Sequence[Link]) -> Iterator[Url]:
-    """Those that stand on a page, each once: what a list names, or a redirect, stands on none."""
+    """Addresses that stand on a page, each once; not those of lists or redirects."""
     standing = (link.url for link in links if link.channel == "link")
     return iter(dict.fromkeys(url for url in standing if len(url) <= _MAX_URL_LENGTH))
 

@@ -1,12 +1,13 @@
-"""Where links come from: pages, sitemaps, a search engine. Which source is worth more just now?
+"""Scores of links: the strategy, the language gate, and a bandit over the sources of links.
 
-A bandit over the sources: what came of each source's links is remembered for some hundred visits
-and drawn from by Thompson sampling, as in Raj & Kalyani 2017 (discounted Thompson sampling), with
-verdicts instead of wins and losses. It says when asking the engine beats following what waits.
+The bandit stores the yields of the links of each source (pages, sitemaps, a search engine) over
+some hundred visits and draws by Thompson sampling, as in Raj & Kalyani 2017 (discounted Thompson
+sampling), with verdicts instead of wins and losses. It decides when asking the engine is better
+than following waiting links.
 
-A score says how promising a link looks, and the words of a snippet are not those of an anchor: the
-same score may mean more from one source than from another. So scores are corrected, in log-odds, by
-how far a source's links kept what they promised, beside those of pages.
+The same score may mean more from one source than from another, since the words of a snippet are not
+those of an anchor. So scores are corrected, in log-odds, by how far the links of a source kept
+their promise, compared with links on pages.
 """
 
 from __future__ import annotations
@@ -27,23 +28,25 @@ LinkSource = Literal["link", "search", "sitemap"]
 _CHANNEL_SOURCES: dict[Channel, LinkSource] = {
     "link": "link", "redirect": "link", "search": "search", "sitemap": "sitemap", "feed": "sitemap",
 }  # fmt: skip
-"""A redirect keeps the channel that led to it, unless it was a link's (or a seed's)."""
+"""A redirect keeps the channel that led to it, unless that was a link or a seed."""
 
 _DECAY = 0.99
-"""What a visit still counts for at the next one, whatever its source."""
+"""Weight of a visit at the next one."""
 _PRIOR_VISITS = 10.0
-"""So many visits that kept their promise are thought to have been made besides."""
+"""Prior visits that kept their promise."""
 _MIN_CHANCE = 0.02
-"""Nothing is expected more surely than this, nor less."""
+"""Least expected probability, and its distance to 1."""
 _MAX_CORRECTION = 1.5
-"""Most log-odds of a correction."""
+"""Largest log-odds of a correction."""
 _NOVEL_SHARE = 0.2
-"""A page of results of which this share is new was worth its request: visits are what is scarce."""
+"""Share of new results from which on a page of results was worth its request."""
 _RERANK_STEP = 0.3
-"""What waits is ranked anew when a correction moved so far."""
+"""Waiting links are ranked again when a correction moved so far."""
 
 
 class _SourceTally:
+    """Decayed sums of one source."""
+
     __slots__ = ("count", "good", "promised")
 
     def __init__(self) -> None:
@@ -51,7 +54,7 @@ class _SourceTally:
 
 
 class SourceBandit:
-    """Told of every visit."""
+    """Yields and corrections of the sources of links."""
 
     def __init__(self, seed: int) -> None:
         self._dice = Random(seed)
@@ -61,7 +64,8 @@ class SourceBandit:
         self._lifts: dict[LinkSource, float] = {"link": 0.0, "search": 0.0, "sitemap": 0.0}
 
     def record_visit(self, visit: Visit) -> bool:
-        """Whether corrections moved so far that what waits should be ranked anew."""
+        """Record a visit. Returns whether a correction moved so far that waiting links should be
+        ranked again."""
         source, value = link_source(visit.link), visit_worth(visit)
         if source is None or value is None:
             return False
@@ -77,12 +81,13 @@ class SourceBandit:
         return self._update_corrections()
 
     def draw_yield(self, source: LinkSource) -> float:
-        """A yield that this source may have, by what is known of it."""
+        """A random yield of this source from its posterior."""
         found = self._tallies[source]
         return self._dice.betavariate(1 + found.good, 1 + max(0.0, found.count - found.good))
 
     def asking_pays(self, novelty: float) -> bool:
-        """Whether to ask the engine, of whose results this share is new, or follow what waits."""
+        """Whether to ask the engine, ``novelty`` of whose results are new, rather than follow
+        waiting links."""
         rivals: list[LinkSource] = ["link"]
         if self._tallies["sitemap"].count >= 1:
             rivals.append("sitemap")
@@ -91,7 +96,7 @@ class SourceBandit:
         )
 
     def correct_scores(self, links: Sequence[Link], scores: Sequence[float]) -> list[float]:
-        """The scores, corrected by where the links come from."""
+        """The scores, corrected by the source of each link."""
         lifts = self._lifts
         return [
             _shift_score(score, lift)
@@ -101,11 +106,11 @@ class SourceBandit:
         ]
 
     def score_correction(self, source: LinkSource) -> float:
-        """What is added to the log-odds of this source's scores now."""
+        """Log-odds that are added to the scores of this source."""
         return self._lifts[source]
 
     def _update_corrections(self) -> bool:
-        """Links on pages are the measure: their scores stay as they are."""
+        """Links on pages are the reference: their scores stay as they are."""
         base = _source_surprise(self._tallies["link"])
         moved = False
         for source in ("search", "sitemap"):
@@ -120,13 +125,13 @@ class SourceBandit:
 
 
 def link_source(link: Link) -> LinkSource | None:
-    """None: a person gave it, or it leads on from what a person gave."""
+    """The source of a link; None for links from people and what they redirect to."""
     return None if link.depth == 0 else _CHANNEL_SOURCES.get(link.channel)
 
 
 def visit_worth(visit: Visit) -> float | None:
-    """What came of a link: a copy, or nothing, is worth nothing. None: it says nothing yet, or it
-    led to a list that nobody judges."""
+    """The yield of a link; 0 for a copy or a failure. None: nothing yet, or a list without a
+    verdict."""
     if visit.failure is not None:
         return 0.0 if visit.failure.final else None
     if visit.moved is not None or visit.verdict is None:
@@ -135,7 +140,7 @@ def visit_worth(visit: Visit) -> float | None:
 
 
 def _source_surprise(found: _SourceTally) -> float:
-    """By how much more came than was promised, in log-odds; little is believed of few visits."""
+    """Difference of yield and promise in log-odds, shrunk for few visits."""
     if not found.count:
         return 0.0
     promised = found.promised / found.count
@@ -149,23 +154,21 @@ def _shift_score(score: float, lift: float) -> float:
     return 1 / (1 + (1 - score) / score * exp(-lift))
 
 
-# --------------------------------------------------------------------------------------------------
-# What a link is worth: the strategy says, except of links that are worth the same to everybody.
-# --------------------------------------------------------------------------------------------------
+# --- Ranking ---
 
 
 SITEMAP_SCORE = 0.9
-"""A sitemap goes before most pages of its site."""
+"""Score of a sitemap: it goes before most pages of its site."""
 
 _GIVEN_CHANNELS = frozenset({"seed", "example"})
-"""Links that a person gave us."""
+"""Links from people."""
 
 
 class LinkKnowledge(Protocol):
-    """Knows more of a link than the page that it was just found on: the ledger, or its parents."""
+    """Knows the other pages of a link: the history of links, or their parent pages."""
 
     ahead: int
-    """Of the links in front, about so many are ranked anew after a visit."""
+    """About so many of the best waiting links are ranked again after a visit."""
 
     def record_page(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
@@ -185,13 +188,12 @@ def rank_links(
     *,
     anew: bool = False,
 ) -> list[float]:
-    """The strategy's scores, but seeds and sitemaps keep what they are worth to everybody.
+    """The scores of the strategy; seeds and sitemaps have fixed ones.
 
-    With a ledger, each link is told what came of its like before, or what its pages are worth.
-    ``anew``: it waits already, and of the places where it stands the best counts; a new one is
-    compared with what it was worth so far by the frontier.
-    With languages, its score is times the chance that it leads to a wanted one. With sources, it is
-    corrected by how far links that came to us in the same way kept what they promised.
+    With a ledger, each link gets its statistics or the value of its pages. ``anew``: the links wait
+    already, and of their places the best counts; the frontier compares a new link with its score so
+    far. With languages, scores are multiplied by the probability of a wanted language. With
+    sources, they are corrected by how far links of the same source kept their promise.
     """
     if ledger is not None:
         links = ledger.annotate_links(links)
@@ -221,7 +223,7 @@ def rerank_changed(
     languages: LanguageGate | None = None,
     sources: SourceBandit | None = None,
 ) -> None:
-    """After a visit: links about which more is known now are ranked by what the ledger says."""
+    """After a visit, rank links again whose statistics changed."""
     if (urls := ledger.pop_changed_links()) or ledger.ahead:
         again = partial(
             rank_links, strategy, ledger, languages=languages, sources=sources, anew=True
@@ -230,5 +232,5 @@ def rerank_changed(
 
 
 def is_sitemap(link: Link) -> bool:
-    """Whether it leads to a sitemap, which comes under any media type."""
+    """Whether it leads to a sitemap, which may have any media type."""
     return link.channel == "sitemap" and link.rel == "sitemap"

@@ -1,10 +1,14 @@
-"""A linear category model: which words a text has, weighed by how rare they are.
+"""A linear category model, and saving and loading category models of both kinds.
 
-For each category a support vector machine against the rest, on tf-idf vectors of length 1, with
-Platt's sigmoid (1999). Probabilities are as the odds of the categories, with a sum of 1; to divide
-the sigmoids themselves by their sum (Zadrozny & Elkan 2002) was less well calibrated. It
-reads tokens as the networks in :mod:`honeyguide.models.deep` do and gives the same answers, so that
-either can stand for the other. Order and borders of segments say nothing to it.
+For each category a support vector machine against the rest, on tf-idf vectors of length 1, with the
+sigmoid of Platt (1999). Probabilities are proportional to the odds of the categories and sum to 1;
+dividing the sigmoids themselves by their sum (Zadrozny & Elkan 2002) was less well calibrated. The
+model reads tokens as the networks in :mod:`honeyguide.models.deep` do and gives the same answers.
+Order and borders of segments make no difference.
+
+A linear model is saved in the same form as a network
+(:mod:`honeyguide.models.deep.category_model`): model.json and a file of arrays, replaced
+atomically, checked when loaded, no pickle.
 """
 
 from __future__ import annotations
@@ -32,11 +36,11 @@ Sparse = tuple[Floats, Ints, Ints]
 LINEAR_KIND = "linear"
 _NAME = "a linear category model"
 _LARGEST = 200_000
-"""Words, the most frequent: the web invents them without end …"""
+"""Most words of a model, the most frequent ones."""
 _LETTERS = 20_000_000
-"""… and characters of all of them."""
+"""Most characters of all words together."""
 WeightedSegments = tuple[Sequence[Sequence[str]], Sequence[float]]
-"""Segments, and how much a word of each of them counts; nothing: 1."""
+"""Segments, and how much a word of each counts; no weights: 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +49,19 @@ class BagOfWordsModel:
 
     categories: tuple[str, ...]
     words: str
-    """With a space between, in the order of their places."""
+    """Joined by spaces, in the order of their places."""
     rarity: Floats
     """ln(N/df) of each word."""
     weights: Floats
     """[words, categories]"""
     offsets: Floats
     settings: dict[str, Any] = field(default_factory=dict)
-    """How the texts were read that it learned from."""
+    """How the training texts were read."""
     card: dict[str, Any] = field(default_factory=dict)
-    """What people should know of it: data, figures, date."""
+    """Facts for people: data, figures, date."""
 
     def __post_init__(self) -> None:
-        """It may come from a stranger."""
+        """Check the arrays: a model may come from a stranger."""
         size = self.words.count(" ") + 1 if self.words else 0
         if len(self.categories) > MAX_CATEGORIES or size > _LARGEST or len(self.words) > _LETTERS:
             raise ModelError(f"{_NAME} has too many categories or words")
@@ -89,29 +93,29 @@ class BagOfWordsModel:
         return answer
 
     def low_coverage(self, segments: Sequence[Sequence[str]]) -> VocabularyCoverage | None:
-        """How few words are known, where nothing but the offsets would speak; None: enough."""
+        """The vocabulary coverage if too few words are known; None: enough."""
         return low_coverage(self._telling_words, segments)
 
     def top_words(
         self, segments: Sequence[Sequence[str]], category: str, most: int = 10
     ) -> list[tuple[str, float]]:
-        """The words that speak most for a category, and how much, in log-odds."""
+        """The words with the most log-odds for a category."""
         values, places, _ = self.to_rows([(segments, ())])
         shares = values * self.weights[places, self.categories.index(category)]
         best = np.argsort(-shares, kind="stable")[:most]
         return [(self._word_list[places[n]], float(shares[n])) for n in best if shares[n] > 0]
 
     def to_rows(self, pages: Sequence[WeightedSegments]) -> Sparse:
-        """Vectors of length 1: values, places, and where each page begins."""
+        """Vectors of length 1: values, places, and the start of each page."""
         known, size = self._word_places, max(1, len(self.rarity))
         found: list[int] = []
         each: list[float] = []
         for number, (segments, weights) in enumerate(pages):
             base = number * size
             for tokens, weight in zip(segments, weights or (1.0,) * len(segments), strict=True):
-                here = [base + known[token] for token in tokens if token in known]
-                found += here
-                each += [weight] * len(here)
+                places_of = [base + known[token] for token in tokens if token in known]
+                found += places_of
+                each += [weight] * len(places_of)
         keys, which = np.unique(np.array(found, dtype=np.int64), return_inverse=True)
         numbers, places = np.divmod(keys, size)
         counts = np.bincount(which, np.array(each), len(keys))
@@ -141,19 +145,19 @@ def train_bag_of_words(
     categories: Sequence[str],
     settings: dict[str, Any] | None = None,
 ) -> BagOfWordsModel:
-    """A model that tells the categories of these pages apart."""
+    """A model that separates the categories of these pages."""
     within: dict[str, int] = {}
     for segments, _ in pages:
         for token in {token for tokens in segments for token in tokens}:
             within[token] = within.get(token, 0) + 1
     # What one page alone has tells nothing of others, where there are enough of them.
     least = 2 if len(pages) >= 50 else 1
-    kept = sorted((w for w, n in within.items() if n >= least), key=lambda w: (-within[w], w))
-    kept = [word for word in kept[:_LARGEST] if " " not in word and "\n" not in word]
-    rarity = np.log(len(pages) / np.array([within[word] for word in kept], dtype=np.float64))
-    number, size = len(categories), len(kept)
+    words = sorted((w for w, n in within.items() if n >= least), key=lambda w: (-within[w], w))
+    words = [word for word in words[:_LARGEST] if " " not in word and "\n" not in word]
+    rarity = np.log(len(pages) / np.array([within[word] for word in words], dtype=np.float64))
+    number, size = len(categories), len(words)
     blank = BagOfWordsModel(
-        tuple(categories), " ".join(kept), rarity, np.zeros((size, number)), np.zeros(number)
+        tuple(categories), " ".join(words), rarity, np.zeros((size, number)), np.zeros(number)
     )
     rows = blank.to_rows(pages)
     truth = np.asarray(labels)
@@ -168,21 +172,15 @@ def train_bag_of_words(
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Models of categories, whichever kind they are: as a folder, and back.
-#
-# A linear model is saved in the form that networks have
-# (:mod:`honeyguide.models.deep.category_model`): model.json beside a file of arrays, replaced at
-# once, checked before it is believed, no pickle.
-# --------------------------------------------------------------------------------------------------
+# --- Saving and loading ---
 
 
 AnyCategoryModel = BagOfWordsModel | CategoryModel
-"""What tells categories apart: judge, judge_many, strange, evidence; categories, settings, card."""
+"""Both have judge, judge_many, low_coverage, top_words, categories, settings and card."""
 
 
 def save_category_model(model: AnyCategoryModel, folder: Path) -> None:
-    """Write the model into a folder, in place of the one that is there."""
+    """Write the model into a folder, replacing the one in it."""
     if isinstance(model, CategoryModel):
         return category_model.save_net_model(model, folder)
     words = np.frombuffer(model.words.replace(" ", "\n").encode("utf-8", "replace"), np.uint8)
@@ -196,8 +194,8 @@ def save_category_model(model: AnyCategoryModel, folder: Path) -> None:
 
 
 def load_category_model(folder: Path, encoder: Path | None = None) -> AnyCategoryModel:
-    """The model in a folder; ModelError if there is none, or it is damaged, or it needs an encoder,
-    which is a program, and nobody named a folder with one."""
+    """The model in a folder. ModelError if there is none, if it is damaged, or if it needs an
+    encoder, which is a program, and no folder with one is given."""
     with category_model.damage_reported(folder):
         head = category_model.read_head(folder)
         if head.get("kind") != LINEAR_KIND:

@@ -1,4 +1,11 @@
-"""Which words tell two kinds of pages apart: the highest χ² of presence and kind."""
+"""Select words and features: by χ², and by odds with cross-validation.
+
+Xu, Yoon & Tourassi, feature screening: features are admitted in the order of their odds ratio, a
+10-fold cross-validation follows each, and admission stops when the score is more than 5 % below the
+best; features after the best are dropped. The paper leaves the score open: here it is the area
+under the ROC curve for labels that are 0 or 1, and Pearson's r for others. Admission does not stop
+before ten features, since a single one sways the score.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +23,8 @@ def strongest_words(
 ) -> tuple[str, ...]:
     """The words with the highest χ² over distinct words of each page; ties by the alphabet.
 
-    χ² = N(AD - BC)² / ((A+C)(B+D)(A+B)(C+D)) as in Yang & Pedersen 1997, section 2.4, for
-    either kind: with two kinds both have the same value.
+    χ² = N(AD - BC)² / ((A+C)(B+D)(A+B)(C+D)), Yang & Pedersen 1997, section 2.4. Both kinds have
+    the same value.
     """
     inside: Counter[str] = Counter()
     outside: Counter[str] = Counter()
@@ -35,15 +42,7 @@ def strongest_words(
     return tuple(word for _, word in sorted(weighed)[:most])
 
 
-# --------------------------------------------------------------------------------------------------
-# Which features may count: ranked by odds, admitted one by one while they help.
-#
-# Xu, Yoon & Tourassi, feature screening. The paper admits features in order of the odds ratio,
-# asks a 10-fold cross-validation after each, stops when the score fell by more than 5 % of the best
-# and discards what came after the best. It leaves the score open: we take the area under the ROC
-# curve for labels that are 0 or 1 and Pearson's r for others. We do not stop before ten features,
-# where a single one sways the score.
-# --------------------------------------------------------------------------------------------------
+# --- Features by odds ---
 
 
 SelectionScore = Callable[[int], float]
@@ -53,27 +52,29 @@ SelectionScore = Callable[[int], float]
 def count_features(
     found: Sequence[Sequence[int]], side: NDArray[np.bool_], size: int
 ) -> FloatArray:
-    """How many of the rows on one side have each of so many features."""
-    columns = [c for here, some in zip(side, found, strict=True) if here for c in some]
+    """How many rows of one side have each feature."""
+    columns = [
+        c for on_side, columns_of in zip(side, found, strict=True) if on_side for c in columns_of
+    ]
     return np.bincount(np.array(columns, np.int64), minlength=size).astype(np.float64)
 
 
 def feature_table(found: Sequence[Sequence[int]], features: IntArray) -> FloatArray:
-    """Rows of 0 and 1 with these features only: of all there may be a hundred thousand."""
+    """Rows of 0 and 1 with these features only; there may be a hundred thousand others."""
     column = {int(feature): place for place, feature in enumerate(features)}
     rows = np.zeros((len(found), len(features)))
-    for row, some in zip(rows, found, strict=True):
-        row[[column[feature] for feature in some if feature in column]] = 1.0
+    for row, columns_of in zip(rows, found, strict=True):
+        row[[column[feature] for feature in columns_of if feature in column]] = 1.0
     return rows
 
 
 def rank_features(
     odds: FloatArray, support: FloatArray, least: int, *, both: bool = False
 ) -> IntArray:
-    """Features with enough support, the highest odds first; equals: the more frequent first.
+    r"""Features with enough support, the highest odds first; of equals the more frequent first.
 
-    The paper's order keeps evidence for a page only. ``both`` orders by \\|ln ψ\\|, so that what
-    speaks against a page counts as well.
+    The order of the paper keeps evidence for a page only. ``both`` orders by ``|ln ψ|``, so that
+    evidence against a page counts as well.
     """
     worth = np.abs(np.log(odds)) if both else odds
     order = np.lexsort((-support, -np.round(worth, 9)))
@@ -83,7 +84,7 @@ def rank_features(
 def admit_features(
     score: SelectionScore, total: int, *, drop: float = 0.05, least: int = 10
 ) -> int:
-    """How many features to keep, asking after each one."""
+    """How many features to keep, scored after each one."""
     best, peak = -np.inf, 0
     for count in range(1, total + 1):
         now = score(count)
@@ -97,7 +98,7 @@ def admit_features(
 def admit_features_fast(
     score: SelectionScore, total: int, *, drop: float = 0.05, least: int = 10
 ) -> int:
-    """The same in steps of a quarter, and then each count around the peak, at most a dozen."""
+    """The same in steps of a quarter, then around the best at most a dozen counts."""
     known: dict[int, float] = {}
     count, best = 1, -np.inf
     while count <= total:
@@ -124,10 +125,10 @@ def cross_validated_score(rows: FloatArray, target: FloatArray, fold: IntArray) 
     return lambda count: measure(target, boosted_out_of_fold(rows[:, :count], target, fold))
 
 
-def roc_auc(target: FloatArray, said: FloatArray) -> float:
-    """The chance that a good one is said to be better than a bad one; a tie counts half."""
+def roc_auc(target: FloatArray, predicted: FloatArray) -> float:
+    """The probability that a good row is predicted higher than a bad one; ties count half."""
     good = target >= 0.5
-    _, place, count = np.unique(np.round(said, 9), return_inverse=True, return_counts=True)
+    _, place, count = np.unique(np.round(predicted, 9), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(count) - (count - 1) / 2)[place]
     goods, bads = int(good.sum()), int((~good).sum())
     if not goods or not bads:
@@ -135,7 +136,7 @@ def roc_auc(target: FloatArray, said: FloatArray) -> float:
     return float((ranks[good].sum() - goods * (goods + 1) / 2) / (goods * bads))
 
 
-def pearson_r(target: FloatArray, said: FloatArray) -> float:
-    a, b = target - target.mean(), said - said.mean()
+def pearson_r(target: FloatArray, predicted: FloatArray) -> float:
+    a, b = target - target.mean(), predicted - predicted.mean()
     size = float(np.sqrt((a**2).sum() * (b**2).sum()))
     return float((a * b).sum()) / size if size > 1e-12 else 0.0

@@ -1,6 +1,8 @@
-"""What is known of a link before it is followed, as a row of numbers, and what each is worth.
+"""The link model: what is known of a link before it is followed, as a row of numbers with
+weights.
 
-The worth is a prior: log-odds learned on another web. Rows are made for many links at once.
+The prior weights are log-odds fitted on other webs. A crawl learns how far to move from them, and
+the weights of single signs. Rows are made for many links at once.
 """
 
 from __future__ import annotations
@@ -21,22 +23,22 @@ from honeyguide.types import Link, LinkStats
 Floats = NDArray[np.floating[Any]]
 
 _CERTAIN = 6.0
-"""Log-odds beyond which nothing is surer."""
+"""Largest absolute log-odds."""
 _NEVER = math.exp(-_CERTAIN)
 _PRAISE = 10
-"""More relevant pages than this say no more for a link: a site can make as many as it likes."""
+"""Relevant parents that count at most: a site can make as many as it likes."""
 _CHANCES = "best", "parents", "group", "siblings", "host", "beside"
 _READ = *_CHANCES, "relevant", "barren", "surprise"
-"""What is read of what came of a link's like; the rest is told to others."""
+"""Fields of the statistics that are read."""
 _read = itemgetter(*map(LinkStats._fields.index, _READ))
 _MIDDLING = 0.1
 _UNTOLD: float = LinkStats._field_defaults["beside"]
 _NOBODY = math.log(_UNTOLD / (1 - _UNTOLD)) / 3
-"""What is thought of links of whose neighbours nothing is known: it counts as 0."""
+"""Value for links without known neighbours; it counts as 0."""
 
 
 class LinkFeatures(NamedTuple):
-    """What the apprentice knows of a link, apart from its particular words."""
+    """What the link model knows of a link besides its words."""
 
     best: float
     parents: float
@@ -53,11 +55,11 @@ class LinkFeatures(NamedTuple):
     surprise: float
     bias: float = 1.0
     beside: float = 0.0
-    """Last, because generations that were saved before it was known lack it at the end."""
+    """The last field, because generations saved before it was introduced lack it."""
 
 
 class LinkWordScores(NamedTuple):
-    """What the words of a link say, and where it leads."""
+    """Scores of the words of a link, and whether it stays on its host."""
 
     anchor: float
     around: float
@@ -85,17 +87,17 @@ _FEATURES = {
     "beside": (1.3, 0.75, "what the links beside it brought"),
 }
 FEATURE_PRIOR = LinkFeatures(**{name: row[0] for name, row in _FEATURES.items()})
-"""Log-odds, learned on the embedded web and on synthetic ones (bench/prior.py)."""
+"""Log-odds, fitted on the embedded web and on synthetic ones (bench/prior.py)."""
 FEATURE_FIRMNESS = LinkFeatures(**{name: row[1] for name, row in _FEATURES.items()})
-"""How hard each is to move: half of one over the variance of its worth from web to web."""
+"""Penalty of each feature: half of one over the variance of its weight from web to web."""
 FEATURE_NAMES = tuple(row[2] for row in _FEATURES.values())
-"""The same for people …"""
+"""The features as people read them."""
 NEGATIVE_SURPRISE = "links like it brought less than expected"
-"""… and what is said of a surprise that was a bad one."""
+"""Name of the feature ``surprise`` if its value is negative."""
 
 
 def feature_names(row: Sequence[float]) -> tuple[str, ...]:
-    """What each number of this row means."""
+    """The name of each number of this row."""
     if row[_SURPRISED] >= 0:
         return FEATURE_NAMES
     return (*FEATURE_NAMES[:_SURPRISED], NEGATIVE_SURPRISE, *FEATURE_NAMES[_SURPRISED + 1 :])
@@ -106,17 +108,17 @@ FEATURE_GROUPS = {
     "parents": ("best", "parents", "barren"), "inlinks": ("inlinks", "relevant"),
     **{name: (name,) for name in _ALONE},
 }  # fmt: skip
-"""Evidence that can be left out together, to see what it brings."""
+"""Features that can be left out together, to measure their effect."""
 
 
 def feature_rows(
     links: Sequence[Link], words: Sequence[LinkWordScores], without: str = ""
 ) -> Floats:
-    """A row for each link, its columns those of :class:`LinkFeatures`."""
+    """A row for each link with the columns of :class:`LinkFeatures`."""
     # This is done after every visit: filled in place, since stacking takes longer.
     count, chances = len(links), len(_CHANCES)
     known = _to_array([_read(link.yields or _default_yields(link)) for link in links], len(_READ))
-    said = _to_array(words, len(LinkWordScores._fields))
+    from_words = _to_array(words, len(LinkWordScores._fields))
     likely = known[:, :chances]
     odds = np.maximum(likely, _NEVER)
     odds /= np.maximum(1 - likely, _NEVER)
@@ -124,13 +126,13 @@ def feature_rows(
     odds /= 3
     rows: Floats = np.empty((count, len(LinkFeatures._fields)))
     rows[:, 0:2] = odds[:, 0:2]  # best, parents
-    np.divide(said[:, :3], 2, rows[:, 2:5])  # anchor, around, address
+    np.divide(from_words[:, :3], 2, rows[:, 2:5])  # anchor, around, address
     rows[:, 5:7] = odds[:, 2:4]  # group, siblings
     np.log1p([link.inlinks for link in links], rows[:, 7])  # inlinks
     np.log1p(np.minimum(known[:, chances], _PRAISE), rows[:, 8])  # relevant
     rows[:, 9] = odds[:, 4]  # host
     np.divide(np.minimum(known[:, chances + 1], 4), 2, rows[:, 10])  # barren
-    rows[:, 11] = said[:, 3]  # inside
+    rows[:, 11] = from_words[:, 3]  # inside
     rows[:, 12] = known[:, chances + 2]  # surprise
     rows[:, 13] = 1.0  # bias
     np.subtract(odds[:, 5], _NOBODY, rows[:, 14])  # beside
@@ -140,45 +142,46 @@ def feature_rows(
 
 
 def _to_array(rows: Sequence[tuple[float, ...]], columns: int) -> Floats:
-    """Four times as quick as an array of tuples."""
+    """Four times as fast as an array of tuples."""
     flat = np.fromiter(chain.from_iterable(rows), np.float64, len(rows) * columns)
     return flat.reshape(len(rows), columns)
 
 
 def logit(share: float) -> float:
+    """Log-odds of a share, within ±6."""
     if not 0.0 < share < 1.0:
         return _CERTAIN if share > 0 else -_CERTAIN
     return min(max(math.log(share / (1 - share)), -_CERTAIN), _CERTAIN)
 
 
 def _default_yields(link: Link) -> LinkStats:
-    """A link of which nobody told what came of its like."""
+    """Statistics of a link that has none."""
     relevant = int(link.parent >= 0.5)
     places = (_MIDDLING, 0, _MIDDLING, 0, _MIDDLING)
     return LinkStats(*places, link.parent, link.parent, relevant, 1 - relevant, 0)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a crawl teaches beyond the prior: of the evidence's worth, and of single signs.
-# --------------------------------------------------------------------------------------------------
+# --- Training ---
 
 
 _SELDOM = 2
-"""A sign must have been seen so often to be learned from."""
+"""Occurrences that a sign needs to be learned from."""
 _STRICT_SIGNS = 0.5
-"""How hard it is for a sign to count at all."""
+"""Penalty of each sign."""
 
 
 class LinkModelUpdate(NamedTuple):
+    """What was learned beyond the prior."""
+
     moved: tuple[float, ...] = ()
-    """How far from the prior each piece of evidence moved."""
+    """Difference of each feature from the prior."""
     names: tuple[str, ...] = ()
     weights: Floats | None = None
-    """Of the signs."""
+    """Weights of the signs."""
 
 
 class ShownSigns(NamedTuple):
-    """The signs that a link shows, and what divides their weights."""
+    """The signs of a link, and the divisor of their weights."""
 
     names: Sequence[str]
     size: float
@@ -194,8 +197,8 @@ def train_link_model(
     before: Sequence[float],
     known: Mapping[str, float],
 ) -> LinkModelUpdate:
-    """From links that were followed; ``firm`` tells how hard it is to move away from the prior,
-    ``before`` and ``known`` are where the search begins."""
+    """From followed links. ``firm`` is the penalty for moving away from the prior, ``before`` and
+    ``known`` are the start of the search."""
     from scipy.sparse import csr_array, hstack
 
     count = evidence.shape[1]
@@ -216,7 +219,7 @@ def train_link_model(
 
 
 def _sign_columns(shown: Sequence[ShownSigns]) -> tuple[list[str], Any]:
-    """The signs that were seen more than once, and which link shows which."""
+    """The signs that occur more than once, and which link shows which."""
     from scipy.sparse import csr_array
 
     seen = Counter(name for one in shown for name in one.names)

@@ -1,4 +1,8 @@
-"""Soft and hard focus (Chakrabarti, van den Berg & Dom 1999): a link is worth what its page is."""
+"""Scores of links that need no model: inherited verdicts, cached scores, response times.
+
+Soft and hard focus (Chakrabarti, van den Berg & Dom 1999): a link is worth what its page is worth.
+Response times are exponential means, in which newer responses count more.
+"""
 
 from __future__ import annotations
 
@@ -9,35 +13,33 @@ from typing import TypeVar
 from honeyguide.types import Link, Reason
 
 _RELEVANT, _TOGETHER = 0.5, 0.35
-"""From here on a page is relevant; and what a link is worth that stands on such a page alone, where
-all its pages count (links/parent_pages.py)."""
+"""Threshold of relevance for one page; and for all pages of a link together, the value of a link
+on a single page at that threshold (links/parent_pages.py)."""
 
 
 def inherited_scores(links: Sequence[Link], hard: bool, several: bool = False) -> list[float]:
-    """Each link's page's verdict; with a hard focus, 0 for links of irrelevant pages.
+    """The verdict of the page of each link; with a hard focus 0 for links of irrelevant pages.
 
-    ``several``: all the pages count that a link stands on, not the one that it was found on, and
-    perhaps the links beside it."""
+    ``several``: the value of all pages that contain the link counts, not that of the first one.
+    """
     least = (_TOGETHER if several else _RELEVANT) if hard else 0.0
     return [min(1.0, link.parent) if link.parent >= least else 0.0 for link in links]
 
 
 def explain_inheritance(link: Link, hard: bool, several: bool = False) -> tuple[Reason, ...]:
-    """Why."""
+    """The reason for such a score."""
     (worth,) = inherited_scores([link], hard, several)
     where = describe_parents(link) if several else f"on a page with verdict {link.parent:.2f}"
     return (Reason(where, worth),)
 
 
 def describe_parents(link: Link) -> str:
-    """What is said of a link of which more than one page counts, or those beside it, too
+    """The reason for a link whose value comes from several pages or neighbours
     (:attr:`~honeyguide.types.StrategyTraits.parent_score`)."""
     return f"where it stands is worth {link.parent:.2f}"
 
 
-# --------------------------------------------------------------------------------------------------
-# What is asked again and again, and only a new generation changes.
-# --------------------------------------------------------------------------------------------------
+# --- Cached scores ---
 
 
 K = TypeVar("K", bound=Hashable)
@@ -52,8 +54,8 @@ def memoised_map(
     make: Callable[[list[T]], Sequence[V]],
     most: int,
 ) -> list[V]:
-    """What ``make`` says of each thing, by its key; only of new ones it is asked. More than so many
-    are never remembered: then it begins anew."""
+    """The result of ``make`` for each thing, cached by its key until more than ``most`` would be
+    stored; then the cache starts anew."""
     if len(things) > most:
         return list(make(list(things)))
     new = {key: thing for key, thing in zip(keys, things, strict=True) if key not in memo}
@@ -65,21 +67,21 @@ def memoised_map(
     return [memo[key] for key in keys]
 
 
-# --------------------------------------------------------------------------------------------------
-# How soon hosts answer: an exponential mean, newer answers counting more.
-# --------------------------------------------------------------------------------------------------
+# --- Response times ---
 
 
 _SMOOTH, _HOSTS, _LEAST = 0.3, 5000, 0.01
-"""Weight of the newest answer, most hosts remembered, and the shortest time believed."""
+"""Weight of the newest response, hosts stored, and shortest time in seconds that counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Haste:
+    """Mean response times of hosts."""
+
     seconds: dict[str, float] = field(default_factory=dict)
     fastest: float = 1.0
     usual: float = 1.0
-    """The middle one: what is expected of a host that nobody met."""
+    """The median: expected of an unknown host."""
 
     def relative_speed(self, host: str) -> float:
         """1 for the fastest host, one half for one that takes twice as long."""
@@ -87,15 +89,15 @@ class Haste:
 
 
 def mean_response_times(answers: Iterable[tuple[str, float]]) -> Haste:
-    """From hosts and seconds, oldest first; 0 seconds: nobody knows."""
+    """From hosts and seconds, oldest first; 0 seconds: unknown."""
     times: dict[str, float] = {}
     for host, seconds in answers:
         if seconds > 0:
             known = max(_LEAST, min(seconds, 3600.0))
             # Taken out and put back, so that the hosts met last stand last.
             times[host] = (1 - _SMOOTH) * times.pop(host, known) + _SMOOTH * known
-    kept = dict(list(times.items())[-_HOSTS:])
-    if not kept:
+    latest = dict(list(times.items())[-_HOSTS:])
+    if not latest:
         return Haste()
-    ordered = sorted(kept.values())
-    return Haste(kept, ordered[0], ordered[len(ordered) // 2])
+    ordered = sorted(latest.values())
+    return Haste(latest, ordered[0], ordered[len(ordered) // 2])

@@ -1,4 +1,9 @@
-"""Log-odds of chances: what is added up where several things speak for or against the same."""
+"""Log-odds, thresholds, and logistic regression around a prior.
+
+The prior is the offset of the regression; the rest is learned. Targets may be soft. The penalty
+pulls every weight to zero, which is the prior, so a few examples move little and many move much
+(maximum a posteriori with normal priors).
+"""
 
 from __future__ import annotations
 
@@ -13,48 +18,43 @@ from honeyguide.errors import ModelError
 
 Floats = NDArray[np.floating[Any]]
 _CERTAIN = 0.001
-"""No chance counts as less, or as more than 1 less this: log-odds have no end."""
+"""Least probability, and distance to 1: log-odds are unbounded."""
 
 
 def log_odds(chance: float, least: float = _CERTAIN) -> float:
+    """Log-odds of a probability, which is kept between ``least`` and 1 - ``least``."""
     chance = min(max(chance, least), 1 - least)
     return math.log(chance / (1 - chance))
 
 
 def all_log_odds(chances: Floats) -> NDArray[np.float64]:
-    """The same of many at once; what is no number counts as no chance."""
+    """The same for an array; NaN counts as probability 0."""
     held = np.clip(np.nan_to_num(chances), _CERTAIN, 1 - _CERTAIN)
     return np.asarray(np.log(held / (1 - held)))
 
 
-# --------------------------------------------------------------------------------------------------
-# Where to cut a score in two: the threshold with the best F1 on labelled pages.
-# --------------------------------------------------------------------------------------------------
+# --- Threshold ---
 
 
 def best_f1_threshold(scores: Sequence[float], relevant: Sequence[bool], now: float) -> float:
-    """The positive threshold with the best F1; among equals, the one nearest to ``now``.
+    """The positive threshold with the best F1 on labelled pages; of equals the one nearest to
+    ``now``.
 
-    Candidates are the present threshold and the middles between neighbouring scores. Staying
-    put where that is as good keeps a crawl that learns from its own verdicts from drifting.
+    Candidates are the present threshold and the middles between neighbouring scores. Keeping an
+    equally good threshold prevents a crawl that learns from its own verdicts from drifting.
     """
-    given, wanted = np.asarray(scores, np.float64), np.asarray(relevant, np.bool_)
-    steps = np.unique(np.append(given, 0.0))
+    values, wanted = np.asarray(scores, np.float64), np.asarray(relevant, np.bool_)
+    steps = np.unique(np.append(values, 0.0))
     middles = (steps[:-1] + steps[1:]) / 2
     candidates = np.append(middles[middles > 0], now)
-    kept = given[np.newaxis, :] >= candidates[:, np.newaxis]
-    hits = (kept & wanted).sum(axis=1)
-    f1 = 2 * hits / np.maximum(kept.sum(axis=1) + wanted.sum(), 1)
+    accepted = values[np.newaxis, :] >= candidates[:, np.newaxis]
+    hits = (accepted & wanted).sum(axis=1)
+    f1 = 2 * hits / np.maximum(accepted.sum(axis=1) + wanted.sum(), 1)
     equal = candidates[f1 >= f1.max() - 1e-12]
     return float(equal[np.abs(equal - now).argmin()])
 
 
-# --------------------------------------------------------------------------------------------------
-# Logistic regression around a prior: what is known beforehand is the offset, the rest is learned.
-#
-# Targets may be soft. The penalty draws every weight to zero, that is, to what the prior says, so a
-# handful of examples moves little and many move much (maximum a posteriori with normal priors).
-# --------------------------------------------------------------------------------------------------
+# --- Regression ---
 
 
 _STEPS = 60
@@ -69,7 +69,7 @@ def fit_logistic(
     penalties: Floats,
     start: Floats | None = None,
 ) -> Floats:
-    """The weights of the columns (a dense or scipy matrix) that explain the targets best."""
+    """The weights of the columns (a dense or scipy matrix) that fit the targets best."""
     from scipy.optimize import minimize
 
     def loss(w: Floats) -> tuple[float, Floats]:
@@ -91,4 +91,5 @@ def logistic_chance(z: float) -> float:
 
 
 def sigmoid(z: Floats) -> Floats:
+    """The same for an array."""
     return np.asarray(0.5 * (1 + np.tanh(z / 2)))

@@ -1,10 +1,10 @@
-"""A small feed-forward network and its training by online back-propagation, in numpy alone.
+"""A small feed-forward network, trained by online back-propagation in numpy.
 
-Zheng, Kang & Kim 2008, section 3.3: three layers, a linear input node a concept word, four
+Zheng, Kang & Kim 2008, section 3.3: three layers, a linear input node for each concept word, four
 sigmoid hidden nodes, one sigmoid output node, trained until RMSE < 0.01. The paper gives neither
-rate, momentum, first weights nor a limit; ours are 0.3, 0.2, U(-0.5, 0.5)/√inputs and 5,000
+rate, momentum, initial weights nor a limit; here they are 0.3, 0.2, U(-0.5, 0.5)/√inputs and 5,000
 epochs, and inputs are divided by their largest value in training. Two equal pages with opposite
-labels make RMSE < 0.01 impossible, so training also ends where it no longer gets better.
+labels make RMSE < 0.01 impossible, so training also ends when it no longer improves.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from honeyguide.errors import ModelError
 Array = NDArray[np.float64]
 
 _WINDOW, _GAIN = 100, 0.01
-"""Stop when the error fell by less than this share in so many epochs."""
+"""Training stops when the error fell by less than this share in so many epochs."""
 _UPDATES = 600_000
 """Most steps of one training, some seconds: all 5,000 epochs for the 120 pages of the paper."""
 _HELD, _PATIENCE, _FEW = 0.2, 30, 10
-"""Early stopping: share held back, epochs without a better one, examples needed to hold back."""
+"""Early stopping: share held out, epochs without improvement, examples that are needed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Learned weights. The last column of each layer is the bias."""
+    """Trained weights. The last column of each layer is the bias."""
 
     inner: Array
     """hidden × (inputs + 1)"""
     outer: Array
     """hidden + 1"""
     scale: Array
-    """What each input is divided by."""
+    """Divisor of each input."""
     epochs: int = 0
     rmse: float = 0.0
-    """On the pages it was trained with."""
+    """On the training pages."""
 
     def scores(self, inputs: Array) -> Array:
         """One score a row, 0..1."""
@@ -66,15 +66,14 @@ class BackpropOptions:
     """RMSE at which training ends."""
     epochs: int = 5000
     decay: float = 0.0
-    """L2: how strongly weights are drawn towards 0."""
+    """L2: how strongly weights are pulled to 0."""
     early: bool = False
-    """Hold a fifth of the examples back and keep the epoch that was best on them."""
+    """Hold out a fifth of the examples and keep the best epoch on them."""
     seed: int = 1
 
 
 def train_network(inputs: Array, targets: Array, lesson: BackpropOptions) -> Network:
-    """A network for these rows and targets; the same input gives the same network. A ModelError if
-    its weights grow beyond all numbers."""
+    """A network for these rows and targets; deterministic. ModelError if its weights overflow."""
     with np.errstate(all="ignore"):  # told below, in words
         network = _run_training(inputs, targets, lesson)
     if not all(np.isfinite(part).all() for part in (network.inner, network.outer, network.rmse)):
@@ -95,7 +94,7 @@ def _run_training(inputs: Array, targets: Array, lesson: BackpropOptions) -> Net
     inner = dice.uniform(-0.5, 0.5, (lesson.hidden, wide)) / math.sqrt(wide)
     outer = dice.uniform(-0.5, 0.5, lesson.hidden + 1) / math.sqrt(lesson.hidden + 1)
     push = (np.zeros_like(inner), np.zeros_like(outer))
-    best, kept, since = math.inf, (inner.copy(), outer.copy()), 0
+    best, best_weights, since = math.inf, (inner.copy(), outer.copy()), 0
     errors: list[float] = []
     for _ in range(_epoch_limit(lesson, len(learned))):
         _train_epoch(inner, outer, push, rows, targets, dice.permutation(learned), lesson)
@@ -107,13 +106,13 @@ def _run_training(inputs: Array, targets: Array, lesson: BackpropOptions) -> Net
             error = _rmse(inner, outer, rows[held], targets[held])
             since = 0 if error < best else since + 1
             if error < best:
-                best, kept = error, (inner.copy(), outer.copy())
+                best, best_weights = error, (inner.copy(), outer.copy())
             if since >= _PATIENCE:
                 break
         if errors[-1] < lesson.goal or _stopped_improving(errors):
             break
     if len(held):
-        inner, outer = kept
+        inner, outer = best_weights
     return Network(inner, outer, scale, len(errors), _rmse(inner, outer, rows, targets))
 
 
@@ -126,7 +125,7 @@ def _train_epoch(
     order: NDArray[np.intp],
     lesson: BackpropOptions,
 ) -> None:
-    """One step for each example; the weights and their momentum are changed in place."""
+    """One step for each example; weights and momentum are changed in place."""
     rate, momentum, shrink = lesson.rate, lesson.momentum, 1.0 - lesson.rate * lesson.decay
     push_in, push_out = push
     hidden = np.ones(len(outer))
@@ -159,7 +158,7 @@ def _rmse(inner: Array, outer: Array, rows: Array, targets: Array) -> float:
 
 
 def _with_bias(inputs: Array, scale: Array) -> Array:
-    """Inputs on their scale, and a column of ones for the bias."""
+    """Scaled inputs, and a column of ones for the bias."""
     return np.hstack([inputs / scale, np.ones((len(inputs), 1))])
 
 
@@ -176,7 +175,7 @@ def _stopped_improving(errors: list[float]) -> bool:
 def _split_held_out(
     targets: Array, dice: np.random.Generator, lesson: BackpropOptions
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Which examples to learn and which to hold back, of both kinds; few are all learned."""
+    """Which examples to train on and which to hold out, of both kinds; few are all used."""
     everything = np.arange(len(targets))
     if not lesson.early or len(targets) < _FEW:
         return everything, everything[:0]

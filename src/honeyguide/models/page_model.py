@@ -1,4 +1,12 @@
-"""Which examples a strategy is trained with, where several speak of the same page."""
+"""The page model: logistic regression on the words of pages around what was stated of the topic.
+
+The training pages differ from those of a crawl: people show what they want and few bad pages. So
+log-odds are calibrated with visited pages: they are taken for bad, except those that are more like
+the good ones, as in the two steps of Liu et al. 2002. The model does not train on them: against
+three good pages of one site, all other sites would be bad.
+
+When several examples concern the same page, the label of a person has priority over a verdict.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +24,8 @@ _AUTHORITY = {"visit": 0, "judge": 1, "seed": 2, "user": 3}
 
 
 def settle_examples(examples: Iterable[Example]) -> dict[Url, Example]:
-    """One example a page, the newest last: a person's word before our own, of equals the last."""
+    """One example for each page, the newest last: labels of people before own verdicts, of equals
+    the last."""
     best: dict[Url, Example] = {}
     for example in examples:
         known = best.get(example.page.url)
@@ -27,30 +36,23 @@ def settle_examples(examples: Iterable[Example]) -> dict[Url, Example]:
 
 
 def choose_examples(examples: Sequence[Example], most: int) -> list[Example]:
-    """At most so many of them: people's words first, then the newest verdicts.
+    """At most so many examples: labels of people first, then the newest verdicts.
 
-    ``visit`` examples are left out: they repeat what the strategy itself said, sure or not.
+    ``visit`` examples are left out: they repeat verdicts of the strategy, certain or not.
     """
-    told = settle_examples(example for example in examples if example.by != "visit")
-    people = [e for e in told.values() if e.by != "judge"][-most:]
-    judged = [e for e in told.values() if e.by == "judge"]
+    settled = settle_examples(example for example in examples if example.by != "visit")
+    people = [e for e in settled.values() if e.by != "judge"][-most:]
+    judged = [e for e in settled.values() if e.by == "judge"]
     room = most - len(people)
     return people + (judged[-room:] if room else [])
 
 
 def has_both_kinds(examples: Sequence[Example]) -> bool:
-    """Whether there is something to tell apart."""
+    """Whether there are good and bad examples."""
     return len({example.target >= 0.5 for example in examples}) == 2
 
 
-# --------------------------------------------------------------------------------------------------
-# A linear critic of pages: logistic regression of their words around what was said of the topic.
-#
-# What it learns from is not what a crawl meets: people show what they want, and few bad pages. So
-# its log-odds are made chances by the pages that were visited: they are taken for bad, except those
-# that are more like the good ones, as in the two steps of Liu et al. 2002. It does not learn from
-# them: against three good pages of one site, all other sites would be bad.
-# --------------------------------------------------------------------------------------------------
+# --- The model ---
 
 
 Floats = NDArray[np.floating[Any]]
@@ -60,23 +62,23 @@ Sparse = tuple[Floats, NDArray[Any], NDArray[Any]]
 _STRICT = 0.1
 _UNPENALISED = 1e-6
 _STRICT_BIAS, _STRICT_HINT = 10.0, 5.0
-"""Where something was said of the topic, examples move it only as far as they must."""
+"""Penalties where something was stated of the topic: examples move it as little as necessary."""
 _CAP = 3
-"""There, good and bad pages count together at most as so many for each good one."""
+"""There all pages together count at most as so many for each good one."""
 MAX_STATED_ODDS = 3.0
-"""Log-odds that words said of a topic are believed at most: examples must be able to overrule."""
+"""Largest log-odds of stated words: examples must be able to overrule them."""
 _BESIDE, _LEAST = 300, 10
-"""Newest visits that verdicts are held against; fewer than the least say nothing."""
+"""Newest visits that verdicts are calibrated with; fewer than the least are ignored."""
 _FAR = 3.0
-"""Where one good page is all there is, another is so many standard deviations above the rest."""
+"""With a single good page: distance of good pages from the rest in standard deviations."""
 _SELDOM = 2.0
-"""A page is thought to be bad so many times as often as good."""
+"""How much more often a page is expected to be bad than good."""
 _WEIGHT = {"user": 3.0, "seed": 2.0, "judge": 1.0, "visit": 1.0}
-"""How much an example counts: a person's word more than our own."""
+"""Weight of an example: labels of people count more than own verdicts."""
 
 
 class PageModel(NamedTuple):
-    """P(good) = σ(slope·(z + hint·h) + shift): log-odds z by the machine, h by words said."""
+    """P(good) = σ(slope·(z + hint·h) + shift): log-odds z by the machine, h by stated words."""
 
     machine: Linear
     slope: float = 1.0
@@ -85,7 +87,7 @@ class PageModel(NamedTuple):
 
 
 class PageTrainingSet(NamedTuple):
-    """What a critic learns from: examples, and beside them visits that nobody judged."""
+    """Training examples, and visits that nobody judged."""
 
     labelled: list[Example]
     unjudged: list[Example]
@@ -94,9 +96,9 @@ class PageTrainingSet(NamedTuple):
 
     @property
     def basis(self) -> str:
-        """Stands for it; visits count when there are twice as many."""
-        told = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.labelled)
-        return f"{told} {len(self.unjudged).bit_length()}"
+        """A text that identifies the set; visits count when their number doubles."""
+        labels = " ".join(f"{e.page.url} {e.target:.3f}" for e in self.labelled)
+        return f"{labels} {len(self.unjudged).bit_length()}"
 
     @property
     def has_contrast(self) -> bool:
@@ -104,7 +106,7 @@ class PageTrainingSet(NamedTuple):
 
 
 def select_training_set(examples: Sequence[Example], few: int) -> PageTrainingSet:
-    """People's examples; while they are few, what the strategy is sure of itself, too."""
+    """Examples of people; while they are few, also confident verdicts of the strategy."""
     people = [e for e in examples if e.by in ("seed", "user")]
     own = [e for e in examples if e.by == "judge"]
     good = sum(e.target >= 0.5 for e in people)
@@ -116,29 +118,29 @@ def select_training_set(examples: Sequence[Example], few: int) -> PageTrainingSe
         # Pages that people called bad say it better than any that were only seen.
         return PageTrainingSet(list(known.values()), [], good)
     visits = settle_examples(e for e in examples if e.by == "visit" and not e.foreign)
-    beside = [e for url, e in visits.items() if url not in known][-_BESIDE:]
-    return PageTrainingSet(list(known.values()), beside if len(beside) >= _LEAST else [], good)
+    unjudged = [e for url, e in visits.items() if url not in known][-_BESIDE:]
+    return PageTrainingSet(list(known.values()), unjudged if len(unjudged) >= _LEAST else [], good)
 
 
 def train_page_model(
     rows: Sparse,
-    beside: Sparse,
+    unjudged_rows: Sparse,
     size: int,
-    told: PageTrainingSet,
+    training: PageTrainingSet,
     hints: Floats | None,
     *,
     few: int,
 ) -> PageModel:
-    """From the words of the known pages, and of those beside. ``hints``: log-odds of what was said
-    of the topic, of both. Until people gave ``few`` good pages they are only added to; then they
-    fade as people show what they mean."""
+    """From the words of the known pages and of unjudged ones. ``hints``: log-odds of the stated
+    words, for both. Until people gave ``few`` good pages the examples are only added to the hints;
+    then the hints fade."""
     from scipy.sparse import csr_array
 
-    known, many = len(told.labelled), told.good_count >= few
-    lesson = _TrainingMatrix(rows, size, told, None if hints is None or many else hints[:known])
+    known, many = len(training.labelled), training.good_count >= few
+    lesson = _TrainingMatrix(rows, size, training, None if hints is None or many else hints[:known])
     found = lesson.fit_rows(np.arange(known))
     machine, hint = Linear(found[:size], float(found[size])), 0.0
-    seen = np.asarray(csr_array(beside, shape=(len(told.unjudged), size)) @ found[:size])
+    seen = np.asarray(csr_array(unjudged_rows, shape=(len(training.unjudged), size)) @ found[:size])
     seen = seen + found[size]
     if hints is not None and not many:
         hint = 1 + float(found[-1])
@@ -149,24 +151,24 @@ def train_page_model(
     slope, shift = lesson.calibrate_odds(seen)
     if hints is None:
         return PageModel(machine, slope, shift)
-    share = few / (few + 2 * told.good_count)
+    share = few / (few + 2 * training.good_count)
     slope, shift = (1 - share) * slope, (1 - share) * shift
     return PageModel(machine, slope, shift, share / slope)
 
 
 class _TrainingMatrix:
-    """The known pages as a matrix: words, 1, and what was said."""
+    """The known pages as a matrix: words, 1, and stated words."""
 
     def __init__(
-        self, rows: Sparse, size: int, told: PageTrainingSet, hints: Floats | None
+        self, rows: Sparse, size: int, training: PageTrainingSet, hints: Floats | None
     ) -> None:
         from scipy.sparse import csr_array, hstack
 
-        count = len(told.labelled)
-        self.targets = np.array([e.target for e in told.labelled])
+        count = len(training.labelled)
+        self.targets = np.array([e.target for e in training.labelled])
         self.good = self.targets >= 0.5
-        self.said = np.array([_WEIGHT[e.by] for e in told.labelled])
-        total = count if hints is None else min(count, _CAP * max(told.good_count, 1))
+        self.said = np.array([_WEIGHT[e.by] for e in training.labelled])
+        total = count if hints is None else min(count, _CAP * max(training.good_count, 1))
         self._weights = self.said.copy()
         for side in (self.good, ~self.good):  # they count the same in all
             self._weights[side] *= total / (2 * self._weights[side].sum())
@@ -189,8 +191,8 @@ class _TrainingMatrix:
         )
 
     def calibrate_odds(self, seen: Floats) -> tuple[float, float]:
-        """Slope and shift that make log-odds chances, by those of pages that were not learned from:
-        known ones in their turn, and what was seen."""
+        """Slope and shift that turn log-odds into probabilities, from pages outside the training:
+        known ones in cross-validation, and visits."""
         outside, parts = np.zeros(len(self.good)), class_folds(self.good)
         for train, test in parts:
             outside[test] = self._offsets[test] + self._columns[test] @ self.fit_rows(train)

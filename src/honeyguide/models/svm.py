@@ -1,4 +1,15 @@
-"""Values of a machine as probabilities: Platt's sigmoid."""
+"""Support vector machines with probabilities: linear, and with the RBF kernel.
+
+Iliou et al. 2017, section 3.3: C-SVM, RBF kernel, C = 1, gamma = 1 / number of features,
+probabilities by Platt (1999). scikit-learn trains the machine; it is kept as plain arrays, and
+scoring needs no scikit-learn.
+
+With vectors of length 1 and that gamma the kernel is almost constant: the sign of the machine is
+the larger class for all pages, and its offset jumps between folds although the order of pages is
+right. So the sign is not used. The sigmoid sees values without the offset, divided by the sum of
+the multipliers, which makes folds of different size comparable; the tolerance is 0.00001 where the
+paper has 0.001.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +29,8 @@ from honeyguide.models.logistic import Floats, logistic_chance
 def fit_platt(values: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
     """Slope and offset of P(good) = σ(slope·value + offset).
 
-    Platt 1999 with its cautious targets, by Newton's method (Lin, Lin & Weng 2007); values are
-    brought to unit spread first, because those of a nearly constant kernel are tiny.
+    Platt 1999 with his cautious targets, by the Newton method of Lin, Lin & Weng 2007. Values are
+    scaled to unit spread first, because those of a nearly constant kernel are tiny.
     """
     middle, spread = float(values.mean()), float(values.std())
     if not spread > 1e-12 * max(1.0, abs(middle)):
@@ -50,39 +61,27 @@ def fit_platt(values: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple
     return a / spread, b - a * middle / spread
 
 
-# --------------------------------------------------------------------------------------------------
-# Support vector machines whose scores are probabilities: linear, and with the RBF kernel.
-#
-# Iliou et al. 2017, section 3.3: C-SVM, RBF kernel, C = 1, gamma = 1 / number of features,
-# probabilities by Platt (1999). scikit-learn finds the machine; what is kept is
-# plain arrays, and scoring needs no scikit-learn.
-#
-# With vectors of length 1 and that gamma the kernel is all but constant: the machine's own sign is
-# the larger class for every page, and its offset jumps between folds although the order of pages is
-# right. So the sign is never used. The values that Platt's sigmoid sees are without the offset
-# and divided by the sum of the multipliers, which makes folds of different size comparable; and
-# the tolerance is 0.00001 where the paper has 0.001.
-# --------------------------------------------------------------------------------------------------
+# --- Machines ---
 
 
 Ints = NDArray[np.signedinteger[Any]]
 SparseArrays = tuple[Floats, Ints, Ints]
-"""Rows as values, places and starts; row i is what stands from starts[i] to starts[i+1]."""
+"""Rows as values, places and starts; row i lies between starts[i] and starts[i+1]."""
 
 _NAME = "a saved support vector machine"
 LARGEST = 5_000
-"""Most rows for the RBF kernel: its matrix has n² numbers. Beyond, the machine is linear."""
+"""Most rows for the RBF kernel, whose matrix has n² numbers; with more the machine is linear."""
 _FOLDS = 5
 _CHUNK = 256
 _FAILED = "a support vector machine cannot be found: {}"
 _TOLERANCE = 1e-5
-"""The paper's 0.001 is as large as all that this flat kernel varies: the solver would stop with
-twice as many support vectors as the smaller class has rows, the others of the larger unread."""
+"""The 0.001 of the paper is as large as the whole range of this flat kernel: the solver would
+stop with twice as many support vectors as the smaller class has rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """P(good) = σ(weights·x + offset): Platt's sigmoid is already in the weights."""
+    """P(good) = σ(weights·x + offset); the sigmoid of Platt is included in the weights."""
 
     weights: Floats
     """Log-odds of each feature."""
@@ -106,9 +105,9 @@ class Rbf:
     starts: Ints
     """The support vectors."""
     multipliers: Floats
-    """aᵢ: signed, the sum of their sizes is 1."""
+    """aᵢ, signed; their absolute values sum to 1."""
     size: int
-    """How many features there are."""
+    """Number of features."""
     gamma: float
     slope: float
     offset: float
@@ -134,7 +133,7 @@ class Rbf:
 
     @cached_property
     def weights(self) -> Floats:
-        """Log-odds of each feature near zero, where this kernel is nearly linear: for reasons."""
+        """Log-odds of each feature near zero, where this kernel is nearly linear; for reasons."""
         pulls = (self._vector_bases * 2 * self.gamma * self.slope)[row_numbers(self.starts)]
         return np.bincount(self.places, pulls * self.values, self.size).astype(np.float64)
 
@@ -148,7 +147,7 @@ class Rbf:
 
     @cached_property
     def _vector_columns(self) -> Any:
-        """The support vectors, turned: which of them have a word, and how much of it."""
+        """The support vectors by word."""
         return _to_matrix((self.values, self.places, self.starts), self.size).T.tocsr()
 
 
@@ -159,7 +158,7 @@ def train_svm(
     weights: Floats | None = None,
     kernel: Literal["rbf", "linear"] = "linear",
 ) -> Linear | Rbf | None:
-    """A machine that tells good rows from the others; None without an example of each."""
+    """A machine that separates good rows from the others; None without an example of each."""
     least = int(min(good.sum(), len(good) - good.sum()))
     if least == 0 or size == 0:
         return None
@@ -174,17 +173,17 @@ def train_svm(
 
 
 class CrossValidatedSvm(NamedTuple):
-    """A linear machine, and how it would have done."""
+    """A linear machine with its cross-validated values."""
 
     machine: Linear
     outside: Floats
-    """Log-odds of each row from a machine that was taught without it."""
+    """Log-odds of each row by a machine that was trained without it."""
 
 
 def cross_validate_svm(
     rows: SparseArrays, size: int, good: NDArray[np.bool_]
 ) -> CrossValidatedSvm | None:
-    """As :func:`train_svm`, and with what machines say of rows that they never saw."""
+    """As :func:`train_svm`, with the values of rows outside the training."""
     if good.all() or not good.any() or size == 0:
         return None
     try:
@@ -235,9 +234,9 @@ def _train_rbf(rows: SparseArrays, size: int, good: NDArray[np.bool_], weights: 
         outside[test] = kernel[np.ix_(test, support)] @ multipliers
     support, multipliers = fitted(inside)
     slope, offset = _calibrate_values(outside, kernel[:, support] @ multipliers, good, weights)
-    kept = matrix[support]
+    vectors = matrix[support]
     return Rbf(
-        kept.data.astype(np.float32), kept.indices.astype(np.int32), kept.indptr.astype(np.int32),
+        vectors.data.astype(np.float32), vectors.indices.astype(np.int32), vectors.indptr.astype(np.int32),
         multipliers, size, gamma, slope, offset,
     )  # fmt: skip
 
@@ -260,10 +259,11 @@ def _gram_matrix(matrix: Any, gamma: float) -> Floats:
 def _calibrate_values(
     outside: Floats, inside: Floats, good: NDArray[np.bool_], weights: Floats
 ) -> tuple[float, float]:
-    """Platt's sigmoid on values from outside each fold, or on the machine's own if those fail.
+    """The sigmoid of Platt on values from outside each fold, or on those of the machine if these
+    fail.
 
-    A handful of examples with few words in common is often told apart the wrong way round by
-    its folds; the cautious targets of the sigmoid then keep the machine's own values modest.
+    Folds of a handful of examples with few common words often order them the wrong way round; the
+    cautious targets of the sigmoid then keep the values of the machine modest.
     """
     least = min(good.sum(), len(good) - good.sum())
     slope, offset = fit_platt(outside, good, weights) if least > 1 else (0.0, 0.0)
@@ -289,7 +289,7 @@ def class_folds(good: NDArray[np.bool_]) -> list[tuple[Ints, Ints]]:
 
 
 def row_numbers(starts: Ints) -> Ints:
-    """The row's number of every value."""
+    """The row of each value."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 

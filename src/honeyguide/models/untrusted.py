@@ -1,5 +1,7 @@
-"""Are learned arrays what they claim to be? A saved model may come from a stranger, and numpy and
-scipy believe every index that they are given.
+"""Checks of arrays and files from strangers.
+
+numpy and scipy trust every index that they are given, so saved arrays are checked before they are
+used. Only regular files up to a size are opened.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ import numpy as np
 from honeyguide.errors import ModelError
 
 _LARGE = 1e30
-"""Weights beyond this come from no lesson, and their products are not finite."""
+"""Larger weights come from no training, and their products are not finite."""
 
 
 def check_numbers(what: str, *arrays: Any) -> None:
-    """One-dimensional arrays of finite numbers."""
+    """Check for one-dimensional arrays of finite numbers."""
     for array in arrays:
         if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.kind not in "fiub":
             raise ModelError(f"{what} is damaged: it lacks a row of numbers")
@@ -28,14 +30,14 @@ def check_numbers(what: str, *arrays: Any) -> None:
 
 
 def check_places(what: str, array: Any, size: int) -> None:
-    """Whole numbers that count from 0 to less than ``size``."""
+    """Check for whole numbers from 0 to less than ``size``."""
     check_numbers(what, array)
     if array.dtype.kind not in "iu" or (len(array) and not 0 <= array.min() <= array.max() < size):
         raise ModelError(f"{what} is damaged: it points beyond its end")
 
 
 def check_starts(what: str, array: Any, rows: int, entries: int) -> None:
-    """Where each of so many rows begins among so many entries; one more for the end."""
+    """Check for the starts of so many rows among so many entries, and the end."""
     check_places(what, array, entries + 1)
     fits = len(array) == rows + 1 and array[0] == 0 and array[-1] == entries
     if not fits or (np.diff(array.astype(np.int64)) < 0).any():
@@ -47,13 +49,11 @@ def check_lengths(what: str, *lengths: int) -> None:
         raise ModelError(f"{what} is damaged: its parts are not equally long")
 
 
-# --------------------------------------------------------------------------------------------------
-# Files of a stranger: only plain ones are opened, and none beyond its limit.
-# --------------------------------------------------------------------------------------------------
+# --- Files ---
 
 
 def open_plain_file(path: Path, most: int) -> BinaryIO:
-    """To be read; an OSError if it is anything but a file, or has more bytes than that."""
+    """Open for reading; OSError if it is no regular file or larger than ``most`` bytes."""
     # Without O_NONBLOCK, opening a pipe would wait for somebody at its other end.
     number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -69,6 +69,6 @@ def open_plain_file(path: Path, most: int) -> BinaryIO:
 
 
 def read_plain_file(path: Path, most: int) -> bytes:
-    """All of a plain file that is not too large."""
+    """All bytes of a regular file that is not too large."""
     with open_plain_file(path, most) as file:
         return file.read(most)

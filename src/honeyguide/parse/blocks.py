@@ -1,4 +1,10 @@
-"""What an element's name, class and role say of its place: a step of the path, and a weight."""
+"""A body as a snapshot: the blocks by which versions of a page are compared, from one parse.
+
+A block is the text between two beginnings or ends of block-level elements, so that a changed
+paragraph is one block and its neighbours are untouched. Invisible content (scripts, styles, hidden
+elements) is left out. Name, class and role of an element give its place (a step of a path) and its
+weight. JSON becomes a flat, short list of fields: ``offers.price`` → ``12.50``.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +35,12 @@ INLINE_ELEMENTS = frozenset(
     ruby s samp small span strike strong sub sup time tt u var wbr
     """.split()  # noqa: SIM905 - forty quotes would hide the names
 )
-"""Elements within a line of text; every other one begins a new block."""
+"""Elements within a line of text; all others begin a new block."""
 
 SILENT_ELEMENTS = frozenset(
     "audio canvas embed head iframe noscript object script style svg template video".split()  # noqa: SIM905 - as above
 )
+"""Elements whose content is not text of the page."""
 
 _STEPS = 8
 _LENGTH = 200
@@ -42,14 +49,14 @@ _CLASSES = 3
 _ATTRIBUTE = 200
 
 _GENERATED = re.compile(r"[A-Za-z]*\d[A-Za-z\d]*").sub
-"""``css-1q2w3e``, ``post-4711``: made by a program, perhaps anew each time."""
+"""``css-1q2w3e``, ``post-4711``: names made by a program, which may change each time."""
 _STATES = frozenset({"active", "current", "even", "first", "last", "odd", "open", "selected"})
-"""Classes of the moment, not of the place."""
+"""Classes that describe a state and not a place."""
 
 ASIDE_WEIGHT = 0.1
-"""What menus, footers and the like count for …"""
+"""Weight of menus, footers and the like."""
 OUTSIDE_WEIGHT = 0.5
-"""… and what stands beside the main content without being one of them."""
+"""Weight of other blocks outside the main content."""
 _MINOR_TAGS = frozenset({"aside", "footer", "form", "menu", "nav", "select", "dialog"})
 _MINOR_ROLES = frozenset(
     {"alert", "banner", "complementary", "contentinfo", "dialog", "menu", "menubar", "navigation",
@@ -64,6 +71,8 @@ _MINOR_NAMES = re.compile(
 
 
 class PathStep(NamedTuple):
+    """One step of the path of an element."""
+
     name: str
     minor: bool
     """It is a menu, a footer, an advertisement or the like."""
@@ -71,7 +80,7 @@ class PathStep(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def path_step(tag: str, classes: str, id_: str, role: str) -> PathStep:
-    """The element's name with its classes, or its id; what is generated in them is ``#``."""
+    """The name of the element with its classes or its id; generated parts of them become ``#``."""
     tag = tag[:_NAME].replace("/", "#")
     names = [n[:_NAME] for n in classes.split() if n.lower() not in _STATES][:_CLASSES]
     marks = names or id_.split()[:1]
@@ -89,7 +98,7 @@ def clip_attribute(attribute: str | None) -> str:
 
 @lru_cache(maxsize=4_096)
 def path_below(path: str, name: str) -> str:
-    """The path one step further down; of a long one its innermost steps."""
+    """The path one step further down; of a long path the innermost steps."""
     if not name:
         return path
     path = f"{path}/{name}" if path else name
@@ -101,9 +110,7 @@ def path_below(path: str, name: str) -> str:
     return path
 
 
-# --------------------------------------------------------------------------------------------------
-# JSON as fields: ``offers.price`` → ``12.50``. Whatever it is, the list is short and flat.
-# --------------------------------------------------------------------------------------------------
+# --- JSON as fields ---
 
 
 _FIELDS = 2_000
@@ -111,13 +118,14 @@ _VALUE = 500
 _MAX_FIELD_NAME = 200
 _DEPTH = 12
 _SILENT_FIELDS = frozenset({"@context", "@graph"})
-"""Names that say nothing of the page: left out of the path."""
+"""Names that are left out of paths."""
 
 JsonField = tuple[str, str]
+"""Path and value."""
 
 
 def flatten_json(documents: object, most: int = _FIELDS) -> tuple[JsonField, ...]:
-    """Names and values in the order of the document; the places in lists have no names."""
+    """Paths and values in the order of the document; positions in lists have no name."""
     found: list[JsonField] = []
     waiting: list[tuple[str, Iterator[tuple[str, object]]]] = [("", iter((("", documents),)))]
     while waiting and len(found) < most:
@@ -163,46 +171,40 @@ def _value_text(value: object) -> str:
 
 
 def _without_surrogates(text: str) -> str:
-    """JSON can spell halves of characters, which no file can hold."""
+    """JSON can contain lone surrogates, which no file can hold."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-# --------------------------------------------------------------------------------------------------
-# A body to a snapshot: the blocks in which versions of a page are compared, from one parse.
-#
-# A block is what stands between two beginnings or ends of block-level elements, so that a changed
-# paragraph is one block and its neighbours are untouched. What nobody sees (scripts, styles,
-# hidden elements) is no part of it.
-# --------------------------------------------------------------------------------------------------
+# --- Snapshots ---
 
 
 MAX_BLOCKS = 20_000
 MAX_LINKS = 5_000
 _BODY = 10_000_000
 _GIANT = 1_000_000
-"""Characters beyond which nobody looks for the main part."""
+"""Longest page, in characters, whose main part is searched."""
 _TEXT = 2_000_000
 """Characters of all blocks together."""
 _LONG = 4_000
-"""A block longer than this is taken apart, so that one word of it does not change it all."""
+"""Longest block: longer ones are split, so that one changed word does not change all of it."""
 _TITLE = 500
 _TAG = 60
 _HIDDEN = 'script,style,noscript,template,[hidden],[style*="display:none"],[style*="display: none"]'
 _SENTENCE = re.compile(r"(?<=[.!?])\s+").split
 _UNSEEN = dict.fromkeys((0xAD, 0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF))
-"""Marks without width, by which sites tell apart those who copy."""
+"""Characters without width, by which some sites mark copies."""
 _POSITIVE = (1 << 63) - 1
 REST_PATH = "rest"
-"""Where a block stands that is for all that was left out."""
+"""Path of the block that stands for all that was left out."""
 
 
 def read_snapshot(body: bytes, url: Url, content_type: str = "text/html") -> Snapshot:
-    """The version of a page that this body is. Never fails: what is no text is one block."""
+    """The version of a page in this body. Never fails: binary content becomes one block."""
     media_type = content_type.partition(";")[0].strip().lower()
     if is_binary(body, content_type):
         digest = f"{xxh3_64_intdigest(body):016x}"
-        said = ascii(media_type[:80])[1:-1] or "file"
-        return Snapshot(url, blocks=(Block("", f"{said}, {len(body)} bytes, {digest}"),))
+        kind = ascii(media_type[:80])[1:-1] or "file"
+        return Snapshot(url, blocks=(Block("", f"{kind}, {len(body)} bytes, {digest}"),))
     text, charset = decode_body(body[:_BODY], content_type, host_of(url))
     start = text[:200].lstrip()
     if media_type.endswith(("/json", "+json")):
@@ -238,14 +240,15 @@ def _html_snapshot(source: DecodedResponse) -> Snapshot:
 
 
 def _main_element(tree: Document) -> Element | None:
-    """The one element that says it is the main part, or else looks like it."""
-    said = tree.find_all("main", limit=2) or tree.find_all("article", limit=2)
-    return said[0] if len(said) == 1 else tree.main_content()
+    """The only ``main`` or ``article`` element, or the one that looks like the main part."""
+    marked = tree.find_all("main", limit=2) or tree.find_all("article", limit=2)
+    return marked[0] if len(marked) == 1 else tree.main_content()
 
 
 @dataclass(slots=True)
 class _BlockWalk:
-    """Once through the tree, without recursion: a hostile page is nested as deep as it is long."""
+    """One pass through the tree without recursion: hostile pages are nested as deep as they are
+    long."""
 
     main: Element | None
     blocks: list[Block] = field(default_factory=list)
@@ -304,7 +307,7 @@ class _BlockWalk:
                 nodes, path, weight, block = above.pop()
 
     def enter_element(self, node: Element, tag: str, path: str, weight: float) -> tuple[str, float]:
-        """Where the inside of a block-level element stands, and how much it counts."""
+        """Path and weight inside a block-level element."""
         tag = tag[:_TAG]
         if node.attrs:
             clip, attr = clip_attribute, node.attr
@@ -319,7 +322,7 @@ class _BlockWalk:
         return path_below(path, name), weight
 
     def flush_block(self, path: str, weight: float) -> None:
-        """End a block, if there is any text in it."""
+        """End a block, if it contains text."""
         text = "".join(self.pieces)
         self.pieces.clear()
         if text.isspace():
@@ -337,7 +340,7 @@ class _BlockWalk:
 
 
 def _text_blocks(text: str, path: str, weight: float) -> list[Block]:
-    """A long text as blocks: its lines, its sentences where lines are long, or mere pieces."""
+    """A long text as blocks: its lines, the sentences of long lines, or pieces."""
     found: list[Block] = []
     for line in text[:_TEXT].splitlines():
         parts = [line] if len(line) <= _LONG else _SENTENCE(line)

@@ -1,8 +1,8 @@
-"""Bytes to text, whatever the page says about itself.
+"""Bytes to text: encodings, and gzip files that came as a body.
 
-A byte-order mark wins, then the Content-Type header, then a declaration in the first 4 KiB,
-then detection. Labels mean what the WHATWG standard says they mean (latin1 is windows-1252);
-an unknown label counts for nothing, and a UTF-8 label on bytes that are not UTF-8 neither.
+A byte-order mark has priority, then the Content-Type header, then a declaration in the first 4 KiB,
+then detection. Labels mean what the WHATWG standard says (latin1 is windows-1252). Unknown labels
+are ignored, and so is a UTF-8 label on bytes that are not UTF-8.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from honeyguide.types import Url
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16le"), (b"\xfe\xff", "utf-16be"))
 _WIDE = ((b"<\0", "utf-16le"), (b"\0<", "utf-16be"))
-"""Markup in UTF-16 without a mark."""
+"""Markup in UTF-16 without a byte-order mark."""
 
 _HEADER = re.compile(r"charset\s*+=\s*+(?:[\"']\s*+)?([\w.:+-]{1,40})", re.IGNORECASE).search
 _DECLARED = re.compile(
@@ -33,14 +33,14 @@ _LANGUAGE = re.compile(
 _TLD = re.compile(r"[a-z][a-z0-9-]*\Z").match
 
 _LABEL = 1_000
-"""Characters looked at of a Content-Type."""
+"""Characters of a Content-Type that are read."""
 _PRESCAN = 4096
 _SAMPLE = 65_536
-"""Bytes that detection looks at."""
+"""Bytes that detection reads."""
 
 
 def decode_body(body: bytes, content_type: str = "", host: str = "") -> tuple[str, str]:
-    """The text and the name of its encoding. Never fails; never leaves a NUL."""
+    """The text and the name of its encoding. Never fails and never leaves a NUL."""
     text, charset = _decode_bytes(body, content_type, host)
     # Every encoding has ASCII's NUL. Looking for it in the bytes is several times faster.
     if b"\0" in body:
@@ -49,7 +49,7 @@ def decode_body(body: bytes, content_type: str = "", host: str = "") -> tuple[st
 
 
 def is_utf8(text: str, charset: str, body: bytes) -> bool:
-    """Whether the body that was decoded to this text is the text in UTF-8, to the last byte."""
+    """Whether the body is exactly this text in UTF-8."""
     if charset != "utf-8" or b"\0" in body or body.startswith(_BOMS[0][0]):
         return False
     return "\ufffd" not in text
@@ -84,14 +84,14 @@ def _decode_bytes(body: bytes, content_type: str, host: str) -> tuple[str, str]:
 
 def _declared_charset(body: bytes, content_type: str) -> str:
     """The encoding that header or document declare, by its standard name; '' if none is known."""
-    if (said := _HEADER(content_type[:_LABEL])) and (charset := _standard_name(said[1])):
+    if (in_header := _HEADER(content_type[:_LABEL])) and (charset := _standard_name(in_header[1])):
         return charset
     start = body[:_PRESCAN]
     for mark, charset in _WIDE:
         if start.startswith(mark):
             return charset
-    if said_inside := _DECLARED(start):
-        charset = _standard_name((said_inside[1] or said_inside[2]).decode("ascii", "replace"))
+    if in_document := _DECLARED(start):
+        charset = _standard_name((in_document[1] or in_document[2]).decode("ascii", "replace"))
         # A declaration that could be read byte by byte does not stand in UTF-16.
         return "utf-8" if charset.startswith("utf-16") else charset
     return ""
@@ -100,8 +100,12 @@ def _declared_charset(body: bytes, content_type: str) -> str:
 def _detect_charset(body: bytes, host: str) -> str:
     from turbohtml.detect import Detection, detect
 
-    said = _LANGUAGE.search(body[:_PRESCAN])
-    tld = said[1].decode().lower() if said and said[1].lower() == b"tr" else host.rpartition(".")[2]
+    declared = _LANGUAGE.search(body[:_PRESCAN])
+    tld = (
+        declared[1].decode().lower()
+        if declared and declared[1].lower() == b"tr"
+        else host.rpartition(".")[2]
+    )
     hint = Detection(tld=tld if _TLD(tld) else None)
     # A declaration was weighed before and found wanting: keep it out of detection's sight.
     found = detect(_DECLARATION.sub(b"", body[:_SAMPLE]), hint).encoding
@@ -117,7 +121,7 @@ def _is_mostly_utf8(text: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _standard_name(label: str) -> str:
-    """The WHATWG name of an encoding, lower case; '' if the label means nothing."""
+    """The WHATWG name of an encoding in lower case; '' for an unknown label."""
     try:
         name = turbohtml.parse(b"", encoding=label).encoding or ""
     except (LookupError, ValueError):
@@ -125,20 +129,18 @@ def _standard_name(label: str) -> str:
     return "" if name == "replacement" else name.lower()
 
 
-# --------------------------------------------------------------------------------------------------
-# Gzip files that came as a body of their own: sitemaps, mostly.
-# --------------------------------------------------------------------------------------------------
+# --- Gzip files, mostly sitemaps ---
 
 
 GZIP_MAGIC = b"\x1f\x8b"
 _MEMBERS = 64
-"""Most files in one: more say nothing, at great cost."""
+"""Most gzip members of one file."""
 _PIECE = 65_536
-"""Bytes unzipped at a time: what follows a member is copied, and must not be everything."""
+"""Bytes that are unpacked at a time: what follows a member is copied and must stay small."""
 
 
 def inflate_gzip(url: Url, body: bytes, limit: int) -> bytes:
-    """The file's content, or as much of it as is whole and within bounds."""
+    """The content of the file, or as much of it as is intact and within the limit."""
     inflated: list[bytes] = []
     size = at = 0
     view = memoryview(body)

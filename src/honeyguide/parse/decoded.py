@@ -1,4 +1,8 @@
-"""What a page asks of crawlers beside robots.txt: meta robots and X-Robots-Tag."""
+"""A decoded response on its way to becoming a page, and what its headers say.
+
+Directives for crawlers come from X-Robots-Tag and from meta robots, the canonical address from the
+Link header.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,15 @@ from dataclasses import dataclass
 from honeyguide.types import Page, Url
 
 OWN_AGENTS = frozenset({"honeyguide", "robots", "*"})
-"""The names under which a page may speak to us."""
+"""Names by which a page may address this crawler."""
 
 _VALUED = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"}
 )  # fmt: skip
-"""Directives with a colon of their own: no agent's name."""
+"""Directives that contain a colon and are no names of agents."""
 
 _MAX_DIRECTIVES = 2_000
-"""Characters looked at; nobody honest writes more."""
+"""Characters of directives that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +32,20 @@ class PageDirectives:
     follow: bool = True
 
     def and_also(self, words: str) -> PageDirectives:
-        """These, made stricter by a list of directives such as ``noindex, follow``."""
+        """These, restricted by a list of directives such as ``noindex, follow``."""
         # What has a colon is another directive's value: ``max-image-preview: none``.
         clauses = words[:_MAX_DIRECTIVES].lower().split(",")
-        said = {word for clause in clauses if ":" not in clause for word in clause.split()}
-        if said.isdisjoint(("none", "noindex", "nofollow")):
+        asked = {word for clause in clauses if ":" not in clause for word in clause.split()}
+        if asked.isdisjoint(("none", "noindex", "nofollow")):
             return self
         return PageDirectives(
-            self.index and said.isdisjoint(("none", "noindex")),
-            self.follow and said.isdisjoint(("none", "nofollow")),
+            self.index and asked.isdisjoint(("none", "noindex")),
+            self.follow and asked.isdisjoint(("none", "nofollow")),
         )
 
 
 def header_directives(headers: Iterable[tuple[str, str]]) -> PageDirectives:
-    """What every X-Robots-Tag together asks; words for other agents are skipped."""
+    """The directives of all X-Robots-Tag headers for this crawler."""
     wanted = PageDirectives()
     for name, value in headers:
         if name.lower() == "x-robots-tag":
@@ -50,11 +54,11 @@ def header_directives(headers: Iterable[tuple[str, str]]) -> PageDirectives:
 
 
 def _own_clauses(value: str) -> str:
-    """The part of one header that is said to us.
+    """The clauses of one header that concern this crawler.
 
-    ``noindex, otherbot: nofollow, noarchive``: an agent's name holds until the next one.
+    ``noindex, otherbot: nofollow, noarchive``: a name of an agent holds until the next one.
     """
-    kept = []
+    own = []
     listening = True
     for word in value[:_MAX_DIRECTIVES].lower().split(","):
         agent, colon, rest = word.partition(":")
@@ -62,13 +66,11 @@ def _own_clauses(value: str) -> str:
             listening = agent.strip() in OWN_AGENTS
             word = rest
         if listening:
-            kept.append(word)
-    return ",".join(kept)
+            own.append(word)
+    return ",".join(own)
 
 
-# --------------------------------------------------------------------------------------------------
-# What the HTTP headers say about a page, and the sanity of what it says about itself.
-# --------------------------------------------------------------------------------------------------
+# --- Facts from headers ---
 
 
 _TAG = re.compile(r"([a-z]{2,3})(?:-[a-z0-9]{1,8})*\Z").match
@@ -76,18 +78,18 @@ _LANGUAGE = 16
 _LINK = re.compile(r"<([^<>]++)>([^<>]++)").findall
 _HEADERS = 10
 _MAX_LINK_HEADER = 2_000
-"""Most Link headers, and characters of each, that are looked at."""
+"""Limits: Link headers, and characters of each."""
 
 
-def language_tag(said: str) -> str:
-    """A language as declared, lower case; '' if it cannot be one.
+def language_tag(declared: str) -> str:
+    """A declared language in lower case; '' if it cannot be one.
 
     >>> language_tag("tr_TR")
     'tr-tr'
     """
-    if not said:
+    if not declared:
         return ""
-    tag = said[:100].partition(",")[0].strip().lower().replace("_", "-")
+    tag = declared[:100].partition(",")[0].strip().lower().replace("_", "-")
     match = _TAG(tag)
     if match is None:
         return ""
@@ -110,16 +112,14 @@ def _is_canonical(parameter: str) -> bool:
     return name.strip().lower() == "rel" and "canonical" in value.strip(' \t",').lower().split()
 
 
-# --------------------------------------------------------------------------------------------------
-# A decoded response, on its way to becoming a page.
-# --------------------------------------------------------------------------------------------------
+# --- The decoded response ---
 
 
 TEXT_LIMIT = 200_000
-"""Most characters of text kept of one page."""
+"""Most characters of the text of one page."""
 
 WantedFilter = Callable[[Collection[Url]], Collection[Url]]
-"""Those of these addresses that would still be visited: on most pages few."""
+"""Returns those of these addresses that would still be visited: on most pages few."""
 
 
 def all_wanted(urls: Collection[Url]) -> Collection[Url]:
@@ -128,29 +128,29 @@ def all_wanted(urls: Collection[Url]) -> Collection[Url]:
 
 @dataclass(frozen=True, slots=True)
 class DecodedResponse:
-    """What every reader needs to know besides the text itself."""
+    """What a reader of any format needs to know."""
 
     url: Url
     text: str
     charset: str
     media_type: str
     depth: int
-    """Of the links that stand on it."""
+    """Depth of the links on the page."""
     directives: PageDirectives
-    """What the headers ask; an HTML page may ask for more."""
+    """Directives of the headers; an HTML page may add some."""
     canonical: str = ""
-    """The Link header's rel=canonical, as sent."""
+    """rel=canonical of the Link header, as sent."""
     language: str = ""
-    """As Content-Language says."""
+    """Content-Language."""
     strip_tracking: bool = True
     outlinks: int = 500
-    """Most links taken from it."""
+    """Most links that are taken from the page."""
     words: bool = True
-    """False: only its links are wanted, with their anchors."""
+    """False: only its links with their anchors are wanted."""
     wanted: WantedFilter = all_wanted
-    """Asked before more than its address is found out about a link."""
+    """Asked before details of a link are read."""
     utf8: bytes = b""
-    """The text in UTF-8, where it came so; empty: nobody has it."""
+    """The text in UTF-8 if it came so, else empty."""
 
     def empty_page(self) -> Page:
         """A page with what the headers say, for the reader to fill."""
@@ -162,5 +162,5 @@ class DecodedResponse:
 
 
 def collapse_spaces(text: str) -> str:
-    """The text with every run of whitespace as one space, none at the ends."""
+    """The text with each run of whitespace as one space, and none at the ends."""
     return " ".join(text.split())

@@ -1,7 +1,8 @@
-"""XML read as text: no tree, no entities of its own making, nothing that can explode.
+"""Feeds (RSS 0.9 to 2.0, RDF, Atom) and sitemaps, read from XML as text.
 
-Sitemaps and feeds are often broken and sometimes huge. Every function here passes over its
-text once; only the predefined and HTML's character references are ever replaced.
+No tree is built and no entities are defined, so nothing can explode. Sitemaps and feeds are often
+broken and sometimes huge. Each function passes over its text once; only predefined and HTML
+character references are replaced.
 """
 
 from __future__ import annotations
@@ -32,34 +33,34 @@ def strip_comments(text: str) -> str:
 
 
 def literal_text(raw: str) -> str:
-    """What an element's raw content stands for: references replaced, CDATA as it is."""
+    """The text of the raw content of an element: references replaced, CDATA unchanged."""
     if _CDATA not in raw:
         return unescape(raw) if "&" in raw else raw
     head, *sections = raw.split(_CDATA)
-    said = [unescape(head)]
+    pieces = [unescape(head)]
     for section in sections:
         inside, _, outside = section.partition("]]>")
-        said += (inside, unescape(outside))
-    return "".join(said)
+        pieces += (inside, unescape(outside))
+    return "".join(pieces)
 
 
 def plain_text(raw: str) -> str:
-    """The words of an element's raw content, which may hold HTML in any disguise."""
+    """The words of the raw content of an element, which may contain escaped HTML."""
     return collapse_spaces(unescape(_TAG(" ", literal_text(raw))))
 
 
 def xhtml_to_html(text: str) -> str:
-    """XHTML as HTML can say it: CDATA as text, ``<script/>`` with an end tag."""
+    """XHTML as HTML: CDATA as text, ``<script/>`` with an end tag."""
     head, *sections = text.split(_CDATA)
-    said = [head]
+    pieces = [head]
     for section in sections:
         inside, _, outside = section.partition("]]>")
-        said += (inside.replace("&", "&amp;").replace("<", "&lt;"), outside)
-    return _with_end_tags("".join(said))
+        pieces += (inside.replace("&", "&amp;").replace("<", "&lt;"), outside)
+    return _with_end_tags("".join(pieces))
 
 
 def _with_end_tags(text: str) -> str:
-    """Looks back from the ends of empty elements, which are few, instead of at every tag."""
+    """Looks backwards from the ends of empty elements, which are few, instead of at every tag."""
     pieces = text.split("/>")
     for number, piece in enumerate(pieces[:-1]):
         closed = _CLOSED(piece, start) if (start := piece.rfind("<")) >= 0 else None
@@ -67,9 +68,7 @@ def _with_end_tags(text: str) -> str:
     return "".join(pieces)
 
 
-# --------------------------------------------------------------------------------------------------
-# Feeds: RSS 0.9 to 2.0, RDF and Atom, well-formed or not.
-# --------------------------------------------------------------------------------------------------
+# --- Feeds ---
 
 
 FEED_MEDIA_TYPE = "application/x-feed"
@@ -80,13 +79,13 @@ _ATTRIBUTE = re.compile(
     r"(?<![\w:.-])([\w:.-]{1,40}+)\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)')"
 ).findall
 _CONTENT = 4_000
-"""Raw characters looked at of one element."""
+"""Characters of one element that are read."""
 _LINKS_PER_ITEM = 10
 _ANCHOR = 300
 
 
 def read_feed(source: DecodedResponse) -> Page:
-    """The items as links, their titles as text."""
+    """A feed as a page: items are links, their titles are the text."""
     text = strip_comments(source.text)
     starts: list[int] = []
     for match in _ITEM(text):
@@ -111,7 +110,7 @@ def read_feed(source: DecodedResponse) -> Page:
             depth=source.depth,
         )
     attributes = dict(_tag_attributes(head[:2_000]))
-    said = _element_content(head, "language") or attributes.get("xml:lang", "")
+    language = _element_content(head, "language") or attributes.get("xml:lang", "")
     about = _element_content(head, "description") or _element_content(head, "subtitle")
     return replace(
         source.empty_page(),
@@ -119,13 +118,13 @@ def read_feed(source: DecodedResponse) -> Page:
         description=plain_text(about),
         text="\n".join(link.anchor for link in found.values() if link.anchor)[:TEXT_LIMIT],
         links=tuple(found.values()) if source.directives.follow else (),
-        language=language_tag(said.strip()) or source.language,
+        language=language_tag(language.strip()) or source.language,
         media_type=FEED_MEDIA_TYPE,
     )
 
 
 def _element_content(chunk: str, name: str) -> str:
-    """The raw content of the first element of that name, or ''."""
+    """The raw content of the first element with that name, or ''."""
     start = chunk.find(f"<{name}")
     if start < 0:
         return ""
@@ -137,15 +136,15 @@ def _element_content(chunk: str, name: str) -> str:
 
 
 def _item_url(item: str, resolver: LinkResolver) -> Url | None:
-    """RSS: the link's content. Atom: the alternate link's attribute. Else a permanent id."""
+    """RSS: the content of the link. Atom: the attribute of the alternate link. Else a permanent id."""
     for i, match in enumerate(_LINK(item)):
         if i >= _LINKS_PER_ITEM:
             break
-        said = dict(_tag_attributes(match[1]))
-        if said.get("rel", "alternate") == "alternate" and "href" in said:
-            return resolver.resolve_target(said["href"])
-    if said_inside := _element_content(item, "link").strip():
-        return resolver.resolve_target(literal_text(said_inside))
+        attributes = dict(_tag_attributes(match[1]))
+        if attributes.get("rel", "alternate") == "alternate" and "href" in attributes:
+            return resolver.resolve_target(attributes["href"])
+    if content := _element_content(item, "link").strip():
+        return resolver.resolve_target(literal_text(content))
     identity = literal_text(_element_content(item, "guid")).strip()
     is_url = identity.startswith(("http://", "https://"))
     return resolver.resolve_target(identity) if is_url else None
@@ -155,9 +154,7 @@ def _tag_attributes(tag: str) -> list[tuple[str, str]]:
     return [(name, literal_text(one or two)) for name, one, two in _ATTRIBUTE(tag[:_CONTENT])]
 
 
-# --------------------------------------------------------------------------------------------------
-# Sitemaps: the addresses a site hands out itself.
-# --------------------------------------------------------------------------------------------------
+# --- Sitemaps ---
 
 
 SITEMAP_MEDIA_TYPE = "application/x-sitemap"
@@ -168,13 +165,13 @@ _LOCATION = re.compile(
     r"(?=<|\Z|(?<=\]\])>)",
     re.IGNORECASE,
 ).finditer
-"""No two neighbours in it can match the same character, so there is nothing to try again."""
+"""No two neighbouring parts match the same character, so there is no backtracking."""
 
 
 def read_sitemap(source: DecodedResponse) -> Page:
     """A sitemap or an index of sitemaps; the links of an index have ``rel="sitemap"``.
 
-    Images and videos have a ``loc`` too, under another prefix than the sitemap's own.
+    Images and videos have a ``loc`` as well, under another prefix than that of the sitemap.
     """
     text = strip_comments(source.text)
     root = _ROOT(text)
@@ -184,13 +181,13 @@ def read_sitemap(source: DecodedResponse) -> Page:
 
 
 def read_address_list(source: DecodedResponse) -> Page:
-    """A sitemap of plain text: one address a line."""
+    """A sitemap of plain text with one address a line."""
     lines = (line for line in source.text.split("\n") if line.startswith(("http://", "https://")))
     return _sitemap_page(source, lines, "")
 
 
 def _sitemap_page(source: DecodedResponse, locations: Iterable[str], rel: str) -> Page:
-    """A site speaks for itself alone: what it says of others is not believed."""
+    """A page with the locations on the same site; those of other sites are ignored."""
     resolver = LinkResolver(source)
     resolve = resolver.resolve_address if rel else resolver.resolve_target
     own, site = f"{site_origin(source.url)}/", domain_of(host_of(source.url))

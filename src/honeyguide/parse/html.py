@@ -1,4 +1,9 @@
-"""The words that matter on a page: its main text, or all of it."""
+"""HTML to a page, from one parse of the document.
+
+The order of the steps matters: main text and tag paths are taken from the unchanged tree. Then the
+tree is changed so that one rendering gives the whole text, the places of the anchors, and the
+headings.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +22,14 @@ _SHARE = 0.1
 
 
 def choose_main_text(main: str, body: str) -> str:
-    """The main text, unless so little was found that it cannot be all there is."""
+    """The main text, or all of it if so little was found that it cannot be complete."""
     if len(main) < _SHORT or len(main) < _SHARE * len(body):
         main = body
     return main[: decoded.TEXT_LIMIT].strip()
 
 
-# --------------------------------------------------------------------------------------------------
-# HTML to a page, from one parse of the document.
-#
-# The order of steps matters: the main text is found and tag paths are taken while the tree is
-# as its author wrote it; then it is altered so that one rendering yields the whole text, the
-# anchors' places in it, and the headings.
-# --------------------------------------------------------------------------------------------------
-
-
 _FLATTENED = ("caption", "pre", "table", "tbody", "td", "tfoot", "th", "thead", "tr")
-"""The renderer forgets the anchors' places inside these: it gets them as plain blocks."""
+"""The renderer loses the places of anchors inside these elements: it gets them as plain blocks."""
 _LINKING = ("a", *page_links.LINKING_TAGS)
 _WANTED = (*_LINKING, *_FLATTENED)
 _RULES = {"a": ["a"], **{f"h{level}": ["h"] for level in range(1, 7)}}
@@ -45,6 +41,7 @@ _DESCRIPTION = 2_000
 
 
 def read_html(source: decoded.DecodedResponse) -> Page:
+    """An HTML document as a page."""
     html = bound_html(source.text, source.utf8)
     tree = parse(html, positions=False)
     parts = page_links.sort_elements(tree, _WANTED if source.words else _LINKING)
@@ -82,11 +79,11 @@ def _text_and_links(
     follow: bool,
 ) -> tuple[str, tuple[str, ...], tuple[Link, ...]]:
     """The whole text, its headings, and its links with the words around them."""
-    spoken: list[str] = []
-    edges = page_links.link_edges(parts, resolver, source, spoken) if follow else []
+    anchor_texts: list[str] = []
+    edges = page_links.link_edges(parts, resolver, source, anchor_texts) if follow else []
     text, spans, headings = _render_text(tree, parts.blocks)
-    if len(spoken) != len(spans) and edges:
-        places = page_links.align_anchors(spoken, text, spans)
+    if len(anchor_texts) != len(spans) and edges:
+        places = page_links.align_anchors(anchor_texts, text, spans)
         edges = [e._replace(span=places[e.span]) if e.span >= 0 else e for e in edges]
     links = page_links.make_links(edges, text, spans, source.url, source.depth, source.outlinks)
     return text, headings, links
@@ -95,7 +92,7 @@ def _text_and_links(
 def _read_metas(
     metas: list[Element], directives: decoded.PageDirectives
 ) -> tuple[str, decoded.PageDirectives]:
-    """The page's description of itself, and what it asks of us."""
+    """The description of the page, and its directives."""
     description = ""
     for meta in metas:
         name, content = (meta.attr("name") or "").strip().lower(), meta.attr("content") or ""
@@ -109,19 +106,19 @@ def _read_metas(
 def _canonical_url(
     relations: list[Element], resolver: LinkResolver, source: decoded.DecodedResponse
 ) -> Url | None:
-    said = source.canonical
+    declared = source.canonical
     for element in relations:
         if "canonical" in (element.attr("rel") or "").lower().split():
-            said = element.attr("href") or said
+            declared = element.attr("href") or declared
             break
-    url = resolver.resolve_address(said) if said.strip() else None
+    url = resolver.resolve_address(declared) if declared.strip() else None
     return None if url == source.url else url
 
 
 def _render_text(
     tree: Document, blocks: list[Element]
 ) -> tuple[str, list[page_links.Span], tuple[str, ...]]:
-    """The whole text, where its anchors stand, and its headings. Alters the tree."""
+    """The whole text, the places of its anchors, and its headings. Changes the tree."""
     for element in blocks:
         element.tag = "div"
     text, marks = tree.to_annotated_text(_RULES, _LAYOUT)

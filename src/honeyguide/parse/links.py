@@ -1,4 +1,8 @@
-"""The links of a page, each with its anchor and the words around it."""
+"""The links of a page, each with its anchor, the words around it, and its place in the page.
+
+The edges are read from the tree before the text is rendered; then words around the anchors are cut
+from the text.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,10 @@ from honeyguide.types import Channel, Link, Url
 WINDOW = 50
 """Characters of text on each side of an anchor."""
 _REACH = 2 * WINDOW
-"""Characters of layout looked at for them; runs of whitespace shrink to one space."""
+"""Characters of layout that are read for them; runs of whitespace become one space."""
 _ANCHOR = 300
 _AHEAD = 20
-"""Spans looked through for an anchor where text and tree disagree."""
+"""Spans that are searched for an anchor where text and tree disagree."""
 
 Span = tuple[int, int]
 
@@ -29,21 +33,21 @@ class LinkEdge(NamedTuple):
 
     url: Url
     label: str = ""
-    """Its words where the text has none: title, alternative text."""
+    """Its words where the text has none: title or alternative text."""
     span: int = -1
-    """Which of the text's anchors it is; -1: none."""
+    """Number of its anchor in the text; -1: none."""
     path: str = ""
     rel: str = ""
     hreflang: str = ""
     channel: Channel = "link"
     wanted: bool = True
-    """Whether the words around it are worth finding."""
+    """Whether the words around it are needed."""
 
 
 def make_links(
     edges: Iterable[LinkEdge], text: str, spans: Sequence[Span], source: Url, depth: int, most: int
 ) -> tuple[Link, ...]:
-    """One link per address, in the order of the page: the first, unless it has no words."""
+    """One link for each address in the order of the page: the first, unless it has no words."""
     found: dict[Url, Link] = {}
     for url, label, span, path, rel, hreflang, channel, wanted in edges:
         if url in found:
@@ -67,7 +71,7 @@ def make_links(
 
 
 def window_before(text: str, left: int, stop: int) -> str:
-    """The last words before ``stop``, not beyond ``left``."""
+    """The last words before ``stop``, not before ``left``."""
     start = max(left, stop - _REACH)
     words = collapse_spaces(text[start:stop])
     if len(words) <= WINDOW and (start <= left or text[start - 1].isspace()):
@@ -79,7 +83,7 @@ def window_before(text: str, left: int, stop: int) -> str:
 
 
 def window_after(text: str, start: int, right: int) -> str:
-    """The first words from ``start`` on, not beyond ``right``."""
+    """The first words from ``start`` on, not after ``right``."""
     stop = min(right, start + _REACH)
     words = collapse_spaces(text[start:stop])
     if len(words) <= WINDOW and (stop >= right or text[stop].isspace()):
@@ -88,7 +92,7 @@ def window_after(text: str, start: int, right: int) -> str:
 
 
 def snap_to_words(words: str) -> str:
-    """At most a window of them, the last one whole."""
+    """At most :data:`WINDOW` characters, ending with a whole word."""
     cut = words[:WINDOW]
     if words[WINDOW : WINDOW + 1] == " ":
         return cut.rstrip()
@@ -96,10 +100,10 @@ def snap_to_words(words: str) -> str:
 
 
 def align_anchors(anchors: Sequence[str], text: str, spans: Sequence[Span]) -> list[int]:
-    """For each anchor's text, in the order of the page, its span; -1: it has none.
+    """The span of the text for each anchor in the order of the page; -1: it has none.
 
-    Text and tree nearly always agree one to one. Where they do not (drawings, absurdly deep
-    nesting), equal words are looked for a little way ahead.
+    Text and tree nearly always agree one to one. Where they do not (drawings, very deep nesting),
+    equal words are searched a little way ahead.
     """
     if len(anchors) == len(spans):
         return list(range(len(anchors)))
@@ -122,22 +126,20 @@ def _match_key(words: str) -> str:
     return "".join(words[: 2 * _ANCHOR].split())[:WINDOW]
 
 
-# --------------------------------------------------------------------------------------------------
-# Where in the page's build a link stands: ``div.nav/ul/li``.
-# --------------------------------------------------------------------------------------------------
+# --- Tag paths ---
 
 
 _STEPS = 8
 _LENGTH = 120
 _NAME = 40
 _CLIMB = 64
-"""Ancestors looked at; whatever lies deeper than that stands for itself."""
+"""Ancestors that are looked at; deeper elements begin a path of their own."""
 _NUMBER = re.compile(r"[0-9/]").sub
 _TOP = frozenset({"body", "html"})
 
 
 class ElementLike(Protocol):
-    """The little of an element that is needed here."""
+    """The part of an element that is needed here."""
 
     @property
     def tag(self) -> str: ...
@@ -147,7 +149,7 @@ class ElementLike(Protocol):
 
 
 class TagPaths:
-    """Tag paths of one tree; neighbours share their ancestors, so each is named once."""
+    """Tag paths of one tree: ``div.nav/ul/li``. Shared ancestors are named once."""
 
     __slots__ = ("_known",)
 
@@ -155,7 +157,7 @@ class TagPaths:
         self._known: dict[ElementLike, str] = {}
 
     def path_above(self, element: ElementLike) -> str:
-        """The innermost steps from below the body down to the element's parent."""
+        """The innermost steps from below the body to the parent of the element."""
         known = self._known
         climbed: list[ElementLike] = []
         path = ""
@@ -178,7 +180,7 @@ class TagPaths:
 
 
 def _path_step(node: ElementLike) -> str:
-    """The element's name with its first class, or its id; numbers in them do not matter."""
+    """The name of the element with its first class or its id; digits in them become ``#``."""
     tag = node.tag[:_NAME]
     if (names := node.attr("class")) and (first := names[:_NAME].split(None, 1)):
         return f"{tag}.{_NUMBER('#', first[0])}"
@@ -187,15 +189,13 @@ def _path_step(node: ElementLike) -> str:
     return tag
 
 
-# --------------------------------------------------------------------------------------------------
-# The edges of an HTML page: what its tree says about each link, before the text is rendered.
-# --------------------------------------------------------------------------------------------------
+# --- Edges of the tree ---
 
 
 LINKING_TAGS = ("area", "base", "frame", "iframe", "link", "meta")
-"""Elements besides ``<a>`` that link, or say something about the page."""
+"""Elements besides ``<a>`` that link, or describe the page."""
 SILENT_TAGS = ("script", "style", "noscript", "template")
-"""Elements whose words nobody sees, and whose links nobody means."""
+"""Elements whose words are invisible and whose links do not count."""
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/rdf+xml"})
 _WORDS = 500
 _REL = 100
@@ -203,7 +203,7 @@ _REL = 100
 
 @dataclass(slots=True)
 class PageElements:
-    """The elements that matter, sorted by what is done with them; filled once, then read."""
+    """The elements that matter, sorted by their use."""
 
     anchors: list[Element] = field(default_factory=list)
     frames: list[Element] = field(default_factory=list)
@@ -214,7 +214,7 @@ class PageElements:
 
 
 def sort_elements(tree: Document, wanted: tuple[str, ...]) -> PageElements:
-    """The elements of these names, after all that is silent was taken out of the tree."""
+    """The elements with these names, after silent ones were removed from the tree."""
     parts, silent = _split_elements(tree, (*wanted, *SILENT_TAGS))
     if any(map(_may_hold_elements, silent)):
         tree.remove(",".join(SILENT_TAGS))
@@ -225,12 +225,12 @@ def sort_elements(tree: Document, wanted: tuple[str, ...]) -> PageElements:
 
 
 def _may_hold_elements(silent: Element) -> bool:
-    """Whether there may be more than words in it."""
+    """Whether it may contain more than words."""
     return silent.tag in ("noscript", "template") or silent.namespace is not Namespace.HTML
 
 
 def _split_elements(tree: Document, wanted: tuple[str, ...]) -> tuple[PageElements, list[Element]]:
-    """And those that are silent."""
+    """The elements by use, and those that are silent."""
     parts = PageElements()
     silent: list[Element] = []
     for element in tree.iter_elements(wanted):
@@ -253,29 +253,33 @@ def _split_elements(tree: Document, wanted: tuple[str, ...]) -> tuple[PageElemen
 
 
 def link_edges(
-    parts: PageElements, resolver: LinkResolver, source: DecodedResponse, spoken: list[str] | None
+    parts: PageElements,
+    resolver: LinkResolver,
+    source: DecodedResponse,
+    anchor_texts: list[str] | None,
 ) -> list[LinkEdge]:
+    """The edges of all links; without ``anchor_texts`` the anchors get their own words."""
     edges = _relation_edges(parts.relations, resolver, source.outlinks)
-    if spoken is None:
+    if anchor_texts is None:
         edges += _labelled_edges(parts.anchors, resolver, source)
     else:
-        edges += _anchor_edges(parts.anchors, resolver, source, spoken)
+        edges += _anchor_edges(parts.anchors, resolver, source, anchor_texts)
     edges += _frame_edges(parts.frames, resolver, source.outlinks)
     return edges
 
 
 def _anchor_edges(
-    anchors: list[Element], resolver: LinkResolver, source: DecodedResponse, spoken: list[str]
+    anchors: list[Element], resolver: LinkResolver, source: DecodedResponse, anchor_texts: list[str]
 ) -> list[LinkEdge]:
-    """The edges of all ``<a>``. The words of each that has some go to ``spoken``.
+    """The edges of all ``<a>``; the words of each that has some are added to ``anchor_texts``.
 
-    An anchor without words is given its label as text, so that it has a place like the others.
+    An anchor without words gets its label as text, so that it has a place as well.
     """
     found: list[tuple[Element, Url, int]] = []
     # No anchor stands in another, except where someone means harm.
     room = 2 * len(source.text)
     seen: dict[Url, bool] = {}
-    """Addresses found, and whether they have words yet."""
+    """Addresses found, and whether they have words."""
     hrefs = _anchor_hrefs(anchors)
     targets = resolver.resolve_targets(filter(None, hrefs), source.outlinks)
     most = source.outlinks
@@ -289,8 +293,8 @@ def _anchor_edges(
         if (words and not words.isspace()) or (
             url and url not in seen and (words := _add_label(element))
         ):
-            span = len(spoken)
-            spoken.append(words)
+            span = len(anchor_texts)
+            anchor_texts.append(words)
         if url is None or (url in seen and (seen[url] or span < 0)) or _is_nofollow(element):
             continue
         seen[url] = span >= 0
@@ -335,7 +339,7 @@ def _labelled_edges(
 
 
 def _anchor_hrefs(anchors: list[Element]) -> list[str]:
-    """What each refers to; '' where that is nothing, or a place on its own page."""
+    """The address of each without the fragment; '' if there is none."""
     return [(element.attr("href") or "").partition("#")[0] for element in anchors]
 
 
@@ -345,14 +349,14 @@ def _is_nofollow(element: Element) -> bool:
 
 
 def _rel_and_language(element: Element) -> tuple[str, str]:
-    """What a link says of itself: its relation to the page, and its language."""
+    """Relation and language that the link declares."""
     rel, language = element.attr("rel"), element.attr("hreflang")
     relation = collapse_spaces(rel[:_REL].lower()) if rel else ""
     return relation, language_tag(language) if language else ""
 
 
 def _add_label(element: Element) -> str:
-    """What an anchor without text is called, made part of the text."""
+    """The label of an anchor without text, which becomes part of the text."""
     images = element.find_all("img", limit=5)
     label = next((alt for image in images if (alt := _attribute_words(image, "alt"))), "")
     label = label or _attribute_words(element, "title") or _attribute_words(element, "aria-label")
@@ -378,15 +382,15 @@ def _frame_edges(frames: list[Element], resolver: LinkResolver, most: int) -> li
 
 
 def _relation_edges(relations: list[Element], resolver: LinkResolver, most: int) -> list[LinkEdge]:
-    """Feeds, other languages and neighbours of the page, as its head declares them."""
+    """Feeds, translations and neighbours of the page that its head declares."""
     edges: list[LinkEdge] = []
     for element in relations:
         if len(edges) >= most:
             break
-        said = (element.attr("rel") or "")[:_REL].lower()
-        if "alternate" not in said and "next" not in said and "prev" not in said:
+        relation = (element.attr("rel") or "")[:_REL].lower()
+        if "alternate" not in relation and "next" not in relation and "prev" not in relation:
             continue  # most are style sheets
-        rel = collapse_spaces(said)
+        rel = collapse_spaces(relation)
         kind = (element.attr("type") or "").strip().lower()
         hreflang = element.attr("hreflang") or ""
         words = rel.split()
@@ -397,8 +401,8 @@ def _relation_edges(relations: list[Element], resolver: LinkResolver, most: int)
             continue
         if "nofollow" not in words and (url := resolver.resolve_target(element.attr("href") or "")):
             title = _attribute_words(element, "title")
-            tongue = language_tag(hreflang)
-            edges.append(LinkEdge(url, title, rel=rel, hreflang=tongue, channel=channel))
+            language = language_tag(hreflang)
+            edges.append(LinkEdge(url, title, rel=rel, hreflang=language, channel=channel))
     return edges
 
 

@@ -1,4 +1,4 @@
-"""A response to a page: what it is decides how it is read, not what it says it is."""
+"""A response to a page. The content decides how it is read, more than the media type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from honeyguide.url import host_of
 
 _LIST_BYTES = 50_000_000
 _LIST_LINKS = 50_000
-"""Most bytes and addresses of a sitemap: the protocol's own limits."""
+"""Largest sitemap in bytes and addresses: the limits of the protocol."""
 
 _BINARY = re.compile(rb"%PDF-|PK\x03\x04|\x89PNG|GIF8|\xff\xd8\xff|RIFF|OggS|\x00\x00\x01\x00")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
@@ -43,22 +43,22 @@ def parse_page(
     words: bool = True,
     wanted: decoded.WantedFilter = decoded.all_wanted,
 ) -> Page:
-    """The page in a response, and the links on it. Raises ParseError for what is no text.
+    """The page in a response, and the links on it. Raises ParseError for content that is no text.
 
     Only a list (sitemap, feed) may be longer than ``html_limit`` bytes, and only one that was
     announced as such may have more than ``outlinks`` links.
 
-    Without ``words`` it is read for its links: they have an anchor, but no words around it and
-    no tag path, and the page's text is whatever stands in it, not its main part.
+    Without ``words`` only links are needed: they have an anchor but no words around it and no tag
+    path, and the text of the page is all of its text.
 
-    Of links that are not ``wanted`` only the address and the anchor are found out; without
-    ``words`` they are left out.
+    Of links that are not ``wanted`` only the address and the anchor are read; without ``words``
+    they are left out.
     """
     content_type, media_type = response.header("content-type"), response.media_type
     body = _limited_body(response, link, html_limit)
     if is_binary(body, content_type):
-        said = ascii(media_type[:80])[1:-1]
-        raise ParseError(f"{response.url}: no text ({said or 'no media type'})")
+        kind_name = ascii(media_type[:80])[1:-1]
+        raise ParseError(f"{response.url}: no text ({kind_name or 'no media type'})")
     text, charset = decode_body(body, content_type, host_of(response.url))
     kind = _reader_kind(text, media_type, link)
     sent = text
@@ -94,7 +94,7 @@ def parse_body(body: bytes, link: Link, content_type: str = "text/html") -> Page
 
 
 def _limited_body(response: Response, link: Link, html_limit: int) -> bytes:
-    """The body, unzipped if it is a gzip file; of a page no more than the limit."""
+    """The body, unpacked if it is a gzip file, up to the limit for its format."""
     body, content_type = response.body, response.header("content-type")
     zipped = body.startswith(GZIP_MAGIC)
     if not zipped and len(body) <= html_limit:
@@ -106,10 +106,10 @@ def _limited_body(response: Response, link: Link, html_limit: int) -> bytes:
 
 
 def _reader_kind(text: str, media_type: str, link: Link) -> str:
-    """Which reader takes it. A root element that we know beats the media type.
+    """The reader for this text. A known root element has priority over the media type.
 
-    A list is believed where a list was expected, or where it comes as XML: any page could begin
-    with ``<urlset>`` and have links without end.
+    A list is accepted where one was expected, or if it comes as XML: any page could begin with
+    ``<urlset>`` and have endless links.
     """
     start = text[: 4 * _HEAD].lstrip()
     html = media_type in ("text/html", "application/xhtml+xml")
@@ -144,7 +144,7 @@ _MEDIA_TYPES = {"html": "text/html", "xhtml": "application/xhtml+xml"}
 
 
 def is_binary(body: bytes, content_type: str) -> bool:
-    """Whether these bytes cannot be text in any encoding we would read them in."""
+    """Whether these bytes cannot be text in any supported encoding."""
     start = body[:_HEAD]
     if _UTF16.match(start) or "utf-16" in content_type.lower():
         return False

@@ -1,4 +1,4 @@
-"""A link's text to a canonical address, once per page and text."""
+"""Resolve the text of a link to a canonical address, once for each page and text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from honeyguide.url import canonical_url, without_tracking
 
 _SKIPPED = ("javascript:", "mailto:", "data:", "tel:")
 _LONGEST = 4_096
-"""No honest address is longer; the frontier's limit is lower still."""
+"""Longest address that is resolved; the limit of the frontier is lower."""
 
 _UNREADABLE = frozenset(
     """
@@ -25,31 +25,31 @@ _UNREADABLE = frozenset(
     apk bin class crx deb dll dmg exe img ipa msi o pkg pyc so sys torrent xpi
     """.split()  # noqa: SIM905 - a hundred quotes would hide the words
 )
-"""Endings of files in which there is nothing to read. A sitemap may well end in ``.xml.gz``."""
+"""Endings of files without text. A sitemap may end in ``.xml.gz``."""
 
 
 _PLAIN = re.compile(
     r"([A-Za-z0-9_.~+,;=@!$&()*\-][A-Za-z0-9_.~+,;=@!$&()*/\-]*)"
     r"(?:\?[A-Za-z0-9_.~+,;=@!$&()*/%:?\-]*)?\Z"
 ).match
-"""A path, perhaps with a query, of which the standard changes no character."""
+"""A path, perhaps with a query, that the standard leaves unchanged."""
 _PAGE = re.compile(
     r"(/?)((?:[A-Za-z0-9_\-]++/)*+[A-Za-z0-9_\-]++(?:\.(?:html?|php|aspx?))?+)\Z"
 ).match
-"""The plainest path of all: it has no dots but those of a page's ending."""
+"""The simplest path: no dots except in the ending of a page."""
 _FOLDERS = 16
 _SHORT = 200
 _SHORT_BASE = 2_000
-"""A base is put before every link of its page: an endless one would fill the memory."""
+"""Longest base: it is put before each link of its page."""
 _FOLDERS_OWN = re.compile(r"(?:https?://|/|[A-Za-z0-9_.~-]+(?:[/?]|\Z))").match
 _TRIED = 20
-"""Texts looked at for every address that is wanted: a page may have a million of them."""
+"""Texts that are resolved for each wanted address: a page may contain a million of them."""
 _MEMO = 3_000
-"""Addresses remembered for one folder: pages beside each other share most of their links."""
+"""Addresses cached for one folder: neighbouring pages share most of their links."""
 
 
 class LinkResolver:
-    """Makes the addresses of one page. ``base`` is what the page declares to be relative to."""
+    """Resolves the addresses of one page. ``base`` is the declared base of the page."""
 
     __slots__ = ("_base", "_folder", "_known", "_page")
 
@@ -63,19 +63,19 @@ class LinkResolver:
         self._known = self._folder.targets
 
     def resolve_address(self, text: str) -> Url | None:
-        """The address that the text means; None: it is none that can be visited."""
+        """The address of the text; None: it cannot be visited."""
         return self._folder.resolve_address(text, self._base)
 
     def resolve_target(self, text: str) -> Url | None:
-        """Where a link leads: not back to its own page, nor to a file without words."""
+        """The target of a link; None for the page itself and for files without text."""
         text = text.partition("#")[0]
         known = self._known
         url = known[text] if text in known else self._folder.resolve_target(text, self._base)
         return None if url == self._page else url
 
     def resolve_targets(self, texts: Iterable[str], wanted: int) -> dict[str, Url | None]:
-        """The same for many, without fragments: each that differs is looked at once. Of more texts
-        than can be for so many wanted addresses, nobody needs to know where they lead."""
+        """The same for many texts without fragments, each once. Only ``_TRIED`` texts for each
+        wanted address are resolved."""
         known, page = self._known, self._page
         found: dict[str, Url | None] = dict.fromkeys(texts)
         for text in islice(found, _TRIED * wanted):
@@ -86,7 +86,7 @@ class LinkResolver:
 
 
 class _UrlFolder:
-    """What the pages of one folder have in common: most of what their links mean."""
+    """What the pages of one folder share: most targets of their links."""
 
     __slots__ = ("_above", "_root", "_strip", "targets")
 
@@ -96,7 +96,7 @@ class _UrlFolder:
         self._above = _parent_folders(folder, root)
         self._strip = strip
         self.targets: dict[str, Url | None] = {}
-        """What was asked before, and does not depend on the page."""
+        """Results that do not depend on the page."""
 
     def resolve_target(self, text: str, base: Url) -> Url | None:
         short = len(text) <= _SHORT
@@ -126,7 +126,7 @@ class _UrlFolder:
         return without_tracking(url) if url and self._strip and "?" in url else url
 
     def _join_plain(self, text: str) -> Url | None:
-        """What ``canonical`` would say of the plainest addresses, in a third of the time."""
+        """The result of ``canonical_url`` for the simplest addresses in a third of the time."""
         if text.startswith(self._root):
             rest, folder = text[len(self._root) :], self._root
         elif text.startswith("http"):
@@ -148,7 +148,7 @@ class _UrlFolder:
 
 @lru_cache(maxsize=4_096)
 def _absolute_url(text: str) -> Url | None:
-    """Addresses that need no base: every page of a site may link to the same ones elsewhere."""
+    """Addresses without a base, cached: the pages of a site link to the same ones elsewhere."""
     return canonical_url(text)
 
 
@@ -158,7 +158,7 @@ def _url_folder(folder: str, strip: bool) -> _UrlFolder:
 
 
 def _parent_folders(path: str, root: int) -> list[str]:
-    """The folder and all above it, up to the root; none if they are absurdly many."""
+    """The folder and all above it up to the root; none if there are very many."""
     if path.count("/", root) > _FOLDERS:
         return []
     folders: list[str] = []

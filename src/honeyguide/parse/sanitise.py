@@ -1,7 +1,11 @@
-"""Characters that a browser would choke on: told, but no more of them than any language has.
+"""A page of the web made safe for people to look at: words, tables and lists, nothing active.
 
-Signs that stand on, under or between others (accents, joiners, marks of direction) may be piled up
-without end, and a word may be as long as a page; laying out either takes a browser minutes.
+The result is written from the parsed tree, element by element, from a short list of elements that
+only lay out text. Nothing that could run, load, send, cover or refresh is on the list; links are
+shown but lead nowhere. It must be shown in a sandboxed frame all the same.
+
+Combining characters may be piled up without end, and a word may be as long as a page; either keeps
+a browser busy for minutes. They are limited to what languages need.
 """
 
 from __future__ import annotations
@@ -21,9 +25,9 @@ from honeyguide.types import Url
 from honeyguide.url import host_of
 
 _PILE = 20
-"""Combining signs in a row; the rest are left out."""
+"""Most combining characters in a row; further ones are removed."""
 _WORD = 1_000
-"""Signs in a row without a blank."""
+"""Most characters in a row without a blank."""
 _COMBINING = frozenset({"Mn", "Me", "Cf"})
 _BLANKS = " \t\r\n\f"
 _BLANK = re.compile(f"[{_BLANKS}]")
@@ -31,21 +35,21 @@ _LONG = re.compile(f"[^{_BLANKS}]{{{_WORD}}}")
 
 
 def make_layout_safe(text: str) -> str:
-    """The whole of a text; where a line may end within a word, it has a blank without width."""
+    """A text with a blank without width wherever a line may end within a word."""
     return "\u200b".join(LayoutGuard().safe_pieces(text))
 
 
 class LayoutGuard:
-    """For text in parts: a word, or a pile, may begin in one and go on in the next."""
+    """For text in parts: a word or a pile may begin in one part and continue in the next."""
 
     def __init__(self) -> None:
         self._word = 0
-        """Signs since the last blank, or the last place where a line may end …"""
+        """Characters since the last blank or possible line end."""
         self._pile = 0
-        """… and combining ones at the end of what was told."""
+        """Combining characters at the end of the text so far."""
 
     def safe_pieces(self, text: str) -> list[str]:
-        """The text without too high piles, in pieces between which a line may end."""
+        """The text without high piles, in pieces between which a line may end."""
         return self._break_words(self._thin_piles(text))
 
     def _thin_piles(self, text: str) -> str:
@@ -74,8 +78,8 @@ class LayoutGuard:
 
 @lru_cache(maxsize=1)
 def _pile_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A pile that a text begins with, and one that is too high. Unicode's list is long, so it is
-    gone through when the first page is shown."""
+    """Patterns of a pile at the beginning of a text, and of one that is too high. Made at first
+    use, since the list of Unicode is long."""
     ranges: list[list[int]] = []
     for code in range(0x80, sys.maxunicode + 1):
         if category(chr(code)) in _COMBINING:
@@ -87,20 +91,14 @@ def _pile_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(f"[{signs}]+"), re.compile(f"([{signs}]{{{_PILE}}})[{signs}]+")
 
 
-# --------------------------------------------------------------------------------------------------
-# A page of the web for people to look at: its words, tables and lists, and nothing that acts.
-#
-# What comes out is written anew from the parsed tree, element by element, from a short list of
-# those that only lay out text. Nothing that could run, load, send, cover or refresh is on the list;
-# links are told but lead nowhere. It is to be shown in a sandboxed frame all the same.
-# --------------------------------------------------------------------------------------------------
+# --- Safe HTML ---
 
 
 _BODY = 5_000_000
 _ROOM = 2_000_000
-"""Characters of what comes out."""
+"""Characters of the result."""
 _DEEPEST = 200
-"""Elements within each other; those within the last of them are told without their tags."""
+"""Deepest nesting; deeper elements lose their tags."""
 _KEPT = frozenset((
     "article", "aside", "b", "big", "blockquote", "br", "caption", "center", "cite", "code",
     "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption",
@@ -117,12 +115,12 @@ _SILENT = frozenset((
     "button", "noembed", "noframes", "plaintext", "xmp", "portal", "fencedframe", "dialog",
     "slot", "param",
 ))  # fmt: skip
-"""Left out with everything in them."""
+"""Elements that are removed with their content."""
 _SPANS = ("colspan", "rowspan")
 _SPAN = 100
-"""Columns or rows that one cell covers …"""
+"""Most columns or rows of one cell."""
 _CELLS = 20_000
-"""… and places that all cells of a page cover beside their own."""
+"""Most extra places that all cells of a page cover."""
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:1rem auto;padding:0 1rem;"
     "color:#222;background:#fff;overflow-wrap:anywhere}table{border-collapse:collapse}"
@@ -132,7 +130,7 @@ _STYLE = (
 
 
 def safe_html(body: bytes, url: Url, content_type: str = "text/html") -> str:
-    """A whole document. Never fails: what cannot be read as HTML is shown as text."""
+    """A whole document. Never fails: what is no HTML is shown as text."""
     text, _ = decode_body(body[:_BODY], content_type, host_of(url))
     media = content_type.partition(";")[0].strip().lower()
     start = text[:200].lstrip()
@@ -153,7 +151,8 @@ def _whole_document(inside: str) -> str:
 
 
 def _safe_parts(root: Element) -> list[str]:
-    """Once through the tree, without recursion: a hostile page is nested as deep as it is long."""
+    """One pass through the tree without recursion: hostile pages are nested as deep as they are
+    long."""
     out: list[str] = []
     room, open_tags, cells, signs = _ROOM, 0, _CELLS, LayoutGuard()
     above = [(iter(root.children), "")]
@@ -188,7 +187,7 @@ def _safe_parts(root: Element) -> list[str]:
 
 
 def _tag_pair(node: Element, tag: str) -> tuple[str, str]:
-    """How an element begins and ends here; both empty for one that only its content is kept of."""
+    """Begin and end tag of an element; empty if only its content is kept."""
     if tag == "a":
         address = _escaped_attribute(node, "href", 500)
         return f'<span class="link" title="{address}">', "</span>"
@@ -203,11 +202,11 @@ def _tag_pair(node: Element, tag: str) -> tuple[str, str]:
 
 
 def _spanning_cell(node: Element, tag: str, cells: int) -> tuple[str, int]:
-    """How a cell begins, and the places that it covers beside its own, of those that are left."""
+    """The begin tag of a cell, and the extra places it covers, at most ``cells``."""
     spans, covered = "", 1
     for name in _SPANS:
-        said = _escaped_attribute(node, name, 6)
-        span = min(int(said), _SPAN) if said.isascii() and said.isdigit() else 1
+        value = _escaped_attribute(node, name, 6)
+        span = min(int(value), _SPAN) if value.isascii() and value.isdigit() else 1
         if span > 1:
             spans, covered = f'{spans} {name}="{span}"', covered * span
     return (f"<{tag}{spans}>", covered - 1) if covered - 1 <= cells else (f"<{tag}>", 0)
@@ -218,5 +217,5 @@ def _escaped_words(signs: LayoutGuard, text: str) -> str:
 
 
 def _escaped_attribute(node: Element, name: str, most: int) -> str:
-    said = node.attr(name)
-    return escape(said[:most]) if isinstance(said, str) else ""
+    value = node.attr(name)
+    return escape(value[:most]) if isinstance(value, str) else ""

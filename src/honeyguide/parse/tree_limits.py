@@ -1,9 +1,9 @@
-"""HTML whose tree would be out of all proportion to its text, cut or tamed before it is parsed.
+"""Limits for HTML whose tree would be far larger than its text.
 
-The standard's parser can be made to build a tree that is quadratic in the text, which fills
-any memory: every paragraph opens again what formatting tags were left open before it, and
-every further ``<body>`` adds its attributes to the first. So the tags of a large page are
-counted, the dangerous ones are defused where there are too many, and the rest is cut.
+The parser of the standard can be made to build a tree that is quadratic in the text: each paragraph
+reopens the formatting tags that were left open before it, and each further ``<body>`` adds its
+attributes to the first. So the tags of a large page are counted, dangerous ones are defused where
+there are too many, and the rest is cut.
 """
 
 from __future__ import annotations
@@ -15,31 +15,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_TAGS = 150_000
-"""Most tags of a page that are parsed: a second's work, and far more than the text we keep."""
+"""Most tags of a page that are parsed: one second of work, and far more than the text that is
+kept."""
 
 _DEFUSED = "x-"
-"""Goes before the name of a tag, which then means nothing to the parser."""
+"""Prefix for the name of a tag, which then has no meaning for the parser."""
 
 _WINDOW = 65_536
 HARMLESS_CHARS = 24_000
-"""Characters in which formatting tags cannot do harm, nor in twice as many bodies."""
+"""Length up to which formatting tags can do no harm, nor body tags up to twice as much."""
 _GROWTH = 2_000_000
 """Most elements that formatting tags may add: 250 MB."""
 _BARE = 36
-"""Most formatting tags without attributes that are opened again: three of each kind."""
+"""Most formatting tags without attributes that are reopened: three of each kind."""
 _BODIES = 20
-"""Honest pages too have more than one start tag of html and body: in comments, for old browsers."""
+"""Most start tags of html and body. Honest pages have more than one as well: in comments, for
+old browsers."""
 _LONGEST = 2_000
 """Most characters of such a tag."""
 
 
 def _any_case(names: str) -> str:
-    """Quicker by half than the IGNORECASE flag, and every large page is searched."""
+    """Twice as fast as the IGNORECASE flag; every large page is searched."""
     return re.sub("[a-z]", lambda match: f"[{match[0]}{match[0].upper()}]", names)
 
 
 _FORMATTING = _any_case("b(?:ig)?|code|em|font|i|nobr|s(?:mall|trike|trong)?|tt|u")
-"""All but ``<a>``, of which one at most is opened again."""
+"""All but ``<a>``, of which at most one is reopened."""
 _BODY = _any_case("body|html")
 _LADEN = re.compile(
     # The first two letters of these names: most tags are sooner told by them than by the names.
@@ -51,13 +53,13 @@ _BODY_TAG = re.compile(rf"<(?:{_BODY})[\s/]")
 _TIDY = re.compile(
     r"<[a-zA-Z]++(?:\s++[^\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>=`]++))?+)*+\s*+/?>"
 ).match
-"""A start tag about whose end there can be no doubt."""
+"""A start tag with an unambiguous end."""
 
 _OF_BODY, _OF_FORMATTING = 1, 2
 
 
 def _dangerous_starts() -> NDArray[np.uint8]:
-    """For every two bytes, which of the dangerous tags may begin so, if any."""
+    """For each pair of bytes the kind of dangerous tag that may begin with it, if any."""
     table = bytearray(1 << 16)
     # Beyond ASCII is more whitespace, which an expression takes for the end of a name.
     ends = [chr(byte) for byte in range(256) if byte >= 0x80 or chr(byte).isspace()] + ["/"]
@@ -73,9 +75,9 @@ _BEGINNINGS = _dangerous_starts()
 
 
 def bound_html(html: str, utf8: bytes = b"") -> str:
-    """The text, unless a parser would suffer from it: then as much of it as it can take.
+    """The text, limited to what a parser can take.
 
-    ``utf8``: the same text in UTF-8, if somebody has it.
+    ``utf8``: the same text in UTF-8, if it is known.
     """
     if len(html) <= HARMLESS_CHARS:
         return html
@@ -94,9 +96,9 @@ def bound_html(html: str, utf8: bytes = b"") -> str:
 def _is_harmless(
     data: bytes, letters: NDArray[np.uint8], opens: NDArray[np.bool_], tags: int, many: bool
 ) -> bool:
-    """Whether few tags begin like dangerous ones: a quarter of the work of looking at each.
+    """Whether few tags begin like dangerous ones: a quarter of the work of reading each tag.
 
-    True only where nothing is to be tamed; where it is not sure, the tags must be read.
+    True only if nothing has to be changed; otherwise the tags must be read.
     """
     places = np.flatnonzero(opens[:-2])
     kinds = _BEGINNINGS[letters[places + 1].astype(np.uint16) << 8 | letters[places + 2]]
@@ -131,7 +133,7 @@ def _decode_tag(tag: bytes) -> str:
 
 
 def _tame_html(html: str) -> str:
-    """The text with its tags looked at one by one."""
+    """The text after its tags were checked one by one."""
     tags = html.count("<")
     if tags > MAX_TAGS:
         html, tags = html[: _cut_position(html)], MAX_TAGS
@@ -146,7 +148,7 @@ def _tame_html(html: str) -> str:
 
 
 def _cut_position(html: str) -> int:
-    """Where about the last tag stands that is wanted."""
+    """Position shortly before the tag with number :data:`MAX_TAGS`."""
     tags = 0
     for start in range(0, len(html), _WINDOW):
         tags += html.count("<", start, start + _WINDOW)
@@ -156,7 +158,7 @@ def _cut_position(html: str) -> int:
 
 
 def _distinct_tags(laden: Counter[str]) -> int:
-    """How many tags with attributes may be opened again: three of those that are the same."""
+    """How many tags with attributes may be reopened: three of each that are equal."""
     return sum(min(3, count) if _TIDY(tag) else count for tag, count in laden.items())
 
 
@@ -167,14 +169,14 @@ def _has_few_bodies(laden: Counter[str]) -> bool:
 
 
 def _with_few_bodies(html: str) -> str:
-    """All but the first tidy start tags of html and body as elements that mean nothing."""
-    kept: list[str] = []
+    """All but the first tidy start tags of html and body become elements without meaning."""
+    parts: list[str] = []
     at = tidy = 0
     for match in _BODY_TAG.finditer(html):
         start = match.start()
         if tidy < _BODIES and _TIDY(html, start, start + _LONGEST):
             tidy += 1
         else:
-            kept += (html[at:start], f"<{_DEFUSED}")
+            parts += (html[at:start], f"<{_DEFUSED}")
             at = start + 1
-    return "".join((*kept, html[at:]))
+    return "".join((*parts, html[at:]))

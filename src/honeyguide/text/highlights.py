@@ -1,7 +1,7 @@
-"""Where in a page's text the evidence for its verdict stands.
+"""Find the evidence for a verdict in the text of a page.
 
-A verdict's reasons quote what counted: “beekeeping” ×3, or the stem nectar… . Here they are found
-again in the text as it is, so that whoever shows it can mark them. Offsets count characters.
+Reasons of a verdict quote what counted: “beekeeping” ×3, or the stem nectar… . The functions here
+find these words in the text, so that they can be marked. Offsets count characters.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ _QUOTED = re.compile(r"“([^”]{1,200})”|(\w{2,64})…")
 _QUOTED_STEM = re.compile(
     r"(?:[^:“”]{1,60}: )?“(\w{1,64})”(?: in the (?:anchor|address)| around it)?$"
 ).match
-"""Words of a keyword are quoted with how often they stand there, and are no stems."""
+"""A reason that quotes one stem. Words of a keyword are followed by a count and are no stems."""
 _UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_CHARS}]")
 _MAX_TERMS = 60
 _MAX_TERM_WORDS = 8
-"""Words of a term that are looked for."""
+"""Words of a term that are searched for."""
 MAX_SPANS = 2_000
 """Most places that are marked."""
 
 
 class HighlightSpan(NamedTuple):
+    """A marked place of a text."""
+
     start: int
     end: int
     what: str
@@ -37,31 +39,31 @@ class HighlightSpan(NamedTuple):
 
 
 def unstem_reasons(reasons: Iterable[Reason], text: str, language: str) -> tuple[Reason, ...]:
-    """The same reasons with a word of this text wherever they quote a stem: people read words.
+    """The reasons with a word of this text in place of each stem that they quote.
 
-    Strategies know stems only, and a page is judged far more often than it is looked at.
+    Strategies know stems only; words are looked up when a person looks at a page, which is rare.
     """
-    told = tuple(reasons)
-    stems = [found[1] if (found := _QUOTED_STEM(reason.what)) else "" for reason in told]
+    originals = tuple(reasons)
+    stems = [found[1] if (found := _QUOTED_STEM(reason.what)) else "" for reason in originals]
     words = surface_forms(stems, text, language)
     return tuple(
         reason._replace(what=reason.what.replace(f"“{stem}”", f"“{word}”", 1)) if stem else reason
-        for reason, stem, word in zip(told, stems, words, strict=True)
+        for reason, stem, word in zip(originals, stems, words, strict=True)
     )
 
 
 def format_verdict(score: float, threshold: float) -> str:
     """A verdict in two digits, or in as many as show on which side of the threshold it is."""
     for digits in (2, 3, 4):
-        said = f"{score:.{digits}f}"
-        if (float(said) >= threshold) == (score >= threshold):
-            return said
+        shown = f"{score:.{digits}f}"
+        if (float(shown) >= threshold) == (score >= threshold):
+            return shown
     return f"just under {threshold:g}" if score < threshold else f"just above {threshold:g}"
 
 
 def highlight_terms(settings: Settings, reasons: Iterable[Reason]) -> dict[str, float]:
-    """What to look for, and how much it counts: what the reasons quote, and the topic's keywords
-    that they do not mention, at 0."""
+    """Terms to search for and their weights: what the reasons quote, and the keywords of the topics
+    that no reason mentions, with weight 0."""
     found: dict[str, float] = {}
     for reason in reasons:
         for quoted, stem in _QUOTED.findall(reason.what):
@@ -73,8 +75,9 @@ def highlight_terms(settings: Settings, reasons: Iterable[Reason]) -> dict[str, 
 
 
 def find_highlights(text: str, terms: dict[str, float], language: str) -> list[HighlightSpan]:
-    """Every place of every term, in order and none within another; by stems."""
-    spoken = language_of(language)
+    """All places of all terms in the order of the text, compared by stems; no place overlaps
+    another."""
+    reader = language_of(language)
     sought: dict[str, list[tuple[Sequence[str], str]]] = {}
     found: list[HighlightSpan] = []
     for term in terms:
@@ -82,11 +85,11 @@ def find_highlights(text: str, terms: dict[str, float], language: str) -> list[H
             found += _literal_spans(text, term, terms[term])
             continue
         bare = term.removesuffix("…").split()[:_MAX_TERM_WORDS]
-        parts = tuple(spoken.stems[part] for word in bare for part in spoken.words(word))
+        parts = tuple(reader.stems[part] for word in bare for part in reader.words(word))
         if parts:
             sought.setdefault(parts[0], []).append((parts, term))
     if sought:
-        found += _stemmed_spans(text, sought, terms, spoken)
+        found += _stemmed_spans(text, sought, terms, reader)
     return _drop_overlaps(found)
 
 
@@ -94,22 +97,22 @@ def _stemmed_spans(
     text: str,
     sought: dict[str, list[tuple[Sequence[str], str]]],
     terms: dict[str, float],
-    spoken: Language,
+    language: Language,
 ) -> Iterator[HighlightSpan]:
     stems: dict[str, str] = {}
     places: list[tuple[int, int]] = []
-    said: list[str] = []
-    for match in spoken.word_pattern().finditer(text):
+    stems_in_text: list[str] = []
+    for match in language.word_pattern().finditer(text):
         word = match[0]
         stem = stems.get(word)
         if stem is None:
-            stem = stems[word] = spoken.stems[spoken.fold(word)]
+            stem = stems[word] = language.stems[language.fold(word)]
         places.append(match.span())
-        said.append(stem)
+        stems_in_text.append(stem)
     count = 0
-    for at, stem in enumerate(said):
+    for at, stem in enumerate(stems_in_text):
         for parts, term in sought.get(stem, ()):
-            if tuple(said[at : at + len(parts)]) == tuple(parts):
+            if tuple(stems_in_text[at : at + len(parts)]) == tuple(parts):
                 end = places[at + len(parts) - 1][1]
                 yield HighlightSpan(places[at][0], end, term, terms[term])
                 count += 1
@@ -118,7 +121,7 @@ def _stemmed_spans(
 
 
 def _literal_spans(text: str, term: str, weight: float) -> Iterator[HighlightSpan]:
-    """In scripts without blanks a word is a run of characters."""
+    """Places of a term in scripts without blanks, where a word is a run of characters."""
     at, count = text.find(term), 0
     while at >= 0 and count < MAX_SPANS:
         yield HighlightSpan(at, at + len(term), term, weight)
@@ -126,9 +129,9 @@ def _literal_spans(text: str, term: str, weight: float) -> Iterator[HighlightSpa
 
 
 def _drop_overlaps(found: list[HighlightSpan]) -> list[HighlightSpan]:
-    """The longest of those that overlap; no more than :data:`MAX_SPANS`."""
-    kept: list[HighlightSpan] = []
-    for mark in sorted(found, key=lambda mark: (mark.start, -mark.end)):
-        if not kept or mark.start >= kept[-1].end:
-            kept.append(mark)
-    return kept[:MAX_SPANS]
+    """The longest of the spans that overlap, at most :data:`MAX_SPANS`."""
+    apart: list[HighlightSpan] = []
+    for span in sorted(found, key=lambda span: (span.start, -span.end)):
+        if not apart or span.start >= apart[-1].end:
+            apart.append(span)
+    return apart[:MAX_SPANS]

@@ -1,9 +1,12 @@
-"""Key phrases of a text, and how well a phrase tells good pages from bad ones.
+"""Key phrases of a text, and how well a phrase separates good pages from bad ones.
 
-Key phrases by RAKE (Rose, Engel, Cramer & Cowley 2010): stop words and punctuation cut a text
-into candidate phrases; a word is worth degree ÷ frequency, a phrase the sum of its words. We keep
-phrases of one to four words and let only those count for degree and frequency: longer runs are
-menus and tables, not phrases. A phrase's *key* is its stems.
+Key phrases by RAKE (Rose, Engel, Cramer & Cowley 2010): stop words and punctuation cut a text into
+candidate phrases; a word is worth degree ÷ frequency, a phrase the sum of its words. Only phrases
+of one to four words count, since longer runs are menus and tables. The *key* of a phrase is its
+stems.
+
+Phrases are features in three zones of a page (Xu, Yoon & Tourassi): the main text (z1), the
+headings and the title (z2), and the anchors with their addresses (z3).
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ from honeyguide.url import path_of
 Floats = NDArray[np.float64]
 
 _MAX_PHRASE_WORDS = 4
-"""Words in a phrase …"""
+"""Words of a phrase."""
 _MAX_PHRASE_PAIRS = 7
-"""… and pairs of characters, where a script has no blanks between words."""
+"""Pairs of characters of a phrase, in scripts without blanks between words."""
 _MAX_CHARS = 10_000
-"""Characters that are read of a text."""
+"""Characters of a text that are read."""
 _PHRASE_END = r"[^\w\s'’-]|\n"
 """Ends a phrase: punctuation or a new line, but no hyphen inside a word."""
 
@@ -49,38 +52,38 @@ def key_phrases(
     text: str, language: str = "en", *, share: float = 1 / 3, most: int = 100
 ) -> list[KeyPhrase]:
     """The best third of a text's candidate phrases, best first; equals in order of appearance."""
-    tongue = language_of(language)
-    stems, stops = tongue.stems, tongue.stop_words
-    found: Counter[tuple[str, ...]] = Counter()
+    reader = language_of(language)
+    stems, stops = reader.stems, reader.stop_words
+    times_of: Counter[tuple[str, ...]] = Counter()
     run: list[str] = []
-    ready = tongue.separate_words(text[:_MAX_CHARS])
-    for piece in (*tongue.word_pattern(_PHRASE_END).findall(ready), "\n"):
+    ready = reader.separate_words(text[:_MAX_CHARS])
+    for piece in (*reader.word_pattern(_PHRASE_END).findall(ready), "\n"):
         if piece[0].isalpha() and piece not in stops and len(piece) <= MAX_WORD_CHARS:
             run.append(piece)
         elif run:
             if len(run) <= _MAX_PHRASE_WORDS:
-                found[tuple(run)] += 1
+                times_of[tuple(run)] += 1
             elif all(map(is_unspaced, run)):
-                found.update(_split_pairs(run))
+                times_of.update(_split_pairs(run))
             run = []
     frequency: Counter[str] = Counter()
     degree: Counter[str] = Counter()
-    for said, times in found.items():
-        for word in said:
+    for phrase, times in times_of.items():
+        for word in phrase:
             frequency[word] += times
-            degree[word] += times * len(said)
-    made: dict[str, KeyPhrase] = {}
-    for said in found:
-        key = " ".join(stems[word] for word in said)
-        score = sum(degree[word] / frequency[word] for word in said)
-        if key not in made or made[key].score < score:
-            made[key] = KeyPhrase(key, rejoin_words(said), score)
-    best = sorted(made.values(), key=lambda phrase: -phrase.score)
+            degree[word] += times * len(phrase)
+    best_of: dict[str, KeyPhrase] = {}
+    for phrase in times_of:
+        key = " ".join(stems[word] for word in phrase)
+        score = sum(degree[word] / frequency[word] for word in phrase)
+        if key not in best_of or best_of[key].score < score:
+            best_of[key] = KeyPhrase(key, rejoin_words(phrase), score)
+    best = sorted(best_of.values(), key=lambda phrase: -phrase.score)
     return best[: min(most, ceil(len(best) * share))]
 
 
 def _split_pairs(run: list[str]) -> list[tuple[str, ...]]:
-    """The phrases that a long run of pairs may hold."""
+    """The phrases that a long run of pairs may contain."""
     if len(run) <= _MAX_PHRASE_PAIRS:
         return [tuple(run)]
     # A clause without blanks: a pair is a word of Chinese, elsewhere it takes a few more.
@@ -91,24 +94,26 @@ def _split_pairs(run: list[str]) -> list[tuple[str, ...]]:
 def phrase_odds(good: Floats, bad: Floats, goods: int, bads: int) -> Floats:
     """ψ = (p11·p00)/(p01·p10) of each phrase (Xu, Yoon & Tourassi, feature screening).
 
-    ``good`` and ``bad`` count the good and bad pages that have it, of so many in all.
+    ``good`` and ``bad`` count the good and bad pages that contain it; ``goods`` and ``bads`` are
+    all of them.
     """
     return odds_ratio(good, bad, goods - good, bads - bad)
 
 
 def odds_ratio(p11: Floats, p10: Floats, p01: Floats, p00: Floats) -> Floats:
-    """The same of the four cells: good and bad pages with the phrase, and those without.
+    """ψ from the four cells: good and bad pages with the phrase, and those without it.
 
-    We add ½ to each cell, without which a phrase that no bad page has would divide by zero.
+    ½ is added to each cell, since a phrase that no bad page contains would divide by zero.
     """
     p11, p10, p01, p00 = p11 + 0.5, p10 + 0.5, p01 + 0.5, p00 + 0.5
     return np.asarray((p11 * p00) / (p01 * p10), np.float64)
 
 
 def min_phrase_support(pages: int) -> int:
-    """Pages that must have a phrase before it may count: 5, and fewer for a few examples.
+    """Pages that must contain a phrase before it counts: 5, or fewer with few examples.
 
-    The paper says 5; below 100 pages that would leave nothing, so we take a twentieth of them.
+    The paper says 5; with fewer than 100 pages nothing would be left, so a twentieth of them is
+    enough.
     """
     return 5 if pages >= 100 else max(1, ceil(pages / 20))
 
@@ -116,10 +121,10 @@ def min_phrase_support(pages: int) -> int:
 def phrase_vocabulary(
     texts: Sequence[str], language: str, *, share: float, most: int
 ) -> dict[str, str]:
-    """Key → name of every phrase that is a key phrase of one of these texts.
+    """Key → name of each phrase that is a key phrase of one of these texts.
 
-    Where there are many texts, a phrase must be one of two of them: the long tail of phrases
-    that stand on a single page would only fill the memory.
+    With more than 40 texts a phrase must be a key phrase of two of them: phrases of a single page
+    would only fill the memory.
     """
     times: Counter[str] = Counter()
     names: dict[str, str] = {}
@@ -131,26 +136,21 @@ def phrase_vocabulary(
     return {key: name for key, name in names.items() if times[key] >= least}
 
 
-# --------------------------------------------------------------------------------------------------
-# Three zones of a page, and which phrases stand in which of them.
-#
-# Xu, Yoon & Tourassi: a phrase in the main text (z1), in the headings (z2) and in the anchors and
-# their addresses (z3) are three different features. The title counts as a heading.
-# --------------------------------------------------------------------------------------------------
+# --- Phrases in zones of a page ---
 
 
 ZONES = ("text", "headings", "links")
 
 _TEXT, _HEADINGS, _LINKS, _PIECE = 10_000, 50, 100, 200
-"""Characters of the text, headings, links that are read, and characters of each of them."""
+"""Limits: characters of the text, headings, links, and characters of each heading or link."""
 
 
 ZonePhrase = tuple[int, str, str]
-"""A phrase in a zone: the zone's number, the phrase's stems, and how it reads."""
+"""A phrase in a zone: the number of the zone, the stems of the phrase, and its text."""
 
 
 def page_zones(page: Page) -> tuple[str, str, str]:
-    """The texts of a page's zones, each with an end: pages may be huge."""
+    """The texts of the three zones of a page, each bounded."""
     headings = (page.title, *page.headings[:_HEADINGS])
     pieces = []
     for link in page.links[:_LINKS]:
@@ -161,7 +161,7 @@ def page_zones(page: Page) -> tuple[str, str, str]:
 
 
 class ZonePhraseFinder:
-    """Finds features in zones: a zone has a phrase where its stems follow each other."""
+    """Finds phrases in zones. A zone contains a phrase where its stems follow each other."""
 
     def __init__(self, features: Sequence[ZonePhrase], language: str) -> None:
         self._terms = TermMatcher([name for _, _, name in features], language)
@@ -172,7 +172,7 @@ class ZonePhraseFinder:
                 self._columns[zone][numbers[key]] = column
 
     def find_features(self, texts: Sequence[str]) -> list[int]:
-        """Columns of the features that stand in these zones."""
+        """Columns of the features that these zones contain."""
         # Zones that no feature asks for are not read.
         wanted = [text if self._columns[zone] else "" for zone, text in enumerate(texts)]
         return [
@@ -186,5 +186,5 @@ class ZonePhraseFinder:
 
 @lru_cache(maxsize=4)
 def zone_phrase_finder(features: tuple[ZonePhrase, ...], language: str) -> ZonePhraseFinder:
-    """The same features give the same finder: strategies are plain values and hold no caches."""
+    """A cached finder: strategies are plain values and hold no caches."""
     return ZonePhraseFinder(features, language)

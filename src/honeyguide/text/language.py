@@ -1,4 +1,10 @@
-"""What we know of single languages: stemmers, letters that are alike, scripts without blanks."""
+"""Languages as text needs them: letters, word ends, stems, stop words, dictionary forms.
+
+Other packages add languages with the entry-point group ``honeyguide.languages``: the name is the
+code of the language, the value a :class:`Language` or a function without arguments that returns
+one. They go before the built-in ones, except for English (``en``): looking through the installed
+packages takes as long as reading ten pages. The name ``eng`` is free.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +72,7 @@ _WITHOUT_MARKS = frozenset(
     sr st sv sw tl tr uk ur uz vi yue zh zu
     """.split()  # noqa: SIM905 - eighty quotes would hide the codes
 )
-"""Languages all of whose letters are single characters, once their parts are put together."""
+"""Languages whose letters are all single characters once their parts are composed."""
 
 
 def spelling_of(code: str) -> Spelling:
@@ -89,8 +95,8 @@ _PARTICLES = (
 def strip_korean_particle(word: str) -> str:
     """A noun without the particle that is written together with it: 기계학습은 → 기계학습.
 
-    No stemmer of Snowball knows Korean; these particles, longest first, are what most hides a
-    keyword. At least two syllables are left.
+    Snowball has no stemmer for Korean. The longest particles are tried first, and at least two
+    syllables are left.
     """
     for particle in _PARTICLES:
         if len(word) - len(particle) >= 2 and word.endswith(particle):
@@ -102,8 +108,8 @@ _ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
 
 
 def strip_arabic_article(word: str) -> str:
-    """A word without the article, alone or after a preposition, as Larkey, Ballesteros & Connell
-    2002 strip it: Snowball leaves it before short words."""
+    """A word without the article, alone or after a preposition (Larkey, Ballesteros & Connell
+    2002). Snowball leaves it before short words."""
     for article in _ARTICLES:
         if len(word) - len(article) >= 2 and word.startswith(article):
             return word[len(article) :]
@@ -111,27 +117,20 @@ def strip_arabic_article(word: str) -> str:
 
 
 OWN_STEMMERS = {"ar": strip_arabic_article, "ko": strip_korean_particle}
-"""Code → our own stemmer, which goes before Snowball's if there is one."""
+"""Code → stemmer of this package, applied before that of Snowball if there is one."""
 
 
-# --------------------------------------------------------------------------------------------------
-# A language as text needs it: what is the same letter, where words end, stems, stop words.
-#
-# An outsider adds one with the entry-point group ``honeyguide.languages``: the name is the
-# language's code, the value a :class:`Language` or a function without arguments that makes one. It
-# goes before ours, but for English, whose crawls should not wait for other packages to be looked
-# through; ``eng`` is free.
-# --------------------------------------------------------------------------------------------------
+# --- A language, built in or from another package ---
 
 
 _MEMO = 100_000
-"""Distinct words whose stem is remembered; the web invents words without end."""
+"""Distinct words whose stem is stored; the web has words without end."""
 
 _BREAK = "\x1f"
-"""Stands between texts that are read in one pass: no segmenter sees it."""
+"""Separates texts that are read in one pass; no segmenter sees it."""
 
 MAX_WORD_CHARS = 64
-"""What is longer is no word of any language: it is cut, and not remembered."""
+"""Longest word: longer ones are cut and not stored."""
 
 
 V = TypeVar("V")
@@ -165,17 +164,17 @@ def word_memo(make: Callable[[str], str]) -> BoundedMemo[str]:
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """Everything that reading text in one language takes. Words are folded before all else."""
+    """Everything that is needed to read text in one language. Words are folded first."""
 
     code: str
     spelling: Spelling = field(default_factory=Spelling)
     stem: Callable[[str], str] = str
     """Word → its stem; the word itself where nobody knows better."""
     listed: Callable[[], Iterable[str]] = tuple
-    """Makes the list of stop words: loaded when first needed."""
+    """Returns the stop words; called when they are first needed."""
     cut: Callable[[str], str] | None = None
-    """Puts blanks between the words of a folded text; None: pairs of characters where a script
-    has no blanks."""
+    """Puts blanks between the words of a folded text. None: scripts without blanks are read as
+    pairs of characters."""
     per_word: int = 1
     """Tokens that make a word of running text: several where tokens are pairs of characters."""
     spaced: bool = True
@@ -183,20 +182,21 @@ class Language:
 
     @cached_property
     def is_known(self) -> bool:
-        """Whether more is known of it than that it has letters: a rule of its own, stop words."""
+        """Whether it has more than letters: a stemmer, stop words, or rules for capitals or word
+        ends."""
         ruled = self.stem is not str or not self.spaced or bool(self.spelling.capitals)
         return ruled or bool(self.stop_words)
 
     def fold(self, text: str) -> str:
-        """One writing for what readers take for the same: lower case by the language's own rule,
-        letters put together from their parts, without points and joiners."""
+        """The text in one spelling: lower case by the rules of the language, composed letters, no
+        points and joiners."""
         return fold_letters(text, self.spelling)[0]
 
     def separate_words(self, text: str, ends: bool = False) -> str:
-        """Folded, and with a blank wherever a word ends: :attr:`word_pattern` finds them all.
+        """The folded text with a blank after each word, ready for :attr:`word_pattern`.
 
         With ``ends``, runs without blanks also give their last character
-        (:func:`scripts.split_into_pairs`).
+        (:func:`honeyguide.text.normalise.split_into_pairs`).
         """
         text, unspaced = fold_letters(text, self.spelling)
         if self.cut is not None:
@@ -212,31 +212,33 @@ class Language:
         return self.word_pattern().findall
 
     def word_pattern(self, also: str = "") -> re.Pattern[str]:
-        """Matches a word of ready text, or what else is asked for."""
+        """A pattern that matches a word of separated text, or ``also``."""
         inside = "\u200c" if self.spelling.joiner else ""
         return normalise.word_pattern(self.spelling.marks, also, inside)
 
     def is_telling(self, word: str) -> bool:
-        """Whether a word says something on its own; most pairs of characters do not."""
+        """Whether a word means something on its own; most pairs of characters do not."""
         return self.cut is not None or normalise.is_telling_word(word)
 
     def hint_words(self, text: str) -> list[str]:
-        """What to look for of a text that describes something: words that tell, but stop words."""
-        said = [
+        """Words to search for from a description: those with a meaning that are no stop words."""
+        found = [
             word
             for word in self.words(text)
             if self.is_telling(word) and word not in self.stop_words
         ]
-        return said if self.cut is not None else [*said, *normalise.unspaced_names(self.fold(text))]
+        return (
+            found if self.cut is not None else [*found, *normalise.unspaced_names(self.fold(text))]
+        )
 
     @cached_property
     def stems(self) -> BoundedMemo[str]:
-        """Word → stem, remembered."""
+        """Word → stem, cached."""
         return word_memo(self.stem)
 
     @cached_property
     def stop_words(self) -> frozenset[str]:
-        """Its stop words, folded; none for a language without a list."""
+        """The folded stop words; empty for a language without a list."""
         return frozenset(self.fold(word) for word in self.listed())
 
     def lemma(self, word: str) -> str:
@@ -254,10 +256,8 @@ class Language:
 
 @lru_cache(maxsize=32)
 def language_of(code: str) -> Language:
-    """The language of that code; one that is not :attr:`~Language.is_known` where nobody knows it.
-
-    What is left then are words as they are written, in one case.
-    """
+    """The language with that code. Where nothing is known of it, words are only put in lower case:
+    see :attr:`~Language.is_known`."""
     if code != "en":
         for entry in _plugin_entries():
             if entry.name == code:
@@ -295,7 +295,7 @@ def _plugin_entries() -> EntryPoints:
 
 
 def _load_plugin(code: str, target: str) -> Language:
-    """What another package registered under that code."""
+    """The language that another package registered under that code."""
     module, _, attribute = target.partition(":")
     try:
         found: Any = getattr(import_module(module), attribute)
@@ -307,13 +307,7 @@ def _load_plugin(code: str, target: str) -> Language:
     return made
 
 
-# --------------------------------------------------------------------------------------------------
-# Dictionary forms of words by simplemma: an extra, loaded when it is first asked.
-#
-# A language's word list takes a second to load and some hundred megabytes, and the better form is
-# worth little to a crawl, where both sides are stemmed alike: stems are the ring's, lemmas are for
-# training and for people.
-# --------------------------------------------------------------------------------------------------
+# --- Dictionary forms of words by simplemma, an extra that takes a second to load ---
 
 
 _OTHER = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
@@ -321,7 +315,7 @@ _OTHER = {"no": "nb", "bs": "hbs", "hr": "hbs", "sr": "hbs"}
 
 
 def make_lemmatiser(code: str) -> Callable[[str], str]:
-    """Word → its dictionary form, or the word itself if nobody knows it.
+    """Word → its dictionary form, or the word itself if it is unknown.
 
     Raises ConfigError if simplemma is not installed or does not know the language.
     """
@@ -343,18 +337,16 @@ def make_lemmatiser(code: str) -> Callable[[str], str]:
     return form
 
 
-# --------------------------------------------------------------------------------------------------
-# Words and stems by the code of a language: shortcuts to :mod:`honeyguide.text.language`.
-# --------------------------------------------------------------------------------------------------
+# --- Shortcuts by the code of a language ---
 
 
 def fold_text(text: str, language: str = "en") -> str:
-    """One writing for what readers take for the same: Turkish has two letters i."""
+    """The text in one spelling by the rules of the language."""
     return language_of(language).fold(text)
 
 
 def separate_words(text: str, language: str = "en") -> str:
-    """Folded, with a blank wherever a word ends."""
+    """The folded text with a blank after each word."""
     return language_of(language).separate_words(text)
 
 
@@ -364,7 +356,7 @@ def split_words(text: str, language: str = "en") -> list[str]:
 
 
 def stems_of(language: str) -> BoundedMemo[str]:
-    """Word → stem: ``stems_of("en")[word]``."""
+    """Word → stem, cached: ``stems_of("en")[word]``."""
     return language_of(language).stems
 
 
@@ -374,28 +366,26 @@ def stop_words(language: str) -> frozenset[str]:
 
 
 def check_language(code: str) -> None:
-    """A ConfigError for something that is no two-letter language code."""
+    """Raises ConfigError if this is no code of two or three letters."""
     if not re.fullmatch(r"[a-z]{2,3}", code):
         raise ConfigError(f"topic.language must be a code such as 'en' or 'tr', not {code!r}")
 
 
-# --------------------------------------------------------------------------------------------------
-# Stems as they stood in a text: people read words, and “queri” is none.
-# --------------------------------------------------------------------------------------------------
+# --- Words of a text in place of stems ---
 
 
 _READ = 20_000
-"""Characters that are looked through."""
+"""Characters that are searched."""
 _SHORT = 3
 _WORDS = 2_000
-"""Words that begin like one of the stems."""
+"""Words that are looked at, of those that begin like one of the stems."""
 
 
 def surface_forms(stems: Sequence[str], text: str, language: str) -> list[str]:
-    """Of each stem the word that stands for it most often here, folded; where none does, the stem
-    with ``…`` behind it."""
-    tongue = language_of(language)
-    if not tongue.spaced:
+    """For each stem the word that has it most often in this text, folded; the stem with ``…`` where
+    there is none."""
+    reader = language_of(language)
+    if not reader.spaced:
         return list(stems)
     forms: dict[str, Counter[str]] = {stem: Counter() for stem in stems if stem}
     if not forms:
@@ -403,14 +393,14 @@ def surface_forms(stems: Sequence[str], text: str, language: str) -> list[str]:
     # A stem may differ from its words in its last letter: queri, query.
     starts = sorted({re.escape(stem[:-1] if len(stem) > _SHORT else stem) for stem in forms})
     sought = re.compile(rf"(?<!\w)(?:{'|'.join(starts)})\w*")
-    for number, match in enumerate(sought.finditer(tongue.separate_words(text[:_READ]))):
+    for number, match in enumerate(sought.finditer(reader.separate_words(text[:_READ]))):
         if number >= _WORDS:
             break
-        if (form := forms.get(tongue.stems[match[0]])) is not None:
+        if (form := forms.get(reader.stems[match[0]])) is not None:
             form[match[0]] += 1
     return [_commonest_form(forms[stem]) if forms.get(stem) else f"{stem}…" for stem in stems]
 
 
 def _commonest_form(form: Counter[str]) -> str:
-    """Of those that stand there equally often the shortest: the plainest."""
+    """The most frequent form; of equally frequent ones the shortest."""
     return min(form, key=lambda word: (-form[word], len(word), word))

@@ -1,4 +1,10 @@
-"""The words of a link: its address, its anchor, and what stands around it."""
+"""The words of a link: its address, its anchor, and the text around it.
+
+Three users, three forms: stems of a link for a bag of words, signs by kind with their tag path, and
+binary features after Barbosa & Freire 2007, section 3.2: stems of more than two letters, the most
+frequent of each field, address words merged into a chosen stem that they contain, and the top-level
+domain.
+"""
 
 from __future__ import annotations
 
@@ -19,39 +25,39 @@ from honeyguide.types import Link, Reason
 from honeyguide.url import authority_of, host_of, path_of
 
 _SHOWN = 300
-"""Characters of each part: addresses may be endless."""
+"""Characters of each part of a link; addresses may be endless."""
 _SCHEMES = frozenset(("http", "https", "www"))
 _WHERE = {"url:": "in the address", "anchor:": "in the anchor", "near:": "around it"}
-"""Prefixes, and what they mean."""
+"""Prefixes of stems, and how they are shown."""
 
 
 def link_stems(link: Link, language: str = "en", *, prefixes: bool = False) -> tuple[str, ...]:
-    """The stems of a link's words, stop words left out, each once.
+    """The stems of the words of a link, without stop words, each once.
 
-    ``prefixes`` tells a word of the address from the same word in the anchor or around it.
+    ``prefixes`` marks the stems of the address, of the anchor and of the words around it.
     """
-    tongue = language_of(language)
-    stems, stops = tongue.stems, tongue.stop_words
+    reader = language_of(language)
+    stems, stops = reader.stems, reader.stop_words
     around = f"{link.before[-_SHOWN:]} {link.after[:_SHOWN]}"
     parts = (readable_address(link.url[:_SHOWN]), link.anchor[:_SHOWN], around)
     found: dict[str, None] = {}
     for name, text in zip(_WHERE, parts, strict=True):
         start = name if prefixes else ""
-        for word in tongue.words(text):
+        for word in reader.words(text):
             if word not in stops and word not in _SCHEMES and len(word) <= MAX_WORD_CHARS:
                 found[start + stems[word]] = None
     return tuple(found)
 
 
 def describe_stem(word: str) -> str:
-    """A word of a snippet for people, who know no prefixes."""
+    """A stem as people read it, without a prefix."""
     start, colon, stem = word.partition(":")
     where = _WHERE.get(start + colon)
     return f"“{stem}” {where}" if where else f"“{word}”"
 
 
 def frequent_words(snippets: Iterable[Sequence[str]], most: int) -> tuple[str, ...]:
-    """The most frequent words of several links that more than one of them has."""
+    """The most frequent words that more than one of the links has."""
     times = Counter(word for one in snippets for word in one)
     return tuple(word for word, n in times.most_common(most) if n > 1)
 
@@ -62,46 +68,45 @@ def binary_rows(
     """A row of 0 and 1 for each link, and the share of its words that are known."""
     column = _word_columns(known)
     rows, familiar = np.zeros((len(snippets), len(known))), np.zeros(len(snippets))
-    for number, said in enumerate(snippets):
-        places = [place for word in said if (place := column.get(word)) is not None]
+    for number, words in enumerate(snippets):
+        places = [place for word in words if (place := column.get(word)) is not None]
         rows[number, places] = 1.0
-        familiar[number] = len(places) / len(said) if said else 0.0
+        familiar[number] = len(places) / len(words) if words else 0.0
     return rows, familiar
 
 
 @lru_cache(maxsize=4)
 def _word_columns(known: tuple[str, ...]) -> dict[str, int]:
-    """Word → its column; made once for a lexicon."""
+    """Word → its column, cached for a vocabulary."""
     return {word: place for place, word in enumerate(known)}
 
 
-# --------------------------------------------------------------------------------------------------
-# What a link shows before it is followed: the stems of its words, and where it stands.
-# --------------------------------------------------------------------------------------------------
+# --- Signs of a link, by kind ---
 
 
 _WORDS = 60
 """Words of a field that are read."""
 _CHARACTERS = 500
+"""Characters of a field that are read."""
 
 
 class LinkSigns(NamedTuple):
-    """Of one link."""
+    """What one link shows before it is followed: stems of its words, its host and its tag path."""
 
     anchor: list[str]
     around: list[str]
     address: list[str]
     host: str
     place: str
-    """The tag path."""
+    """The tag path of the element that the link stands in."""
 
     @property
     def size(self) -> float:
-        """Many signs of a link count less each."""
+        """Divides the weight of each sign, so that a link with many signs does not count more."""
         return sqrt(len(self.anchor) + len(self.around) + len(self.address) + 3)
 
     def by_kind(self) -> tuple[tuple[str, Iterable[str]], ...]:
-        """All of them by kind, none twice."""
+        """All signs by kind, each once."""
         return (
             ("a", set(self.anchor)),
             ("s", set(self.around)),
@@ -111,12 +116,12 @@ class LinkSigns(NamedTuple):
         )
 
     def prefixed_names(self) -> list[str]:
-        """All of them, each with its kind before it."""
+        """All signs, each with its kind before it."""
         return [f"{kind} {what}" for kind, whats in self.by_kind() for what in whats]
 
 
 def describe_sign(kind: str, what: str) -> str:
-    """A sign for people."""
+    """A sign as people read it."""
     return {
         "a": f"“{what}” in the anchor",
         "s": f"“{what}” around it",
@@ -127,7 +132,7 @@ def describe_sign(kind: str, what: str) -> str:
 
 
 def link_fields(links: Sequence[Link]) -> list[str]:
-    """What the links say: all their anchors, then what stands around each, then the addresses."""
+    """All anchors of the links, then the words around each, then the addresses."""
     arounds = [f"{link.before} {link.after}" for link in links]
     addresses = [readable_address(path_of(link.url)) for link in links]
     return [*[link.anchor for link in links], *arounds, *addresses]
@@ -136,7 +141,7 @@ def link_fields(links: Sequence[Link]) -> list[str]:
 def collect_signs(
     links: Sequence[Link], language: str, fields: Sequence[str] | None = None
 ) -> list[LinkSigns]:
-    """``fields``: what :func:`link_fields` says of them, for whoever needs it as well."""
+    """The signs of each link. ``fields``: the result of :func:`link_fields`, if it is known."""
     count = len(links)
     stems = _stem_texts(link_fields(links) if fields is None else fields, language)
     return [
@@ -148,15 +153,15 @@ def collect_signs(
 
 
 def _stem_texts(texts: Sequence[str], language: str) -> list[list[str]]:
-    """The stems of each text; all in one pass, which is several times quicker."""
+    """The stems of each text, all in one pass, which is several times faster."""
     joined = vectors.TEXT_BREAK.join(
         text[:_CHARACTERS].replace(vectors.TEXT_BREAK, " ") for text in texts
     )
-    tongue = language_of(language)
-    stems = tongue.stems
+    reader = language_of(language)
+    stems = reader.stems
     found: list[list[str]] = [[]]
     last = found[0]
-    for token in tongue.word_pattern(vectors.TEXT_BREAK).findall(tongue.separate_words(joined)):
+    for token in reader.word_pattern(vectors.TEXT_BREAK).findall(reader.separate_words(joined)):
         if token == vectors.TEXT_BREAK:
             last = []
             found.append(last)
@@ -168,7 +173,7 @@ def _stem_texts(texts: Sequence[str], language: str) -> list[list[str]]:
 def score_fields(
     sign: LinkSigns, worth: Callable[[str, float], float]
 ) -> tuple[float, float, float]:
-    """What the critic thinks of the words of each field."""
+    """The weight of the words of each field, divided by the root of their number."""
     anchor = around = address = 0.0
     for stem in sign.anchor:
         anchor += worth(stem, 0.0)
@@ -183,19 +188,14 @@ def score_fields(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Links as binary features: which frequent words stand in address, anchor and surroundings.
-#
-# Barbosa & Freire 2007, section 3.2, with the sizes and rules of their public successor: stems of
-# more than two letters, the most frequent of each field, address words that contain a stem already
-# chosen merged into it, and the top-level domain as a feature of its own.
-# --------------------------------------------------------------------------------------------------
+# --- Links as binary features (Barbosa & Freire 2007) ---
 
 
 LinkField = Literal["url", "anchor", "around"]
 
 _OFTEN, _SELDOM, _RARE = 5, 1, 10
-"""A word must occur more than 5 times; more than once where the most frequent has at most 10."""
+"""A word must occur more than 5 times, or more than once where the most frequent occurs at most
+10 times."""
 _TLDS = 20
 _READ = 1_000
 """Characters of a field that are read."""
@@ -203,7 +203,7 @@ _READ = 1_000
 
 @dataclass(frozen=True, eq=False)
 class LinkWords:
-    """The chosen stems of each field, the most frequent first; none: the field is not read."""
+    """The chosen stems of each field, the most frequent first; a field without stems is not read."""
 
     url: tuple[str, ...] = ()
     anchor: tuple[str, ...] = ()
@@ -255,7 +255,7 @@ class LinkWords:
         )
 
     def _tld_places(self, links: Sequence[Link]) -> list[int]:
-        """The place of each link's top-level domain; most links of a page share a few hosts."""
+        """The place of the top-level domain of each link; links of a page share few hosts."""
         known: dict[str, int] = {}
         ends = []
         for link in links:
@@ -266,14 +266,14 @@ class LinkWords:
         return ends
 
     def top_reasons(self, places: vectors.Ints, shares: vectors.Floats) -> tuple[Reason, ...]:
-        """The features that count most, for or against."""
+        """The features that count most for or against."""
         return tuple(
             Reason(self.names[p], share) for p, share in vectors.largest_shares(places, shares)
         )
 
 
 class _ContainedPlaces(vectors.StemPlaces):
-    """A word that is not chosen stands for the first chosen stem within it: birdwatching, bird."""
+    """A word that is not chosen counts as the first chosen stem within it: birdwatching, bird."""
 
     def _find_place(self, stem: str) -> int:
         place = super()._find_place(stem)

@@ -1,4 +1,8 @@
-"""Where words end: patterns of words, and pairs of characters for scripts without blanks."""
+"""Where words end and which letters count as the same: patterns, pairs of characters, folding.
+
+Folding unifies case, composed and decomposed accents, and forms of letters. It is bounded and takes
+time in proportion to the text, whatever the text contains.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +26,19 @@ _OTHERS = (
     "\u1950-\u19c9\u1a20-\u1a7c",  # Tai
 )
 UNSPACED_CHARS = "".join((_HAN, *_OTHERS))
-"""Characters of scripts without blanks between words, as a pattern's set names them."""
+"""Characters of scripts without blanks between words, for the set of a pattern."""
 
 _NAME_LENGTHS = range(2, 33)
 _MARKED = (range(0x300, 0x1D00), range(0xA800, 0xAC00))
-"""Where the marks of nearly all living scripts are; those beyond make patterns slow."""
+"""Blocks with the marks of nearly all living scripts; the others would make patterns slow."""
 
 
 @lru_cache(maxsize=64)
 def word_pattern(marks: bool = False, also: str = "", inside: str = "") -> re.Pattern[str]:
-    """A pattern of words in ready text: letters and digits, with their marks if there are any.
+    """A pattern of words in separated text: letters and digits, with their marks if there are any.
 
-    ``also`` is another pattern that is found where no word begins; ``inside`` are characters that
-    count as marks. The same arguments give the same pattern.
+    ``also`` is another pattern that may match where no word begins; ``inside`` are characters that
+    count as marks.
     """
     letters = r"[^\W_]+"
     if marks or inside:
@@ -45,13 +49,14 @@ def word_pattern(marks: bool = False, also: str = "", inside: str = "") -> re.Pa
 
 @lru_cache(maxsize=1)
 def _unspaced_run() -> re.Pattern[str]:
-    """Characters of one such script in a row. Most pages have none, and the pattern is large."""
+    """A run of characters of one such script. Made when needed: the pattern is large, and most
+    pages have no such run."""
     return re.compile("|".join(f"[{script}]+" for script in (_HAN, *_OTHERS)))
 
 
 @lru_cache(maxsize=1)
 def _mark_chars() -> str:
-    """Marks that are no letters to Python's patterns, though words are full of them."""
+    """Marks, which Python does not count as letters although words are full of them."""
     return "".join(c for c in map(chr, chain(*_MARKED)) if category(c).startswith("M"))
 
 
@@ -59,21 +64,21 @@ def split_into_pairs(text: str, ends: bool = False) -> str:
     """Overlapping pairs of characters with blanks between, where a script has no blanks.
 
     Pairs find Chinese nearly as well as words do and need no dictionary (Nie, Gao, Zhang & Zhou
-    2000). We tell scripts apart, so that Japanese particles and foreign names fall off the words
-    beside them, and keep a character's marks with it. With ``ends`` the last character of a run
-    follows its pairs, so that every character begins a word.
+    2000). Scripts are separated, so that Japanese particles and foreign names leave the words
+    beside them, and a character stays with its marks. With ``ends`` the last character of a run
+    follows its pairs, so that each character begins a word.
     """
     return _unspaced_run().sub(partial(_pairs_of_run, ends), text)
 
 
 def _pairs_of_run(ends: bool, run: re.Match[str]) -> str:
-    """With blanks where a word stands right beside it; punctuation makes no word of its own."""
+    """The pairs of a run, with blanks where a word stands next to it."""
     units = _split_units(run[0])
-    said = " ".join(map(add, units, [*units[1:], ""] if ends else units[1:])) or units[0]
+    pairs = " ".join(map(add, units, [*units[1:], ""] if ends else units[1:])) or units[0]
     text, (start, end) = run.string, run.span()
     if start and text[start - 1].isalnum():
-        said = f" {said}"
-    return f"{said} " if text[end : end + 1].isalnum() else said
+        pairs = f" {pairs}"
+    return f"{pairs} " if text[end : end + 1].isalnum() else pairs
 
 
 def _split_units(run: str) -> Sequence[str]:
@@ -87,9 +92,9 @@ def _unit_finder() -> Callable[[str], list[str]]:
 
 
 def unspaced_names(text: str) -> list[str]:
-    """Runs whose pairs say nothing, whole: katakana, Thai and the like; perhaps names of things.
+    """Whole runs whose pairs mean nothing: katakana, Thai and the like, which may be names.
 
-    Chinese is left out, because its pairs do say something, and hiragana, which is mostly grammar.
+    Chinese is left out because its pairs have a meaning, and hiragana because it is mostly grammar.
     """
     runs = (run[0] for run in _unspaced_run().finditer(text) if len(run[0]) in _NAME_LENGTHS)
     return [run for run in runs if not (_is_han(run) or "\u3041" <= run[0] <= "\u309f")]
@@ -100,9 +105,9 @@ def _is_han(run: str) -> bool:
 
 
 def readable_address(url: str) -> str:
-    """What an address says: the coded letters read, and capitals lowered by no language's rule.
+    """An address with its percent codes read, in lower case.
 
-    In addresses I is the capital of i even in Turkish: they are made of ASCII letters.
+    I becomes i even in Turkish: addresses are made of ASCII letters.
     """
     return (unquote(url) if "%" in url else url).lower()
 
@@ -118,45 +123,41 @@ def first_unit(word: str) -> str:
 
 
 def is_telling_word(word: str) -> bool:
-    """Whether a word says something on its own: most pairs of characters do not, nor does one
-    character; a pair of Chinese ones mostly does."""
+    """Whether a word means something on its own. Single characters and most pairs do not; most
+    Chinese pairs do."""
     return not is_unspaced(word) or (len(word) > 1 and _is_han(word))
 
 
 def is_too_short(word: str, least: int = 3) -> bool:
-    """Too few letters for a word that tells something; a pair of characters has enough."""
+    """Whether a word has too few letters to mean something; a pair of characters has enough."""
     return len(word) < least and not (len(word) > 1 and is_unspaced(word))
 
 
 def rejoin_words(words: Iterable[str]) -> str:
-    """Words as people write them: pairs that overlap become a run again."""
+    """Words as people write them: overlapping pairs become a run again."""
     words = tuple(words)
     if (plain := " ".join(words)).isascii():
         return plain
-    said, last = "", ""
+    joined, last = "", ""
     for word in words:
         overlap = next((n for n in range(1, len(word)) if last.endswith(word[:n])), 0)
         if overlap and is_unspaced(word) and is_unspaced(last):
-            said += word[overlap:]
+            joined += word[overlap:]
         else:
-            said += f" {word}" if said else word
+            joined += f" {word}" if joined else word
         last = word
-    return said
+    return joined
 
 
-# --------------------------------------------------------------------------------------------------
-# One writing for what readers take for the same: case, accents in two parts, forms of letters.
-#
-# It is bounded and takes time in proportion to the text, whatever stands in it.
-# --------------------------------------------------------------------------------------------------
+# --- One spelling of letters ---
 
 
 LetterPairs = tuple[tuple[str, str], ...]
-"""What is written, and what stands for it."""
+"""What is written, and what replaces it."""
 
 _ASCII = bytes(range(128))
 _BROKEN = "surrogatepass"
-"""Halves of characters come along as they are."""
+"""Halves of surrogate pairs pass unchanged."""
 
 _ACCENTS = "\u0300-\u036f"
 _JOINER = "\u200c"
@@ -172,27 +173,27 @@ _PARTS = (
     "\ufe70-\ufefc\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\uff66-\uffdc"
 )
 _JOINED = _IGNORED.replace(_JOINER, "\u200d")
-"""The same where the joiner counts."""
+"""The ignored characters without the joiner, for languages in whose words it counts."""
 _CARE = _IGNORED + _PARTS
 _APART = UNSPACED_CHARS + "\uff66-\uff9d"
 
 
 class Spelling(NamedTuple):
-    """What is the same letter in a language."""
+    """Which letters count as the same in a language."""
 
     capitals: LetterPairs = ()
-    """Capitals whose small letters are not those of most languages."""
+    """Capitals whose small letters differ from those of most languages."""
     alike: LetterPairs = ()
-    """Small letters beyond ASCII, and what stands for them."""
+    """Small letters beyond ASCII, and what replaces them."""
     marks: bool = True
-    """Marks that are no letters, such as vowel signs, stand in its words. Where they do not,
-    accents that make no letter are left out: Russian stress."""
+    """Its words contain marks that are no letters, such as vowel signs. Where they do not, accents
+    that belong to no letter are removed, such as stress in Russian."""
     joiner: bool = False
-    """The zero-width non-joiner stands inside its words."""
+    """Its words may contain the zero-width non-joiner."""
 
 
 def fold_letters(text: str, spelling: Spelling) -> tuple[str, bool]:
-    """The text in one writing, and whether it holds a script without blanks between words."""
+    """The text in one spelling, and whether it contains a script without blanks between words."""
     if text.isascii():
         for capital, small in spelling.capitals:
             text = text.replace(capital, small)

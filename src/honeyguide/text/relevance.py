@@ -1,4 +1,14 @@
-"""Where the pieces of a text between its blanks begin, without cutting it up."""
+"""How relevant a text is to some terms: finding terms, scoring them, and topics stated in words.
+
+A BM25-like score between 0 and 1, with reasons. The frequency of each term saturates as in BM25
+(Robertson & Zaragoza 2009, section 3.4: k1, b), and long pages need more of it. Where BM25 adds the
+terms up without bound, they are joined as independent evidence here, 1 - Π(1 - strength·tf/(tf +
+k)), so that the score lies in 0..1 and a page need not contain all keywords.
+
+Whoever names one keyword means the whole topic by it, whoever names eight means a part by each: the
+fewer are named, the more each counts, and a page with the only keyword in its title is relevant. A
+concept is worth less with each step between it and the topic.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +29,9 @@ _SHAPES = bytes(32 if chr(code).isspace() else 120 for code in range(256))
 
 
 def blank_outline(text: str) -> bytes:
-    """A blank for what :meth:`str.split` cuts at and an x for all else, behind a first blank:
-    ``outline(text).count(BEGINS)`` is ``len(text.split())`` in a quarter of the time."""
+    """A blank for each character that :meth:`str.split` cuts at and an x for all others, after a
+    first blank: ``blank_outline(text).count(PIECE_START)`` is ``len(text.split())`` in a quarter of
+    the time."""
     if not text.isascii():
         for blank in _WIDE:
             if blank in text:
@@ -28,84 +39,82 @@ def blank_outline(text: str) -> bytes:
     return b" " + text.encode("latin-1", "replace").translate(_SHAPES)
 
 
-# --------------------------------------------------------------------------------------------------
-# Find a topic's terms, single words or phrases, in running text.
-# --------------------------------------------------------------------------------------------------
+# --- Finding terms ---
 
 
 _GAP = 2
-"""Words of a phrase may lie so far apart: one stop word fits between them."""
+"""Largest distance of neighbouring words of a phrase: one stop word fits between them."""
 _BREAK = "\x1f"
 _MEMO = 50_000
 _FEW = 24
-"""So few beginnings of words are sooner searched for than every word is looked up."""
+"""Up to so many beginnings of words are searched for; with more, every word is looked up."""
 _ENDS = {"en": ("e", "i", "y", "bl")}
-"""By language, the ends of stems of which up to two letters are not the word's own: ``hope`` of
-``hoping``, ``abl`` of ``ability``, ``die`` of ``dying``. Every other stem is how its words begin;
-in languages that are not here, stemming may change a word's beginning."""
+"""By language, ends of stems of which up to two letters do not begin the words: ``hope`` of
+``hoping``, ``abl`` of ``ability``, ``die`` of ``dying``. All other stems are beginnings of their
+words. In languages that are missing here stemming may change the beginning of a word."""
 _PIECE = 1 << 16
-"""Words of one piece of text lie so near together that they count as neighbours."""
+"""Divides the number of a word within a piece, so that words of one piece count as neighbours."""
 _BEGUN = 16
-"""Beginnings of phrases that are remembered: a hostile piece of text may hold thousands."""
+"""Most beginnings of phrases that are followed at a time: hostile text may contain thousands."""
 
 
 class TermCount(NamedTuple):
-    """What was found in one text."""
+    """What occurs in one text."""
 
     terms: dict[int, int]
     """Number of a term → how often it occurs."""
     parts: dict[str, int]
-    """Stem of a word that stands in a phrase → how often it occurs, with or without the rest."""
+    """Stem of a word of a phrase → how often it occurs, with or without the rest of the phrase."""
 
 
 class TermMatcher:
     """Counts occurrences of terms by their stems.
 
-    A phrase is found where its stems follow each other; each of its words alone is a *part*,
-    weaker evidence that is counted separately. In scripts without blanks a term is a phrase of
-    pairs of characters, of which only Chinese ones are parts, and a term of one character is found
-    wherever the character stands, unless another term has it.
+    A phrase occurs where its stems follow each other. Each of its words alone is a *part*, weaker
+    evidence that is counted separately. In scripts without blanks a term is a phrase of pairs of
+    characters, of which only Chinese ones are parts; a term of one character occurs wherever the
+    character stands, unless another term contains it.
     """
 
     def __init__(self, terms: Sequence[str], language: str = "en") -> None:
         self.language = language
-        self._tongue = tongue = language_of(language)
+        self._reader = reader = language_of(language)
         named: dict[tuple[str, ...], str] = {}
         for term in terms:
-            if (phrase := _phrase_stems(term, tongue)) and phrase not in named:
-                named[phrase] = tongue.fold(term).strip()
+            if (phrase := _phrase_stems(term, reader)) and phrase not in named:
+                named[phrase] = reader.fold(term).strip()
         self.phrases, self.names = list(named), list(named.values())
         inside = frozenset(s for phrase in self.phrases if len(phrase) > 1 for s in phrase)
-        self.parts = frozenset(filter(tongue.is_telling, inside))
+        self.parts = frozenset(filter(reader.is_telling, inside))
         self._mute = inside - self.parts
-        """What stands in a phrase and says nothing alone."""
+        """Stems of phrases that mean nothing alone."""
         self._words = {p[0]: number for number, p in enumerate(self.phrases) if len(p) == 1}
         self._tree = _phrase_tree(self.phrases)
         every = inside | self._words.keys()
         self._lone = any(is_unspaced(stem) and first_unit(stem) == stem for stem in every)
-        """A term has a single character of a script without blanks: pairs begin with it."""
-        self._known = known = _known_stems(every, tongue, self._lone)
-        word = tongue.word_pattern()
+        """A term is a single character of a script without blanks; pairs may begin with it."""
+        self._known = known = _known_stems(every, reader, self._lone)
+        word = reader.word_pattern()
         self._holds: BoundedMemo[tuple[tuple[int, str], ...]] = BoundedMemo(
             lambda piece: tuple(
                 (n, stem) for n, one in enumerate(word.findall(piece)) if (stem := known[one])
             ),
             _MEMO,
         )
-        """Text between two blanks → the terms' stems in it with their places: mostly none."""
+        """Text between two blanks → the stems of terms in it with their places; mostly none."""
         self._word_at, self._words_in = word.match, word.findall
-        self._tokens = tongue.word_pattern(_BREAK).findall
+        self._tokens = reader.word_pattern(_BREAK).findall
         self._starts = () if any(map(is_unspaced, every)) else _word_starts(every, language)
 
     def __len__(self) -> int:
         return len(self.phrases)
 
     def count_terms(self, text: str) -> tuple[TermCount, int]:
-        """What stands in a text, and its length: how many pieces its blanks make."""
+        """What occurs in a text, and its length: the number of pieces between blanks."""
         text = self._prepare_text(text)
         if self._starts:
             shape = blank_outline(text)
-            length = -(-shape.count(PIECE_START) // self._tongue.per_word)
+            length = -(-shape.count(PIECE_START) // self._reader.per_word)
 
             def begun(last: int, at: int) -> tuple[int, int]:
                 # The outline has a blank more than the text, in front of it.
@@ -117,22 +126,24 @@ class TermMatcher:
         # Splitting at blanks is three times faster than looking for letters; the few pieces that
         # hold a term are looked at closely.
         pieces = text.split()
-        length = -(-len(pieces) // self._tongue.per_word)
+        length = -(-len(pieces) // self._reader.per_word)
         holds = self._holds
         held = [(at, stems) for at, piece in enumerate(pieces) if (stems := holds[piece])]
         hits = [(at + n / _PIECE, stem) for at, stems in held for n, stem in stems]
         return self._count_hits(hits), length
 
     def _prepare_text(self, text: str) -> str:
-        return self._tongue.separate_words(text, self._lone)
+        return self._reader.separate_words(text, self._lone)
 
     def _search_starts(
         self, text: str, begun: Callable[[int, int], tuple[int, int]]
     ) -> Iterator[tuple[int, int, str]]:
-        """Stems of terms in the parts of a text: the part, the words before it in that part, and
-        the stem. ``begun``: how many parts begin between two places, and where the last does.
+        """Stems of terms in the parts of a text: the number of the part, the words before it in
+        that part, and the stem. ``begun`` tells how many parts begin between two places, and where
+        the last one does.
 
-        For a few terms this is four times faster than going by words."""
+        For a few terms this is four times faster than going by words.
+        """
         known, word_at, words_in = self._known, self._word_at, self._words_in
         found: list[tuple[int, str]] = []
         for start in self._starts:
@@ -152,7 +163,7 @@ class TermMatcher:
             yield part, before, stem
 
     def count_all(self, texts: Sequence[str]) -> list[TermCount | None]:
-        """The same for many short texts at once, which is several times faster; None: nothing."""
+        """The same for many short texts at once, several times faster; None: nothing occurs."""
         joined = _BREAK.join(texts)
         if joined.count(_BREAK) != len(texts) - 1:
             joined = _BREAK.join(text.replace(_BREAK, " ") for text in texts)
@@ -184,8 +195,8 @@ class TermMatcher:
     def _count_hits(self, hits: Iterable[tuple[float, str]]) -> TermCount:
         """Terms and parts from (place, stem) pairs.
 
-        The work grows with the text, not with the terms: of all phrases with a word only those
-        that the words before it have begun are looked at, and phrases that begin alike at once.
+        The work grows with the text and not with the number of terms: only phrases that the words
+        before have begun are looked at, and phrases with the same beginning once.
         """
         terms: dict[int, int] = {}
         parts: dict[str, int] = {}
@@ -219,12 +230,12 @@ class TermMatcher:
 
 
 def _phrase_stems(term: str, language: Language) -> tuple[str, ...]:
-    """The stems that must follow each other where the term stands."""
+    """The stems that must follow each other where the term occurs."""
     stems, stops = language.stems, language.stop_words
-    said = language.words(term)
+    words = language.words(term)
     # "full" is in stop lists but matters in "full-text search": drop short ones only.
-    kept = [w for w in said if len(w) > 3 or w not in stops or is_unspaced(w)] or said
-    return tuple(stems[word] for word in kept)
+    chosen = [w for w in words if len(w) > 3 or w not in stops or is_unspaced(w)] or words
+    return tuple(stems[word] for word in chosen)
 
 
 class _PhraseNode:
@@ -234,12 +245,12 @@ class _PhraseNode:
 
     def __init__(self) -> None:
         self.number: int | None = None
-        """Of the phrase that is whole here."""
+        """The phrase that ends here; None: none does."""
         self.then: dict[str, _PhraseNode] = {}
 
 
 def _phrase_tree(phrases: Sequence[tuple[str, ...]]) -> _PhraseNode:
-    """Phrases of several words, joined where they begin alike."""
+    """Phrases of several words as a tree by their beginnings."""
     root = _PhraseNode()
     for number, phrase in enumerate(phrases):
         if len(phrase) > 1:
@@ -251,7 +262,7 @@ def _phrase_tree(phrases: Sequence[tuple[str, ...]]) -> _PhraseNode:
 
 
 def _word_starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
-    """How every word of these stems begins; () if that is no help, or nobody can tell."""
+    """Beginnings of all words with these stems; () where that is of no use or not known."""
     if language not in _ENDS:
         return ()
     found: list[str] = []
@@ -264,7 +275,7 @@ def _word_starts(stems: Iterable[str], language: str) -> tuple[str, ...]:
 
 
 def _known_stems(used: Set[str], language: Language, lone: bool) -> BoundedMemo[str]:
-    """Word → its stem if a term uses it, else ''."""
+    """Word → its stem if a term contains it, else ''."""
     stems = language.stems
 
     def known_stem(word: str) -> str:
@@ -276,24 +287,17 @@ def _known_stems(used: Set[str], language: Language, lone: bool) -> BoundedMemo[
     return BoundedMemo(known_stem, _MEMO)
 
 
-# --------------------------------------------------------------------------------------------------
-# How much a text is about some terms: a BM25-like score between 0 and 1, with reasons.
-#
-# Each term's frequency saturates as in BM25 (Robertson & Zaragoza 2009, section 3.4: k1, b) and
-# long pages need more of it. Where BM25 adds the terms up without bound, we join them as
-# independent evidence, 1 - Π(1 - strength·tf/(tf + k)), so that the score lies in 0..1 and a
-# page need not contain every keyword that a user thought of.
-# --------------------------------------------------------------------------------------------------
+# --- Scoring ---
 
 
 _K1, _B, _TYPICAL = 3.0, 0.75, 400.0
-"""Saturation, length normalisation, and the length in words of a typical main text."""
+"""Saturation, length normalisation, and words of a typical main text."""
 _TITLE, _HEADINGS = 4, 2
-"""A word in the title counts as so many in the text."""
+"""How often a word in the title, and one in a heading, counts."""
 _SHOWN = 10_000
-"""Characters of the main text that are read: enough to judge, and the ring stays fast."""
+"""Characters of the main text that are read: enough to judge a page fast."""
 _PART, HINT_STRENGTH = 0.06, 0.05
-"""Strength of a single word out of a phrase, and of a word that only the description has."""
+"""Strength of a single word of a phrase, and of a word that only the description contains."""
 _REASONS = 6
 
 
@@ -303,15 +307,16 @@ class Relevance:
     def __init__(
         self, terms: TermMatcher, strength: list[float], stress: float = 1.0, short: int = 50
     ) -> None:
-        """``stress``: how much more than its own evidence a page is believed; ``short``: words that
-        a text is thought to have at least, since one mention in a few words proves little."""
+        """``stress``: exponent by which the evidence of a page is raised; ``short``: least number
+        of words that a text is treated as having, since one mention in a few words proves little.
+        """
         self.terms = terms
         self._strength = strength
         self._stress = stress
         self._short = short
 
     def judge(self, page: Page) -> Verdict:
-        """The verdict on a page from title, headings, description and main text."""
+        """The verdict on a page from its title, headings, description and main text."""
         counts, length = self.terms.count_terms(page.text[:_SHOWN])
         zones = (page.title, " . ".join(page.headings[:40]), page.description)
         weights = (_TITLE, _HEADINGS, 1)
@@ -333,11 +338,11 @@ class Relevance:
             doubt *= 1 - evidence
             reasons.append((evidence, f"{stem}… ×{n}"))
         reasons.sort(reverse=True)
-        told = tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
-        return Verdict(1 - doubt**self._stress, told)
+        strongest = tuple(Reason(what, round(e, 3)) for e, what in reasons[:_REASONS])
+        return Verdict(1 - doubt**self._stress, strongest)
 
     def score_texts(self, texts: Sequence[str]) -> list[float]:
-        """Evidence in a few words each, such as anchors: 0..1, no saturation."""
+        """Evidence in short texts such as anchors: 0..1, without saturation."""
         return [self._score_count(count) if count else 0.0 for count in self.terms.count_all(texts)]
 
     def _score_count(self, count: TermCount) -> float:
@@ -350,13 +355,14 @@ class Relevance:
 
 
 def phrase_strength(phrase: Sequence[str]) -> float:
-    """A phrase says more than a word: 0.6, 0.75, 0.88, 0.95."""
+    """A phrase means more than a word: 0.6, 0.75, 0.88, 0.95."""
     return min(0.95, 0.6 + 0.15 * (len(phrase) - 1) - 0.02 * max(0, len(phrase) - 2))
 
 
 @lru_cache(maxsize=16)
 def keyword_relevance(keywords: tuple[str, ...], description: str, language: str) -> Relevance:
-    """The same words give the same object: strategies are plain values and hold no caches."""
+    """Relevance by keywords and a description, cached: strategies are plain values and hold no
+    caches."""
     hints = language_of(language).hint_words(description)
     # Without keywords the description's words are all there is.
     terms = TermMatcher((*keywords, *hints), language)
@@ -367,26 +373,20 @@ def keyword_relevance(keywords: tuple[str, ...], description: str, language: str
     return Relevance(terms, strengths)
 
 
-# --------------------------------------------------------------------------------------------------
-# A topic as people state it in words: keywords, a description, the concepts of an ontology.
-#
-# Who names one keyword means all of the topic by it, who names eight means a part of it by each:
-# the fewer are named, the more each counts, and a page with the only keyword in its title is
-# relevant. A concept is worth less with every step that it lies from the topic.
-# --------------------------------------------------------------------------------------------------
+# --- Topics stated in words ---
 
 
 _SHORT = 100
-"""Words that a text is thought to have at least."""
+"""Least number of words that a text is treated as having."""
 _STEP = 0.5
-"""What a concept is worth for each step that it lies from the topic."""
+"""Factor for each step between a concept and the topic."""
 
 
 @lru_cache(maxsize=16)
 def topic_relevance(
     keywords: tuple[str, ...], description: str, concepts: tuple[Concept, ...], language: str
 ) -> Relevance | None:
-    """None: nothing was stated. The same words give the same object."""
+    """Relevance by all that was stated of a topic, cached; None: nothing was stated."""
     worth: dict[str, float] = dict.fromkeys(keywords, 1.0)
     for concept in sorted(concepts, key=lambda c: c.distance):
         for name in (concept.name, *concept.synonyms):

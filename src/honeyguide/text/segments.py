@@ -1,8 +1,8 @@
 """A page as segments of whole sentences, the form in which category models read it.
 
-Alqaraleh & Sırın feed a network 150 tokens at a time and speak of "sentence level" without
-saying how a page becomes such samples. Ours: sentences are put together as long as they fit;
-title and description are a segment of their own whose words count double.
+Alqaraleh & Sırın feed a network 150 tokens at a time and speak of "sentence level" without saying
+how a page becomes such samples. Here sentences are put together as long as they fit; title and
+description are a segment of their own whose words count double.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ if TYPE_CHECKING:
 MAX_SEGMENT_TOKENS = 150
 """Tokens of a segment, as in the paper."""
 MAX_PAGE_CHARS = 10_000
-"""Characters of a page's text that are read: enough to judge, and the ring stays fast."""
+"""Characters of the text of a page that are read: enough to judge a page fast."""
 _HEAD = 1_000
 _TITLE = 2.0
-"""What a token in title or description counts."""
+"""Weight of a token in title or description."""
 _CONTEXT = 400
-"""Characters of a link's words that are read."""
+"""Characters of the words of a link that are read."""
 _BREAK = "ǀǁǂ"
-"""Stands between sentences that are read in one pass. Letters, since it must pass for a word."""
+"""Separates sentences that are read in one pass. Letters, since it must pass as a word."""
 _BETWEEN = f" {_BREAK} "
 _CLICKS = frozenset(f"{_BREAK}\U000107b6\U000107b7\U000107b8")
 """Its letters, and those that are folded into them."""
 _ENDS = (". ", "! ", "? ", "… ", "\r", "\n", "。", "！", "？")
-"""Where a sentence ends. An abbreviation ends one, too, which costs nothing here, and a pattern
-would cost as much as all the rest."""
+"""Ends of sentences. Abbreviations end one, too, which costs nothing here; a pattern that knows
+better would cost as much as all the rest."""
 _MEMO = 100_000
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 
 
 class PageSegments(NamedTuple):
-    """What a page says, in pieces that a model takes whole."""
+    """A page in pieces that a model reads whole."""
 
     tokens: list[list[str]]
     weights: list[float]
-    """How much a token of each of them counts."""
+    """How much a token of each segment counts."""
 
 
 @dataclass(frozen=True)
 class TextTokenizer:
-    """How texts become tokens; a model must be asked about texts read as those it learned from."""
+    """How texts become tokens. A model must read texts as those that it was trained with."""
 
     language: str = "en"
     normalise: bool = False
-    """Repair Turkish as people type it (slang, repeated letters, missing dots) before."""
+    """Repair informal Turkish first: slang, repeated letters, missing dots."""
     stem: bool = True
-    """Put stems for words."""
+    """Use stems instead of words."""
     stops: bool = False
-    """Keep words that say nothing, such as "and"."""
+    """Keep stop words."""
 
     @classmethod
     def from_settings(cls, settings: dict[str, Any]) -> Self:
-        """As a model says that it wants texts read; the model may come from a stranger."""
+        """From the settings of a model, which may come from a stranger."""
         known = {f.name: type(f.default) for f in fields(cls)}
         for name, value in settings.items():
             if type(value) is not known.get(name):
@@ -72,7 +72,7 @@ class TextTokenizer:
         return cls(**settings)
 
     def page_segments(self, page: Page) -> PageSegments:
-        """The page as a model reads it; no segment is empty, and a page may have none."""
+        """The page as a model reads it. No segment is empty; a page may have none."""
         if self.normalise and page.detected_language not in ("", self.language):
             # What was heard to be in another language must not be repaired as Turkish.
             return self._without_repair.page_segments(page)
@@ -99,7 +99,7 @@ class TextTokenizer:
         return [token for token in self._read_tokens(text) if token != _BREAK]
 
     def _join_sentences(self, text: str) -> list[list[str]]:
-        """Sentences put together while they fit; one that is too long by itself is cut."""
+        """Sentences put together while they fit; one that is too long is cut."""
         found: list[list[str]] = []
         for mark in _ENDS:
             text = text.replace(mark, _BETWEEN)
@@ -134,7 +134,7 @@ class TextTokenizer:
 
     @cached_property
     def _token_memo(self) -> BoundedMemo[str]:
-        """Word → the token that stands for it, or '' for none."""
+        """Word → its token, or '' for none."""
         known = language_of(self.language)
         stops = frozenset() if self.stops else known.stop_words
         stem_of = known.stems.__getitem__ if self.stem else _cut_word
@@ -144,8 +144,8 @@ class TextTokenizer:
 
 
 def _unescape_entities(text: str) -> str:
-    """With letters for HTML's names of them (``&uuml;``), which plain text from databases is full
-    of, often twice over (``&amp;uuml;``)."""
+    """Replaces HTML entities (``&uuml;``), which plain text from databases contains, often escaped
+    twice (``&amp;uuml;``)."""
     for _ in range(2):
         if "&" in text:
             text = _ENTITY.sub(lambda found: unescape(found[0]), text)

@@ -1,9 +1,12 @@
-"""Texts as sparse tf-idf vectors over a lexicon, fast enough for the ring.
+"""Texts as sparse tf-idf vectors over a lexicon, and topics compared with few words.
 
-Words are folded, stop words left out, the rest stemmed; a term weighs (1 + ln tf)·ln(N/df) and
-every vector has length 1 (Iliou et al. 2017, section 3.2, name the steps and leave the formula
-open). The words of many short texts are looked up in one pass: a general vectoriser takes ten
-times as long for a page's links.
+Words are folded, stop words left out, the rest stemmed; a term weighs (1 + ln tf)·ln(N/df) and each
+vector has length 1 (Iliou et al. 2017, section 3.2, name the steps and leave the formula open). The
+words of many short texts are looked up in one pass: a general vectoriser takes ten times as long
+for the links of a page.
+
+For topics and key words of pages a term weighs (1 + ln tf)·(1 + ln((1 + N)/(1 + df))), where N
+pages were read so far and df of them contain the term.
 """
 
 from __future__ import annotations
@@ -26,22 +29,22 @@ Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.signedinteger[Any]]
 
 MAX_PAGE_CHARS = 20_000
-"""Characters of a page that are read: some 3,000 words, enough to judge."""
+"""Characters of a page that are read: some 3,000 words."""
 TEXT_BREAK = "\x1f"
-"""Stands between texts that are read in one pass."""
+"""Separates texts that are read in one pass."""
 UNKNOWN_PLACE, BREAK_PLACE = -1, -2
-"""Places of a word that the lexicon does not have, and of a break."""
+"""Places of a word that the lexicon does not contain, and of a break."""
 _MEMO = 50_000
 _REMEMBERED = 256
-"""Texts whose stems are remembered, some 40 KB each."""
+"""Texts whose stems are cached, some 40 KB each."""
 _LONG = 1_000
-"""Characters of a text that is worth remembering."""
+"""Characters of a text that is worth caching."""
 _LARGEST = 500_000
-"""Terms of a lexicon: the web invents words without end."""
+"""Most terms of a lexicon: the web has words without end."""
 
 
 class SparseRows(NamedTuple):
-    """Sparse vectors, one per text: row i is what stands from ``starts[i]`` to ``starts[i+1]``."""
+    """Sparse vectors, one for each text: row i lies between ``starts[i]`` and ``starts[i+1]``."""
 
     values: Floats
     places: Ints
@@ -52,7 +55,8 @@ class SparseRows(NamedTuple):
         return self.values[part], self.places[part]
 
     def without_each(self) -> SparseRows:
-        """The first row, of length 1 again, without its first term, its second, and so on."""
+        """The first row without its first term, without its second, and so on, each of length 1
+        again."""
         values, places = self.row()
         terms, rest = len(places), max(len(places) - 1, 0)
         others = ~np.eye(terms, dtype=bool)
@@ -68,7 +72,7 @@ class Lexicon:
     """The terms of the training texts and how rare each of them is."""
 
     terms: str
-    """Stems with a space between, in the order of their places: one value is quick to save."""
+    """Stems joined by spaces, in the order of their places: one value is quick to save."""
     rarity: Floats
     """ln(N/df) of each term."""
     language: str = "en"
@@ -93,7 +97,7 @@ class Lexicon:
         return StemPlaces(self._place_of_stem, self.language)
 
     def to_rows(self, texts: Sequence[str]) -> SparseRows:
-        """A vector of length 1 for each text; all zeros where no word is known."""
+        """A vector of length 1 for each text; zeros where no word is known."""
         if len(texts) == 1 and len(texts[0]) > _LONG:
             places, counts = _place_counts(texts[0], self._place_of_stem, self.language)
             numbers = np.zeros(len(places), dtype=np.int64)
@@ -102,14 +106,14 @@ class Lexicon:
         return _weighted_rows(numbers, places, counts, self.rarity, len(texts))
 
     def top_reasons(self, places: Ints, shares: Floats) -> tuple[Reason, ...]:
-        """The terms that count most, for or against."""
+        """The terms that count most for or against."""
         return tuple(
             Reason(f"“{self.names[p]}”", share) for p, share in largest_shares(places, shares)
         )
 
 
 class StemPlaces(BoundedMemo[int]):
-    """Word → the place of its stem. Fills itself; forgets when it is full."""
+    """Word → the place of its stem, cached."""
 
     def __init__(self, places: dict[str, int], language: str) -> None:
         super().__init__(self._place_of, _MEMO)
@@ -126,7 +130,7 @@ class StemPlaces(BoundedMemo[int]):
 
 
 class GrowingPlaces(StemPlaces):
-    """Gives every new stem the next place, in the dictionary it was made with."""
+    """Gives each new stem the next place in the dictionary that it was made with."""
 
     def _find_place(self, stem: str) -> int:
         if len(self._of_stem) >= _LARGEST:
@@ -154,14 +158,14 @@ def fit_lexicon(texts: Sequence[str], language: str = "en") -> tuple[Lexicon, Sp
 
 @lru_cache(maxsize=_REMEMBERED)
 def stem_counts(text: str, language: str) -> tuple[tuple[str, ...], Ints]:
-    """The stems of one text in the order of their appearance, and how often each occurs.
+    """The stems of a text in the order of their appearance, and how often each occurs.
 
-    Remembered: a page is judged when it comes, and read again in every lesson that it is part of.
+    Cached: a page is judged when it is fetched and read again whenever it is an example.
     """
-    tongue = language_of(language)
-    text = tongue.separate_words(text.replace(TEXT_BREAK, " "))
-    said = tongue.word_pattern(TEXT_BREAK).findall(text)
-    counts = Counter(map(_stem_lookup(language).__getitem__, said))
+    reader = language_of(language)
+    text = reader.separate_words(text.replace(TEXT_BREAK, " "))
+    words = reader.word_pattern(TEXT_BREAK).findall(text)
+    counts = Counter(map(_stem_lookup(language).__getitem__, words))
     counts.pop("", None)
     return tuple(counts), np.fromiter(counts.values(), np.int64, len(counts))
 
@@ -174,7 +178,7 @@ def _stem_lookup(language: str) -> BoundedMemo[str]:
 
 
 def _place_counts(text: str, places: dict[str, int], language: str) -> tuple[Ints, Ints]:
-    """Places of a text's terms in rising order, and how often each occurs."""
+    """Places of the terms of a text in ascending order, and how often each occurs."""
     stems, counts = stem_counts(text, language)
     found = np.array([places.get(stem, UNKNOWN_PLACE) for stem in stems], dtype=np.int64)
     known = np.flatnonzero(found >= 0)
@@ -185,13 +189,14 @@ def _place_counts(text: str, places: dict[str, int], language: str) -> tuple[Int
 def count_places(
     texts: Sequence[str], places: StemPlaces, language: str
 ) -> tuple[Ints, Ints, Ints]:
-    """Each text's terms: its number, the term's place, how often; sorted by number and place."""
+    """The terms of each text: number of the text, place of the term, count; sorted by number and
+    place."""
     joined = TEXT_BREAK.join(texts)
     if joined.count(TEXT_BREAK) != len(texts) - 1:
         joined = TEXT_BREAK.join(text.replace(TEXT_BREAK, " ") for text in texts)
-    tongue = language_of(language)
-    said = tongue.word_pattern(TEXT_BREAK).findall(tongue.separate_words(joined))
-    found = np.array(list(map(places.__getitem__, said)), dtype=np.int64)
+    reader = language_of(language)
+    words = reader.word_pattern(TEXT_BREAK).findall(reader.separate_words(joined))
+    found = np.array(list(map(places.__getitem__, words)), dtype=np.int64)
     known = found >= 0
     numbers = np.cumsum(found == BREAK_PLACE)[known]
     size = int(found.max(initial=0)) + 1
@@ -200,14 +205,14 @@ def count_places(
 
 
 def largest_shares(places: Ints, shares: Floats, most: int = 5) -> list[tuple[int, float]]:
-    """The places with the largest shares, for or against."""
+    """The places with the largest shares for or against."""
     best = np.argsort(-np.abs(shares), kind="stable")[:most]
     pairs = zip(places[best].tolist(), shares[best].tolist(), strict=True)
     return [(place, rounded) for place, share in pairs if (rounded := round(share, 4))]
 
 
 def page_text(page: Page) -> str:
-    """What a page says, as far as we read it."""
+    """The part of a page that is read."""
     zones = (page.title, page.description, *page.headings[:40], page.text[:MAX_PAGE_CHARS])
     return "\n".join(zones)[:MAX_PAGE_CHARS]
 
@@ -227,29 +232,24 @@ def _join_arrays(parts: list[Ints]) -> Ints:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-# A topic beside a few words, by the cosine of their tf-idf vectors; and the key words of pages.
-#
-# A term weighs (1 + ln tf)·(1 + ln((1 + N)/(1 + df))), where N pages have been read and df of them
-# have the term. Nobody knows the web's pages beforehand, so N and df grow as pages are read.
-# --------------------------------------------------------------------------------------------------
+# --- Topics and key words by cosine ---
 
 
 _SHOWN = 5_000
-"""Characters of a page's text that are read for its key words."""
+"""Characters of the text of a page that are read for its key words."""
 _SHORT = 300
-"""Characters of an anchor, a title, a heading or a description: they may be endless."""
+"""Characters of an anchor, title, heading or description."""
 _HEADINGS = 20
 _TITLE, _HEADED = 4, 2
-"""A word in the title, and one in a heading or the description, counts as so many in the text."""
+"""How often a word in the title, and one in a heading or the description, counts."""
 _TERMS = 200_000
-"""Terms whose pages are counted: the web invents words without end."""
+"""Terms whose pages are counted: the web has words without end."""
 
 Rarity = Callable[[str], float]
 
 
 class TermRarities:
-    """Told of pages; says how rare a term is among them."""
+    """Counts terms of pages and tells how rare a term is among them."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -260,23 +260,23 @@ class TermRarities:
         return 1 + log((1 + self._read) / (1 + self._with.get(stem, 0)))
 
     def page_keywords(self, page: Page, most: int) -> tuple[str, ...]:
-        """Read a page: the terms that weigh most in it, the heaviest first."""
-        said = Counter(_content_stems(page.text[:_SHOWN], self._language))
-        _add_stems(said, (page.title,), _TITLE, self._language)
-        _add_stems(said, (page.description, *page.headings[:_HEADINGS]), _HEADED, self._language)
+        """Count a page; returns the terms with the largest weights in it, the heaviest first."""
+        counts = Counter(_content_stems(page.text[:_SHOWN], self._language))
+        _add_stems(counts, (page.title,), _TITLE, self._language)
+        _add_stems(counts, (page.description, *page.headings[:_HEADINGS]), _HEADED, self._language)
         self._read += 1
-        counts = self._with
-        for stem in said:
-            if stem in counts:
-                counts[stem] += 1
-            elif len(counts) < _TERMS:
-                counts[stem] = 1
-        weights = {stem: (1 + log(n)) * self.rarity_of(stem) for stem, n in said.items()}
+        pages_with = self._with
+        for stem in counts:
+            if stem in pages_with:
+                pages_with[stem] += 1
+            elif len(pages_with) < _TERMS:
+                pages_with[stem] = 1
+        weights = {stem: (1 + log(n)) * self.rarity_of(stem) for stem, n in counts.items()}
         return tuple(sorted(weights, key=lambda stem: (-weights[stem], stem))[:most])
 
 
 class TopicProfile:
-    """What a topic is about: the terms of its keywords and its description."""
+    """The terms of the keywords and the description of a topic."""
 
     def __init__(self, keywords: Sequence[str], description: str, language: str) -> None:
         self._language = language
@@ -289,25 +289,25 @@ class TopicProfile:
         return {stem: w / length for stem, w in weights.items()}
 
     def similarity_to(self, text: str) -> float:
-        """The cosine with a few words by themselves, when nobody knows how rare words are."""
+        """The cosine with a short text when it is not known how rare words are."""
         terms = _content_stems(text[:_SHORT], self._language)
         return cosine_similarity(self.unit_vector(_equal_rarity), terms, _equal_rarity)
 
 
 @lru_cache(maxsize=16)
 def topic_profile(keywords: tuple[str, ...], description: str, language: str) -> TopicProfile:
-    """The same words give the same object: strategies are plain values and hold no caches."""
+    """A cached profile: strategies are plain values and hold no caches."""
     return TopicProfile(keywords, description, language)
 
 
 def anchor_terms(anchor: str, keywords: Sequence[str], language: str) -> list[str]:
-    """The terms of an anchor, and the key words of the page that it stands on."""
+    """The terms of an anchor, and the key words of the page that contains it."""
     return [*_anchor_stems(anchor[:_SHORT], language), *keywords]
 
 
 @lru_cache(maxsize=20_000)
 def _anchor_stems(anchor: str, language: str) -> tuple[str, ...]:
-    """A waiting link is looked at again and again."""
+    """Cached: a waiting link is scored many times."""
     return tuple(_content_stems(anchor, language))
 
 
@@ -324,14 +324,14 @@ def cosine_similarity(unit: Mapping[str, float], terms: Sequence[str], rarity: R
 
 
 def _content_stems(text: str, language: str) -> list[str]:
-    tongue = language_of(language)
-    stems, stops = tongue.stems, tongue.stop_words
-    return [stems[w] for w in tongue.words(text) if w not in stops and len(w) <= MAX_WORD_CHARS]
+    reader = language_of(language)
+    stems, stops = reader.stems, reader.stop_words
+    return [stems[w] for w in reader.words(text) if w not in stops and len(w) <= MAX_WORD_CHARS]
 
 
-def _add_stems(said: Counter[str], texts: Iterable[str], times: int, language: str) -> None:
+def _add_stems(counts: Counter[str], texts: Iterable[str], times: int, language: str) -> None:
     for stem in _content_stems("\n".join(text[:_SHORT] for text in texts), language):
-        said[stem] += times
+        counts[stem] += times
 
 
 def _equal_rarity(_: str) -> float:

@@ -1,4 +1,4 @@
-"""Pages into categories: what ``honeyguide classify`` does once it has them."""
+"""Classify pages with a category model, as ``honeyguide classify`` does."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _NO_WORDS = "no words to judge by"
 
 
 class CategoryResult(NamedTuple):
-    """What a model says of one page."""
+    """The categories of one page."""
 
     name: str
     category: str
     """The likeliest; '' for a page without words, or without words that the model knows."""
     chances: dict[str, float]
-    """Of every category, the likeliest first; none where there is nothing to judge by."""
+    """Probability of each category, the likeliest first; empty without words to judge by."""
     words: tuple[tuple[str, float], ...] = ()
-    """Words that spoke for it, and how much."""
+    """Words that spoke for the category, and their log-odds."""
     tokens: tuple[tuple[str, ...], ...] = ()
-    """The page as the model read it, in segments."""
+    """The segments as the model read them."""
     why: str = ""
     """Why there is no category."""
 
@@ -48,7 +48,7 @@ class CategoryResult(NamedTuple):
 
 
 class PageClassifier:
-    """A model, and how it wants texts read."""
+    """A model with its tokenizer."""
 
     def __init__(self, model: AnyCategoryModel) -> None:
         self.model = model
@@ -61,13 +61,13 @@ class PageClassifier:
         return cls(categories.load_category_model(folder, encoder))
 
     def classify_pages(self, pages: Sequence[tuple[str, Page]]) -> list[CategoryResult]:
-        """Each page by name; many are judged in one go."""
+        """Results for named pages, judged in batches."""
         found: list[CategoryResult] = []
         for start in range(0, len(pages), _BATCH):
-            some = pages[start : start + _BATCH]
-            read = [self.reading.page_segments(page) for _, page in some]
+            batch = pages[start : start + _BATCH]
+            read = [self.reading.page_segments(page) for _, page in batch]
             table = self.model.judge_many(read)
-            for (name, _), segments, row in zip(some, read, table.tolist(), strict=True):
+            for (name, _), segments, row in zip(batch, read, table.tolist(), strict=True):
                 pairs = zip(self.model.categories, row, strict=True)
                 chances = dict(sorted(pairs, key=lambda one: -one[1]))
                 tokens = tuple(tuple(part) for part in segments.tokens)
@@ -82,7 +82,7 @@ class PageClassifier:
 
 
 def normaliser_changes(reading: TextTokenizer, page: Page) -> list[tuple[str, str, str]]:
-    """What the Turkish normaliser would change, or has changed, on a page: step, before, after."""
+    """What the Turkish normaliser changes on a page: step, before, after."""
     if not reading.normalise or reading.language != "tr":
         return []
     from honeyguide.text.turkish import explain_changes
@@ -101,7 +101,7 @@ def read_page(path: Path) -> Page:
 
 
 def page_from_bytes(body: bytes, where: str) -> Page:
-    """The same from what came through a pipe."""
+    """The page in bytes that came through a pipe."""
     return _parse_body(body[:MAX_TEXT_BYTES], "", where)
 
 

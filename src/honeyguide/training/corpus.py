@@ -1,4 +1,4 @@
-"""Labelled documents as a model learns from them: read, without repetitions, within bounds."""
+"""Labelled documents for training: read, without repetitions, within limits."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ from honeyguide.training.labelled_rows import ColumnNames, ReadingTally
 from honeyguide.types import Page
 
 MAX_DOCUMENTS = 50_000
-"""Documents that are learned from; of more, so many are drawn, each with the same chance."""
+"""Most documents for training; of more, a uniform sample is drawn."""
 _DETECTED_FIRST = 200
 _MIN_DOCUMENTS, _FEW_DOCUMENTS = 2, 20
 _UNBALANCED = 10
-"""Largest to smallest category, from where on it is worth a word."""
+"""Ratio of the largest to the smallest category from which on a note is given."""
 MAX_CATEGORIES = 200
 
 
 @dataclass(frozen=True)
 class Corpus:
+    """Documents as segments with labels."""
+
     pages: list[PageSegments]
     labels: list[int]
     categories: tuple[str, ...]
     reading: TextTokenizer
     notes: tuple[str, ...] = ()
-    """What was left out, and what to mind: sentences for people."""
+    """What was left out and what to mind, in sentences."""
 
     def category_sizes(self) -> list[int]:
         """Documents of each category."""
@@ -50,23 +52,23 @@ def gather_corpus(
     seed: int = 1,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Corpus:
-    """What can be learned from a source. A reading without a language takes the one that is heard.
+    """The corpus of a source. A tokenizer without a language gets the detected one.
 
-    Raises ConfigError where there is nothing to tell apart.
+    Raises ConfigError if there are fewer than two categories.
     """
     tally = ReadingTally()
     found = read_documents(source, columns, tally, reading.language)
     first = list(islice(found, _DETECTED_FIRST))
-    reading, told = _set_language(reading, first)
+    reading, notes = _set_language(reading, first)
     left = tally.left_out
-    kept, seen = _sample_documents(
+    documents, seen = _sample_documents(
         _skip_repeated(chain(first, found), left), reading, most, seed, left, progress
     )
     if seen > most:
-        told.append(f"Of {seen} documents {most} were drawn; the rest was not learned from.")
-    told += _encoding_notes(tally)
-    told += [f"{number} left out: {why}." for why, number in sorted(left.items())]
-    return _build_corpus(kept, reading, told, source)
+        notes.append(f"Of {seen} documents {most} were drawn; the rest was not learned from.")
+    notes += _encoding_notes(tally)
+    notes += [f"{number} left out: {why}." for why, number in sorted(left.items())]
+    return _build_corpus(documents, reading, notes, source)
 
 
 def _sample_documents(
@@ -79,7 +81,7 @@ def _sample_documents(
 ) -> tuple[list[tuple[PageSegments, str]], int]:
     """Reservoir sampling (Vitter 1985, algorithm R): the whole source is read once."""
     dice, seen = random.Random(seed), 0
-    kept: list[tuple[PageSegments, str]] = []
+    sample: list[tuple[PageSegments, str]] = []
     for page, label in found:
         place = seen if seen < most else dice.randrange(seen + 1)
         if place < most:
@@ -87,18 +89,18 @@ def _sample_documents(
             if not segments.tokens:
                 left["no words"] += 1
                 continue
-            kept[place : place + 1] = [(segments, label)]
+            sample[place : place + 1] = [(segments, label)]
         seen += 1
         if seen % 100 == 0:
             progress(seen)
     progress(seen)
-    return kept, seen
+    return sample, seen
 
 
 def _skip_repeated(
     found: Iterable[LabelledDocument], left: Counter[str]
 ) -> Iterator[LabelledDocument]:
-    """Texts that come again are left out: in a test they would already be known."""
+    """Leave out repeated texts: in a test they would be known already."""
     labels: dict[bytes, str] = {}
     for document in found:
         mark = _text_digest(document.page)
@@ -118,12 +120,15 @@ def _text_digest(page: Page) -> bytes:
 
 
 def _build_corpus(
-    kept: list[tuple[PageSegments, str]], reading: TextTokenizer, told: list[str], source: Path
+    documents: list[tuple[PageSegments, str]],
+    reading: TextTokenizer,
+    notes: list[str],
+    source: Path,
 ) -> Corpus:
-    sizes = Counter(label for _, label in kept)
+    sizes = Counter(label for _, label in documents)
     rare = sorted(label for label, number in sizes.items() if number < _MIN_DOCUMENTS)
     if rare:
-        told.append(f"Left out, since they have one document only: {', '.join(rare[:10])}.")
+        notes.append(f"Left out, since they have one document only: {', '.join(rare[:10])}.")
     categories = tuple(sorted(sizes.keys() - set(rare)))
     if len(categories) < 2:
         has = f"only {categories[0]!r}" if categories else "none"
@@ -139,29 +144,29 @@ def _build_corpus(
     counts = sorted((sizes[c], c) for c in categories)
     (fewest, small), (largest, large) = counts[0], counts[-1]
     if largest >= _UNBALANCED * fewest:
-        told.append(
+        notes.append(
             f"Unbalanced: {large!r} has {largest} documents and {small!r} has {fewest}. Look at "
             "the figures of each category, not at the accuracy."
         )
     if fewest < _FEW_DOCUMENTS:
-        told.append(f"{small!r} has {fewest} documents: figures and verdicts will be shaky.")
+        notes.append(f"{small!r} has {fewest} documents: figures and verdicts will be shaky.")
     number = {label: place for place, label in enumerate(categories)}
-    used = [(segments, number[label]) for segments, label in kept if label in number]
-    return Corpus([s for s, _ in used], [n for _, n in used], categories, reading, tuple(told))
+    used = [(segments, number[label]) for segments, label in documents if label in number]
+    return Corpus([s for s, _ in used], [n for _, n in used], categories, reading, tuple(notes))
 
 
 def _set_language(
     reading: TextTokenizer, first: list[LabelledDocument]
 ) -> tuple[TextTokenizer, list[str]]:
-    """The reading with its language, and what there is to say of it."""
-    told: list[str] = []
-    heard, number = _main_language(first)
+    """The tokenizer with its language, and notes about it."""
+    notes: list[str] = []
+    detected, number = _main_language(first)
     if not reading.language:
-        reading = replace(reading, language=heard or "en")
-        told.append(f"The texts are taken to be written in {reading.language!r}.")
-    elif heard not in ("", reading.language) and 2 * number > len(first):
-        told.append(
-            f"The texts sound like {language_name(heard)} ({heard!r}), not like {language_name(reading.language)}: "
+        reading = replace(reading, language=detected or "en")
+        notes.append(f"The texts are taken to be written in {reading.language!r}.")
+    elif detected not in ("", reading.language) and 2 * number > len(first):
+        notes.append(
+            f"The texts sound like {language_name(detected)} ({detected!r}), not like {language_name(reading.language)}: "
             f"is --language {reading.language} right?"
         )
     if reading.normalise and reading.language != "tr":
@@ -169,26 +174,26 @@ def _set_language(
             f"--normalise repairs Turkish, and the texts are taken to be in {reading.language!r}: "
             "leave it out, or say --language tr"
         )
-    return reading, told
+    return reading, notes
 
 
 def _encoding_notes(tally: ReadingTally) -> list[str]:
-    """What the texts were written in, where that was not UTF-8 throughout."""
-    told = [
+    """Notes about encodings other than UTF-8."""
+    notes = [
         f"{'1 file was' if number == 1 else f'{number} files were'} read as {encoding}, not UTF-8."
         for encoding, number in sorted(tally.encodings.items())
     ]
     if tally.lost:
         letters = "1 letter" if tally.lost == 1 else f"{tally.lost} letters"
-        told.append(f"{letters} could not be read; --encoding says what the source is written in.")
-    return told
+        notes.append(f"{letters} could not be read; --encoding says what the source is written in.")
+    return notes
 
 
 def _main_language(first: list[LabelledDocument]) -> tuple[str, int]:
-    """The language of most of these, and of how many; '' if nobody can tell."""
+    """The most frequent language of these documents and its count; '' if undetected."""
     from honeyguide.languages.detection import LanguageDetector
 
-    ear = LanguageDetector()
-    heard = Counter(ear.detect_text(document.page.text[:1000]).code for document in first)
-    del heard[""]
-    return heard.most_common(1)[0] if heard else ("", 0)
+    detector = LanguageDetector()
+    languages = Counter(detector.detect_text(document.page.text[:1000]).code for document in first)
+    del languages[""]
+    return languages.most_common(1)[0] if languages else ("", 0)

@@ -1,4 +1,8 @@
-"""Names that come from strangers' files and folders, made harmless where they are read."""
+"""Labelled documents from a folder of folders, a JSONL or a CSV file, one at a time, each
+bounded.
+
+Names of files and folders may come from strangers and are made harmless when they are read.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +21,18 @@ _LONGEST = 100
 
 
 def visible_text(text: str) -> str:
-    """One line that only shows: controls, invisible characters and halves of characters go."""
+    """One line of visible characters: controls, invisible characters and lone surrogates are
+    removed."""
     return " ".join("".join(c for c in text if c.isprintable() or c.isspace()).split())
 
 
 def category_name(text: str) -> str:
-    """What a category is called; '' if nothing is left. One name, however it was typed."""
+    """The name of a category, normalised; '' if nothing is left."""
     # Cut first: composing a long run of accents takes its time.
     return normalize("NFC", visible_text(text.lstrip()[: 4 * _LONGEST]))[:_LONGEST].strip()
 
 
-# --------------------------------------------------------------------------------------------------
-# Labelled texts, from a folder of folders, a JSONL or a CSV file, one at a time, each bounded.
-# --------------------------------------------------------------------------------------------------
+# --- Documents ---
 
 
 _ROW_FILES = (".jsonl", ".ndjson", ".csv", ".tsv")
@@ -38,6 +41,8 @@ _HTML = ("text/html", "application/xhtml+xml")
 
 
 class LabelledDocument(NamedTuple):
+    """A page with its category."""
+
     page: Page
     label: str
 
@@ -48,8 +53,8 @@ def read_documents(
     tally: labelled_rows.ReadingTally,
     language: str = "",
 ) -> Iterator[LabelledDocument]:
-    """Every document that can be read; ``tally`` counts those that cannot. Of which language they
-    are helps to find out what the file is written in."""
+    """All documents that can be read; ``tally`` counts the others. ``language`` helps to detect the
+    encoding."""
     if source.is_dir():
         return _folder_documents(source, columns, tally)
     if not source.is_file():
@@ -64,7 +69,7 @@ def read_documents(
 
 
 def parse_document(body: bytes, name: str, *, html: bool | None = None, encoding: str = "") -> Page:
-    """A file as a page; ParseError for what is no text. Its ending says what it is."""
+    """A file as a page; ParseError if it is no text. Its ending tells the format."""
     kind = _ENDINGS.get(Path(name).suffix.lower()) or mimetypes.guess_type(name)[0] or ""
     if html is not None:
         kind = "text/html" if html else "text/plain"
@@ -79,7 +84,7 @@ def parse_document(body: bytes, name: str, *, html: bool | None = None, encoding
 
 
 def page_from_text(text: str, *, html: bool) -> Page:
-    """Text from a file of many."""
+    """The page of one text of a file with many."""
     text = text[: labelled_rows.MAX_TEXT_BYTES]
     if not html:
         return Page(Url("file://localhost/document"), text=text.strip())
@@ -87,7 +92,7 @@ def page_from_text(text: str, *, html: bool) -> Page:
 
 
 def _utf8_charset(body: bytes) -> str:
-    """Plain text says nothing of itself; where it is UTF-8 it cannot be much else."""
+    """Plain text has no declaration; if it is valid UTF-8, it is UTF-8."""
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
@@ -124,8 +129,8 @@ def _folder_documents(
 
 
 def _skip_links(paths: Iterable[Path], tally: labelled_rows.ReadingTally) -> Iterator[Path]:
-    """What lies in a folder itself. A link in a stranger's folder may lead to the user's own
-    files, and a model tells whoever gets it which words were in them."""
+    """The files of a folder without links: a link in a stranger's folder may lead to the user's own
+    files, and a model reveals which words were in them."""
     for path in paths:
         if path.name.startswith("."):
             continue

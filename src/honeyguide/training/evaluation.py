@@ -1,4 +1,4 @@
-"""What a category model is worth, told from documents that it did not learn from."""
+"""Figures of a category model from documents outside its training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BINS = 10
 
 
 class CategoryFigures(NamedTuple):
-    """How well one category is told from the others."""
+    """How well one category is recognised."""
 
     category: str
     precision: float
@@ -25,7 +25,7 @@ class CategoryFigures(NamedTuple):
 
 
 class CalibrationBin(NamedTuple):
-    """Documents of which the model was about as sure."""
+    """Documents with similar confidence."""
 
     sure: float
     right: float
@@ -34,16 +34,18 @@ class CalibrationBin(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelFigures:
+    """Figures of a model."""
+
     accuracy: float
     macro_f1: float
     deviation: float
-    """Of the accuracy, over the folds."""
+    """Standard deviation of the accuracy over the folds."""
     calibration_error: float
-    """Mean difference between how sure it was and how often right, over ten bins (Naeini, Cooper &
-    Hauskrecht 2015: ECE)."""
+    """Mean difference of confidence and accuracy over ten bins (Naeini, Cooper & Hauskrecht 2015:
+    ECE)."""
     each: tuple[CategoryFigures, ...]
     confusion: tuple[tuple[int, ...], ...]
-    """Row: what it is; column: what the model said."""
+    """Row: the true category; column: the predicted one."""
     bins: tuple[CalibrationBin, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,11 +59,11 @@ class ModelFigures:
 def measure_figures(
     chances: Floats, truth: Ints, fold: Ints, categories: tuple[str, ...]
 ) -> ModelFigures:
-    """From the probabilities that each document was given by a model that had not seen it."""
-    said, sure = chances.argmax(axis=1), chances.max(axis=1)
-    right = said == truth
+    """From the probabilities of documents by models that were trained without them."""
+    predicted, sure = chances.argmax(axis=1), chances.max(axis=1)
+    right = predicted == truth
     size = len(categories)
-    confusion = np.bincount(truth * size + said, minlength=size * size).reshape(size, size)
+    confusion = np.bincount(truth * size + predicted, minlength=size * size).reshape(size, size)
     each = tuple(_category_figures(name, n, confusion) for n, name in enumerate(categories))
     folds = [float(right[fold == number].mean()) for number in np.unique(fold)]
     bins = _calibration_bins(sure, right)
@@ -96,7 +98,7 @@ def _calibration_bins(sure: Floats, right: NDArray[np.bool_]) -> tuple[Calibrati
 
 
 def assign_folds(labels: Ints, count: int, seed: int) -> Ints:
-    """The fold of each document, every category spread evenly over them."""
+    """The fold of each document, every category spread evenly."""
     fold = np.empty(len(labels), dtype=np.int64)
     dice = np.random.default_rng(seed)
     for label in np.unique(labels):

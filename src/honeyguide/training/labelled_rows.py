@@ -1,7 +1,7 @@
-"""What a file of many texts is written in, and its lines.
+"""Rows of a JSONL or CSV file with texts and labels, one at a time: a file may exceed memory.
 
-UTF-8 if every byte fits: text in another encoding never does by accident. Else it is found out as
-for a page, from lines that are not ASCII.
+The encoding is UTF-8 if every byte fits: text in another encoding never does by accident. Otherwise
+it is detected as for a page, from lines that are not ASCII.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from honeyguide.errors import ConfigError
 from honeyguide.parse.charset import decode_body
 
 _BLOCK, _SAMPLE, _AHEAD = 1 << 16, 1 << 16, 1 << 22
-"""Bytes: read at once, shown to detection, and looked through for them."""
+"""Bytes: read at once, given to detection, and searched for them."""
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
 
 
 def detect_encoding(path: Path, language: str = "") -> str:
-    """The name of the file's encoding, one that Python can read. It is read once for that."""
+    """The Python name of the encoding of the file, which is read once for that."""
     with open_unpacked(path) as file:
         block = file.read(_BLOCK)
         for mark, encoding in _MARKS:
@@ -51,7 +51,7 @@ def detect_encoding(path: Path, language: str = "") -> str:
 
 
 def check_encoding(encoding: str) -> str:
-    """One that a user names."""
+    """Check an encoding that a user names."""
     try:
         codecs.lookup(encoding)
         "".encode(encoding)  # base64 and its like are codecs as well, but not of texts
@@ -64,7 +64,7 @@ def check_encoding(encoding: str) -> str:
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes, unpacked."""
+    """The bytes of the file, unpacked."""
     make: Callable[..., Any] = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with make(path, "rb") as file:
@@ -74,19 +74,19 @@ def open_unpacked(path: Path) -> Iterator[IO[bytes]]:
 
 
 class LineTooLong(Exception):
-    """A line without an end."""
+    """A line exceeds the limit."""
 
 
 class BoundedLines:
-    """A file's lines, none longer than ``longest``; after one that is, the next ones follow."""
+    """The lines of a file, none longer than ``longest``; after one that is, the next ones follow."""
 
     def __init__(self, file: IO[bytes], encoding: str, longest: int) -> None:
         self._file = io.TextIOWrapper(file, encoding, "replace", newline="")
         self._longest = longest
         self.number = 0
-        """Of the line that came last."""
+        """Number of the last line."""
         self.lost = 0
-        """Letters that could not be read."""
+        """Characters that could not be decoded."""
 
     def __iter__(self) -> BoundedLines:
         return self
@@ -108,13 +108,14 @@ class BoundedLines:
 
 
 def _foreign_sample(block: bytes, file: IO[bytes]) -> bytes:
-    """Lines that are not ASCII, from here on."""
+    """Lines that are not ASCII, from this block on."""
     rest = block + file.read(_AHEAD)
     return b"\n".join(line for line in rest.split(b"\n") if not line.isascii())[:_SAMPLE]
 
 
 def _guess_encoding(sample: bytes, path: Path, language: str) -> str:
-    """Turkish is told by name, since its encoding differs from the western one in six letters."""
+    """The detected encoding. Turkish is a hint, since its encoding differs from the western one in
+    six letters."""
     host = f"x.{language}" if language == "tr" else ""
     found = decode_body(sample, "text/plain; charset=utf-8", host)[1]
     try:
@@ -126,13 +127,11 @@ def _guess_encoding(sample: bytes, path: Path, language: str) -> str:
         ) from error
 
 
-# --------------------------------------------------------------------------------------------------
-# Rows of a JSONL or a CSV file, one at a time: a file may be larger than memory.
-# --------------------------------------------------------------------------------------------------
+# --- Rows ---
 
 
 MAX_TEXT_BYTES = 2_000_000
-"""Of one file, or one line: what is longer is no text that a person wrote."""
+"""Most bytes of one file or line."""
 _TEXT_COLUMNS = ("text", "html", "body", "content")
 _LABEL_COLUMNS = ("label", "category", "class", "target")
 _DELIMITERS = ",;\t|"
@@ -141,24 +140,24 @@ _STATED_DELIMITER = re.compile(r'"?sep=([,;\t|])"?\s*\Z').match
 
 
 class ColumnNames(NamedTuple):
-    """What the fields of a file are called; '': whichever of the usual names is there."""
+    """Names of the columns of a file; '': one of the usual names."""
 
     text: str = ""
     label: str = ""
     encoding: str = ""
-    """Of the file; '': found out."""
+    """Of the file; '': detected."""
 
 
 @dataclass
 class ReadingTally:
-    """What came up while documents were read."""
+    """What happened while documents were read."""
 
     left_out: Counter[str] = field(default_factory=Counter)
-    """Why documents were left out, and how many."""
+    """Reason → documents that were left out."""
     encodings: Counter[str] = field(default_factory=Counter)
-    """Files in each encoding but UTF-8."""
+    """Files in each encoding other than UTF-8."""
     lost: int = 0
-    """Letters that could not be read."""
+    """Characters that could not be decoded."""
 
     def count_encoding(self, encoding: str) -> None:
         if not encoding.lower().startswith(("utf-8", "utf8")):
@@ -166,10 +165,12 @@ class ReadingTally:
 
 
 class LabelledRow(NamedTuple):
+    """One row."""
+
     where: str
-    """File and line, for people."""
+    """File and line, for messages."""
     name: str
-    """Of the column with the text."""
+    """Name of the column with the text."""
     text: Any
     label: Any
 
@@ -177,7 +178,7 @@ class LabelledRow(NamedTuple):
 def read_rows(
     path: Path, columns: ColumnNames, tally: ReadingTally, language: str = ""
 ) -> Iterator[LabelledRow]:
-    """Every row; a ConfigError names the line that cannot be one."""
+    """All rows; ConfigError names a line that is invalid."""
     stated = columns.encoding
     encoding = check_encoding(stated) if stated else detect_encoding(path, language)
     tally.count_encoding(encoding)
@@ -260,7 +261,7 @@ def _table_rows(path: Path, lines: BoundedLines, columns: ColumnNames) -> Iterat
 
 
 def _guess_delimiter(head: str, columns: ColumnNames) -> str:
-    """What stands between columns: whatever gives those that are wanted, then the most of them."""
+    """The delimiter that gives the expected columns, then the most columns."""
 
     def delimiter_score(mark: str) -> tuple[int, int]:
         names = next(csv.reader([head], delimiter=mark), [])
@@ -273,13 +274,13 @@ def _guess_delimiter(head: str, columns: ColumnNames) -> str:
 def find_column(
     names: Iterable[Any], chosen: str, usual: tuple[str, ...], what: str, where: str
 ) -> str:
-    """The name of a column or key, as it is written there."""
+    """The name of a column or key, as written in the file."""
     names = [name for name in names if name]
     if name := _matching_name(names, chosen, usual):
         return name
-    has, wish = ", ".join(names)[:200], repr(chosen) if chosen else " or ".join(usual)
+    has, expected = ", ".join(names)[:200], repr(chosen) if chosen else " or ".join(usual)
     raise ConfigError(
-        f"{where}: there is no {wish} in it, only: {has}. Say which it is with --{what} NAME"
+        f"{where}: there is no {expected} in it, only: {has}. Say which it is with --{what} NAME"
     )
 
 
@@ -290,7 +291,7 @@ def _matching_name(names: Iterable[str], chosen: str, usual: tuple[str, ...]) ->
 
 @contextmanager
 def _field_limit(most: int) -> Iterator[None]:
-    """csv has one limit for the whole process."""
+    """Set the limit of csv, which is global to the process, for a while."""
     before = csv.field_size_limit(most)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Pictures of a model's figures, as SVG: they need no library, and any browser shows them."""
+"""The report of a model in HTML with SVG charts, and its card in Markdown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FONT = 'font-family="system-ui, sans-serif" font-size="12"'
 
 
 def confusion_svg(found: ModelFigures) -> str:
-    """The confusion matrix: rows are what documents are, columns what the model said."""
+    """The confusion matrix: rows are true categories, columns predicted ones."""
     names = [_short_label(one.category) for one in found.each]
     size = len(names)
     cell = _CELL if size <= 15 else max(14, 700 // size)
@@ -34,10 +34,10 @@ def confusion_svg(found: ModelFigures) -> str:
                 continue
             x, share = _SIDE + column * cell, count / total
             colour = "34,120,80" if row == column else "190,60,50"
-            said = f"{found.each[row].category} said to be {found.each[column].category}: {count}"
+            title = f"{found.each[row].category} said to be {found.each[column].category}: {count}"
             out.append(
                 f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" stroke="#ccc" '
-                f'fill="rgba({colour},{share:.3f})"><title>{escape(said)}</title></rect>'
+                f'fill="rgba({colour},{share:.3f})"><title>{escape(title)}</title></rect>'
             )
             if count and cell >= 24:
                 ink = "#fff" if share > 0.6 else "#222"
@@ -50,7 +50,7 @@ def confusion_svg(found: ModelFigures) -> str:
 
 
 def reliability_svg(bins: tuple[CalibrationBin, ...]) -> str:
-    """How often it was right, by how sure it was; a calibrated model is on the diagonal."""
+    """Accuracy by confidence; a calibrated model is on the diagonal."""
     side = _PLOT + 2 * _EDGE
     out = [_svg_head(side, side, "Reliability: how often right, by how sure")]
     low, high = _EDGE, _EDGE + _PLOT
@@ -64,10 +64,10 @@ def reliability_svg(bins: tuple[CalibrationBin, ...]) -> str:
         x, y = low + _PLOT * one.sure, high - _PLOT * one.right
         radius = 3 + 7 * (one.documents / largest) ** 0.5
         points.append(f"{x:.1f},{y:.1f}")
-        said = f"{one.documents} documents: {one.sure:.0%} sure, {one.right:.0%} right"
+        title = f"{one.documents} documents: {one.sure:.0%} sure, {one.right:.0%} right"
         out.append(
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="rgba(34,90,160,.6)">'
-            f"<title>{said}</title></circle>"
+            f"<title>{title}</title></circle>"
         )
     out.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="#225aa0"/>')
     for share in (0.0, 0.5, 1.0):
@@ -95,9 +95,7 @@ def _short_label(name: str) -> str:
     return name if len(name) <= _LABEL else name[: _LABEL - 1] + "…"
 
 
-# --------------------------------------------------------------------------------------------------
-# What people read about a model: a report with pictures, and a card that goes with it.
-# --------------------------------------------------------------------------------------------------
+# --- Report and card ---
 
 
 _STYLE = (
@@ -120,7 +118,7 @@ LIMITS = (
 
 
 def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) -> str:
-    """One HTML file that needs nothing else; ``figures`` by kind, the chosen one first."""
+    """A self-contained HTML file; ``figures`` by kind, the chosen one first."""
     out = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         f"<title>{escape(str(card['name']))}: report</title><style>{_STYLE}</style></head><body>",
@@ -146,7 +144,7 @@ def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) ->
 
 
 def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
-    """The card as Markdown."""
+    """The model card as Markdown."""
     out = [f"# {_escape_markdown(card['name'])}", "", _card_summary(card), "", "## What it is", ""]
     out += _markdown_rows(
         {
@@ -224,13 +222,13 @@ def _markdown_rows(values: Mapping[str, object]) -> list[str]:
 
 
 def _escape_markdown(value: object) -> str:
-    """Markdown that shows these very letters: names come from a stranger's file, and must bring
-    no tables, pictures, addresses or tags of their own."""
+    """Markdown that shows exactly these letters: names from a stranger's file must not add tables,
+    pictures, addresses or tags."""
     marked = _MARKUP.sub(r"\\\g<0>", escape(visible_text(str(value)), quote=False))
     return _ADDRESS.sub(lambda found: f"&#{ord(found[0])};", marked)
 
 
 def _markdown_code(value: object) -> str:
-    """To be typed as it stands; what could end the code is text."""
-    said = visible_text(str(value))
-    return _escape_markdown(said) if not said or set(said) & set("`\\|") else f"`{said}`"
+    """Text as code, unless it contains characters that end the code."""
+    text = visible_text(str(value))
+    return _escape_markdown(text) if not text or set(text) & set("`\\|") else f"`{text}`"

@@ -1,4 +1,4 @@
-"""The kinds of category models, and how each is trained from the same corpus."""
+"""Train category models: from labelled texts to a folder with a model, its report and its card."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ from honeyguide.training.report import card_text, html_report
 ModelKind = Literal["linear", "paper", "conv", "one_layer", "sensitivity"]
 MODEL_KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
 AUTO_KINDS: tuple[ModelKind, ...] = ("linear", "paper")
-"""What ``auto`` chooses between: both are trained by a base install, in a minute."""
+"""Kinds that ``auto`` compares: a base install trains both in a minute."""
 
 TrainableModel = BagOfWordsModel | CategoryModel
 TrainingProgress = Callable[[str, float], None]
-"""What goes on, and how much of it is done, 0..1."""
+"""Called with a description and the share that is done, 0..1."""
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train, beyond the kind."""
+    """Options besides the kind."""
 
     epochs: int = 20
     seed: int = 1
     engine: Literal["auto", "numpy", "torch"] = "auto"
     embedding: str = ""
-    """A file of word vectors, or a folder with a BERT-like model; '': learned from scratch."""
+    """A file of word vectors, or a folder with a BERT-like model; '': trained from scratch."""
 
 
 def parse_kinds(name: str) -> tuple[ModelKind, ...]:
-    """What a user may ask for."""
+    """The kinds for a name of a user."""
     if name == "auto":
         return AUTO_KINDS
     if name in MODEL_KINDS:
@@ -60,13 +60,13 @@ def parse_kinds(name: str) -> tuple[ModelKind, ...]:
 def train_model(
     kind: ModelKind,
     corpus: Corpus,
-    ways: TrainingOptions,
+    options: TrainingOptions,
     embedding: Embedding | None = None,
     *,
     only: Sequence[int] | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> TrainableModel:
-    """A model from the corpus, or from ``only`` some of its documents."""
+    """A model from the corpus, or from the documents in ``only``."""
     places = range(len(corpus.labels)) if only is None else only
     pages, labels = [corpus.pages[n] for n in places], [corpus.labels[n] for n in places]
     settings = asdict(corpus.reading)
@@ -80,9 +80,9 @@ def train_model(
         labels,
         corpus.categories,
         embedding=embedding,
-        engine=ways.engine,
-        epochs=ways.epochs,
-        seed=ways.seed,
+        engine=options.engine,
+        epochs=options.epochs,
+        seed=options.seed,
         progress=lambda epoch: progress(epoch.number / epoch.of),
         settings=settings,
     )
@@ -92,43 +92,41 @@ def cross_validate(
     kind: ModelKind,
     corpus: Corpus,
     folds: int,
-    ways: TrainingOptions,
+    options: TrainingOptions,
     embedding: Embedding | None = None,
-    told: TrainingProgress = lambda _what, _done: None,
+    report: TrainingProgress = lambda _what, _done: None,
 ) -> ModelFigures:
-    """Cross-validation: each document is judged by a model that did not see it."""
+    """Cross-validation: each document is judged by a model that was trained without it."""
     truth = np.array(corpus.labels)
-    fold = assign_folds(truth, folds, ways.seed)
+    fold = assign_folds(truth, folds, options.seed)
     chances = np.zeros((len(truth), len(corpus.categories)))
     for number in range(folds):
         inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         if not len(outside):
             continue
         name = f"{kind}, fold {number + 1} of {folds}"
-        told(name, number / folds)
-        progress = partial(_report_fold, told, name, number, folds)
+        report(name, number / folds)
+        progress = partial(_report_fold, report, name, number, folds)
         only = inside.tolist()
-        model = train_model(kind, corpus, ways, embedding, only=only, progress=progress)
+        model = train_model(kind, corpus, options, embedding, only=only, progress=progress)
         chances[outside] = model.judge_many([corpus.pages[n] for n in outside])
-    told(f"{kind}, {folds} folds", 1.0)
+    report(f"{kind}, {folds} folds", 1.0)
     return measure_figures(chances, truth, fold, corpus.categories)
 
 
-def _report_fold(told: TrainingProgress, name: str, number: int, folds: int, done: float) -> None:
-    told(name, (number + done) / folds)
+def _report_fold(report: TrainingProgress, name: str, number: int, folds: int, done: float) -> None:
+    report(name, (number + done) / folds)
 
 
 def model_size(model: TrainableModel) -> dict[str, Any]:
-    """How large a model is, for its card."""
+    """The size of a model, for its card."""
     if isinstance(model, BagOfWordsModel):
         return {"words": len(model.rarity), "numbers": int(model.weights.size)}
     numbers = sum(int(array.size) for array in model.net.arrays.values())
     return {"words": len(model.vocabulary.words), "numbers": numbers}
 
 
-# --------------------------------------------------------------------------------------------------
-# From a source of labelled texts to a folder with a model, its report and its card.
-# --------------------------------------------------------------------------------------------------
+# --- From a source to a folder ---
 
 
 _MAX_FOLDS = 50
@@ -149,12 +147,12 @@ class ModelRequest:
     licence: str = ""
     command: str = ""
     made: str = ""
-    """Today's date, as whoever asks knows it."""
+    """Today's date, set by the caller."""
 
 
 @dataclass(frozen=True)
 class TrainedModel:
-    """What came of it."""
+    """The result."""
 
     kind: ModelKind
     corpus: Corpus
@@ -164,61 +162,63 @@ class TrainedModel:
 
 
 def make_model(
-    wish: ModelRequest,
-    told: TrainingProgress = lambda _what, _done: None,
+    request: ModelRequest,
+    report: TrainingProgress = lambda _what, _done: None,
     read: Callable[[int], None] = lambda _: None,
 ) -> TrainedModel:
-    """Train a model and write it; ConfigError or ModelError say what is in the way. Whatever ends
-    it early leaves no trace of it."""
-    kinds = parse_kinds(wish.kind)
-    if not (wish.folds == 0 or 2 <= wish.folds <= _MAX_FOLDS):
-        raise ConfigError(f"--folds must be 0 (none) or 2 to {_MAX_FOLDS}, not {wish.folds}")
-    if wish.folds == 0 and len(kinds) > 1:
+    """Train a model and write it; ConfigError or ModelError say what is wrong. An interrupted run
+    leaves no files."""
+    kinds = parse_kinds(request.kind)
+    if not (request.folds == 0 or 2 <= request.folds <= _MAX_FOLDS):
+        raise ConfigError(f"--folds must be 0 (none) or 2 to {_MAX_FOLDS}, not {request.folds}")
+    if request.folds == 0 and len(kinds) > 1:
         raise ConfigError("--kind auto chooses by cross-validation: give --folds, or a kind")
-    if wish.most < 2:
-        raise ConfigError(f"--most must be 2 at least, not {wish.most}")
-    if wish.options.embedding and kinds == ("linear",):
+    if request.most < 2:
+        raise ConfigError(f"--most must be 2 at least, not {request.most}")
+    if request.options.embedding and kinds == ("linear",):
         raise ConfigError("--embedding is for networks; kind linear has none")
-    if wish.options.embedding:
+    if request.options.embedding:
         kinds = tuple(kind for kind in kinds if kind != "linear")
-    if wish.reading.normalise and wish.reading.language not in ("", "tr"):
+    if request.reading.normalise and request.reading.language not in ("", "tr"):
         raise ConfigError(
-            f"--normalise repairs Turkish, and --language is {wish.reading.language}; leave it out"
+            f"--normalise repairs Turkish, and --language is {request.reading.language}; leave it out"
         )
-    with writable_folder(wish.out):
-        return _train_and_write(wish, kinds, told, read)
+    with writable_folder(request.out):
+        return _train_and_write(request, kinds, report, read)
 
 
 def _train_and_write(
-    wish: ModelRequest,
+    request: ModelRequest,
     kinds: tuple[ModelKind, ...],
-    told: TrainingProgress,
+    report: TrainingProgress,
     read: Callable[[int], None],
 ) -> TrainedModel:
-    source = wish.options.embedding
+    source = request.options.embedding
     embedding = open_embedding(Path(source)) if source else None
-    most, seed = wish.most, wish.options.seed
+    most, seed = request.most, request.options.seed
     corpus = gather_corpus(
-        wish.source, wish.reading, wish.columns, most=most, seed=seed, progress=read
+        request.source, request.reading, request.columns, most=most, seed=seed, progress=read
     )
     found: dict[str, ModelFigures] = {}
-    if wish.folds:
+    if request.folds:
         for kind in kinds:
-            found[kind] = cross_validate(kind, corpus, wish.folds, wish.options, embedding, told)
+            found[kind] = cross_validate(
+                kind, corpus, request.folds, request.options, embedding, report
+            )
     chosen = max(kinds, key=lambda kind: found[kind].macro_f1 if kind in found else 0.0)
-    last = partial(told, f"{chosen}, from everything")
+    last = partial(report, f"{chosen}, from everything")
     last(0.0)
-    model = train_model(chosen, corpus, wish.options, embedding, progress=last)
+    model = train_model(chosen, corpus, request.options, embedding, progress=last)
     found = {kind: found[kind] for kind in sorted(found, key=lambda kind: kind != chosen)}
-    card = _model_card(wish, chosen, corpus, model, found)
-    _write_model(wish.out, model, card, found)
+    card = _model_card(request, chosen, corpus, model, found)
+    _write_model(request.out, model, card, found)
     return TrainedModel(chosen, corpus, found, card)
 
 
 @contextmanager
 def writable_folder(folder: Path) -> Iterator[None]:
-    """A folder that can be written to, known before the long work begins; it goes again if
-    no model comes to lie in it. Nothing is overwritten but a model."""
+    """Create a folder and check before the long work that it can be written to. It is removed again
+    if no model is written. Only a model is ever overwritten."""
     new: list[Path] = []
     try:
         check_vacant(folder)
@@ -240,7 +240,7 @@ def writable_folder(folder: Path) -> Iterator[None]:
 
 
 def check_vacant(folder: Path) -> None:
-    """Whether there is nothing to be overwritten but a model."""
+    """Check that there is nothing to overwrite but a model."""
     if folder.exists() and not folder.is_dir():
         raise ConfigError(f"--out {folder} is a file; name a folder for the model")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "model.json").exists():
@@ -254,26 +254,26 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 def _model_card(
-    wish: ModelRequest,
+    request: ModelRequest,
     kind: ModelKind,
     corpus: Corpus,
     model: TrainableModel,
     found: dict[str, ModelFigures],
 ) -> dict[str, Any]:
     return {
-        "name": visible_text(wish.out.resolve().name),
+        "name": visible_text(request.out.resolve().name),
         "kind": kind,
-        "source": visible_text(wish.source.name),
+        "source": visible_text(request.source.name),
         "categories": dict(zip(corpus.categories, corpus.category_sizes(), strict=True)),
         "reading": asdict(corpus.reading),
         "size": model_size(model),
-        "folds": wish.folds,
-        "seed": wish.options.seed,
+        "folds": request.folds,
+        "seed": request.options.seed,
         "figures": {name: one.to_dict() for name, one in found.items()},
         "notes": list(corpus.notes),
-        "licence": visible_text(wish.licence),
-        "command": visible_text(wish.command),
-        "made": wish.made,
+        "licence": visible_text(request.licence),
+        "command": visible_text(request.command),
+        "made": request.made,
         "version": __version__,
     }
 

@@ -1,4 +1,9 @@
-"""A model of categories: what the texts are about, from their words."""
+"""A neural category model: judging pages with it, and its folder on disk.
+
+model.json names the file of arrays and its SHA-256. It is replaced atomically after the arrays are
+on disk under a new name, so a reader sees the old model or the new one. A folder may come from a
+stranger: sizes are checked before anything is read, and there is no pickle.
+"""
 
 from __future__ import annotations
 
@@ -35,27 +40,29 @@ from honeyguide.models.untrusted import read_plain_file
 
 Floats = NDArray[np.floating[Any]]
 WordSegments = Sequence[Sequence[str]]
-"""A page as lists of words, at most 150 in each; what is longer is cut."""
+"""A page as lists of words, at most 150 in each; longer ones are cut."""
 
 MAX_CATEGORIES = 1_000
 _ENCODED = 32
 _MANY = 4_000
-"""Segments that are worth the seconds in which PyTorch and its GPU wake up."""
+"""Segments from which on PyTorch and the GPU are worth their start-up time."""
 _SURE = 1e-7
-"""No segment is believed to be surer: one alone must not decide over a whole page."""
+"""Least probability of a segment: a single one must not decide a whole page."""
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryModel:
+    """A network with its vocabulary, or with an encoder."""
+
     categories: tuple[str, ...]
     vocabulary: WordVocabulary
     net: TextNet
     settings: dict[str, Any] = field(default_factory=dict)
-    """How texts were turned into words, for whoever does that; plain JSON."""
+    """How texts were turned into words; plain JSON."""
     card: dict[str, Any] = field(default_factory=dict)
-    """What people should know of it: data, figures, date; plain JSON."""
+    """Facts for people: data, figures, date; plain JSON."""
     encoder: TextEncoder | None = None
-    """Where vectors of words in their context take the place of the embedding."""
+    """Gives vectors of words in their context instead of the embedding."""
 
     def __post_init__(self) -> None:
         count = self._category_count
@@ -98,21 +105,20 @@ class CategoryModel:
         return answer
 
     def judge_many(self, pages: Sequence[tuple[WordSegments, Sequence[float]]]) -> Floats:
-        """A row for each page of (segments, weights): the mean of its segments' log-probabilities,
-        each counting by its number of words times its weight (1 where none is given), made to add
-        up to 1. A page without words is as likely of any category.
+        """A row for each page of (segments, weights): the mean log-probability of its segments,
+        each weighted by its number of words times its weight (default 1), normalised to sum 1. A
+        page without words has equal probabilities.
 
-        The paper says "sentence level" here and one row a page there; segments and this mean are
-        ours.
+        The paper says "sentence level" and has one row a page; segments and this mean are ours.
         """
         flat: list[Sequence[str]] = []
         counts: list[float] = []
         owners: list[int] = []
         for page, (segments, weights) in enumerate(pages):
-            given = weights if len(weights) else [1.0] * len(segments)
-            if len(given) != len(segments):
+            counted = weights if len(weights) else [1.0] * len(segments)
+            if len(counted) != len(segments):
                 raise ModelError("a page has as many weights as segments, or none")
-            for segment, weight in zip(segments, given, strict=True):
+            for segment, weight in zip(segments, counted, strict=True):
                 if len(segment) and weight > 0:
                     flat.append(segment)
                     counts.append(min(len(segment), SEGMENT_WORDS) * weight)
@@ -132,8 +138,8 @@ class CategoryModel:
         return answer
 
     def low_coverage(self, segments: WordSegments) -> VocabularyCoverage | None:
-        """How few words are known, where nothing but buckets would speak; None: enough. An encoder
-        has pieces for any word: nobody can tell which of them mean something to it."""
+        """The vocabulary coverage if only buckets would decide; None: enough. With an encoder
+        always None: it has pieces for any word."""
         if self.encoder is not None and any(map(len, segments)):
             return None
         return low_coverage(self.vocabulary.telling_words, segments)
@@ -141,8 +147,8 @@ class CategoryModel:
     def top_words(
         self, segments: WordSegments, category: str, most: int = 10
     ) -> list[tuple[str, float]]:
-        """The words that speak most for a category, and how much, in log-odds to the first order;
-        nothing where an encoder reads, since its pieces are no words."""
+        """The words with the most log-odds for a category, to the first order. Empty with an
+        encoder, whose pieces are no words."""
         if self.encoder is not None or not segments:
             return []
         marks = self.net.word_evidence(
@@ -157,13 +163,7 @@ class CategoryModel:
         return sorted(shares, key=lambda one: (-one[1], one[0]))[:most]
 
 
-# --------------------------------------------------------------------------------------------------
-# A model of categories as a folder: model.json, and its arrays beside it. No pickle.
-#
-# model.json names the file of arrays and its SHA-256; it is replaced at once, after the arrays are
-# on disk under a new name, so whoever loads meets the old model or the new one. A folder may come
-# from a stranger: sizes are looked at before anything is read, and nothing in it is believed.
-# --------------------------------------------------------------------------------------------------
+# --- Saving and loading ---
 
 
 MODEL_FORMAT = 1
@@ -176,11 +176,11 @@ DAMAGE_ERRORS = (
     ValueError, KeyError, TypeError, AttributeError, EOFError, RuntimeError, NotImplementedError,
     OverflowError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile,
 )  # fmt: skip
-"""What the libraries say of damaged bytes; RecursionError is a RuntimeError."""
+"""What the libraries raise for damaged bytes; RecursionError is a RuntimeError."""
 
 
 def save_net_model(model: CategoryModel, folder: Path) -> None:
-    """Write the model into a folder, in place of the one that is there."""
+    """Write the model into a folder, replacing the one in it."""
     arrays = {name: _halve_precision(array) for name, array in model.net.arrays.items()}
     head = {
         "kind": model.net.kind, "categories": list(model.categories), "settings": model.settings,
@@ -217,8 +217,8 @@ def write_model_folder(folder: Path, head: dict[str, Any], arrays: dict[str, NDA
 
 
 def load_net_model(folder: Path, encoder: Path | TextEncoder | None = None) -> CategoryModel:
-    """The model in a folder. If it was trained with an encoder, that is given here, or the folder
-    that it is in: an encoder is a program, so nothing in the model says where to look for it."""
+    """The model in a folder. If it was trained with an encoder, that or its folder is given here:
+    an encoder is a program, so nothing in the model says where to find it."""
     with damage_reported(folder):
         head = read_head(folder)
         arrays, categories, settings, card = read_arrays(folder, head)
@@ -264,7 +264,7 @@ def read_arrays(
 
 
 def model_checksum(folder: Path) -> str:
-    """Stands for all that is in a saved model: whoever refers to it can see that it is the same."""
+    """A checksum of all parts of a saved model."""
     return hashlib.sha256(read_model_bytes(folder / "model.json", _JSON)).hexdigest()
 
 
@@ -278,14 +278,14 @@ def _pack_words(words: Sequence[str]) -> NDArray[Any]:
 
 
 def _halve_precision(array: NDArray[Any]) -> NDArray[Any]:
-    """In half precision where that loses nothing."""
+    """The array in half precision if that loses nothing."""
     with np.errstate(over="ignore"):
         half = array.astype(np.float16)
     return half if np.array_equal(half.astype(np.float32), array) else array
 
 
 def _unpack_arrays(data: bytes) -> dict[str, NDArray[Any]]:
-    """The arrays, without numpy's own loader, which believes what a header says of its size."""
+    """The arrays, without the loader of numpy, which trusts the sizes in a header."""
     arrays: dict[str, NDArray[Any]] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         parts = file.infolist()
@@ -319,7 +319,7 @@ def _read_array(data: bytes) -> NDArray[Any]:
 
 
 def read_model_bytes(path: Path, most: int) -> bytes:
-    """A plain file's, if it is not too large."""
+    """The bytes of a plain file that is not too large."""
     try:
         return read_plain_file(path, most)
     except FileNotFoundError as error:
@@ -329,7 +329,7 @@ def read_model_bytes(path: Path, most: int) -> bytes:
 
 
 def write_durably(path: Path, data: bytes) -> None:
-    """All of it or nothing, also if the machine stops."""
+    """Write a file atomically and sync it to disk."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with aside.open("wb") as file:
@@ -341,22 +341,22 @@ def write_durably(path: Path, data: bytes) -> None:
         aside.unlink(missing_ok=True)
 
 
-def _open_encoder(origin: Any, given: Path | TextEncoder | None) -> TextEncoder:
+def _open_encoder(origin: Any, encoder: Path | TextEncoder | None) -> TextEncoder:
     values = _check_table(origin)
-    if given is None:
+    if encoder is None:
         raise ModelError(
             f"the model needs its encoder, which was in {str(values['folder'])[:200]!a}. "
             "An encoder is a program: if you trust it, name its folder "
             "(honeyguide classify --encoder FOLDER; in topic.toml, encoder under [strategy])"
         )
-    if not isinstance(given, Path):
-        found: object = given
-    elif given.is_dir():
-        found = open_embedding(given, str(values["engine"]), str(values["checksum"]))
+    if not isinstance(encoder, Path):
+        found: object = encoder
+    elif encoder.is_dir():
+        found = open_embedding(encoder, str(values["engine"]), str(values["checksum"]))
     else:
-        raise ModelError(f"there is no encoder in {given}")
+        raise ModelError(f"there is no encoder in {encoder}")
     if not isinstance(found, TextEncoder) or found.origin["checksum"] != values["checksum"]:
-        raise ModelError(f"{given} is not the encoder that the model was trained with")
+        raise ModelError(f"{encoder} is not the encoder that the model was trained with")
     return found
 
 

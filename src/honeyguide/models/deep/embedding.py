@@ -1,11 +1,11 @@
-"""What a network's first layer may be: a table that is learned, or an encoder that is not.
+"""The first layer of a network: a table that is trained, or an encoder that is not.
 
-    nothing         a table of random numbers, learned from scratch
-    a Table         word vectors, such as a word2vec file: the table begins with them and is learned
-    an Encoder      vectors of words in their context, as of BERT: frozen, they replace the table
+    nothing          a table of random numbers, trained from scratch
+    a WordTable      word vectors, such as a word2vec file: the table begins with them
+    a TextEncoder    vectors of words in their context, as of BERT: frozen, instead of the table
 
-Alqaraleh & Sırın found BERT best. Encoders come from a folder that the user names; nothing is
-ever downloaded.
+Alqaraleh & Sırın found BERT best. Encoders come from a folder that the user names; nothing is ever
+downloaded.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ Ints = NDArray[np.signedinteger[Any]]
 
 
 class EncodedTexts(NamedTuple):
+    """Vectors of the pieces of some texts."""
+
     vectors: Floats
     """[texts, at most 150 pieces, width], float32."""
     lengths: Ints
-    """Pieces of each text; what lies beyond is padding."""
+    """Pieces of each text; the rest is padding."""
 
 
 @runtime_checkable
@@ -47,7 +49,7 @@ class WordTable(Protocol):
     @property
     def width(self) -> int: ...
     def vectors(self, words: Sequence[str]) -> dict[str, Floats]:
-        """Of those words that are known."""
+        """The vectors of the words that are known."""
         ...
 
 
@@ -59,7 +61,7 @@ class TextEncoder(Protocol):
     def width(self) -> int: ...
     @property
     def origin(self) -> dict[str, str]:
-        """What finds it again when a model is loaded: engine, folder, checksum."""
+        """Engine, folder and checksum, to find it when a model is loaded."""
         ...
 
     def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts: ...
@@ -70,8 +72,8 @@ Embedding = WordTable | TextEncoder
 
 def open_embedding(path: Path, engine: str = "auto", expected: str | None = None) -> Embedding:
     """The word vectors in a file, or the encoder in a folder: with ``model.onnx`` through ONNX
-    Runtime, else through transformers; ``engine`` is one of auto, onnx, transformers. An encoder
-    is a program: only for a path that the user named, and with the expected checksum, if any."""
+    Runtime, else through transformers. ``engine`` is auto, onnx or transformers. An encoder is a
+    program: open only folders that the user named. ``expected``: the checksum that it must have."""
     if engine not in ("auto", "onnx", "transformers"):
         raise ModelError(f"an encoder's engine is auto, onnx or transformers, not {engine[:40]!a}")
     if path.is_file():
@@ -84,18 +86,15 @@ def open_embedding(path: Path, engine: str = "auto", expected: str | None = None
     return TransformersEncoder.open(path, expected)
 
 
-# --------------------------------------------------------------------------------------------------
-# Word vectors from a file: word2vec's text (.vec, .txt) and binary (.bin) forms and GloVe's text,
-# each also gzipped. Only vectors of asked-for words are kept, so a file of any size can be read.
-# --------------------------------------------------------------------------------------------------
+# --- Word vectors from a file ---
 
 
 MAX_VECTOR_WIDTH = 2_000
 """Numbers of a word."""
 _MOST = 20_000_000
-"""Words of a file: no language has more, but a small gzip file may."""
+"""Most words of a file; a small gzip file may unpack to more."""
 _WORD = 1_000
-"""Bytes of a word."""
+"""Most bytes of a word."""
 _LINE = _WORD + 40 * MAX_VECTOR_WIDTH
 _LARGE = 1e4
 _FASTTEXT = (793_712_314).to_bytes(4, "little")
@@ -103,7 +102,8 @@ _FASTTEXT = (793_712_314).to_bytes(4, "little")
 
 @dataclass(frozen=True)
 class WordVectors:
-    """A :class:`~honeyguide.models.deep.embedding.WordTable`."""
+    """A :class:`WordTable` in a file: word2vec text (.vec, .txt) or binary (.bin), or GloVe text,
+    perhaps gzipped. Only vectors of requested words are kept, so a file of any size can be read."""
 
     path: Path
 
@@ -120,7 +120,7 @@ class WordVectors:
             return self._read_header(file)[0]
 
     def vectors(self, words: Sequence[str]) -> dict[str, Floats]:
-        """Of those words that the file has; the first where it has two."""
+        """The vectors of the words that the file contains; of duplicates the first."""
         wanted = {word.encode("utf-8", "replace"): word for word in words}
         found: dict[str, Floats] = {}
         with _VectorFile(self.path) as file:
@@ -137,7 +137,7 @@ class WordVectors:
         return found
 
     def _read_header(self, file: IO[bytes]) -> tuple[int, bool]:
-        """How wide the vectors are, and whether a first line says so: GloVe has none."""
+        """Width of the vectors, and whether a first line states it: GloVe has none."""
         line = file.readline(_LINE)
         if line.startswith(_FASTTEXT):
             raise ModelError(
@@ -156,7 +156,7 @@ class WordVectors:
 
 
 class _VectorFile:
-    """The file, unzipped; what goes wrong in reading it becomes a ModelError."""
+    """The unpacked file; errors while reading become a ModelError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -180,7 +180,7 @@ class _VectorFile:
 
 
 FoundVectors = Iterator[tuple[str, bytes, Floats]]
-"""Where it stands, the word, its vector."""
+"""Place in the file, word, vector."""
 
 
 def _read_text(
@@ -234,27 +234,26 @@ def _read_binary(
     raise ModelError(f"{path} has more than {_MOST} words")
 
 
-# --------------------------------------------------------------------------------------------------
-# A BERT-like encoder through ONNX Runtime, from a folder with model.onnx and tokenizer.json.
-#
-# The only file that knows onnxruntime and tokenizers. Nothing is downloaded, and no other file is
-# read. Both files are programs, which may loop or ask for all memory: open only whom you trust.
-# --------------------------------------------------------------------------------------------------
+# --- Encoders through ONNX Runtime ---
 
 
 _MODEL, _TOKENIZER = 2_000_000_000, 100_000_000
 """Most bytes of each file."""
 MAX_ENCODER_WIDTH = 8_192
 _GROWTH = 1_000
-"""How many times longer a tokenizer's normaliser may make a text."""
+"""How much longer the normaliser of a tokenizer may make a text."""
 _OUTSIDE = "session.model_external_initializers_file_folder_path"
 _KNOWN = ("input_ids", "attention_mask", "token_type_ids")
 
 
 @dataclass(frozen=True, eq=False)
 class OnnxEncoder:
-    """An :class:`~honeyguide.models.deep.embedding.TextEncoder`: the last layer's vectors of the
-    pieces that its tokenizer makes of the words, special ones included, 150 at most."""
+    """A :class:`TextEncoder` through ONNX Runtime, from model.onnx and tokenizer.json: the last
+    layer for the pieces of the tokenizer, special ones included, at most 150.
+
+    Both files are programs, which may loop or use all memory: open only trusted ones. Nothing is
+    downloaded.
+    """
 
     folder: Path
     checksum: str
@@ -264,7 +263,7 @@ class OnnxEncoder:
 
     @classmethod
     def open(cls, folder: Path, expected: str | None = None) -> OnnxEncoder:
-        """The encoder in a folder, if its checksum is the expected one, should there be one."""
+        """The encoder in a folder; ModelError if it has not the expected checksum."""
         try:
             import onnxruntime
             import tokenizers
@@ -313,12 +312,12 @@ class OnnxEncoder:
             ids = np.zeros((len(pieces), wide), np.int64)
             for row, one in zip(ids, pieces, strict=True):
                 row[: len(one)] = one
-            given = {
+            inputs = {
                 "input_ids": ids,
                 "attention_mask": (np.arange(wide) < lengths[:, None]).astype(np.int64),
                 "token_type_ids": np.zeros_like(ids),
             }
-            named = {one.name: given[one.name] for one in self.session.get_inputs()}
+            named = {one.name: inputs[one.name] for one in self.session.get_inputs()}
             first = self.session.get_outputs()[0].name
             vectors = np.asarray(self.session.run([first], named)[0])
         except Exception as error:  # whatever the model's graph and the tokenizer's rules may do
@@ -327,8 +326,8 @@ class OnnxEncoder:
 
 
 def _check_growth(normalizer: Any) -> None:
-    """Whether texts stay texts: rules that put long words for short ones, one after the other,
-    would fill all memory, and their library ends the process then."""
+    """Refuse normalisers that replace short words by long ones again and again: they would fill all
+    memory, and their library then ends the process."""
     growth, parts = 1.0, [normalizer]
     while parts:
         match parts.pop():
@@ -344,7 +343,7 @@ def _check_growth(normalizer: Any) -> None:
 
 
 def encoder_checksum(*files: tuple[Path, int]) -> str:
-    """Stands for the files; a ModelError where one is missing or larger than its limit."""
+    """A checksum of the files; ModelError if one is missing or larger than its limit."""
     digest = hashlib.sha256()
     for path, most in files:
         try:
@@ -357,13 +356,13 @@ def encoder_checksum(*files: tuple[Path, int]) -> str:
 
 
 def check_encoder(folder: Path, digest: str, expected: str | None) -> None:
-    """Looked at before anything in the folder is believed."""
+    """Compare the checksum before anything in the folder is used."""
     if expected is not None and digest != expected:
         raise ModelError(f"{folder} is not the encoder that the model was trained with")
 
 
 def check_encoded(read: EncodedTexts, folder: Path) -> EncodedTexts:
-    """Whether it is what an encoder gives: finite vectors, one a piece."""
+    """Check that the vectors are finite, one for each piece."""
     vectors, lengths = read
     if (
         vectors.ndim != 3
@@ -378,11 +377,7 @@ def check_encoded(read: EncodedTexts, folder: Path) -> EncodedTexts:
     return EncodedTexts(vectors.astype(np.float32), lengths)
 
 
-# --------------------------------------------------------------------------------------------------
-# A BERT-like encoder through transformers, from a folder with config.json, a tokenizer and
-# model.safetensors. The only file that knows transformers. Nothing is downloaded, no code of the
-# folder is run, and weights that are pickled are refused.
-# --------------------------------------------------------------------------------------------------
+# --- Encoders through transformers ---
 
 
 _CONFIG, _TOKENIZER_FILE, _WEIGHTS = 1_000_000, 100_000_000, 8_000_000_000
@@ -392,8 +387,12 @@ _ENDS = (".json", ".txt", ".model", ".jinja")
 
 @dataclass(frozen=True, eq=False)
 class TransformersEncoder:
-    """An :class:`~honeyguide.models.deep.embedding.TextEncoder`: the last hidden layer of any model
-    that AutoModel knows (BERT, XLNet, …), on the GPU where there is one."""
+    """A :class:`TextEncoder` through transformers: the last hidden layer of any model that
+    AutoModel knows (BERT, XLNet, …), on the GPU if there is one.
+
+    Reads config.json, a tokenizer and model.safetensors. Nothing is downloaded, no code of the
+    folder is run, and pickled weights are refused.
+    """
 
     folder: Path
     checksum: str
@@ -403,7 +402,7 @@ class TransformersEncoder:
 
     @classmethod
     def open(cls, folder: Path, expected: str | None = None) -> TransformersEncoder:
-        """The encoder in a folder, if its checksum is the expected one, should there be one."""
+        """The encoder in a folder; ModelError if it has not the expected checksum."""
         # Read when huggingface_hub is imported: with it not even a question leaves the machine.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
         try:
@@ -414,10 +413,10 @@ class TransformersEncoder:
         files += [(path, _TOKENIZER_FILE) for path in _tokenizer_files(folder)]
         digest = encoder_checksum(*files)
         check_encoder(folder, digest, expected)
-        here = {"local_files_only": True, "trust_remote_code": False}
+        local = {"local_files_only": True, "trust_remote_code": False}
         try:
-            tokenizer = AutoTokenizer.from_pretrained(str(folder), use_fast=True, **here)
-            model = AutoModel.from_pretrained(str(folder), use_safetensors=True, **here)
+            tokenizer = AutoTokenizer.from_pretrained(str(folder), use_fast=True, **local)
+            model = AutoModel.from_pretrained(str(folder), use_safetensors=True, **local)
             model = model.eval().requires_grad_(False).to(torch_engine.torch_device())
         except Exception as error:  # it raises nearly everything for a damaged folder
             raise ModelError(f"{folder} has no encoder that can be read: {error}") from error
@@ -432,7 +431,7 @@ class TransformersEncoder:
     def encode(self, segments: Sequence[Sequence[str]]) -> EncodedTexts:
         words = [list(segment[:SEGMENT_WORDS]) or [""] for segment in segments]
         try:
-            given = self.tokenizer(
+            inputs = self.tokenizer(
                 words,
                 is_split_into_words=True,
                 truncation=True,
@@ -441,15 +440,15 @@ class TransformersEncoder:
                 padding_side="right",
                 return_tensors="pt",
             ).to(self.model.device)
-            vectors = self.model(**given).last_hidden_state.float().cpu().numpy()
-            lengths = given["attention_mask"].sum(dim=1).cpu().numpy().astype(np.int64)
+            vectors = self.model(**inputs).last_hidden_state.float().cpu().numpy()
+            lengths = inputs["attention_mask"].sum(dim=1).cpu().numpy().astype(np.int64)
         except Exception as error:  # whatever the folder's model may do
             raise ModelError(f"the encoder in {self.folder} failed: {error}") from error
         return check_encoded(EncodedTexts(vectors, lengths), self.folder)
 
 
 def _tokenizer_files(folder: Path) -> list[Path]:
-    """What tokenizers may be made of, by many names; a pipe among them must not be opened."""
+    """Files that a tokenizer may consist of."""
     try:
         found = sorted(path for path in folder.iterdir() if path.suffix in _ENDS)
     except OSError as error:

@@ -1,7 +1,15 @@
-"""The largest value of each column over the words of a text, after convolutions if there are any.
+"""Networks that classify text, for reading in numpy: four kinds, from word numbers to
+probabilities.
 
-A convolution k words wide is k products, one a word of its window, added with a shift. A word's
-products are always the same: they are made once for each distinct word of a batch and gathered.
+    paper        Alqaraleh & Sırın: embedding 300, max pool, dense 2C (ReLU), dense C (softmax). It
+                 has no convolution, although the authors call it a CNN.
+    conv         the same with convolutions 3, 4 and 5 words wide, 128 each, before the pool: ours.
+    one_layer    Kim 2014: convolutions 3, 4 and 5 wide, 100 each, max pool, dense C.
+    sensitivity  Zhang & Wallace 2015: convolutions 2, 3 and 4 wide, two each, max pool, dense C.
+
+Padding never wins a pool. A text shorter than a convolution is read as if blanks (zeros) followed.
+A convolution k words wide is k products, one for each word of its window, added with a shift. The
+products of a word are always the same: they are computed once for each distinct word of a batch.
 """
 
 from __future__ import annotations
@@ -24,20 +32,22 @@ class ConvFilters(NamedTuple):
     """A convolution."""
 
     width: int
-    """Words that it sees at once."""
+    """Words of its window."""
     kernel: Floats
     """numbers of a word × (width · filters), so that one product serves the whole window."""
     bias: Floats
 
 
 class PooledValues(NamedTuple):
+    """The largest values of each column, and their places."""
+
     values: Floats
     places: Ints
-    """Where in its row each value was won; of a convolution, where its window begins."""
+    """Row of each value; for a convolution the beginning of its window."""
 
 
 def make_filters(width: int, kernel: Floats, bias: Floats) -> ConvFilters:
-    """From a kernel of (width · numbers) × filters, as it is learned and saved."""
+    """From a kernel of (width · numbers) × filters, as it is trained and saved."""
     parts = kernel.reshape(width, -1, len(bias)).transpose(1, 0, 2)
     return ConvFilters(width, np.ascontiguousarray(parts).reshape(parts.shape[0], -1), bias)
 
@@ -45,7 +55,7 @@ def make_filters(width: int, kernel: Floats, bias: Floats) -> ConvFilters:
 def pool_words(
     table: Floats, ids: Ints, convolutions: Sequence[ConvFilters], placed: bool
 ) -> PooledValues:
-    """Of rows of word numbers, with padding (0) at their end."""
+    """Pool rows of word numbers, padded with 0 at the end."""
     lengths = (ids > 0).sum(axis=1)
     if not convolutions:
         return _max_pool(_plain_rows(table, ids, lengths), len(ids), table.shape[1], placed)
@@ -58,7 +68,7 @@ def pool_words(
 def pool_vectors(
     vectors: Floats, lengths: Ints, convolutions: Sequence[ConvFilters], placed: bool = False
 ) -> PooledValues:
-    """Of vectors of words [texts, words, numbers]; words beyond a text's length are padding."""
+    """Pool vectors of words [texts, words, numbers]; words beyond the length of a text are padding."""
     count, words, width = vectors.shape
     flat = np.concatenate([np.zeros((1, width), np.float32), vectors.reshape(-1, width)])
     numbers = 1 + np.arange(count * words).reshape(count, words)
@@ -93,7 +103,7 @@ def _plain_rows(table: Floats, numbers: Ints, lengths: Ints) -> Iterator[Floats]
 def _window_sums(
     products: Floats, numbers: Ints, lengths: Ints, one: ConvFilters
 ) -> Iterator[Floats]:
-    """What each window of each text gives; a text shorter than it is one window."""
+    """The sum of each window of each text; a text shorter than a window is one window."""
     steps = np.split(products, one.width, axis=1)
     for row, length in zip(numbers, lengths.tolist(), strict=True):
         count = max(length - one.width + 1, 1)
@@ -104,7 +114,7 @@ def _window_sums(
 
 
 def _max_pool(texts: Iterator[Floats], count: int, width: int, placed: bool) -> PooledValues:
-    """A text without words has zeros. Places are as dear as all else, so only if wanted."""
+    """Zeros for a text without words. Places cost as much as all else, so only if wanted."""
     values = np.zeros((count, width), np.float32)
     places = np.zeros((count, width) if placed else (count, 0), np.int64)
     for n, text in enumerate(texts):
@@ -116,43 +126,30 @@ def _max_pool(texts: Iterator[Floats], count: int, width: int, placed: bool) -> 
     return PooledValues(values, places)
 
 
-# --------------------------------------------------------------------------------------------------
-# Networks that tell categories of text apart: what they are made of, and reading with them.
-#
-# Four kinds, all from 150 word numbers to one probability a category; numpy alone reads with them.
-#
-# paper        Alqaraleh & Sırın: embedding 300, max pool, dense 2C (ReLU), dense C (softmax). It
-#                  has no convolution, although the authors call it a CNN.
-# conv         the same with convolutions 3, 4 and 5 words wide, 128 each, before the pool: ours.
-#     one_layer    Kim 2014: convolutions 3, 4 and 5 wide, 100 each, max pool, dense C.
-#     sensitivity  Zhang & Wallace 2015: convolutions 2, 3 and 4 wide, two each, max pool, dense C.
-#
-# Padding never wins a pool. A text shorter than a convolution is read as if blanks (zeros)
-# followed.
-# --------------------------------------------------------------------------------------------------
+# --- Networks ---
 
 
 NetKind = Literal["paper", "conv", "one_layer", "sensitivity"]
 NET_KINDS: tuple[NetKind, ...] = get_args(NetKind)
 WORD_WIDTH = 300
-"""Numbers that stand for a word."""
+"""Numbers of a word vector."""
 INITIAL_RANGE = 0.05
 """Embeddings begin in U(-.05, .05): with N(0, 1) a max-pooled network learns nothing."""
 _CHUNK = 64
 _LARGE = 1e6
-"""Weights beyond this come from no lesson; products of a few of them would not be finite."""
+"""Larger weights come from no training; products of a few of them would not be finite."""
 
 
 class NetShape(NamedTuple):
-    """How a kind is built."""
+    """The layers of a kind."""
 
     widths: tuple[int, ...] = ()
-    """Words that each convolution sees at once; none: the words themselves are pooled."""
+    """Words of the window of each convolution; none: the words themselves are pooled."""
     filters: int = 0
     hidden: bool = True
     """A dense layer of 2C before the last."""
     dropout: float = 0.2
-    """Share of the pooled and of the hidden values left out in training."""
+    """Share of the pooled and hidden values that is dropped in training."""
 
 
 NET_SHAPES: Mapping[str, NetShape] = {
@@ -165,6 +162,8 @@ NET_SHAPES: Mapping[str, NetShape] = {
 
 @dataclass(frozen=True, eq=False)
 class TextNet:
+    """A network for reading, in numpy."""
+
     kind: str
     arrays: dict[str, NDArray[Any]]
     """embedding (words × width; missing where an encoder gives the vectors), for each convolution
@@ -205,7 +204,7 @@ class TextNet:
 
     @cached_property
     def width(self) -> int:
-        """Numbers that stand for a word at the beginning."""
+        """Numbers of a word vector."""
         if (table := self.arrays.get("embedding")) is not None:
             return int(table.shape[1])
         first = self.arrays.get(f"kernel{self.shape.widths[0]}" if self.shape.widths else "hidden")
@@ -214,17 +213,17 @@ class TextNet:
         return int(first.shape[0]) // (self.shape.widths or (1,))[0]
 
     def probabilities(self, ids: Ints) -> Floats:
-        """Of each category, a row for each row of word numbers."""
+        """The probability of each category, a row for each row of word numbers."""
         return softmax(self.logits(self._pooled_words(ids).values))
 
     def probabilities_of_vectors(self, vectors: Floats, lengths: Ints) -> Floats:
-        """The same from vectors of words [N, words, width], where an encoder made them."""
+        """The same from vectors of words [N, words, width] of an encoder."""
         if vectors.ndim != 3 or vectors.shape[2] != self.width:
             raise ModelError(f"this network reads vectors of {self.width} numbers a word")
         return softmax(self.logits(self.pooled_vectors(vectors, lengths)))
 
     def pooled_vectors(self, vectors: Floats, lengths: Ints) -> Floats:
-        """The best of each vector's number, or convolution, over the words of each text."""
+        """The largest value of each number, or convolution, over the words of each text."""
         return pool_vectors(vectors, lengths, self._conv_filters).values
 
     def logits(self, pooled: Floats) -> Floats:
@@ -235,8 +234,8 @@ class TextNet:
         return answer
 
     def word_evidence(self, ids: Ints, category: int) -> Floats:
-        """How much each place of each row speaks for a category: what it won in the pool, times
-        the slope of the category's log-odds there. Cheap, and true to the first order."""
+        """How much each place of each row speaks for a category: its pooled values times the slope
+        of the log-odds there. Fast, and correct to the first order."""
         pool = self._pooled_words(ids, placed=True)
         slopes = self._logit_slopes(pool.values, category) * pool.values
         marks = np.zeros(ids.shape, np.float32)
@@ -284,7 +283,7 @@ class TextNet:
 
 
 def layer_shapes(kind: NetKind, width: int, categories: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of everything behind the embedding, in the order in which it is drawn."""
+    """The shapes of all layers behind the embedding, in the order in which they are drawn."""
     shape = NET_SHAPES[kind]
     found: dict[str, tuple[int, ...]] = {}
     for wide in shape.widths:
@@ -303,7 +302,7 @@ def layer_shapes(kind: NetKind, width: int, categories: int) -> dict[str, tuple[
 def draw_weights(
     kind: NetKind, width: int, categories: int, dice: np.random.Generator
 ) -> dict[str, Floats]:
-    """First weights behind the embedding: Glorot & Bengio 2010, uniform; biases 0."""
+    """Initial weights behind the embedding: Glorot & Bengio 2010, uniform; biases 0."""
     arrays: dict[str, Floats] = {}
     for name, shape in layer_shapes(kind, width, categories).items():
         if len(shape) == 1:

@@ -1,11 +1,16 @@
-"""Whether a text is in words that a model knows: what it says of others is no evidence.
+"""The words that a network knows, and whether a text consists of known words.
 
-A linear model falls back on its offsets there, a network on the buckets of its hash. So a share of
-the words must be known as they are. Counted are neither beginnings of words nor buckets, and no
-numbers and single letters, which stand in any language. The share is low: of 300 Turkish news
-texts 99 % had 8 % or more with a network trained from 12 others; with one from 3,000, all had 76 %.
-What it keeps out are other scripts and gibberish. It does not tell languages apart: of English
-pages 25 to 53 % of the words stood somewhere in those 3,000. That takes ears.
+Alqaraleh & Sırın leave the vocabulary open. This one has the 50,000 most frequent words that at
+least two documents share, by documents, then the alphabet. An unknown word is read as the longest
+known word that it begins with, since in languages such as Turkish the stem comes first; else as one
+of 2,048 buckets by the hash of its first letters, which learn from rare words. 0 is padding, 1 an
+empty word, or any unknown word if there are no buckets.
+
+Coverage: without known words a linear model falls back on its offsets and a network on its buckets,
+which is no evidence. So 5 % of the words must be known as they are; beginnings, buckets, numbers
+and single letters do not count. Of 300 Turkish news texts 99 % had 8 % or more with a network
+trained from 12 others; with one from 3,000, all had 76 %. This rejects other scripts and gibberish.
+It does not separate languages: of English pages 25 to 53 % of the words occurred in those 3,000.
 """
 
 from __future__ import annotations
@@ -37,16 +42,16 @@ class VocabularyCoverage(NamedTuple):
 
 
 def telling_words(words: Iterable[str]) -> frozenset[str]:
-    """Those of a model's words by which it knows a text."""
+    """Words that count for coverage: no numbers and no single letters."""
     return frozenset(filter(_is_telling, words))
 
 
 def low_coverage(
     known: frozenset[str], segments: Sequence[Sequence[str]]
 ) -> VocabularyCoverage | None:
-    """How many words are known, where these are too few to judge by; None: enough.
+    """The coverage if too few words are known to judge a text; None: enough.
 
-    The first segment or two of most pages are enough to see that, which keeps this cheap.
+    The first segments of most pages are enough to see that, which keeps this fast.
     """
     total = sum(map(len, segments))
     found = 0
@@ -62,16 +67,7 @@ def _is_telling(word: str) -> bool:
     return len(word) > 1 and not word.isdecimal()
 
 
-# --------------------------------------------------------------------------------------------------
-# Which words a network knows, and what number stands for each.
-#
-# Alqaraleh & Sırın leave the vocabulary open. Ours has the 50,000 most frequent words that at least
-# two documents share, by documents, then the alphabet. A word outside it is not lost: it is read as
-# the longest word inside that it begins with, since in Turkish and its like a stem stands in front;
-# failing that, as one of 2,048 buckets by the hash of its first letters, which learn from the rare
-# words of the training texts. 0 is padding, 1 what is no word at all, or any unknown word where
-# there are no buckets.
-# --------------------------------------------------------------------------------------------------
+# --- Words and their numbers ---
 
 
 Ints = NDArray[np.signedinteger[Any]]
@@ -81,7 +77,7 @@ SEGMENT_WORDS = 150
 PAD, UNKNOWN_WORD, FIRST = 0, 1, 2
 MAX_WORDS, BUCKETS = 50_000, 2_048
 MAX_WORD_LETTERS = 64
-"""Letters of a word that are looked at."""
+"""Letters of a word that are read."""
 _SHARED = 2
 _STEM, _SHARE = 4, 0.5
 """A known beginning stands for a word if it has so many letters, and that share of them."""
@@ -90,6 +86,8 @@ _HASHED = 5
 
 @dataclass(frozen=True, eq=False)
 class WordVocabulary:
+    """The words that a network knows, and the number of each."""
+
     words: tuple[str, ...]
     """The word with number ``FIRST + i`` is ``words[i]``."""
     buckets: int = BUCKETS
@@ -106,19 +104,19 @@ class WordVocabulary:
 
     @cached_property
     def telling_words(self) -> frozenset[str]:
-        """Words by which a text is known to be one that a network can judge."""
+        """Words that count for coverage."""
         return telling_words(self.words)
 
     @property
     def size(self) -> int:
-        """How many numbers there are: the rows of an embedding."""
+        """Numbers in use: the rows of an embedding."""
         return FIRST + len(self.words) + self.buckets
 
     def number_of(self, word: str) -> int:
         return self._numbers.get(word) or self._guess_number(word)
 
     def numbers_of(self, words: Iterable[str]) -> list[int]:
-        """Of the first 150 words; the rest is not read."""
+        """The numbers of the first 150 words."""
         known, guess = self._numbers.get, self._guess_number
         return [known(word) or guess(word) for word in islice(words, SEGMENT_WORDS)]
 
@@ -131,7 +129,7 @@ class WordVocabulary:
         return rows
 
     def _guess_number(self, word: str) -> int:
-        """The number of what an unknown word may mean."""
+        """The number for an unknown word."""
         if not word or not self.buckets:
             return UNKNOWN_WORD
         word = word[:MAX_WORD_LETTERS]
@@ -146,7 +144,7 @@ class WordVocabulary:
 def learn_vocabulary(
     documents: Iterable[Iterable[str]], most: int = MAX_WORDS, buckets: int = BUCKETS
 ) -> WordVocabulary:
-    """The words that documents share, the most frequent first; ties by the alphabet."""
+    """The words that documents share, the most frequent first, then by the alphabet."""
     seen: Counter[str] = Counter()
     for document in documents:
         seen.update({word for word in document if 0 < len(word) <= MAX_WORD_LETTERS})

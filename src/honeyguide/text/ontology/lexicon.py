@@ -1,9 +1,8 @@
-"""The chosen concepts as words to count on pages, and Ehrig & Maedche's weighted sum of them.
+"""The chosen concepts as words to count on pages, and the weighted sum of Ehrig & Maedche.
 
-Zheng, Kang & Kim 2008, section 3.3: names are split into single words, words are stemmed, and
-the input of a page is how often each of them occurs, in raw counts. We read title and main text,
-of which the first 20,000 characters. The paper tags parts of speech and does not say what for;
-we do not.
+Zheng, Kang & Kim 2008, section 3.3: names are split into single words, words are stemmed, and the
+input of a page is how often each of them occurs. The title and the first 20,000 characters of the
+main text are read. The paper tags parts of speech without saying what for; that step is left out.
 """
 
 from __future__ import annotations
@@ -26,19 +25,19 @@ _REASONS = 6
 
 
 class ConceptCounts(NamedTuple):
-    """What was found on one page."""
+    """The concepts that occur on one page."""
 
     found: dict[int, int]
-    """Number of an entry → how often it occurs; what does not occur is not there."""
+    """Number of an entry → how often it occurs; entries that do not occur are absent."""
     length: int
     """Words of the page, title included."""
 
 
 class ConceptLexicon:
-    """Entries with a distance each: stems and, behind them, phrases."""
+    """Entries with a distance each: stems first, then phrases."""
 
     def __init__(self, stems: Mapping[str, int], phrases: Mapping[str, int], language: str) -> None:
-        """Both mappings lead to a distance."""
+        """Both mappings give a distance for each entry."""
         self.language = language
         self._terms = TermMatcher(tuple(phrases), language) if phrases else None
         self.names: tuple[str, ...] = (*stems, *(self._terms.names if self._terms else ()))
@@ -62,19 +61,19 @@ class ConceptLexicon:
     def count_page(self, page: Page) -> ConceptCounts:
         known = self._known
         text = f"{page.title[:_SHOWN]}\n{page.text[:_SHOWN]}"
-        said = split_words(text, self.language)
+        words = split_words(text, self.language)
         found: dict[int, int] = {}
-        for number in [number for word in said if (number := known[word]) >= 0]:
+        for number in [number for word in words if (number := known[word]) >= 0]:
             found[number] = found.get(number, 0) + 1
         if self._terms is not None and (found or self._unspaced):
             for number, n in self._terms.count_terms(text)[0].terms.items():
                 found[self._first_phrase + number] = n
-        return ConceptCounts(found, len(said))
+        return ConceptCounts(found, len(words))
 
     def weighted_sum(self, counts: ConceptCounts, decay: float, per: int = 0) -> float:
         """Σ δ^d(t, c) · tf: the nearer a concept, the more each of its words counts.
 
-        Ehrig & Maedche 2003 as Zheng, Kang & Kim 2008 compare with it. With ``per``, tf is the
+        Ehrig & Maedche 2003, with which Zheng, Kang & Kim 2008 compare. With ``per``, tf is the
         count in so many words of the page.
         """
         share = per / max(counts.length, 50) if per else 1.0
@@ -82,7 +81,7 @@ class ConceptLexicon:
         return share * sum(n * decay ** distances[i] for i, n in counts.found.items())
 
     def verdict(self, counts: ConceptCounts, decay: float, theta: float, per: int = 0) -> Verdict:
-        """s / (s + θ): none of it is 0, θ is one half, and more comes near 1."""
+        """s / (s + θ): 0 without any word, one half at θ, near 1 for much more."""
         score = self.weighted_sum(counts, decay, per)
         if score <= 0:
             return Verdict(0.0)
@@ -94,7 +93,7 @@ class ConceptLexicon:
     def top_reasons(
         self, counts: ConceptCounts, weights: Mapping[int, float]
     ) -> tuple[Reason, ...]:
-        """The entries that weigh most, with how often they occur."""
+        """The entries with the largest weights, and how often they occur."""
         reasons = []
         for i in sorted(weights, key=lambda i: (-abs(weights[i]), i))[:_REASONS]:
             name = f"{self.names[i]}…" if i < self._first_phrase else f"“{self.names[i]}”"
@@ -105,16 +104,16 @@ class ConceptLexicon:
 def concept_lexicon(
     concepts: tuple[Concept, ...], language: str, phrases: bool = False
 ) -> ConceptLexicon:
-    """The words of these concepts, each as near as the nearest concept that has it.
+    """The words of these concepts, each with the distance of the nearest concept that has it.
 
-    With ``phrases``, which the paper has not, whole names and synonyms count besides.
+    With ``phrases``, which is not in the paper, whole names and synonyms count as well.
     """
     return _build_lexicon(_IdentityKey(concepts), language, phrases)
 
 
 @dataclass(frozen=True, eq=False)
 class _IdentityKey:
-    """A key for the very same tuple: to hash 200 concepts takes longer than to count a page."""
+    """A cache key for the same tuple: hashing 200 concepts takes longer than counting a page."""
 
     concepts: tuple[Concept, ...]
 
@@ -131,10 +130,10 @@ def _build_lexicon(same: _IdentityKey, language: str, phrases: bool) -> ConceptL
     stems: dict[str, int] = {}
     whole: dict[str, int] = {}
     for concept in sorted(same.concepts, key=lambda c: c.distance):
-        named = name_stems(concept.name, language)
-        for stem in filter(tells, named):
+        stems_of_name = name_stems(concept.name, language)
+        for stem in filter(tells, stems_of_name):
             stems.setdefault(stem, concept.distance)
-        if not _words_suffice(concept.name, named, language) and len(whole) < _PHRASES:
+        if not _words_suffice(concept.name, stems_of_name, language) and len(whole) < _PHRASES:
             whole.setdefault(concept.name, concept.distance)
         if not phrases:
             continue
@@ -142,13 +141,14 @@ def _build_lexicon(same: _IdentityKey, language: str, phrases: bool) -> ConceptL
             if len(split_words(name, language)) > 1:
                 if len(whole) < _PHRASES:
                     whole.setdefault(name, concept.distance)
-            elif said := name_stems(name, language):
-                stems.setdefault(said[0], concept.distance)
+            elif name_parts := name_stems(name, language):
+                stems.setdefault(name_parts[0], concept.distance)
     return ConceptLexicon(stems, whole, language)
 
 
 def _words_suffice(name: str, stems: tuple[str, ...], language: str) -> bool:
-    """Whether the words of a name say what it says. Pairs of characters do not, but in Chinese."""
+    """Whether the words of a name mean what the name means. Pairs of characters do not, except in
+    Chinese."""
     if stems and all(map(language_of(language).is_telling, stems)):
         return True
     return not any(map(is_unspaced, split_words(name, language)))
@@ -156,10 +156,10 @@ def _words_suffice(name: str, stems: tuple[str, ...], language: str) -> bool:
 
 @lru_cache(maxsize=16)
 def term_lexicon(stems: tuple[str, ...], language: str) -> ConceptLexicon:
-    """Stems without an ontology: all of them the topic itself."""
+    """Stems without an ontology: all of them have distance 0."""
     return ConceptLexicon(dict.fromkeys(stems, 0), {}, language)
 
 
 def page_stems(page: Page, language: str) -> frozenset[str]:
-    """The distinct stems of what a lexicon would read of a page, stop words aside."""
+    """The distinct stems of what a lexicon reads of a page, without stop words."""
     return frozenset(name_stems(f"{page.title[:_SHOWN]}\n{page.text[:_SHOWN]}", language))

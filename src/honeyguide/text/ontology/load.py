@@ -1,4 +1,4 @@
-"""An ontology from a file or folder, the format told by its name, else by its first lines."""
+"""Load an ontology from a file or folder. The name tells the format, or else the first lines."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from honeyguide.types import Concept
 
 _DATA = Path(__file__).parent / "data"
 OWN_ONTOLOGIES = {"cell": _DATA / "cell.obo", "mammal": _DATA / "mammal.csv"}
-"""Small ontologies of our own, to try and to copy."""
+"""Small ontologies that come with the package, to try and to copy."""
 
 
 def load_ontology(source: str, language: str = "en") -> Ontology:
-    """The ontology in that file or folder, or ours of that name."""
+    """The ontology in that file or folder, or the built-in one of that name."""
     path = _ontology_path(source)
     if path.is_dir():
         return _load_folder(path, language)
@@ -50,14 +50,14 @@ def load_ontology(source: str, language: str = "en") -> Ontology:
 
 
 def topic_concepts(topic: TopicSettings) -> tuple[Concept, ...]:
-    """The topic's concepts; without an ontology, its keywords are the topic themselves."""
+    """The concepts of a topic; without an ontology its keywords, at distance 0."""
     if not topic.ontology:
         return tuple(Concept(keyword, 0) for keyword in topic.keywords)
     return tuple(found.concept for found in concepts_near_topic(topic))
 
 
 def concepts_near_topic(topic: TopicSettings) -> tuple[ReachedConcept, ...]:
-    """What lies near the topic, with the way there."""
+    """The concepts near a topic, each with the one through which it was reached."""
     relations, language = topic.relations or RELATION_KINDS, topic.keyword_language
     return concepts_near(topic.ontology, topic.concept, topic.distance, relations, language)
 
@@ -65,8 +65,7 @@ def concepts_near_topic(topic: TopicSettings) -> tuple[ReachedConcept, ...]:
 def concepts_near(
     source: str, topic: str, distance: int, relations: tuple[str, ...], language: str
 ) -> tuple[ReachedConcept, ...]:
-    """What :func:`load_ontology` and :func:`nearest_concepts` say together; the same file is not
-    read twice."""
+    """:func:`load_ontology` and :func:`nearest_concepts` in one; the result is cached for a file."""
     if not topic.strip():
         raise ConfigError(f"topic.concept: say which concept of {source} is your topic")
     wrong = [kind for kind in relations if kind not in RELATION_KINDS]
@@ -105,7 +104,7 @@ def _ontology_path(source: str) -> Path:
 
 
 def _load_folder(folder: Path, language: str) -> Ontology:
-    """A folder of UMLS files."""
+    """The ontology in a folder of UMLS files."""
     if names := readers.find_umls_file(folder, "MRCONSO.RRF"):
         relations = readers.find_umls_file(folder, "MRREL.RRF")
         return readers.read_metathesaurus(names, relations, language)

@@ -1,8 +1,12 @@
-"""The value every reader makes: concepts with names and synonyms, and edges of three kinds.
+"""The value that every ontology reader returns, and which concepts lie near a topic.
 
-O = {C, P, I, is-a, inst, prop} of Zheng, Kang & Kim 2008, section 3.1: classes and instances
-are concepts alike, and a property joins its domain with its range. Identifiers become numbers
-at once, so that a million edges are one small array.
+O = {C, P, I, is-a, inst, prop} of Zheng, Kang & Kim 2008, section 3.1: classes and instances are
+both concepts, and a property joins its domain with its range. Identifiers become numbers at once,
+so that a million edges are one small array.
+
+Section 3.2 selects {c : d(t, c) ≤ k}. The paper leaves open which edges count and in which
+direction. Here is-a, inst and prop are walked both ways, each may be left out, and at most ``most``
+concepts are taken, because their number grows exponentially with k.
 """
 
 from __future__ import annotations
@@ -25,18 +29,20 @@ RelationKind = Literal["is-a", "inst", "prop"]
 RELATION_KINDS: tuple[RelationKind, ...] = get_args(RelationKind)
 
 _CONCEPTS, _EDGES = 5_000_000, 30_000_000
-"""More than the largest ontology that people publish; what goes beyond is no ontology."""
+"""Limits: more concepts and edges than the largest published ontologies have."""
 _LONGEST, _SYNONYMS = 200, 50
-"""Characters of a name, synonyms of a concept: what is more is cut off."""
+"""Limits: characters of a name, and synonyms of a concept. More is cut off."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ontology:
+    """Concepts with names and synonyms, and edges of three kinds."""
+
     source: str
-    """Where it was read from, for messages."""
+    """The file that it was read from, for messages."""
     ids: tuple[str, ...]
     names: tuple[str, ...]
-    """By the concept's number; '' for one that is only pointed at."""
+    """By the number of the concept; '' for one that is only referred to."""
     synonyms: dict[int, tuple[str, ...]]
     edges: dict[RelationKind, NDArray[np.int32]]
     """Rows (child, parent), (instance, class) and (domain, range), by number."""
@@ -59,7 +65,7 @@ class OntologyDraft:
         return concept in self._numbers
 
     def add_name(self, concept: str, name: str) -> None:
-        """The concept's name; a second one is a synonym."""
+        """Set the name of a concept; a second name is a synonym."""
         number, name = self._number_of(concept), _tidy_name(name)
         if not self._names[number]:
             self._names[number] = name
@@ -67,14 +73,14 @@ class OntologyDraft:
             self.add_synonym(concept, name)
 
     def prefer_name(self, concept: str, name: str, *, keep: bool = True) -> None:
-        """The name that goes before any other; the one before it stays as a synonym."""
+        """Set the preferred name of a concept; with ``keep`` the former name becomes a synonym."""
         number = self._number_of(concept)
         before, self._names[number] = self._names[number], _tidy_name(name)
         if before and keep:
             self.add_synonym(concept, before)
 
     def nameless_concepts(self) -> list[str]:
-        """What is only pointed at so far."""
+        """Concepts that are only referred to so far."""
         return [c for c, name in zip(self._numbers, self._names, strict=True) if not name]
 
     def add_synonym(self, concept: str, name: str) -> None:
@@ -93,7 +99,7 @@ class OntologyDraft:
             raise ConfigError(f"{self.source} has more than {_EDGES:,} edges: give a part of it")
 
     def build(self, without: Collection[str] = ()) -> Ontology:
-        """The finished value; concepts that are obsolete or no concepts lose their names."""
+        """The finished ontology; the concepts in ``without`` lose their names."""
         for concept in without:
             number = self._numbers.get(concept)
             if number is not None:
@@ -102,8 +108,8 @@ class OntologyDraft:
         if not any(self._names):
             raise ConfigError(f"{self.source} holds no concept with a name")
         synonyms = {
-            number: tuple(s for s in said if s != self._names[number])
-            for number, said in self._synonyms.items()
+            number: tuple(s for s in names if s != self._names[number])
+            for number, names in self._synonyms.items()
         }
         edges = {kind: _edge_pairs(edges) for kind, edges in self._edges.items()}
         return Ontology(self.source, tuple(self._numbers), tuple(self._names), synonyms, edges)
@@ -129,28 +135,21 @@ def _tidy_name(name: str) -> str:
     return " ".join(name[: 2 * _LONGEST].split())[:_LONGEST]
 
 
-# --------------------------------------------------------------------------------------------------
-# Which concepts lie near a topic: d(t, c), the number of edges between them.
-#
-# Zheng, Kang & Kim 2008, section 3.2: keep {c : d(t, c) ≤ k}. The paper leaves open which edges
-# count and in which direction; we walk is-a, inst and prop both ways, each of which can be left
-# out, and stop at ``most`` concepts, the nearest first and then by the alphabet, because their
-# number grows exponentially with k.
-# --------------------------------------------------------------------------------------------------
+# --- Concepts near a topic ---
 
 
 MAX_CONCEPTS = 200
 _COMPARED = 3_000
-"""Names that a misspelt topic is compared with: comparing is slow."""
+"""Names that a misspelt topic is compared with, which is slow."""
 
 
 class ReachedConcept(NamedTuple):
-    """A concept that was reached, and the one over which it was."""
+    """A concept near a topic."""
 
     number: int
     distance: int
     via: int
-    """-1 for the topic itself."""
+    """The concept through which it was reached; -1 for the topic itself."""
     concept: Concept
 
 
@@ -161,7 +160,7 @@ def nearest_concepts(
     relations: Sequence[RelationKind] = RELATION_KINDS,
     most: int = MAX_CONCEPTS,
 ) -> tuple[ReachedConcept, ...]:
-    """What lies within that distance of the topic, nearest first, then by the alphabet."""
+    """The concepts within that distance of the topic, nearest first, then by the alphabet."""
     level = _find_named(ontology, topic)
     if not level:
         raise ConfigError(_missing_message(ontology, topic))
@@ -189,32 +188,32 @@ def nearest_concepts(
 def name_stems(name: str, language: str = "en") -> tuple[str, ...]:
     """A composite name as the stems of its words: "Gene or Genome" → gene, genom.
 
-    Stop words go; a name that consists of nothing else keeps its longer words.
+    Stop words are left out; a name of stop words only has the stems of its longer words.
     """
     stems, stops = stems_of(language), stop_words(language)
-    said = [w for w in split_words(name, language) if len(w) > 1 and not w.isnumeric()]
-    kept = [w for w in said if w not in stops] or [w for w in said if len(w) > 3]
-    return tuple(dict.fromkeys(stems[word] for word in kept))
+    words = [w for w in split_words(name, language) if len(w) > 1 and not w.isnumeric()]
+    telling = [w for w in words if w not in stops] or [w for w in words if len(w) > 3]
+    return tuple(dict.fromkeys(stems[word] for word in telling))
 
 
 def _next_level(
     ontology: Ontology, level: list[int], seen: NDArray[np.bool_], relations: Sequence[RelationKind]
 ) -> dict[int, int]:
-    """What is one edge away and new, each with the first of ``level`` that leads there."""
-    here = np.full(len(seen), -1, np.int32)
-    here[level] = np.arange(len(level), dtype=np.int32)
+    """Concepts one edge away that are new, each with the first of ``level`` that leads there."""
+    place_of = np.full(len(seen), -1, np.int32)
+    place_of[level] = np.arange(len(level), dtype=np.int32)
     first: dict[int, int] = {}
     for kind in relations:
         for edges in (ontology.edges[kind], ontology.edges[kind][:, ::-1]):
             one, other = edges[:, 0], edges[:, 1]
-            new = (here[one] >= 0) & ~seen[other]
-            for place, target in zip(here[one[new]].tolist(), other[new].tolist(), strict=True):
+            new = (place_of[one] >= 0) & ~seen[other]
+            for place, target in zip(place_of[one[new]].tolist(), other[new].tolist(), strict=True):
                 first[target] = min(place, first.get(target, place))
     return {target: level[place] for target, place in first.items()}
 
 
 def _find_named(ontology: Ontology, topic: str) -> list[int]:
-    """The concepts of that name or identifier; if there are none, those with such a synonym."""
+    """The concepts with that name or identifier, or else those with such a synonym."""
     wanted = fold_text(" ".join(topic.split()))
     named = [
         number
@@ -223,8 +222,8 @@ def _find_named(ontology: Ontology, topic: str) -> list[int]:
     ]
     return named or [
         number
-        for number, said in ontology.synonyms.items()
-        if ontology.names[number] and any(fold_text(s) == wanted for s in said)
+        for number, names in ontology.synonyms.items()
+        if ontology.names[number] and any(fold_text(s) == wanted for s in names)
     ]
 
 
@@ -240,8 +239,8 @@ def _missing_message(ontology: Ontology, topic: str) -> str:
     near = [pool[key] for key in get_close_matches(wanted, pool, 4, 0.5)]
     if not near:
         near = [name for name in ontology.names if name][:4]
-    said = ", ".join(repr(name) for name in near)
+    listed = ", ".join(repr(name) for name in near)
     return (
         f"topic.concept: {ontology.source} has no concept {topic!r}; "
-        f"it has {said} and others, {len(ontology):,} in all"
+        f"it has {listed} and others, {len(ontology):,} in all"
     )

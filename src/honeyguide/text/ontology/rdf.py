@@ -1,7 +1,11 @@
-"""Entities of an XML file: small texts that stand for longer ones, and may fill any memory.
+"""OWL, RDF Schema and SKOS as triples, in RDF/XML, Turtle, N-Triples or JSON-LD.
 
-Honest ontologies use them for the addresses of their vocabularies. The parser takes declarations
-wherever they stand and fills them in at once, so the whole file is looked through beforehand.
+subClassOf and broader are is-a; a type outside the vocabularies is inst; domain with range,
+related, and "some" restrictions of a class are prop. Other axioms of OWL have no part in the
+distance and are skipped.
+
+XML entities can stand for long texts and fill any memory. The parser replaces them wherever they
+are declared, so the whole file is checked before it is parsed.
 """
 
 from __future__ import annotations
@@ -24,18 +28,19 @@ _DECLARATION = re.compile(
 )
 _USED = re.compile(rb"&([A-Za-z_:][A-Za-z0-9_.:-]{0,99});").findall
 _HEAD = 1 << 20
-"""Bytes within which all declarations stand."""
+"""Bytes within which all declarations must stand."""
 _LONG = 1_000
 """Bytes of one entity."""
 _CHUNK = 1 << 20
 _REACH = 128
-"""Bytes that a use, or the beginning of a declaration, can be long."""
+"""Longest use of an entity, and longest beginning of a declaration, in bytes."""
 MAX_ENTITY_BYTES = 50_000_000
-"""Bytes that entities may add; in a larger file, as many as it has."""
+"""Bytes that entities may add to a small file; in a larger file as many as it has."""
 
 
 def refuse_entity_bombs(path: Path) -> None:
-    """Raises ConfigError if an entity holds another, or much text, or if all its uses add up."""
+    """Raise ConfigError if an entity contains another one or much text, or if all uses add up to
+    too much."""
     with open_ontology_file(path) as file:
         head = file.read(_HEAD)
         lengths = _entity_lengths(path, head)
@@ -61,7 +66,7 @@ def refuse_entity_bombs(path: Path) -> None:
 
 
 def _entity_lengths(path: Path, head: bytes) -> dict[bytes, int]:
-    """The lengths of the entities, by their names."""
+    """The lengths of the entities by name."""
     lengths: dict[bytes, int] = {}
     place = head.find(_DECLARED)
     while place >= 0:
@@ -80,13 +85,7 @@ def _refused_error(path: Path, why: str) -> ConfigError:
     return ConfigError(f"the ontology {path} cannot be read: {why}")
 
 
-# --------------------------------------------------------------------------------------------------
-# OWL, RDF Schema and SKOS as triples, in RDF/XML, Turtle, N-Triples or JSON-LD.
-#
-# subClassOf and broader are is-a; a type outside the vocabularies is inst; domain with range,
-# related, and "some" restrictions of a class are prop. Other axioms of OWL say nothing about
-# nearness and are passed over.
-# --------------------------------------------------------------------------------------------------
+# --- Triples ---
 
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -112,9 +111,9 @@ _TOLD = _LABELS | _SYNONYMS | {
 _ENDS = 300
 _XML = frozenset({".owl", ".rdf", ".xml"})
 _MAX_TRIPLES = 200_000_000
-"""Triples: twice what the largest published ontologies have."""
+"""Twice the triples of the largest published ontologies."""
 _IRI = 1_000
-"""Characters of an identifier: a long prefix is written once and filled in at every use."""
+"""Characters of an identifier. A long prefix is written once and inserted at every use."""
 _LOCAL = re.compile(r"[#/:]([^\W\d_][^\W\d]{2,60})$").search
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|_+").sub
 _FORMATS = {
@@ -129,13 +128,13 @@ def read_rdf(path: Path, suffix: str, language: str) -> Ontology:
 
 
 class _TripleReader:
-    """What must be remembered between one triple and another."""
+    """Collects triples into an ontology."""
 
     def __init__(self, path: Path, language: str) -> None:
         self._draft = OntologyDraft(str(path))
         self._language = language
         self._worth: dict[str, int] = {}
-        """How good the name is that a concept has: by its language."""
+        """Concept → rank of the language of its name."""
         self._no_concepts: set[str] = set()
         self._domains: dict[str, dict[str, None]] = {}
         self._ranges: dict[str, dict[str, None]] = {}
@@ -160,7 +159,7 @@ class _TripleReader:
         return draft.build(without=self._no_concepts)
 
     def _add_triple(self, subject: str, predicate: str, target: str, language: str | None) -> None:
-        """One triple; ``language`` is None for a resource, '' for text without one."""
+        """Add one triple; ``language`` is None for a resource and '' for text without a language."""
         draft, named = self._draft, subject[0] != "_"
         if language is not None:
             if named and predicate in _LABELS:
@@ -192,14 +191,14 @@ class _TripleReader:
             side = self._domains if predicate == _DOMAIN else self._ranges
             side.setdefault(subject, {})[target] = None
 
-    def _add_label(self, concept: str, said: str, language: str) -> None:
+    def _add_label(self, concept: str, label: str, language: str) -> None:
         worth = self._language_rank(language)
         if worth > self._worth.get(concept, -1):
             # A label in a stranger's language is better than none, and no synonym later.
-            self._draft.prefer_name(concept, said, keep=self._worth.get(concept, 0) > 0)
+            self._draft.prefer_name(concept, label, keep=self._worth.get(concept, 0) > 0)
             self._worth[concept] = worth
         elif worth:
-            self._draft.add_name(concept, said)
+            self._draft.add_name(concept, label)
 
     def _language_rank(self, language: str) -> int:
         tag = language.partition("-")[0].lower()
@@ -207,7 +206,7 @@ class _TripleReader:
 
 
 def _parse_triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str | None]]:
-    """Subject, predicate, object and the object's language; blank nodes begin with ``_``."""
+    """Subject, predicate, object and language of the object; blank nodes begin with ``_``."""
     try:
         import pyoxigraph as ox
     except ImportError as error:
@@ -229,13 +228,13 @@ def _parse_triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str
                 predicate = quad.predicate.value
                 if predicate not in _TOLD and len(predicate) <= _IRI:
                     continue
-                one, target = quad.subject, quad.object
-                subject = one.value if isinstance(one, named) else str(one)
-                said = isinstance(target, literal)
-                other = target.value if said or isinstance(target, named) else str(target)
-                if max(len(subject), len(predicate), 0 if said else len(other)) > _IRI:
+                source, target = quad.subject, quad.object
+                subject = source.value if isinstance(source, named) else str(source)
+                is_text = isinstance(target, literal)
+                other = target.value if is_text or isinstance(target, named) else str(target)
+                if max(len(subject), len(predicate), 0 if is_text else len(other)) > _IRI:
                     raise ConfigError(f"{path} has a name of more than {_IRI:,} characters")
-                yield subject, predicate, other, target.language or "" if said else None
+                yield subject, predicate, other, target.language or "" if is_text else None
         except (IndexError, MemoryError) as error:
             raise ConfigError(f"the ontology {path} cannot be read: {error!r}") from error
         except SyntaxError as error:

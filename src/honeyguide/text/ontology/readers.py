@@ -1,6 +1,8 @@
-"""Lines of an ontology file, plain or gzip'd, one at a time and bounded.
+"""Readers of ontology files in text formats: edge lists, MeSH, OBO, indented trees, UMLS.
 
-What the system says of a bad file becomes a ConfigError here, once for all formats.
+Files may be compressed with gzip and are read line by line with limits. Errors of the system become
+a ConfigError. UMLS rows in other languages, suppressed names and relations between concepts without
+a name are dropped while they are read.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ from honeyguide.text.ontology.ontology import RELATION_KINDS, Ontology, Ontology
 _CHUNK = 1 << 19
 _LONGEST = 1_000_000
 _MOST = 8_000_000_000
-"""Bytes read at once, in a line, and in a file: a small .gz can unpack to one endless line."""
+"""Limits in bytes: read at once, of a line, and of a file. A small .gz file can unpack to one
+endless line."""
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def open_ontology_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Each line with its number from 1, without its end; bytes that are no UTF-8 are replaced."""
+    """Each line without its end, with its number from 1; bytes that are not UTF-8 are replaced."""
     number, size, rest = 1, 0, b""
     with open_ontology_file(path) as file:
         # Whole chunks are cut at once: a line at a time takes three times as long.
@@ -51,9 +54,9 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
                 raise damaged_line_error(path, number, "the file is too large")
             whole, end, tail = (rest + chunk).rpartition(b"\n")
             if end:
-                said = whole.decode("utf-8", "replace").replace("\r", "").split("\n")
-                yield from enumerate(said, number)
-                number += len(said)
+                lines = whole.decode("utf-8", "replace").replace("\r", "").split("\n")
+                yield from enumerate(lines, number)
+                number += len(lines)
             rest = tail
             if len(rest) > _LONGEST:
                 raise damaged_line_error(path, number, f"longer than {_LONGEST:,} bytes")
@@ -65,21 +68,20 @@ def damaged_line_error(path: Path, line: int, what: str) -> ConfigError:
     return ConfigError(f"the ontology {path} is damaged in line {line}: {what}")
 
 
-# --------------------------------------------------------------------------------------------------
-# Edge lists that people write themselves, as CSV or JSON.
-#
-# CSV: ``child,relation,parent`` a line, with ``,`` ``;`` or tabs; two columns mean is-a. The
-# relation is ``is-a``, ``inst``, ``prop``, or ``synonym``, where the third column is another name
-# of the first. JSON: a list of such triples or pairs, or an object whose ``edges`` is one.
-# --------------------------------------------------------------------------------------------------
+# --- Edge lists in CSV and JSON ---
 
 
 _HEADERS = frozenset({"child", "source", "from", "concept"})
 _MAX_JSON_BYTES = 100_000_000
-"""Bytes of a JSON file: it is read whole."""
+"""Largest JSON file in bytes: it is read whole."""
 
 
 def read_edge_csv(path: Path) -> Ontology:
+    """``child,relation,parent`` lines with ``,`` ``;`` or tabs; two columns mean is-a.
+
+    The relation is ``is-a``, ``inst``, ``prop``, or ``synonym``: then the third column is another
+    name of the first.
+    """
     draft, first, wide = OntologyDraft(str(path)), True, 0
     for number, row in _csv_rows(path):
         cells = [cell.strip() for cell in row]
@@ -100,17 +102,18 @@ def read_edge_csv(path: Path) -> Ontology:
 
 
 def read_edge_json(path: Path) -> Ontology:
+    """A list of such triples or pairs, or an object with such a list in ``edges``."""
     with open_ontology_file(path) as file:
         raw = file.read(_MAX_JSON_BYTES + 1)
     if len(raw) > _MAX_JSON_BYTES:
         raise ConfigError(f"the ontology {path} is too large for JSON: write it as CSV")
     try:
-        said = json.loads(raw)
+        document = json.loads(raw)
     except json.JSONDecodeError as error:
         raise damaged_line_error(path, error.lineno, error.msg) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"the ontology {path} is no JSON: {error}") from error
-    edges = said.get("edges") if isinstance(said, dict) else said
+    edges = document.get("edges") if isinstance(document, dict) else document
     if not isinstance(edges, list):
         raise ConfigError(f"the ontology {path} has no list of edges [child, relation, parent]")
     draft = OntologyDraft(str(path))
@@ -122,7 +125,7 @@ def read_edge_json(path: Path) -> Ontology:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """A line is a row: names with line breaks in them are no names."""
+    """Rows of a CSV file, one for each line: names have no line breaks."""
     mark = ""
     for number, line in numbered_lines(path):
         if not mark and line.strip() and not line.startswith("#"):
@@ -134,15 +137,15 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _add_edge_row(draft: OntologyDraft, cells: Iterable[Any]) -> str:
-    """Take one edge in; what is wrong with it, or ''."""
-    said = list(cells)
-    if len(said) == 2:
-        if _relation_name(said[1]) in (*RELATION_KINDS, "synonym"):
-            return f"an edge is child, relation, parent, and nothing comes after {said[1]!r}"
-        said.insert(1, "is-a")
-    if len(said) != 3 or not all(isinstance(s, str) and s.strip() for s in said):
+    """Add one edge; returns what is wrong with it, or ''."""
+    parts = list(cells)
+    if len(parts) == 2:
+        if _relation_name(parts[1]) in (*RELATION_KINDS, "synonym"):
+            return f"an edge is child, relation, parent, and nothing comes after {parts[1]!r}"
+        parts.insert(1, "is-a")
+    if len(parts) != 3 or not all(isinstance(s, str) and s.strip() for s in parts):
         return "an edge is child, relation, parent"
-    child, relation, parent = (s.strip() for s in said)
+    child, relation, parent = (s.strip() for s in parts)
     relation = _relation_name(relation)
     if relation == "synonym":
         draft.add_synonym(_concept_key(draft, child), parent)
@@ -158,22 +161,19 @@ def _relation_name(cell: Any) -> str:
 
 
 def _concept_key(draft: OntologyDraft, name: str) -> str:
-    """The concept of that name, whatever its capitals; as it was first written it is shown."""
+    """The concept with that name, ignoring case; the first spelling is shown."""
     concept = name.lower()
     if concept not in draft:
         draft.add_name(concept, name)
     return concept
 
 
-# --------------------------------------------------------------------------------------------------
-# MeSH tree files (mtrees): one ``Heading;A01.236.249`` a line.
-#
-# A heading may stand at several places of the tree; it is one concept, and each place gives it a
-# parent.
-# --------------------------------------------------------------------------------------------------
+# --- MeSH tree files ---
 
 
 def read_mesh(path: Path) -> Ontology:
+    """MeSH tree files (mtrees). A heading may stand at several places of the tree; each gives it a
+    parent."""
     draft = OntologyDraft(str(path))
     places: dict[str, str] = {}
     for number, line in numbered_lines(path):
@@ -195,14 +195,12 @@ def read_mesh(path: Path) -> Ontology:
 
 
 def turn_heading(heading: str) -> str:
-    """Library headings put the noun first: "Genitalia, Female" is said "Female Genitalia"."""
+    """Library headings put the noun first: "Genitalia, Female" becomes "Female Genitalia"."""
     noun, comma, rest = heading.partition(", ")
     return f"{rest} {noun}" if comma and ", " not in rest else heading
 
 
-# --------------------------------------------------------------------------------------------------
-# OBO 1.2 and 1.4 flat files: Gene Ontology, Cell Ontology, Human Phenotype Ontology and kin.
-# --------------------------------------------------------------------------------------------------
+# --- OBO flat files ---
 
 
 _SYNONYM = re.compile(r'"((?:[^"\\]|\\.){1,400})"').match
@@ -211,7 +209,8 @@ _ESCAPE = re.compile(r"\\(.)").sub
 
 
 def read_obo(path: Path) -> Ontology:
-    """Terms and instances; is_a, instance_of, and relationship and intersection_of as prop."""
+    """OBO 1.2 and 1.4: terms and instances; is_a, instance_of, and relationship and intersection_of
+    as prop."""
     draft, concept, stanza = OntologyDraft(str(path)), "", ""
     obsolete: set[str] = set()
     for number, line in numbered_lines(path):
@@ -236,17 +235,17 @@ def read_obo(path: Path) -> Ontology:
         elif tag == "name":
             draft.add_name(concept, _ESCAPE(r"\1", value))
         elif tag == "synonym":
-            if said := _SYNONYM(value.lstrip()):
-                draft.add_synonym(concept, _ESCAPE(r"\1", said[1]))
+            if quoted := _SYNONYM(value.lstrip()):
+                draft.add_synonym(concept, _ESCAPE(r"\1", quoted[1]))
         elif tag == "is_a" and (target := _first_word(value)):
             draft.add_edge("is-a", concept, target)
         elif tag == "instance_of" and (target := _first_word(value)):
             draft.add_edge("inst", concept, target)
         elif tag in ("relationship", "intersection_of"):
             # "part_of X": a property. "X" alone, a genus, is said by is_a as well.
-            said_of = _strip_modifiers(value).split()
-            if len(said_of) > 1:
-                draft.add_edge("prop", concept, said_of[1])
+            words = _strip_modifiers(value).split()
+            if len(words) > 1:
+                draft.add_edge("prop", concept, words[1])
         elif tag == "is_obsolete" and value.strip() == "true":
             obsolete.add(concept)
     return draft.build(without=obsolete)
@@ -258,19 +257,19 @@ def _strip_modifiers(value: str) -> str:
 
 
 def _first_word(value: str) -> str:
-    said = _strip_modifiers(value).split(None, 1)
-    return said[0] if said else ""
+    words = _strip_modifiers(value).split(None, 1)
+    return words[0] if words else ""
 
 
-# --------------------------------------------------------------------------------------------------
-# An indented tree: one concept a line, deeper than the one it is a kind of.
-#
-# After the name, separated by tabs, may come an identifier and a depth (as listings of the UMLS
-# Semantic Network have them); a depth goes before the indentation. ``#`` begins a comment.
-# --------------------------------------------------------------------------------------------------
+# --- Indented trees ---
 
 
 def read_indented_tree(path: Path) -> Ontology:
+    """One concept a line, indented deeper than the one it is a kind of.
+
+    An identifier and a depth may follow the name, separated by tabs, as in listings of the UMLS
+    Semantic Network; a depth has priority over the indentation. ``#`` begins a comment.
+    """
     draft = OntologyDraft(str(path))
     above: list[tuple[int, str]] = []
     """The way from the root to the line before, with depths."""
@@ -295,12 +294,7 @@ def read_indented_tree(path: Path) -> Ontology:
     return draft.build()
 
 
-# --------------------------------------------------------------------------------------------------
-# UMLS files that a user has a licence for: Metathesaurus (RRF) and Semantic Network.
-#
-# Rows are filtered while they stream by: another language, suppressed names and relations, and
-# relations between concepts without a kept name never take up memory.
-# --------------------------------------------------------------------------------------------------
+# --- UMLS: Metathesaurus (RRF) and Semantic Network ---
 
 
 _LANGUAGES = {
@@ -312,7 +306,7 @@ _LANGUAGES = {
 
 
 def find_umls_file(folder: Path, name: str) -> Path | None:
-    """A file of that name in the folder, perhaps gzip'd."""
+    """The file with that name in the folder, perhaps compressed with gzip."""
     return next((p for p in (folder / name, folder / f"{name}.gz") if p.is_file()), None)
 
 
@@ -321,13 +315,13 @@ def read_metathesaurus(names: Path, relations: Path | None, language: str) -> On
     draft = OntologyDraft(str(names))
     wanted = _LANGUAGES.get(language, language.upper())
     for row in _pipe_rows(names, 18):
-        concept, lat, ts, stt, ispref, said, suppress = (row[i] for i in (0, 1, 2, 4, 6, 14, 16))
+        concept, lat, ts, stt, ispref, name, suppress = (row[i] for i in (0, 1, 2, 4, 6, 14, 16))
         if lat != wanted or suppress not in ("N", ""):
             continue
         if ts == "P" and stt == "PF" and ispref == "Y":
-            draft.prefer_name(concept, said)
+            draft.prefer_name(concept, name)
         else:
-            draft.add_name(concept, said)
+            draft.add_name(concept, name)
     if relations is not None:
         for row in _pipe_rows(relations, 16):
             one, relation, other, suppress = row[0], row[3], row[4], row[14]

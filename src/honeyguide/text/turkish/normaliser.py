@@ -1,9 +1,16 @@
-"""Where Turkish sentences end.
+"""Turkish as people write it, made into words that can be counted.
 
-A full stop ends none after an abbreviation (``Dr.``), an initial, an ordinal (``3.``, ``IV.``), or
-before a lower-case letter that begins no address; decimals and addresses have no blank after
-theirs. A line break always ends one: on a page it closes a block. Time is linear in the text,
-whatever the text.
+Alqaraleh & Sırın, section on preprocessing: case, sentences, numbers, spelling (slang, repeated
+letters, emo style, missing marks), stop words, stems, lemmas; each step is a switch. They name the
+steps and show examples; the methods are ours. Dropping too frequent words is left to the counter.
+Call it for Turkish text only; nothing here detects the language.
+
+Sentences: a full stop ends none after an abbreviation (``Dr.``), an initial, an ordinal (``3.``,
+``IV.``), or before a lower-case letter that begins no address. A line break always ends one. Time
+is linear in any text.
+
+Numbers: ``105`` → ``yüz beş``, ``%3,5`` → ``yüzde üç virgül beş``, so that ``5`` and ``beş`` count
+as the same word. Telephone numbers, dates, times and versions stay as they are.
 """
 
 from __future__ import annotations
@@ -37,9 +44,10 @@ _BACK = 24
 
 
 def split_sentences(text: str, abbreviations: Mapping[str, bool]) -> list[str]:
-    """The sentences of a text, blanks stripped, none empty.
+    """The sentences of a text, stripped, none empty.
 
-    ``abbreviations``: lower-case, without the last stop → may it end a sentence, as ``vb.`` may?
+    ``abbreviations``: lower case without the last stop → whether it may end a sentence, as ``vb.``
+    may.
     """
     found = []
     for line in text.splitlines():
@@ -67,16 +75,11 @@ def _ends_sentence(line: str, stop: re.Match[str], abbreviations: Mapping[str, b
     return abbreviations.get(word.replace("İ", "i").lower(), True)
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers in Turkish words: ``105`` → ``yüz beş``, ``%3,5`` → ``yüzde üç virgül beş``.
-#
-# Alqaraleh & Sırın write numbers out so that ``5`` and ``beş`` count as the same word. We do it for
-# what stands alone as a number; telephone numbers, dates, times and versions stay as they are.
-# --------------------------------------------------------------------------------------------------
+# --- Numbers in words ---
 
 
 LARGEST_NUMBER = 10**15 - 1
-"""999 trillion and what follows: more digits than that are an identifier."""
+"""999 trillion and what follows; a number with more digits is an identifier."""
 
 _ONES = ("", "bir", "iki", "üç", "dört", "beş", "altı", "yedi", "sekiz", "dokuz")
 _TENS = ("", "on", "yirmi", "otuz", "kırk", "elli", "altmış", "yetmiş", "seksen", "doksan")
@@ -101,7 +104,7 @@ _WRAPPING = '"“”„«»()[]…;:!?'
 
 
 def in_words(number: int) -> list[str]:
-    """A number as it is read out; ValueError beyond :data:`LARGEST_NUMBER`."""
+    """A number as it is read aloud; ValueError beyond :data:`LARGEST_NUMBER`."""
     if abs(number) > LARGEST_NUMBER:
         raise ValueError(f"no words for a number of {len(str(abs(number)))} digits")
     if number < 0:
@@ -120,7 +123,7 @@ def in_words(number: int) -> list[str]:
 
 
 def spoken_number(piece: str) -> str:
-    """What stands between two blanks, if that is a number: its words. '' for anything else."""
+    """The words of a piece of text if it is a number, else ''."""
     bare = piece.strip(_WRAPPING)
     if place := _PLACE(bare):
         *before, last = in_words(int(place[1]))
@@ -152,16 +155,11 @@ def _hundred_words(group: int) -> list[str]:
     return found + [word for word in (_TENS[tens], _ONES[ones]) if word]
 
 
-# --------------------------------------------------------------------------------------------------
-# What stands between two blanks: an address, a number, a word in disguise, or words.
-#
-# Addresses, e-mail, file names and code are nobody's Turkish: they are cut into words and left
-# alone.
-# --------------------------------------------------------------------------------------------------
+# --- Pieces between blanks: addresses, numbers, disguised words, words ---
 
 
 MAX_PIECE_CHARS = 64
-"""Characters of a piece that is looked at closely: longer ones hold no word of any language."""
+"""Longest piece of text that is looked at closely: longer ones contain no word of any language."""
 
 _RUNS = re.compile(r"[^\W_]+").findall
 _WORDS = re.compile(r"([^\W_]+)(?:['’]([^\W_]+))?").finditer
@@ -176,11 +174,11 @@ _FOREIGN = re.compile(
 _NUMBERED = re.compile(r"[^\W\d_]+\d+|\d{2,}[^\W\d_]+|\d[^\W\d_]{1,3}").fullmatch
 _EDGES = "!\"'“”‘’„«»()[]….,;:?*#-–—"
 _READINGS = 64
-"""Ways to read a word in disguise that are tried."""
+"""Most readings of a disguised word that are tried."""
 
 
 def foreign_words(piece: str) -> list[str]:
-    """Its words as they are, but for case, and that not by Turkish rules."""
+    """Its words unchanged, in lower case but not by Turkish rules."""
     return [run[:MAX_PIECE_CHARS] for run in _RUNS(piece.lower())]
 
 
@@ -194,10 +192,10 @@ def split_piece(piece: str, cut: bool) -> Iterator[str]:
 
 
 def read_disguised(piece: str, tables: NormaliserTables, vocabulary: TurkishVocabulary) -> str:
-    """``$ark14U`` → ``şarkı senin için``; '' if there is no common word behind it.
+    """``$ark14U`` → ``şarkı senin için``; '' if no common word is behind it.
 
     Alqaraleh & Sırın call this emo style and show that one example. Numbers with units and numbered
-    words (``100tl``, ``kanal1``, ``mp3``) are left alone.
+    words (``100tl``, ``kanal1``, ``mp3``) stay as they are.
     """
     bare = fold_text(piece, "tr").strip(_EDGES)
     if len(bare) > MAX_PIECE_CHARS // 2 or not any(letter.isalpha() for letter in bare):
@@ -232,23 +230,13 @@ def _commonest_reading(bare: str, tables: NormaliserTables, vocabulary: TurkishV
     return min(common, key=vocabulary.frequency_rank, default="")
 
 
-# --------------------------------------------------------------------------------------------------
-# Turkish as people write it, made into words that can be counted.
-#
-# Alqaraleh & Sırın, section on preprocessing: case, sentences, numbers, spelling (slang, repeated
-# letters, emo style, missing marks), stop words, stems, lemmas; each step a switch here. They name
-# the steps and show examples; the methods are ours. Dropping words that are too frequent is left to
-# who counts them.
-#
-# Call it for Turkish text only: nothing here asks what a text is written in. The ring's language
-# gate does.
-# --------------------------------------------------------------------------------------------------
+# --- The normaliser ---
 
 
 NormaliserChange = tuple[str, str, str]
-"""A step, and what it made of what."""
+"""A step, the text before it, and the text after it."""
 _MEMO = 100_000
-"""Distinct pieces of text whose words are remembered, for each kind of text: some 20 MB."""
+"""Distinct pieces whose words are stored for each kind of text: some 20 MB."""
 _PUNCTUATION = "\"'“”‘’„«».,;:!?…"
 _SHOWN = 1_000
 """Changes that are explained."""
@@ -256,7 +244,7 @@ _SHOWN = 1_000
 
 @dataclass(frozen=True)
 class Normaliser:
-    """Which steps are taken; all words come out in lower case and without punctuation."""
+    """Which steps are taken. Words come out in lower case and without punctuation."""
 
     fold: bool = True
     """Lower case by Turkish rules. False: words that no other step changes keep their case."""
@@ -281,26 +269,26 @@ class Normaliser:
     stems: bool = False
     """Snowball stems."""
     tables: str = ""
-    """A folder of own tables, added to ours: see ``load_tables.py``."""
+    """A folder with tables of the user, added to the built-in ones: see ``vocabulary.load_tables``."""
 
     def words(self, text: str) -> list[str]:
         """The words of a text, in order."""
         return _normalised_words(self, text, diacritic_use(text))
 
     def sentences(self, text: str) -> list[str]:
-        """The sentences of a text, as they stand there."""
+        """The sentences of a text, unchanged."""
         if not self.segment:
             return [text] if text.strip() else []
         return split_sentences(text, load_tables(self.tables).abbreviations)
 
     def sentence_words(self, text: str) -> list[list[str]]:
-        """The words of each sentence; the whole text tells how it treats marked letters."""
+        """The words of each sentence; the whole text decides how marked letters are treated."""
         text_marks = diacritic_use(text)
         found = (_normalised_words(self, sentence, text_marks) for sentence in self.sentences(text))
         return [words for words in found if words]
 
     def explain(self, text: str) -> list[NormaliserChange]:
-        """What was changed by which step, each change once, in the order of the text."""
+        """Which step changed what, each change once, in the order of the text."""
         reader = _piece_memo(self, diacritic_use(text))
         found: dict[NormaliserChange, None] = {}
         for piece in text.split():
@@ -311,7 +299,7 @@ class Normaliser:
 
 
 def explain_changes(text: str) -> list[NormaliserChange]:
-    """What the normaliser, as it is by default, changes in a text."""
+    """What the default normaliser changes in a text."""
     return Normaliser().explain(text)
 
 
@@ -320,7 +308,7 @@ def _normalised_words(how: Normaliser, text: str, text_marks: DiacriticUse) -> l
 
 
 class _PieceMemo(BoundedMemo[tuple[str, ...]]):
-    """Text between two blanks → its words. Fills itself; forgets when it is full."""
+    """Text between two blanks → its words, cached."""
 
     def __init__(self, how: Normaliser, text_marks: DiacriticUse) -> None:
         super().__init__(lambda piece: self.read_piece(piece, {}), _MEMO, MAX_PIECE_CHARS)
@@ -347,7 +335,7 @@ class _PieceMemo(BoundedMemo[tuple[str, ...]]):
         return super().__missing__(piece)
 
     def read_piece(self, piece: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
-        """The words of a piece; what happened goes into the notes."""
+        """The words of a piece; changes go into the notes."""
         word = piece.strip(_PUNCTUATION)
         if word.isalpha() and len(word) <= MAX_PIECE_CHARS:
             return self._final_forms(self._repair_spelling(word, notes), notes)
@@ -358,12 +346,12 @@ class _PieceMemo(BoundedMemo[tuple[str, ...]]):
         piece = compose_letters(piece)
         if len(piece) > MAX_PIECE_CHARS:
             return tuple(foreign_words(fold_text(piece, "tr")))
-        if self._how.numbers and (said := spoken_number(piece)):
-            notes[("numbers", piece, said)] = None
-            return self._final_forms(said, notes)
-        if self._how.emo and (said := read_disguised(piece, self._tables, self._vocabulary)):
-            notes[("emo", piece, said)] = None
-            return self._final_forms(said, notes)
+        if self._how.numbers and (read := spoken_number(piece)):
+            notes[("numbers", piece, read)] = None
+            return self._final_forms(read, notes)
+        if self._how.emo and (read := read_disguised(piece, self._tables, self._vocabulary)):
+            notes[("emo", piece, read)] = None
+            return self._final_forms(read, notes)
         found = [self._repair_spelling(raw, notes) for raw in split_piece(piece, self._how.endings)]
         return self._final_forms(" ".join(found), notes)
 
@@ -380,11 +368,11 @@ class _PieceMemo(BoundedMemo[tuple[str, ...]]):
                         break
         return word if self._how.fold or word != folded else raw
 
-    def _final_forms(self, said: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
+    def _final_forms(self, words: str, notes: dict[NormaliserChange, None]) -> tuple[str, ...]:
         if not self._forms:
-            return tuple(said.split())
+            return tuple(words.split())
         found = []
-        for before in said.split():
+        for before in words.split():
             word = before
             for name, step in self._forms:
                 if (after := step(word)) != word:
@@ -396,7 +384,7 @@ class _PieceMemo(BoundedMemo[tuple[str, ...]]):
 
 
 def _form_steps(how: Normaliser) -> list[tuple[str, Callable[[str], str]]]:
-    """The steps that follow spelling."""
+    """The steps after spelling."""
     found: list[tuple[str, Callable[[str], str]]] = []
     if how.stops:
         stops = stop_words("tr")
@@ -409,7 +397,7 @@ def _form_steps(how: Normaliser) -> list[tuple[str, Callable[[str], str]]]:
 
 
 def compose_letters(piece: str) -> str:
-    """Letters in one character each: s with a cedilla is ş; soft hyphens and stray dots go."""
+    """Letters as single characters: s with a cedilla is ş; soft hyphens and stray dots are removed."""
     if piece.isascii():
         return piece
     piece = piece.replace("I\u0307", "İ").replace("\u0307", "").replace("\xad", "")
@@ -419,5 +407,5 @@ def compose_letters(piece: str) -> str:
 
 @lru_cache(maxsize=16)
 def _piece_memo(how: Normaliser, text_marks: DiacriticUse) -> _PieceMemo:
-    """The same switches give the same memory: a normaliser is a plain value and holds no caches."""
+    """A cached memo for these switches: a normaliser is a plain value and holds no caches."""
     return _PieceMemo(how, text_marks)

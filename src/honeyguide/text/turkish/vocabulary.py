@@ -1,11 +1,21 @@
-"""Turkish letters back where a keyboard had none: ``kizmis`` → ``kızmış``.
+"""Turkish words, letters and tables: vocabulary, restored marks, and tables of the normaliser.
 
-Six letters lose their marks (ç ğ ı ö ş ü). Each place where one may have stood is decided by a
-perceptron over the five characters to either side; those on the left are restored already,
-which carries vowel harmony from syllable to syllable. Alqaraleh & Sırın name the step and leave
-the method open.
+Marks (``kizmis`` → ``kızmış``): six letters lose them on foreign keyboards (ç ğ ı ö ş ü). A
+perceptron over the five characters to either side decides each place; those on the left are
+restored already, which carries vowel harmony from syllable to syllable. A feature is a piece of the
+word with the letter in question in upper case: ``kIz``, ``zmIş``.
 
-A feature is a piece of the word with the letter in question in upper case: ``kIz``, ``zmIş``.
+Tables are plain text with one entry a line; files of the same names in a folder of the user have
+priority:
+
+    slang.txt           slm = selam
+    signs.txt           $ = ş            what a sign may stand for; several: 1 = ı i l
+    phrases.txt         4u = senin için  how a word may end
+    abbreviations.txt   Dr = -           ends no sentence; vb = end may end one
+
+Words: one list has common forms with their frequency, one has stems for all other forms. A form is
+known if it is common, or if its stem is known and the endings obey vowel harmony: ``tarafından``
+is, ``tarafindan`` is not.
 """
 
 from __future__ import annotations
@@ -22,7 +32,7 @@ from honeyguide.errors import ConfigError
 from honeyguide.text.language import fold_text, stems_of
 
 PLAIN_LETTERS = str.maketrans("çğıöşüâîû", "cgiosuaiu")
-"""What a keyboard without Turkish letters makes of them; hats go as well."""
+"""What a keyboard without Turkish letters makes of them; circumflexes are dropped as well."""
 MARKED_LETTERS = {"c": "ç", "g": "ğ", "i": "ı", "o": "ö", "s": "ş", "u": "ü"}
 VOWELS = "aeıioöuü"
 CONTEXT_LETTERS = 5
@@ -37,13 +47,16 @@ _PIECES = tuple(
 
 
 class RestoredWord(NamedTuple):
+    """A word with its marks."""
+
     word: str
     doubts: tuple[tuple[float, int], ...]
-    """How sure each decision was, the least sure first, and at which letter."""
+    """Confidence and place of each decision, the least certain first."""
 
 
 def letter_features(left: str, letter: str, right: str) -> Iterator[str]:
-    """Pieces around a letter: ``left`` is restored, ``right`` is not; both may be longer."""
+    """Pieces around a letter: ``left`` is restored, ``right`` is not; both may be longer than
+    needed."""
     middle = letter.upper()
     left, right = ("^" + left)[-CONTEXT_LETTERS:], (right + "$")[:CONTEXT_LETTERS]
     yield middle
@@ -87,25 +100,18 @@ def _last_vowel(left: str) -> str:
     return next((letter for letter in reversed(left) if letter in VOWELS), "")
 
 
-# --------------------------------------------------------------------------------------------------
-# Small tables of the Turkish normaliser: plain text, one entry a line, a user's own added.
-#
-#     slang.txt           slm = selam
-#     signs.txt           $ = ş            what a sign may stand for; several: 1 = ı i l
-#     phrases.txt         4u = senin için  how a word may end
-#     abbreviations.txt   Dr = -           ends no sentence; vb = end may end one
-#
-# ``#`` begins a comment. A user's folder holds files of the same names; its lines win over ours.
-# --------------------------------------------------------------------------------------------------
+# --- Tables ---
 
 
 TABLE_NAMES = ("slang", "signs", "phrases", "abbreviations")
 _LARGEST = 1_000_000
-"""Bytes of a user's table: larger is no table but a mistake."""
+"""Largest table of a user in bytes."""
 
 
 @dataclass(frozen=True)
 class NormaliserTables:
+    """Small tables of the normaliser."""
+
     slang: Mapping[str, str]
     signs: Mapping[str, tuple[str, ...]]
     phrases: Mapping[str, str]
@@ -114,7 +120,7 @@ class NormaliserTables:
 
 @lru_cache(maxsize=8)
 def load_tables(folder: str = "") -> NormaliserTables:
-    """Ours, and a user's; ConfigError for a folder or a line that is wrong."""
+    """The built-in tables with those of a user; ConfigError for a bad folder or line."""
     ours = resources.files(__package__) / "data"
     found = {
         name: parse_entries((ours / f"{name}.txt").read_text("utf-8"), f"{name}.txt")
@@ -125,14 +131,14 @@ def load_tables(folder: str = "") -> NormaliserTables:
             found[name].update(more)
     return NormaliserTables(
         slang=found["slang"],
-        signs={sign: tuple(meant.split()) for sign, meant in found["signs"].items()},
+        signs={sign: tuple(letters.split()) for sign, letters in found["signs"].items()},
         phrases=dict(sorted(found["phrases"].items(), key=lambda entry: -len(entry[0]))),
-        abbreviations={short: said == "end" for short, said in found["abbreviations"].items()},
+        abbreviations={short: place == "end" for short, place in found["abbreviations"].items()},
     )
 
 
 def parse_entries(text: str, name: str) -> dict[str, str]:
-    """``left = right`` lines, folded as Turkish."""
+    """``left = right`` lines, folded as Turkish; ``#`` begins a comment."""
     found = {}
     for number, line in enumerate(text.splitlines(), 1):
         content = line.partition("#")[0].strip()
@@ -167,31 +173,25 @@ def _read_user_tables(folder: Path) -> dict[str, dict[str, str]]:
     return found
 
 
-# --------------------------------------------------------------------------------------------------
-# Which Turkish words are words, and how common they are.
-#
-# Two lists: common forms with their frequency, and stems for all the forms that no list could hold.
-# A form is known if it is common, or if its stem is known and the endings obey vowel harmony:
-# ``tarafından`` is, ``tarafindan`` is not.
-# --------------------------------------------------------------------------------------------------
+# --- Vocabulary ---
 
 
 RAREST = 10_000
-"""Frequency of what no list has: like all frequencies here a hundredth of a bel below 1."""
+"""Rank of words that no list contains. Ranks are hundredths of a bel below 1."""
 _BACK, _ROUND = "aıou", "oöuü"
 _FRONT = str.maketrans("aıou", "eiöü")
 _SHORTEST = 3
-"""Letters of a stem that the dictionary's word is enough for: shorter ones fit everywhere."""
+"""Shortest stem that may take endings of its own; shorter ones fit everywhere."""
 
 _CUT = 3
 """Letters that the stemmer may have cut too much."""
 
 
 class TurkishVocabulary:
-    """``common``: word → frequency, the most frequent first; ``stems`` of all other words.
+    """``common``: word → rank, the most frequent first; ``stems`` of all other words.
 
-    ``soft`` are the stems, mostly Arabic and French ones, that take front vowels after a back one:
-    saatler, ihlalin, festivali.
+    ``soft`` are stems, mostly Arabic and French, that take front vowels after a back one: saatler,
+    ihlalin, festivali.
     """
 
     def __init__(self, common: Mapping[str, int], stems: Set[str], soft: Set[str]) -> None:
@@ -203,14 +203,14 @@ class TurkishVocabulary:
         self._likeliest = dict(zip(reversed(plain), reversed(words), strict=True))
 
     def is_word(self, word: str) -> bool:
-        """Is this a word as one writes it? In lower case, with all its marks."""
+        """Whether this is a correctly spelt word, in lower case and with its marks."""
         return word in self._common or self._is_inflected(word)
 
     def is_common(self, word: str) -> bool:
         return word in self._common
 
     def frequency_rank(self, word: str) -> int:
-        """The smaller the more frequent."""
+        """The smaller, the more frequent."""
         return self._common.get(word, RAREST)
 
     def likeliest_word(self, plain: str) -> str:
@@ -239,12 +239,12 @@ class TurkishVocabulary:
 
 
 def front_vowels(stem: str) -> str:
-    """A stem with front vowels: how a soft one sounds to its endings."""
+    """A soft stem as its endings treat it: with front vowels."""
     return stem.translate(_FRONT)
 
 
 def is_harmonic(stem: str, endings: str) -> bool:
-    """Does each vowel of the endings follow from the one before it?"""
+    """Whether each vowel of the endings follows from the one before it."""
     last, before = _last_vowel(stem), ""
     for letter in endings:
         if letter in VOWELS:
@@ -266,7 +266,7 @@ def _next_vowels(vowel: str) -> str:
 
 @lru_cache(maxsize=1)
 def load_vocabulary() -> TurkishVocabulary:
-    """The bundled one."""
+    """The bundled vocabulary."""
     common: dict[str, int] = {}
     for line in _unpack_data("common").splitlines():
         rank, *words = line.split()
@@ -277,7 +277,7 @@ def load_vocabulary() -> TurkishVocabulary:
 
 @lru_cache(maxsize=1)
 def load_letter_restorer() -> LetterRestorer:
-    """The bundled ones."""
+    """The bundled perceptrons."""
     weights: dict[str, float] = {}
     for line in _unpack_data("weights").splitlines():
         weight, *features = line.split(" ")

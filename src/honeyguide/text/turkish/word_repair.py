@@ -1,7 +1,7 @@
-"""One word at a time: its case, its letters, its short forms.
+"""Repair of single Turkish words: case, letters, short forms.
 
-What looks like a word already is never changed, and no change is made that does not lead to a known
-word; so names and words of other languages stay as they are.
+Known words are never changed, and a change must lead to a known word, so names and words of other
+languages stay as they are.
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ _OTHER = frozenset("qwxQWX")
 _LONGEST_WORD = 24
 _ACRONYM = 4
 _TELLING = 8
-"""Letters that make it unlikely to meet a word by chance."""
+"""Letters of a word that make a match by chance unlikely."""
 _SHORTEST_DOUBLED = 4
-"""Letters of a word that is mistyped and not an abbreviation: ddt, ppk."""
+"""Letters of a word that is mistyped and not an abbreviation such as ddt or ppk."""
 _DOUBLES = 3
 """Doubled letters of one word that are looked at."""
 _DOUBTS = 4
-"""Letters, the least sure first, that are tried the other way."""
+"""Least certain letters that are tried the other way."""
 
 
 class DiacriticUse(Enum):
     """How a text treats the six marked letters."""
 
     GIVEN = "given"
-    """It has some: a capitalised word without is a name."""
+    """It has some: a capitalised word without them is a name."""
     UNCLEAR = "unclear"
-    """It has none, and is too short for that to say much."""
+    """It has none and is too short to tell."""
     MISSING = "missing"
-    """It has none, and must have lost them: also known words are looked up."""
+    """It has none and must have lost them: known words are looked up as well."""
 
 
 ENOUGH_CHARS = 120
-"""Characters without a marked letter that tell: in Turkish, one letter in seven has a mark."""
+"""Characters without a marked letter that are enough to tell: in Turkish one letter in seven has
+a mark."""
 
 
 def diacritic_use(text: str) -> DiacriticUse:
@@ -58,7 +59,7 @@ def diacritic_use(text: str) -> DiacriticUse:
 
 
 class WordRepair:
-    """Spelling steps. Each takes a word and how it stood on the page, and returns a word."""
+    """Spelling steps. Each takes a word and its original form, and returns a word."""
 
     def __init__(
         self,
@@ -72,13 +73,13 @@ class WordRepair:
         self._vocabulary, self._letters, self._text = vocabulary, letters, text
 
     def needs_no_repair(self, word: str) -> bool:
-        """Nothing to repair: a common word, most of a text. Quick, and no step would change it."""
+        """Whether no step would change it: a common word, as most are. Fast."""
         if self._text is DiacriticUse.MISSING:
             return False
         return self._vocabulary.is_common(word) and word not in self._slang
 
     def fold_case(self, word: str, raw: str) -> str:  # noqa: ARG002 - a step like the others
-        """Turkish lower case; words that cannot be Turkish, and Roman numbers, go the plain way."""
+        """Turkish lower case; words that cannot be Turkish and Roman numbers get plain lower case."""
         if "I" not in word:
             return word.replace("İ", "i").lower()
         if _ROMAN(word) or not _OTHER.isdisjoint(word):
@@ -103,7 +104,7 @@ class WordRepair:
         return double if self._vocabulary.is_word(double) else single
 
     def expand_slang(self, word: str, raw: str) -> str:
-        """``slm`` → ``selam``. In capitals, in careful text, it is somebody's abbreviation."""
+        """``slm`` → ``selam``. In careful text a word in capitals is an abbreviation."""
         if self._text is DiacriticUse.GIVEN and raw.isupper() and len(raw) <= _ACRONYM:
             return word
         return self._slang.get(word, word)
@@ -120,7 +121,7 @@ class WordRepair:
         return self._marked_spelling(word) or word
 
     def undouble_letters(self, word: str, raw: str) -> str:
-        """``hoşlanmmadım`` → ``hoşlanmadım``: only what is no word, to what is one."""
+        """``hoşlanmmadım`` → ``hoşlanmadım``: changes only unknown words, and only to known ones."""
         doubles = _CONSONANTS if self._text is DiacriticUse.GIVEN else _DOUBLE
         places = [found.start() for found in doubles.finditer(word)][:_DOUBLES]
         if not places or len(word) < _SHORTEST_DOUBLED or not self._is_plain_word(word):
@@ -135,20 +136,20 @@ class WordRepair:
         return word
 
     def _is_name(self, raw: str) -> bool:
-        """A capitalised word in a text that has its marks."""
+        """Whether it is capitalised in a text that has its marks."""
         return self._text is DiacriticUse.GIVEN and raw[0].isupper() and not raw.isupper()
 
     def _is_plain_word(self, word: str) -> bool:
         return 1 < len(word) <= _LONGEST_WORD and word.isalpha() and _OTHER.isdisjoint(word)
 
     def _right_spelling(self, word: str) -> str:
-        """The word itself if it is good, its marked spelling if that is; '' otherwise."""
+        """The word itself if it is good, its marked spelling if that is, else ''."""
         if self._is_good_word(word):
             return word
         return self._marked_spelling(word) if self._deasciify and word.isascii() else ""
 
     def _is_good_word(self, word: str) -> bool:
-        """Good enough to put in another's place: short words of careful texts must be common."""
+        """Whether it may replace another word: short words of careful texts must be common."""
         if self._text is DiacriticUse.GIVEN and len(word) < _TELLING:
             return self._vocabulary.is_common(word)
         return self._vocabulary.is_word(word)
