@@ -77,8 +77,6 @@ def test_loopback(name: str) -> None:
     assert is_loopback_host(name)
 
 
-@pytest.mark.parametrize(
-    "name", ["localhost.example", "128.0.0.1", "10.0.0.1", "", "notlocalhost"]
-)
+@pytest.mark.parametrize("name", ["localhost.example", "128.0.0.1", "10.0.0.1", "", "notlocalhost"])
 def test_not_loopback(name: str) -> None:
     assert not is_loopback_host(name)
