@@ -221,10 +221,15 @@ class RayRunner:
     async def _start_actor(self, shard: int) -> None:
         plan = msgspec.msgpack.encode(self._plans[shard])
         kind = self._ray.remote(ShardActor).options(
-            name=_actor_name(shard), namespace=self._namespace, lifetime="detached",
-            get_if_exists=True, max_restarts=-1, max_concurrency=_CALLS_AT_ONCE,
-            num_cpus=_CPUS_PER_SHARD, scheduling_strategy="SPREAD",
-        )  # fmt: skip
+            name=_actor_name(shard),
+            namespace=self._namespace,
+            lifetime="detached",
+            get_if_exists=True,
+            max_restarts=-1,
+            max_concurrency=_CALLS_AT_ONCE,
+            num_cpus=_CPUS_PER_SHARD,
+            scheduling_strategy="SPREAD",
+        )
         for left in reversed(range(5)):
             try:
                 self._actors[shard] = await self._run_in_thread(

@@ -196,19 +196,34 @@ async def open_coordinator(
             settings, store, coverage, lambda: coordinator.progress().waiting, time.time
         )
         coordinator = Coordinator(
-            store=store, settings=settings, strategy=strategy, generation=generation,
-            lessons=lessons, coverage=coverage, enough=enough,
-            languages=build_language_gate(settings), runner=runner, shards=shards,
-        )  # fmt: skip
+            store=store,
+            settings=settings,
+            strategy=strategy,
+            generation=generation,
+            lessons=lessons,
+            coverage=coverage,
+            enough=enough,
+            languages=build_language_gate(settings),
+            runner=runner,
+            shards=shards,
+        )
         files = tuple(sorted(path.name for path in (folder / "warc").glob("*.warc.gz")))
         packed = pack_strategy(settings.crawl.strategy, strategy)
         plans = [
             ShardPlan(
-                shard, shards, str(shard_folder(folder, shard)), str(folder / "warc"), settings,
-                generation, packed, store.get_meta(SPLIT_KEY) or "", suffix_list_digest(), files,
+                shard,
+                shards,
+                str(shard_folder(folder, shard)),
+                str(folder / "warc"),
+                settings,
+                generation,
+                packed,
+                store.get_meta(SPLIT_KEY) or "",
+                suffix_list_digest(),
+                files,
             )
             for shard in range(shards)
-        ]  # fmt: skip
+        ]
         yield coordinator, plans
 
 

@@ -28,9 +28,17 @@ from honeyguide.url import authority_of, host_of, is_ip, path_of
 __all__ = ["READABLE_TYPES", "CurlFetcher", "HostResolver", "make_user_agent"]
 
 READABLE_TYPES: Final = frozenset(
-    ("", "text/html", "application/xhtml+xml", "text/plain", "application/xml", "text/xml",
-     "application/rss+xml", "application/atom+xml")
-)  # fmt: skip
+    (
+        "",
+        "text/html",
+        "application/xhtml+xml",
+        "text/plain",
+        "application/xml",
+        "text/xml",
+        "application/rss+xml",
+        "application/atom+xml",
+    )
+)
 """Media types whose bodies we read; of an answer without a type we see what comes."""
 
 _PAGE_TYPES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
@@ -87,10 +95,14 @@ class CurlFetcher:
             self._resolver = resolver or DnsResolver(timeout_s=settings.connect_s, clock=clock)
         self._pool = CurlPool(
             CurlOptions(
-                settings.connect_s, settings.read_s, settings.total_s, self._refuse_address, proxy,
+                settings.connect_s,
+                settings.read_s,
+                settings.total_s,
+                self._refuse_address,
+                proxy,
                 authorities,
             )
-        )  # fmt: skip
+        )
 
     async def fetch(self, request: Request) -> Response:
         """One request, one answer; redirects are answers. Raises FetchError."""

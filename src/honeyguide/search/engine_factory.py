@@ -84,9 +84,14 @@ def make_engine(
     if spending is not None:
         spending.current_usage()
     line = EngineHttpClient(
-        fetcher, clock, key=key, per_minute=settings.per_minute,
-        price=0.0 if lab else settings.price / 1000, spending=spending, sleep=sleep,
-    )  # fmt: skip
+        fetcher,
+        clock,
+        key=key,
+        per_minute=settings.per_minute,
+        price=0.0 if lab else settings.price / 1000,
+        spending=spending,
+        sleep=sleep,
+    )
     engine = make(settings, line)
     if not lab and folder is not None:
         credentials.require_consent(settings, folder, keyed=bool(key))

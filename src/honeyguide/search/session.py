@@ -391,9 +391,15 @@ class SearchSession:
 def _result_link(hit: SearchResultRow, page: Url, parent: float) -> Link:
     """The result stood on a page of the engine's, which is as good as its query."""
     return Link(
-        hit.url, page, hit.title, after=hit.snippet[:_MAX_SNIPPET], tag_path="search",
-        channel="search", depth=1, parent=parent,
-    )  # fmt: skip
+        hit.url,
+        page,
+        hit.title,
+        after=hit.snippet[:_MAX_SNIPPET],
+        tag_path="search",
+        channel="search",
+        depth=1,
+        parent=parent,
+    )
 
 
 # -- Construction from settings --

@@ -441,11 +441,15 @@ class NotificationOutbox:
         )
         return [
             OutboxStatus(
-                row_checks.text_or_empty(name), int(waiting), int(sent), int(given_up),
-                row_checks.number_or_none(failed), row_checks.text_or_empty(why),
+                row_checks.text_or_empty(name),
+                int(waiting),
+                int(sent),
+                int(given_up),
+                row_checks.number_or_none(failed),
+                row_checks.text_or_empty(why),
             )
             for name, waiting, sent, given_up, failed, why in rows
-        ]  # fmt: skip
+        ]
 
 
 def _checked_key(value: object) -> str:

@@ -15,8 +15,12 @@ from pathlib import Path
 from honeyguide.errors import CollectionCorrupt, CollectionLocked
 
 _KNOWN_FILES = (
-    "lock", "collection.db", "collection.db-wal", "collection.db-shm", "collection.db-journal",
-)  # fmt: skip
+    "lock",
+    "collection.db",
+    "collection.db-wal",
+    "collection.db-shm",
+    "collection.db-journal",
+)
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 """How a rollback journal ends that names another one, which SQLite would delete."""
 

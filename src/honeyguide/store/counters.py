@@ -78,10 +78,16 @@ class CountedVisit(NamedTuple):
     def from_visit(cls, visit: Visit, relevant: bool, host: int) -> CountedVisit:
         page, response, failure = visit.page, visit.response, visit.failure
         return cls(
-            host, visit.was_requested, relevant, None if failure is None else failure.kind,
-            visit.generation, page is not None, "" if page is None else page.detected_language,
-            0 if response is None else len(response.payload), visit.duplicate is not None,
-        )  # fmt: skip
+            host,
+            visit.was_requested,
+            relevant,
+            None if failure is None else failure.kind,
+            visit.generation,
+            page is not None,
+            "" if page is None else page.detected_language,
+            0 if response is None else len(response.payload),
+            visit.duplicate is not None,
+        )
 
 
 class _RelevanceChange(NamedTuple):

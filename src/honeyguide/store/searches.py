@@ -114,15 +114,21 @@ def to_search_row(row: SqlRow) -> SearchRow:
     (number, at, engine, query, page, by, address, outcome, detail, results, more, fresh,
      promised, price) = row  # fmt: skip
     return SearchRow(
-        _bounded_number(at, _MAX_TIME), row_checks.text_or_empty(engine),
-        row_checks.text_or_empty(query), min(row_checks.count_or_zero(page), _MAX_PAGE),
-        row_checks.text_or_empty(by), row_checks.url_or_none(address) or "",
-        row_checks.text_or_empty(outcome), row_checks.text_or_empty(detail),
-        min(row_checks.count_or_zero(results), MAX_RESULTS), bool(row_checks.count_or_zero(more)),
+        _bounded_number(at, _MAX_TIME),
+        row_checks.text_or_empty(engine),
+        row_checks.text_or_empty(query),
+        min(row_checks.count_or_zero(page), _MAX_PAGE),
+        row_checks.text_or_empty(by),
+        row_checks.url_or_none(address) or "",
+        row_checks.text_or_empty(outcome),
+        row_checks.text_or_empty(detail),
+        min(row_checks.count_or_zero(results), MAX_RESULTS),
+        bool(row_checks.count_or_zero(more)),
         min(row_checks.count_or_zero(fresh), MAX_RESULTS),
-        float(row_checks.chance_or_zero(promised)), _bounded_number(price, MAX_PRICE),
+        float(row_checks.chance_or_zero(promised)),
+        _bounded_number(price, MAX_PRICE),
         row_checks.count_or_zero(number),
-    )  # fmt: skip
+    )
 
 
 def _bounded_number(value: object, most: float) -> float:

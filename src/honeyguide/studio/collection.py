@@ -204,11 +204,18 @@ def _index_filter(query: VisitSelection, store: Store) -> search_index.IndexFilt
         ]
         among, besides = (None, labelled) if query.label == "none" else (labelled, None)
     return search_index.IndexFilter(
-        words=query.words.strip(), least=query.least, most=query.most,
-        host=query.host.strip().lower(), language=query.language, since=query.since,
-        until=query.until, kinds=_KINDS_BY_NAME[query.kind], changed=query.changed,
-        only_pages=among, without_pages=besides,
-    )  # fmt: skip
+        words=query.words.strip(),
+        least=query.least,
+        most=query.most,
+        host=query.host.strip().lower(),
+        language=query.language,
+        since=query.since,
+        until=query.until,
+        kinds=_KINDS_BY_NAME[query.kind],
+        changed=query.changed,
+        only_pages=among,
+        without_pages=besides,
+    )
 
 
 def _sort_order(query: VisitSelection) -> search_index.Sort:
@@ -235,13 +242,22 @@ def _visit_item(store: Store, row: VisitRow, words: str) -> VisitItem:
         _find_snippet(store.visits.page_text(row.id)[1], words) if words.strip() else ("", [])
     )
     return VisitItem(
-        visit=row.id, url=row.url, title=make_layout_safe(row.title[:_TITLE]),
-        host=row.url.split("/", 3)[2][:_HOST], at=row.at, verdict=row.verdict,
-        relevant=bool(row.relevant), label=None if label is None else label.value,
-        language=row.tongue or row.language[:_HOST], status=row.status,
-        failure=row.failure and row.failure[:_HOST], copy_of=row.copy_of, generation=row.generation,
-        snippet=snippet or row.description[:_SNIPPET], marks=found,
-    )  # fmt: skip
+        visit=row.id,
+        url=row.url,
+        title=make_layout_safe(row.title[:_TITLE]),
+        host=row.url.split("/", 3)[2][:_HOST],
+        at=row.at,
+        verdict=row.verdict,
+        relevant=bool(row.relevant),
+        label=None if label is None else label.value,
+        language=row.tongue or row.language[:_HOST],
+        status=row.status,
+        failure=row.failure and row.failure[:_HOST],
+        copy_of=row.copy_of,
+        generation=row.generation,
+        snippet=snippet or row.description[:_SNIPPET],
+        marks=found,
+    )
 
 
 def _find_snippet(text: str, words: str) -> tuple[str, list[tuple[int, int]]]:

@@ -383,10 +383,19 @@ def list_generations(context: RequestContext) -> GenerationItems:
 def _generation_item(one: GenerationRow, live: bool, visits: int, relevant: int) -> GenerationItem:
     trial = generation_trial(one)
     return GenerationItem(
-        one.number, one.name, one.note, one.at, live, one.size > 0, was_held_back(one), visits,
-        relevant, trial.after if trial else None, trial.before if trial else None,
+        one.number,
+        one.name,
+        one.note,
+        one.at,
+        live,
+        one.size > 0,
+        was_held_back(one),
+        visits,
+        relevant,
+        trial.after if trial else None,
+        trial.before if trial else None,
         trial.pages if trial else 0,
-    )  # fmt: skip
+    )
 
 
 def use_generation(context: RequestContext, body: GenerationChoice) -> LiveGeneration:

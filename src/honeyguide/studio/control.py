@@ -58,11 +58,21 @@ def topic_info(context: RequestContext) -> TopicInfo:
     collection = context.open_collection()
     topic, limits = collection.settings.topic, collection.settings.crawl
     return TopicInfo(
-        topic.description, topic.keywords, topic.seeds, topic.good + topic.good_files,
-        topic.bad + topic.bad_files, topic.language, Path(topic.ontology).name, topic.concept,
-        collection.topics[1:], limits.strategy, collection.learns, limits.pages,
-        collection.settings.fetch.contact, topic.threshold,
-    )  # fmt: skip
+        topic.description,
+        topic.keywords,
+        topic.seeds,
+        topic.good + topic.good_files,
+        topic.bad + topic.bad_files,
+        topic.language,
+        Path(topic.ontology).name,
+        topic.concept,
+        collection.topics[1:],
+        limits.strategy,
+        collection.learns,
+        limits.pages,
+        collection.settings.fetch.contact,
+        topic.threshold,
+    )
 
 
 def run_state(context: RequestContext) -> RunState:

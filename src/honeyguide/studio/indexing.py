@@ -183,9 +183,15 @@ def _index_facts(store: Store, index: SearchIndex, since: int) -> int:
 def _fact_row(row: VisitRow) -> tuple[Any, ...]:
     key = to_int64(url_fingerprint(row.url))
     return (
-        row.id, _visit_kind(row), host_of(row.url), row.at, row.verdict, _visit_language(row), key,
+        row.id,
+        _visit_kind(row),
+        host_of(row.url),
+        row.at,
+        row.verdict,
+        _visit_language(row),
+        key,
         None,
-    )  # fmt: skip
+    )
 
 
 def _visit_kind(row: VisitRow) -> int:

@@ -305,10 +305,19 @@ def list_questions(context: RequestContext, query: QuestionsQuery) -> QuestionIt
 def _question_item(asked: label_queries.LabelQuestion, topic: str) -> QuestionItem:
     row = asked.row
     return QuestionItem(
-        row.id, row.url, host_of(row.url)[:255], make_layout_safe(row.title[:_TITLE_CHARS]),
-        asked.verdict, asked.relevant, row.score, topic, asked.why, asked.because,
-        reason_items(asked.reasons), asked.snippet,
-    )  # fmt: skip
+        row.id,
+        row.url,
+        host_of(row.url)[:255],
+        make_layout_safe(row.title[:_TITLE_CHARS]),
+        asked.verdict,
+        asked.relevant,
+        row.score,
+        topic,
+        asked.why,
+        asked.because,
+        reason_items(asked.reasons),
+        asked.snippet,
+    )
 
 
 def label_text(context: RequestContext, query: LabelTextQuery) -> LabelText:

@@ -129,9 +129,15 @@ async def _try_seed(
         return SeedTrial(seed, False, str(error))
     title = page.title.strip() or "a page without a title"
     return SeedTrial(
-        seed, True, title[:300], page.url, len(page.text.split()), len(page.links), page.language,
+        seed,
+        True,
+        title[:300],
+        page.url,
+        len(page.text.split()),
+        len(page.links),
+        page.language,
         round(time.perf_counter() - began, 2),
-    )  # fmt: skip
+    )
 
 
 def seed_address(text: str, *, lab: bool = False) -> Url:

@@ -393,11 +393,20 @@ class Studio:
 def make_server(app: ASGIApp, ready: Callable[[], None]) -> uvicorn.Server:
     """Uvicorn with our bounds; it says nothing unless something is wrong."""
     config = uvicorn.Config(
-        app, http=BoundedHttpProtocol, ws="none", lifespan="off", log_level="warning",
-        access_log=False, server_header=False, date_header=False, proxy_headers=False,
-        backlog=_BACKLOG, timeout_keep_alive=5, timeout_graceful_shutdown=3,
+        app,
+        http=BoundedHttpProtocol,
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        backlog=_BACKLOG,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=3,
         h11_max_incomplete_event_size=_HEAD_BYTES,
-    )  # fmt: skip
+    )
     return _StudioServer(config, ready)
 
 

@@ -147,9 +147,17 @@ def record_changed(
         kinds = change.kinds if change is not None else ()
         made = change or Change(row.url, outcome.at, ())
         change = Change(
-            made.url, made.at, (back.kind, *kinds), made.significance, made.since, made.edits,
-            made.links_added, made.links_removed, made.masked, back.detail,
-        )  # fmt: skip
+            made.url,
+            made.at,
+            (back.kind, *kinds),
+            made.significance,
+            made.since,
+            made.edits,
+            made.links_added,
+            made.links_removed,
+            made.masked,
+            back.detail,
+        )
     return RevisitRecord(row, body=outcome.response, change=change)
 
 

@@ -376,9 +376,15 @@ class ShardReplicator:
         size = entries = 0
         for part, (body, last) in enumerate(taken.packed_parts(database_changes.PART)):
             steps = owner.append_steps(
-                "segment", body, part=part, last=last, whole=taken.whole, page_size=taken.page_size,
-                pages=taken.pages, base=first if taken.whole and last else owner.base,
-            )  # fmt: skip
+                "segment",
+                body,
+                part=part,
+                last=last,
+                whole=taken.whole,
+                page_size=taken.page_size,
+                pages=taken.pages,
+                base=first if taken.whole and last else owner.base,
+            )
             run_steps(self._vault, steps)
             size, entries = size + len(body), entries + 1
         if taken.whole:

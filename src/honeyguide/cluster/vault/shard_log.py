@@ -374,9 +374,17 @@ class ShardOwner:
         more.setdefault("wait_s", self.seconds_to_wait() if self._from != float("inf") else 0.0)
         more.setdefault("base", self.base)
         return VaultEntryHead(
-            kind=kind, shard=self.shard, number=self.number + 1, epoch=self.epoch, by=self.by,
-            nonce=token_hex(16), before=self._before, lease_s=self.lease_s, at=time.time(), **more,
-        )  # fmt: skip
+            kind=kind,
+            shard=self.shard,
+            number=self.number + 1,
+            epoch=self.epoch,
+            by=self.by,
+            nonce=token_hex(16),
+            before=self._before,
+            lease_s=self.lease_s,
+            at=time.time(),
+            **more,
+        )
 
     def _confirm_entry(self, entry: _PendingEntry) -> None:
         self._pending = None

@@ -333,9 +333,16 @@ def compare_snapshots(
     if not kinds:
         return None
     return Change(
-        new.url, at, kinds, tally.significance(), since, tally.weightiest_edits(),
-        added[:_MAX_LINKS], removed[:_MAX_LINKS], tally.masked,
-    )  # fmt: skip
+        new.url,
+        at,
+        kinds,
+        tally.significance(),
+        since,
+        tally.weightiest_edits(),
+        added[:_MAX_LINKS],
+        removed[:_MAX_LINKS],
+        tally.masked,
+    )
 
 
 def compare_bodies(

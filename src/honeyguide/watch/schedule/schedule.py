@@ -272,11 +272,15 @@ class Schedule:
             return VisitExplanation(known, weight, seen, None, "it is paused")
         due = min(self._prices.due_at(row), float(rows.due[row]))
         case = VisitCircumstances(
-            now, self._budget.shortest_s, self._budget.longest_s,
-            surcharge=float(rows.surcharge[host]), not_before=float(rows.not_before[row]),
-            rests_until=self._turns.rests_until(host), busy=bool(rows.busy[row]),
+            now,
+            self._budget.shortest_s,
+            self._budget.longest_s,
+            surcharge=float(rows.surcharge[host]),
+            not_before=float(rows.not_before[row]),
+            rests_until=self._turns.rests_until(host),
+            busy=bool(rows.busy[row]),
             spent=not self._bucket.is_ready(now),
-        )  # fmt: skip
+        )
         return VisitExplanation(
             known, weight, seen, max(due, now), visit_reason(known, weight, last, due, case)
         )
