@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from honeyguide.crawl.loop import CrawlLoop
-from honeyguide.links import neighbours
+from honeyguide.links import link_stats
 from honeyguide.links.link_stats import (
     NEIGHBOUR_PRIOR,
     NO_JUDGED_LINKS,
     JudgedPages,
+    NeighbourLinks,
     WaitingLinkStats,
 )
-from honeyguide.links.neighbours import NeighbourLinks
 from honeyguide.types import Example, Link, Page, Url
 from tests.unit.crawling import crawl
 from tests.unit.test_lessons import address, birds
@@ -88,8 +88,8 @@ def test_judged_pages_need_not_be_followed() -> None:
 
 
 def test_its_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(neighbours, "_LINKS", 10)
-    monkeypatch.setattr(neighbours, "_PAGES", 10)
+    monkeypatch.setattr(link_stats, "_FOLLOWED_LINKS", 10)
+    monkeypatch.setattr(link_stats, "_PAGES", 10)
     beside = Told()
     for n in range(20):
         urls = row(f"{n}/first", "x" * 1000, *(f"{n}/{m}" for m in range(400)))

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from tools.trace_visit import place_of, trace_crawl
 
+import honeyguide
 from honeyguide import registry
 from honeyguide.config.topic_file import settings_tables
 from honeyguide.crawl.from_settings import TOPIC_KEYS, settable_parameters
@@ -300,3 +301,22 @@ def test_the_example_of_an_engine_has_the_shape_of_one() -> None:
         assert name in _members()["SearchEngine"]
     assert "q=honey" in engine.address(Query(text="honey"), 1)
     assert "fetch_results" in _members()["EngineHttpClient"]
+
+
+def test_the_examples_of_the_readme_use_what_is_public() -> None:
+    """They crawl the web, so they are read and not run."""
+    made = {"honeyguide": honeyguide, "birds": honeyguide.Collection}
+    used = set()
+    for block in _python_blocks(ROOT / "README.md"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                owner = made.get(node.value.id)
+                assert owner is None or hasattr(owner, node.attr), ast.unparse(node)
+                used.add(f"{node.value.id}.{node.attr}")
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                owner = made.get(ast.unparse(node.func.value))
+                if owner is not None:
+                    inspect.signature(getattr(owner, node.func.attr)).bind_partial(
+                        **{word.arg: None for word in node.keywords if word.arg}
+                    )
+    assert {"honeyguide.create", "birds.crawl", "birds.pages"} <= used

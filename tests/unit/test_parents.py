@@ -536,10 +536,10 @@ def test_an_example_says_nothing_of_its_neighbours() -> None:
 
 
 def test_many_long_addresses_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    from honeyguide.links import neighbours
+    from honeyguide.links import link_stats
 
-    monkeypatch.setattr(neighbours, "_CHARACTERS", 100)
-    near = neighbours.NeighbourLinks(JudgedPages(), {})
+    monkeypatch.setattr(link_stats, "_CHARACTERS", 100)
+    near = link_stats.NeighbourLinks(JudgedPages(), {})
     for n in range(9):
         near.record_row(page(str(n)).url, [link("x" * 20).url], {})
     near.record_row(page("8").url, [link("x" * 20).url], {})

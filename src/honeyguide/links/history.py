@@ -23,11 +23,13 @@ from honeyguide.links.link_stats import (
     NEIGHBOUR_PRIOR,
     NO_JUDGED_LINKS,
     JudgedPages,
+    NeighbourLinks,
     WaitingLinkStats,
     as_chance,
+    parent_mean,
+    visit_yield,
 )
-from honeyguide.links.neighbours import NeighbourLinks, visit_yield
-from honeyguide.links.parent_pages import NoOtherPlaces, parent_mean
+from honeyguide.links.parent_pages import NoOtherPlaces
 from honeyguide.types import Link, LinkStats, Page, Url, Visit
 from honeyguide.url import authority_of
 

@@ -12,12 +12,17 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
-from honeyguide.links.link_stats import NO_JUDGED_LINKS, JudgedPages, WaitingLinkStats, as_chance
-from honeyguide.links.neighbours import NeighbourLinks, visit_yield
+from honeyguide.links.link_stats import (
+    NO_JUDGED_LINKS,
+    JudgedPages,
+    NeighbourLinks,
+    WaitingLinkStats,
+    as_chance,
+    parent_mean,
+    visit_yield,
+)
 from honeyguide.types import Link, Page, Url, Visit
 
-_UNSEEN_VERDICT = 0.2
-"""Verdict of the unseen page that is added to the pages of a link."""
 _LINKS = 50_000
 """Waiting links that are stored; the one that was not found for longest is dropped first."""
 _MAX_URL_LENGTH = 500
@@ -30,11 +35,6 @@ _WORDED = 20_000
 """Links whose places are stored."""
 _SOURCES = 8
 """Pages stored for a waiting link, for its neighbours."""
-
-
-def parent_mean(total: float, count: float) -> float:
-    """Mean verdict of ``count`` pages with this sum, and one unseen page."""
-    return (total + _UNSEEN_VERDICT) / (count + 1)
 
 
 class NoOtherPlaces:
@@ -54,7 +54,7 @@ class _WaitingLinks(NoOtherPlaces, ABC):
     """Waiting links and yields of their neighbours.
 
     ``neighbours``: yields of neighbouring links count like a page that the link stands on
-    (links/neighbours.py); not for a crawler without learning. ``judged``: pages that people judged.
+    (links/link_stats.py); not for a crawler without learning. ``judged``: pages that people judged.
     """
 
     def __init__(self, judged: JudgedPages | None = None, neighbours: bool = False) -> None:
