@@ -203,6 +203,11 @@ def test_people_say_what_is_watched(web: Web, bees: Path, told: Told, tmp_path: 
     rounds(told, bees)
     web.add("/other", "<p>Soup with onions.</p>")
     assert told("watch", bees, "add", web.url("/other")).code == 0
+    for action, weight in (("weight", 3.0), ("weigh", 2.0)):  # its name and its old one
+        done = told("watch", bees, action, weight, web.url("/p1"), "--json")
+        assert (done.code, json.loads(done.out)["action"]) == (0, "weight")
+        rows = told("watch", bees, "list", "--json").out.splitlines()
+        assert {json.loads(row)["weight"] for row in rows} == {1.0, weight}
     assert told("watch", bees, "pause", web.url("/p1")).code == 0
     assert rounds(told, bees)[0]["watched"] == PAGES
     done = told("watch", bees, "why", web.url("/other"))

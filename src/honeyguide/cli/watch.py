@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _DAY_S = 86_400.0
 WATCH_ACTIONS = (
-    "add", "remove", "pause", "resume", "weigh", "import", "list", "why", "masks", "mask", "unmask",
+    "add", "remove", "pause", "resume", "weight", "import", "list", "why", "masks", "mask", "unmask",
     "channels",
 )  # fmt: skip
 
@@ -43,6 +43,7 @@ WATCH_ACTIONS = (
 def run_action(collection: Collection, action: str, what: list[str], *, as_json: bool) -> None:
     from honeyguide.store.store import Store
 
+    action = "weight" if action == "weigh" else action  # its name until version 0.1
     if action not in WATCH_ACTIONS:
         hint = suggest_name(action, WATCH_ACTIONS, "{}")
         raise ConfigError(f"watch has no action {action!r}; {hint}")
@@ -71,11 +72,11 @@ def _edit_list(store: Store, action: str, what: list[str], as_json: bool) -> Non
     from honeyguide.watch.manual_edits import edit_watch_list
 
     weight: float | None = None
-    if action == "weigh":
+    if action == "weight":
         try:
             weight = float(what[0])
         except (ValueError, IndexError):
-            raise ConfigError("write the weight first: watch NAME weigh 3 URL") from None
+            raise ConfigError("write the weight first: watch NAME weight 3 URL") from None
         what = what[1:]
     done = edit_watch_list(
         store, cast("ListAction", action), _known_urls(store, what), time.time(), weight
@@ -84,9 +85,8 @@ def _edit_list(store: Store, action: str, what: list[str], as_json: bool) -> Non
         typer.echo(json.dumps({"action": action, "pages": done, "watched": _count_watched(store)}))
         return
     past = {"add": "added", "remove": "removed", "pause": "paused", "resume": "resumed"}
-    say(
-        f"{count_noun(done, 'page')} {past.get(action, 'weighed')}; {_count_watched(store)} are watched."
-    )
+    done_what = past.get(action, "given a new weight")
+    say(f"{count_noun(done, 'page')} {done_what}; {_count_watched(store)} are watched.")
 
 
 def _import_lists(store: Store, files: list[str], as_json: bool) -> None:
@@ -242,7 +242,7 @@ def watch(
         str,
         typer.Argument(
             metavar="[ACTION]",
-            help="add, remove, pause, resume, weigh or why, with addresses; import, with files; "
+            help="add, remove, pause, resume, weight or why, with addresses; import, with files; "
             "list; channels; masks, mask or unmask, with an address. Without one, the watch runs.",
             autocompletion=action_names,
             show_default=False,

@@ -158,7 +158,7 @@ class NextVisitReason(msgspec.Struct, frozen=True):
 
 
 class WatchedOrder(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    action: Literal["add", "remove", "pause", "resume", "weigh"]
+    action: Literal["add", "remove", "pause", "resume", "weight", "weigh"]
     urls: Annotated[list[Address], Meta(min_length=1, max_length=500)]
     weight: Annotated[float, Meta(ge=0.001, le=1000)] | None = None
 
@@ -241,16 +241,17 @@ def explain_next_visit(here: RequestContext, query: NextVisitQuery) -> NextVisit
 
 
 def order_watched(here: RequestContext, body: WatchedOrder) -> WatchedOrderResult:
-    """Add, pause, resume, weigh, remove."""
-    if body.action == "weigh" and body.weight is None:
+    """Add, pause, resume, remove, set the weight."""
+    action = "weight" if body.action == "weigh" else body.action
+    if action == "weight" and body.weight is None:
         raise ConfigError("say which weight; 1 is that of all other pages")
     if not (here.collection_folder / "collection.db").exists():
         # Nothing was crawled yet, which is no reason not to watch a page.
         Store.open(here.collection_folder, "crawl").close()
     with open_existing_store(here.collection_folder, "write") as store:
         urls = [resolve_url(store, url) for url in body.urls]
-        weight = body.weight if body.action == "weigh" else None
-        done = edit_watch_list(store, body.action, urls, time.time(), weight)
+        weight = body.weight if action == "weight" else None
+        done = edit_watch_list(store, action, urls, time.time(), weight)
         watched = store.watched.count_by_state().get("watched", 0)
     here.shared_for(ForecastCache).mark_stale()
     return WatchedOrderResult(done, watched)

@@ -1,4 +1,4 @@
-"""What people say of the watch list: add, pause, resume, remove, weigh."""
+"""What people say of the watch list: add, pause, resume, remove, set the weight."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from honeyguide.watch.compare.mask_names import (
 from honeyguide.watch.compare.page_change import with_title
 from honeyguide.watch.compare.volatile import VolatileMemory
 
-ListAction = Literal["add", "remove", "pause", "resume", "weigh"]
+ListAction = Literal["add", "remove", "pause", "resume", "weight"]
 
 _STATES: dict[ListAction, WatchedState] = {
     "remove": "removed",
@@ -41,7 +41,7 @@ def edit_watch_list(
     """Of how many pages something is now different. A watch that runs hears of it."""
     if action == "add":
         return store.watched.add_pages(urls, "user", now)
-    if action == "weigh" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
+    if action == "weight" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
         raise ConfigError("a weight lies between 0.001 and 1000; 1 is that of all others")
     for url in urls:
         if not store.watched.edit_page(url, state=_STATES.get(action), weight=weight):

@@ -57,7 +57,7 @@ export function visits(api, name) {
       el("div", { class: "row" },
         button("Pause", () => speak("pause", row.url, close)),
         button("Watch no more", () => speak("remove", row.url, close), { kind: "danger" }),
-        button("Counts double", () => speak("weigh", row.url, close, Math.min(1000, 2 * row.weight))),
+        button("Counts double", () => speak("weight", row.url, close, Math.min(1000, 2 * row.weight))),
       ),
     );
   }
@@ -66,7 +66,7 @@ export function visits(api, name) {
     await api.post(api.path(name, "watched"), { action, urls: [url], weight });
     close();
     const back = { pause: "resume", remove: "resume" }[action];
-    const said = { pause: "Paused.", remove: "It is watched no more.", weigh: "It counts double now.", resume: "Watched again." }[action];
+    const said = { pause: "Paused.", remove: "It is watched no more.", weight: "It counts double now.", resume: "Watched again." }[action];
     toast(said, "good", back ? { undo: () => speak(back, url, () => {}).catch((error) => toast(error.message, "error")) } : {});
     refresh();
   }
