@@ -218,7 +218,7 @@ def test_the_watch_list_and_its_next_visits(client: Client) -> None:
         assert time.monotonic() < until
     assert {row["url"] for row in found["rows"]} == {URL, "https://b.org/"}
     why = client.get(f"{HERE}/watched/why?url={quote(URL)}").json
-    assert "nobody has seen it yet" in why["reason"]
+    assert "it has not been visited yet" in why["reason"]
     assert client.get(f"{HERE}/watched/why?url=https://nowhere.org/").status == 404
 
 

@@ -131,7 +131,7 @@ class Failing(Web):
     ("error", "said"),
     [
         (DnsError(HERE, "NXDOMAIN"), "http://e.org/a: the host cannot be found: NXDOMAIN"),
-        (ConnectError(HERE, "refused"), "http://e.org/a: nobody answers there: refused"),
+        (ConnectError(HERE, "refused"), "http://e.org/a: the host does not answer: refused"),
         (FetchTimeout(HERE), "http://e.org/a: it takes too long to answer"),
         (WrongType(HERE, "application/json"), "http://e.org/a: this is not a page: application"),
         (Forbidden(HERE, "e.org is private"), "http://e.org/a: e.org is private"),

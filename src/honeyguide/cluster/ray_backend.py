@@ -67,7 +67,8 @@ def connect_ray(address: str, namespace: str = "") -> Any:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
     except OSError as error:
         raise ClusterError(
-            f"nobody answers at {address}: {error}. Is Ray started there? See how-to/cluster.md"
+            f"there is no answer from {address}: {error}. Is Ray started there? See "
+            "how-to/cluster.md"
         ) from error
     try:
         ray.init(
@@ -79,7 +80,7 @@ def connect_ray(address: str, namespace: str = "") -> Any:
         )
     except (ConnectionError, RuntimeError, ValueError, AssertionError) as error:
         raise ClusterError(
-            f"there is no way to Ray at {address}: {error}. This command has to run on one of its "
+            f"cannot connect to Ray at {address}: {error}. This command has to run on one of its "
             "machines, with the same versions of Ray and Python"
         ) from error
     return ray
@@ -279,7 +280,7 @@ class RayRunner:
                 await asyncio.sleep(_RETRY_S)
             if loop.time() - last > 30 + silent:
                 silent = loop.time() - last
-                self._told(f"shard {shard} does not answer since {silent:.0f} s")
+                self._told(f"shard {shard} has not answered for {silent:.0f} s")
 
     def send(self, shard: int, message: ToShard) -> None:
         self._queues[shard].append(encode_message(message))
@@ -314,7 +315,7 @@ class RayRunner:
     async def _stop_actor(self, actor: Any) -> None:
         errors, farewell = (
             self._ray.exceptions,
-            [encode_message(StopRequest("it was told to")), encode_message(ExitRequest())],
+            [encode_message(StopRequest("it was stopped")), encode_message(ExitRequest())],
         )
         try:
             async with asyncio.timeout(_LEAVE_S):
@@ -326,7 +327,7 @@ class RayRunner:
                     await asyncio.sleep(0.2)
         except TimeoutError:
             raise ClusterError(
-                "a shard did not take leave. Nothing that was saved is lost: run the same command "
+                "a shard did not disconnect. Nothing that was saved is lost: run the same command "
                 "again"
             ) from None
 

@@ -127,7 +127,10 @@ class LanguageGate:
         if self._guess is None:
             return ()
         (chance,) = self._guess.predict_links((link,))
-        said = f"times the chance of a page in {language_names(self.wanted)}, as far as is known by now"
+        said = (
+            f"times the chance of a page in {language_names(self.wanted)}, estimated from the "
+            "visits so far"
+        )
         signs = (
             Reason(f"… log-odds of it: {what}", weight)
             for what, weight in self._guess.explain_link(link)
@@ -165,8 +168,8 @@ def undetectable_note(code: str) -> str:
     if (primary_code(code) or code) in DETECTABLE:
         return ""
     return (
-        f"nobody here can hear whether a page is written in {language_name(code)}, so only pages that "
-        "say so themselves (html lang) count as written in it"
+        f"there is no way to detect whether a page is written in {language_name(code)}, so only "
+        "pages that declare it (html lang) count as written in it"
     )
 
 
@@ -195,7 +198,7 @@ def language_notes(store: Store, settings: Settings) -> Iterator[str]:
             judge = f"honeyguide judge {shlex.quote(str(store.folder))}"
             yield (
                 "topic.language has changed: pages that were visited before keep their verdicts "
-                f"until they are judged anew, with: {judge}"
+                f"until they are scored again, with: {judge}"
             )
 
 
@@ -227,7 +230,7 @@ def _gate_verdict(verdict: Verdict, tongue: DetectedLanguage, wanted: tuple[str,
     """Not relevant for anybody, whatever it is about; that is kept beside it."""
     if tongue.code in wanted:
         sure = int(100 * tongue.confidence)  # not rounded up to the threshold that it missed
-        why = f"perhaps written in {language_name(tongue.code)}, but that is only {sure}% sure"
+        why = f"possibly written in {language_name(tongue.code)}, but that is only {sure}% sure"
     else:
         why = f"written in {language_name(tongue.code)}, not in {language_names(wanted)}"
     reasons = (Reason(why, 0.0 - round(verdict.score, 4)), *verdict.reasons)

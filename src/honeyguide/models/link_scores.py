@@ -32,7 +32,7 @@ def explain_inheritance(link: Link, hard: bool, several: bool = False) -> tuple[
 def describe_parents(link: Link) -> str:
     """What is said of a link of which more than one page counts, or those beside it, too
     (:attr:`~honeyguide.types.StrategyTraits.parent_score`)."""
-    return f"where it stands is worth {link.parent:.2f}"
+    return f"the pages that it is on score {link.parent:.2f}"
 
 
 # --------------------------------------------------------------------------------------------------

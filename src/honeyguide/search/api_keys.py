@@ -63,7 +63,7 @@ class ApiKey:
         return format(str(self), spec)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not saved")
+        raise TypeError("a key must not be saved")
 
     def reveal(self) -> str:
         """The key itself, for the request that needs it."""
@@ -154,7 +154,7 @@ def _read_key_file(path: Path) -> ApiKey:
         with open(path, "rb", opener=_open_nonblocking) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise ConfigError(f"search.key_file: {path} is no ordinary file")
+                raise ConfigError(f"search.key_file: {path} is not an ordinary file")
             raw = file.read(MAX_KEY_BYTES + 2)
     except (OSError, ValueError) as error:
         raise ConfigError(f"search.key_file: {path} cannot be read: {_error_text(error)}") from None

@@ -133,8 +133,8 @@ def require_consent(settings: SearchSettings, folder: Path, *, keyed: bool) -> N
     ]
     if needed and not has_consent(wanted):
         raise ConfigError(
-            f"search.url: {wanted.server_name} {' and '.join(needed)}, and nobody allowed that yet for "
-            "this collection. If it is what you want: honeyguide queries allow "
+            f"search.url: {wanted.server_name} {' and '.join(needed)}, which is not allowed yet "
+            "for this collection. To allow it: honeyguide queries allow "
             f"{shlex.quote(str(folder))}"
         )
 
@@ -148,7 +148,7 @@ def _read_consents(path: Path) -> list[EngineConsent]:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise ConfigError(_damaged_message(path, "no ordinary file"))
+                raise ConfigError(_damaged_message(path, "not an ordinary file"))
             if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise ConfigError(f"others can write {path}. Mend it with: chmod 600 {path}")
             raw = file.read(MAX_CONSENT_BYTES + 1)

@@ -137,7 +137,7 @@ class QueryPlanner:
         ]
         if self._unheard:
             told.append(
-                f"{_count_queries(self._unheard)} not asked: only the newest wishes are heard"
+                f"{_count_queries(self._unheard)} not asked: only the newest requests are processed"
             )
         return tuple(told)
 
@@ -380,7 +380,7 @@ class QuerySuggestions(NamedTuple):
         if not self.suggestions:
             return "Everything that the good pages have in common was asked already."
         pages = "1 good page" if self.good == 1 else f"{self.good} good pages"
-        return f"Made from {pages}, beside {self.bad} bad."
+        return f"Made from {pages} and {self.bad} bad."
 
 
 def suggest_queries(folder: Path, settings: Settings, number: int) -> QuerySuggestions:

@@ -114,7 +114,7 @@ class MonthlyQuota:
     def _unusable_message(self, error: Exception) -> str:
         return (
             f"requests cannot be counted in {self.path} ({error}), so that none is made. Make it "
-            "writable; if it is damaged, move it away, and counting begins anew"
+            "writable; if it is damaged, move it away, and counting starts again"
         )
 
 

@@ -83,7 +83,7 @@ class ForecastCache:
         except HoneyguideError as error:
             trouble = error
         except Exception:  # noqa: BLE001 - our own bug: a thread has nobody above it to tell
-            _log.exception("what is due next could not be worked out")
+            _log.exception("the next visits could not be computed")
         with self._lock:
             self._found, self._trouble = found or self._found, trouble
             self._made_at = time.monotonic()

@@ -42,7 +42,7 @@ def edit_watch_list(
     if action == "add":
         return store.watched.add_pages(urls, "user", now)
     if action == "weight" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
-        raise ConfigError("a weight lies between 0.001 and 1000; 1 is that of all others")
+        raise ConfigError("a weight lies between 0.001 and 1000; 1 is the default")
     for url in urls:
         if not store.watched.edit_page(url, state=_STATES.get(action), weight=weight):
             raise ConfigError(
@@ -132,7 +132,7 @@ _MAX_BEHIND = 50
 _ORDINALS = ("", "the block", "the second block", "the third block")
 _KINDS = {
     "data:": "the field {} of its data",
-    "order:": "the order of what stands in {}",
+    "order:": "the order of the blocks in {}",
     "link:": "links like {}",
 }
 

@@ -97,7 +97,7 @@ def parse_address(address: str) -> tuple[Url | None, str]:
     bare = "://" not in text
     url = canonical_url(f"https://{text}" if bare else text)
     if not url or (bare and not _is_named(url)):
-        return None, "this is no http or https address, such as https://example.org/page"
+        return None, "this is not an http or https address, such as https://example.org/page"
     if "@" in authority_of(url):
         return None, "the address carries a user name or a password; such pages are not watched"
     if len(url) > _MAX_URL:
@@ -179,7 +179,7 @@ def read_table(text: str) -> ImportCollector:
                 columns = {"url": 0, "name": 1}
             _take_row(basket, f"line {reader.line_num}", cells, columns)
     except csv.Error as error:
-        raise ConfigError(f"line {reader.line_num}: this is no CSV: {error}") from error
+        raise ConfigError(f"line {reader.line_num}: this is not CSV: {error}") from error
     return basket
 
 
@@ -196,7 +196,7 @@ def _take_row(
         rhythm and every is None
     ):
         basket.skip_entry(
-            where, "interval", f"{rhythm[:40]!r} is no time, such as 30m, 6h or 2 days"
+            where, "interval", f"{rhythm[:40]!r} is not a time, such as 30m, 6h or 2 days"
         )
 
 

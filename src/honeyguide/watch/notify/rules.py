@@ -205,7 +205,7 @@ def reason_unwanted(rule: NotifyRule, change: Change) -> str:
     if rule.pages and not any(_matches_page(pattern, change.url) for pattern in rule.pages):
         return "on none of the rule's pages"
     if rule.words and not _concerns_terms(change, rule.words, rule.language):
-        return "none of the rule's words came or went"
+        return "none of the rule's words was added or removed"
     return ""
 
 
