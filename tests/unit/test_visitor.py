@@ -83,7 +83,7 @@ def test_who_cannot_be_asked_for_robots_txt_is_not_visited() -> None:
         run(lambda: web.visitor().fetch_url(HERE))
     assert {url for url, _ in web.asked} == {"http://e.org/robots.txt"}
     web = Web(answers | {"http://e.org/robots.txt": (503, "", "")})
-    with pytest.raises(Forbidden, match="cannot be had"):
+    with pytest.raises(Forbidden, match="could not be fetched"):
         run(lambda: web.visitor().fetch_url(HERE))
     slow = Web({"http://e.org/robots.txt": (200, "", "User-agent: *\nCrawl-delay: 90")})
     with pytest.raises(Forbidden, match="90 s"):
