@@ -156,8 +156,8 @@ _FAILURE_WORDS: dict[SearchFailure, str] = {
     "down": "down",
     "slow": "too slow",
     "limited": "asked too often",
-    "refused": "not willing",
-    "garbage": "not making sense",
+    "refused": "refusing requests",
+    "garbage": "sending invalid answers",
     "spent": "used as much as the budget allows",
 }
 

@@ -80,7 +80,7 @@ class UrlTraps:
         if len(steps) - len(set(steps)) >= self.repeats:
             counts = Counter(step for step in steps[3:] if step)
             if counts and max(counts.values()) > self.repeats:
-                return f"a path segment stands more than {self.repeats} times"
+                return f"a path segment occurs more than {self.repeats} times"
         return ""
 
 
@@ -136,5 +136,5 @@ def _compile_patterns(key: str, patterns: tuple[str, ...]) -> tuple[re.Pattern[s
         try:
             compiled.append(re.compile(pattern))
         except re.error as error:
-            raise ConfigError(f"{key}: {pattern!r} is no regular expression: {error}") from error
+            raise ConfigError(f"{key}: {pattern!r} is not a regular expression: {error}") from error
     return tuple(compiled)

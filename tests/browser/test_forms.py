@@ -35,7 +35,7 @@ def test_an_empty_form_says_what_is_missing_where_it_is(looking: Looking) -> Non
     assert name.evaluate("node => node === document.activeElement")
     name.fill("b")
     assert name.get_attribute("aria-invalid") is None
-    page.get_by_text("Ask a search engine, too").click()
+    page.get_by_text("Also query a search engine").click()
     page.get_by_label("Engine").select_option("brave")
     assert seeds.get_attribute("aria-invalid") is None, "its cause is gone"
     assert page.locator(".wrong").count() == 2

@@ -31,7 +31,7 @@ def test_pages_of_an_attacker(looking: Looking) -> None:
         looking.at(address)
         assert looking.wide() <= 0, address
         looking.unharmed()
-    for label in ("Rendered", "As it looked"):
+    for label in ("Rendered", "As rendered"):
         button = looking.page.locator("main button, main summary", has_text=label)
         if button.count():
             button.first.click()
@@ -43,7 +43,7 @@ def test_the_rendered_view_runs_nothing_and_asks_nobody(looking: Looking) -> Non
     looking.go(EVIL, "label")
     page = looking.page
     page.locator("section[aria-label='The page to judge'] h2").wait_for()
-    page.locator("main button", has_text="As it looked").click()
+    page.locator("main button", has_text="As rendered").click()
     frame = page.locator("main iframe")
     frame.wait_for()
     page.wait_for_timeout(700)

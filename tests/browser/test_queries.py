@@ -83,7 +83,7 @@ def test_while_a_crawl_runs_it_is_left_to_it(looking: Looking, folder: Path) -> 
         looking.page.get_by_label("Query", exact=True).fill("nosema")
         looking.page.get_by_role("button", name="Ask", exact=True).click()
         looking.page.get_by_text("will ask this next").wait_for()
-        looking.page.get_by_text("The crawl that runs will ask these next:").wait_for()
+        looking.page.get_by_text("The running crawl will ask these next:").wait_for()
         with Store.open(folder, "read") as store:
             assert [query for _, query, _ in store.searches.requested_queries()][-1] == "nosema"
     finally:

@@ -39,7 +39,7 @@ def test_a_selection_is_saved(looking: Looking) -> None:
 def test_a_page_is_framed_and_its_address_is_soon_worth_nothing(looking: Looking) -> None:
     looking.go(SEARCH, "collection")
     looking.page.locator("main a[href*='/page']").first.click()
-    looking.page.get_by_role("button", name="As it looked").click()
+    looking.page.get_by_role("button", name="As rendered").click()
     body = looking.page.frame_locator("main iframe").locator("body")
     body.locator("> *").first.wait_for()  # before, the frame is there and still empty
     assert len(body.inner_text()) > 50

@@ -24,16 +24,16 @@ def test_at_its_limit_a_crawl_is_offered_to_go_on(looking: Looking, lab: str) ->
     page = looking.page
     looking.go("limited", "start")
     page.get_by_role("button", name="Start the crawl").click()
-    to = page.get_by_label("5 visits are reached. Go on to")
+    to = page.get_by_label("5 visits are reached. Continue to")
     to.wait_for(timeout=_LONG_MS)
     assert to.input_value() == "10"
     assert page.get_by_role("button", name="Start the crawl").count() == 0
     to.fill("4")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     assert "Write more than 5" in page.inner_text(".wrong")
     to.fill("10")
-    page.get_by_role("button", name="Go on").click()
-    page.get_by_label("10 visits are reached. Go on to").wait_for(timeout=_LONG_MS)
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_label("10 visits are reached. Continue to").wait_for(timeout=_LONG_MS)
 
 
 def test_the_limit_of_a_run_is_shown_while_it_runs(looking: Looking, lab: str) -> None:
@@ -60,7 +60,7 @@ def test_live_knows_a_lost_sign_in_from_a_lost_server(looking: Looking) -> None:
     looking.go(SEARCH, "live")
     page.context.set_offline(True)
     page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
-    page.get_by_text("look whether honeyguide serve still runs").wait_for()
+    page.get_by_text("check whether honeyguide serve is still running").wait_for()
     page.context.set_offline(False)
     page.context.clear_cookies()
     page.get_by_text("This page is not signed in").wait_for(timeout=_LONG_MS)

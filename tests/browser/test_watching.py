@@ -50,7 +50,7 @@ def watched(looking: Looking, request: pytest.FixtureRequest) -> Path:
 def test_a_line_is_masked_and_the_others_are_still_told(looking: Looking, watched: Path) -> None:
     page = looking.page
     looking.go(watched.name, "diff/7")
-    page.get_by_text("Does something of this differ every time?").click()
+    page.get_by_text("Does a part of this differ at every visit?").click()
     line = page.locator("ul.lines > li", has_text="Price: 15 EUR")
     assert page.locator("ul.lines > li").count() == 2
     line.get_by_role("button", name="Mask all of main/p").click()
@@ -136,12 +136,12 @@ def test_a_budget_that_is_used_up_is_said_at_once(looking: Looking, lab: str) ->
 
 def test_going_back_says_what_it_means(looking: Looking) -> None:
     looking.go(SEARCH, "compare")
-    buttons: Any = looking.page.get_by_role("button", name="Let it decide")
+    buttons: Any = looking.page.get_by_role("button", name="Decide automatically")
     if not buttons.count():
         pytest.skip("only one generation was learned")
     buttons.first.click()
     said = looking.page.locator("dialog").inner_text()
-    assert all(word in said for word in ("labels stay", "verdicts", "Links that wait"))
+    assert all(word in said for word in ("labels stay", "verdicts", "Waiting links"))
     looking.page.locator("dialog").get_by_role("button", name="Cancel").click()
 
 

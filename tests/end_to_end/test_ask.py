@@ -107,11 +107,11 @@ def test_answers_are_kept_as_they_are_given(bees: Path, told: Told) -> None:
     said, code = interview(bees, lambda _: next(words), "--by", "ada")
     assert code == 0, said
     assert "y: it is; n: it is not" in said
-    assert "2 labels kept." in said
+    assert "2 labels saved." in said
     assert sorted(labels(bees).values()) == [0.0, 1.0]
     assert "Traceback" not in said
     said, code = interview(bees, lambda _: b"y")
-    assert "2 labels kept." in said
+    assert "2 labels saved." in said
     done = told("ask", bees)
     assert "used up" in done.err
     assert done.out == ""
@@ -131,7 +131,7 @@ def test_people_who_differ_are_told_so(bees: Path, told: Told) -> None:
     assert "differ" not in told("status", bees).out
     done = told("label", bees, "--bad", url, "--by", "bob")
     assert f"ada called {url} relevant; now your label counts." in done.err
-    assert "people differ about 1 page; the newest label counts" in told("status", bees).out
+    assert "people disagree about 1 page; the newest label counts" in told("status", bees).out
     assert json.loads(told("status", bees, "--json").out)["contested"] == 1
     done = told("label", bees, "--good", url, "--by", "bob", "--json")
     assert json.loads(done.out)["contradicting"] == 0
@@ -162,7 +162,7 @@ def test_answers_in_the_middle_of_a_crawl_make_a_generation(site: Site, tmp_path
         _until(crawl, lambda: _visits(folder) >= 40)
         assert Collection(folder).generations()[-1].generation.number == 0
         said, code = interview(folder, truth, "--count", 8)
-        assert (code, "8 labels kept." in said) == (0, True), said
+        assert (code, "8 labels saved." in said) == (0, True), said
         _until(crawl, lambda: any(row.live and row.generation.number for row in _made(folder)))
         # A first lesson may have seen the first answers only; the next one sees them all.
         _until(crawl, lambda: newest(folder, kinds, 20) > 0.8)

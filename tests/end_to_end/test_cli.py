@@ -49,7 +49,7 @@ def test_status_explain_label_and_exports(bees: Path, tmp_path: Path, told: Told
     labels = tmp_path / "labels.csv"
     labels.write_text(f"url,label\n{good.url},yes\nhttp://else.example/,0\n")
     done = told("label", bees, labels)
-    assert "2 labels kept" in done.out
+    assert "2 labels saved" in done.out
     assert "1 of them" in done.err
     for name, form in (("a.csv", "csv"), ("a.jsonl", "jsonl"), ("a.parquet", "parquet")):
         made = json.loads(told("export", bees, "--to", tmp_path / name, "--json").out)
@@ -130,7 +130,7 @@ def test_a_second_crawl_of_one_collection_is_refused(site: Site, tmp_path: Path)
         (["new", "x", "-k", "bee", "-s", "http://e.org/"], 2, "--contact"),
         (["new", "x", "-k", "bee", "-c", "me@e.org"], 2, "no seeds"),
         (["new", "x", "-k", "bee", "-c", "nobody", "-s", "e.org"], 2, "contact"),
-        (["new", "x", "-s", "ftp://e.org/", "-c", "me@e.org"], 2, "no http or https address"),
+        (["new", "x", "-s", "ftp://e.org/", "-c", "me@e.org"], 2, "not an http or https address"),
         (["new", "x", "-s", "e.org", "-c", "me@e.org", "--strategy", "kyword", "-k", "b"], 2,
          "did you mean 'keyword'"),
         (["new", "x", "-s", "e.org", "-c", "me@e.org", "--seeds", "none.txt"], 2, "cannot be read"),
@@ -174,7 +174,7 @@ def test_mistakes_inside_a_collection(bees: Path, tmp_path: Path, told: Told) ->
 def test_labels_and_what_they_are_good_for(bees: Path, told: Told) -> None:
     url = journal(bees)[1].url
     done = told("label", bees, "--good", url)
-    assert done.out == "1 label kept.\n"
+    assert done.out == "1 label saved.\n"
     assert "The strategy 'keyword' does not learn" in done.err
     assert "not fetched" not in done.err
     assert " · 1 label · " in told("status", bees).out

@@ -91,7 +91,7 @@ def test_labels_in_the_middle_of_a_crawl(site: Site, tmp_path: Path) -> None:
         again.kill()
         again.wait()
     compared = honeyguide("generations", folder, "--compare", 0, live)
-    assert "learned from these labels" in " ".join(compared.stderr.split())
+    assert "trained on these labels" in " ".join(compared.stderr.split())
     listed = honeyguide("generations", folder)
     assert "held back" in listed.stdout
     assert "*   0" in listed.stdout

@@ -290,7 +290,7 @@ def test_what_is_not_ours_is_left_alone(site: Site, tmp_path: Path) -> None:
     mine.write_text("mine")
     done = honeyguide("crawl", folder, "--shards", 2, "-n", 5)
     assert done.returncode == 3
-    assert "not of our making" in done.stderr
+    assert "was not created by Honeyguide" in done.stderr
     assert mine.read_text() == "mine"
 
 

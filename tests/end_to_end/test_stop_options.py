@@ -23,7 +23,7 @@ def test_a_run_is_stopped_by_what_is_asked_for(site: Site, tmp_path: Path, told:
     assert 10 <= facts["visits"] < 60
     done = told("crawl", folder, "--min-precision", "0.95")
     assert "(stop.precision = 0.95)" in done.out
-    assert "ask for more of it" in done.err
+    assert "pass another limit" in done.err
     assert (folder / "topic.toml").read_text() == before
     assert "no link is left" in told("crawl", folder).out, "the topic itself has no such rule"
 

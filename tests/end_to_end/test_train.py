@@ -258,4 +258,4 @@ def test_a_lab_is_asked(labelled: Path, tmp_path: Path, told: Told) -> None:
         assert (done.code, done.out) == (6, "")
         assert "this is not a page: application/json" in done.err
     done = told("classify", "http://a.test/x", *who, "--lab", "http://example.org")
-    assert (done.code, "is no address of a lab on this machine" in done.err) == (2, True)
+    assert (done.code, "is not the address of a lab on this machine" in done.err) == (2, True)

@@ -154,10 +154,10 @@ def test_a_channel_in_trouble_is_seen_and_waits(web: Web, bees: Path, told: Told
     web.bodies["/p3"] = article(3, "<p>The queen was replaced in spring.</p>")
     tally, messages = rounds(told, bees)
     assert len(messages) == 1, "the others are told"
-    assert "webhook could not be told" in str(tally["trouble"])
+    assert "webhook could not be notified" in str(tally["trouble"])
     done = told("watch", bees, "channels")
-    assert "stdout: 1 told, 0 waiting" in done.out
-    assert "webhook: 0 told, 1 waiting" in done.out
+    assert "stdout: 1 sent, 0 waiting" in done.out
+    assert "webhook: 0 sent, 1 waiting" in done.out
 
 
 def test_warc_files_hold_every_answer(web: Web, bees: Path, told: Told) -> None:
@@ -203,6 +203,11 @@ def test_people_say_what_is_watched(web: Web, bees: Path, told: Told, tmp_path: 
     rounds(told, bees)
     web.add("/other", "<p>Soup with onions.</p>")
     assert told("watch", bees, "add", web.url("/other")).code == 0
+    for action, weight in (("weight", 3.0), ("weigh", 2.0)):  # its name and its old one
+        done = told("watch", bees, action, weight, web.url("/p1"), "--json")
+        assert (done.code, json.loads(done.out)["action"]) == (0, "weight")
+        rows = told("watch", bees, "list", "--json").out.splitlines()
+        assert {json.loads(row)["weight"] for row in rows} == {1.0, weight}
     assert told("watch", bees, "pause", web.url("/p1")).code == 0
     assert rounds(told, bees)[0]["watched"] == PAGES
     done = told("watch", bees, "why", web.url("/other"))
@@ -214,7 +219,7 @@ def test_people_say_what_is_watched(web: Web, bees: Path, told: Told, tmp_path: 
     listed.write_text(f"{web.url('/other')}\nno address\n")
     done = told("watch", bees, "import", listed)
     assert done.code == 0, done.err
-    assert "line 2: no: this is no http or https address" in done.err
+    assert "line 2: no: this is not an http or https address" in done.err
     done = told("watch", bees, "ad", web.url("/other"))
     assert (done.code, "did you mean add?" in done.err) == (2, True)
 

@@ -211,7 +211,7 @@ def test_reasons_name_words_for_and_against(kernel: Literal["rbf", "linear"]) ->
     assert reasons["“plumag”"] > 0 > reasons["“soup”"]
     told = {r.what: r.weight for r in learned.explain(Link(START, START, anchor="finch soup"))}
     assert told["“finch”"] > 0 > told["“soup”"]
-    assert told["where it stands is worth 1.00"] == 0.1
+    assert told["the pages that it is on score 1.00"] == 0.1
     assert learned.explain(Link(START, START)), "a link without words"
 
 

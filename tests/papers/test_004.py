@@ -336,9 +336,9 @@ def test_before_promises_the_house_goes_by_pages_and_then_by_both() -> None:
     assert np.all(np.diff(crawler.rank(same)) > 0), "of equal words those of better pages"
     one = links()[0]._replace(parent=0.6)
     place, words, *each = crawler.explain(one)
-    assert place == ("where it stands is worth 0.60", 0.6)
+    assert place == ("the pages that it is on score 0.60", 0.6)
     assert words.what.startswith("its words promise 0.")
-    assert ", where links usually bring 0." in words.what
+    assert ", where links usually reach 0." in words.what
     assert words.weight == crawler.rank([one])[0]
     assert "“stori” in the anchor" in [reason.what for reason in each]
     assert all(abs(reason.weight) >= 0.005 for reason in each)

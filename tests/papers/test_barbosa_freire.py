@@ -86,7 +86,7 @@ def test_links_without_a_learned_word_go_by_their_pages() -> None:
     assert low < middle < high
     article = link("article")._replace(parent=0.3)
     assert ours.rank([article])[0] > middle, "what was learned counts besides"
-    assert ours.explain(article)[1].what == "where it stands is worth 0.30"
+    assert ours.explain(article)[1].what == "the pages that it is on score 0.30"
     paper = PAPER.learn(mixed())
     assert len(set(paper.rank(unheard))) == 1, "the words alone"
     assert not any("together" in reason.what for reason in paper.explain(article))

@@ -60,8 +60,8 @@ def test_pages_in_other_languages_are_told_where_there_is_room() -> None:
     ("change", "said"),
     [
         ({}, "https://example.org/"),
-        ({"now": None, "busy": 0, "next_at": 1048.0}, "all hosts rest; next in 48 s"),
-        ({"now": None, "busy": 0, "next_at": 1600.0}, "all hosts rest; next in 10 min"),
+        ({"now": None, "busy": 0, "next_at": 1048.0}, "all hosts are waiting; next in 48 s"),
+        ({"now": None, "busy": 0, "next_at": 1600.0}, "all hosts are waiting; next in 10 min"),
         ({"stopping": True}, "stopping: waiting a few seconds for 7 answers (Ctrl-C again to stop"),
         ({"stopping": True, "busy": 1}, "seconds for 1 answer "),
     ],

@@ -51,7 +51,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "message"),
     [
         ("url,label\n\nhttp://e.org/a,yes\n\nhttp://e.org/b,perhaps\n", "line 5: 'perhaps'"),
-        ("http://e.org/a,yes\nmailto:x,no\n", "line 2: 'mailto:x' is no http"),
+        ("http://e.org/a,yes\nmailto:x,no\n", "line 2: 'mailto:x' is not an http"),
         ("http://e.org/a,yes\nhttp://e.org/b\n", "line 2: two columns"),
         ('{"url": "http://e.org/a", "label": 1}\n\n{"url": "x"}\n', "line 3: must be"),
         ("http://e.org/a,2\n", "line 1: '2' is neither"),
@@ -62,7 +62,7 @@ def test_mistakes_name_the_line_of_the_file(text: str, message: str, tmp_path: P
     with pytest.raises(ConfigError) as caught:
         read_labels(made(tmp_path, text))
     assert f"labels.csv, {message}" in str(caught.value)
-    assert "None of its labels were kept" in str(caught.value)
+    assert "None of its labels were saved" in str(caught.value)
 
 
 def test_what_is_no_text_is_told(tmp_path: Path) -> None:

@@ -58,12 +58,12 @@ def test_an_ontology_and_its_concept_come_together(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-s", "/home/x.html"], "no http or https address"),
-        (["-s", "wiki"], "no http or https address"),
-        (["-s", "http://wiki/"], "no full name"),
+        (["-s", "/home/x.html"], "not an http or https address"),
+        (["-s", "wiki"], "not an http or https address"),
+        (["-s", "http://wiki/"], "not a full name"),
         (["-s", "mailto:me@e.org"], "user name or a password"),
         (["-s", "list.txt"], "--seeds"),
-        (["-g", "nowhere"], "no http or https address"),
+        (["-g", "nowhere"], "not an http or https address"),
         (["-s", "e.org", "--lab", "http://e.org/"], "fetch.lab"),
         (["-s", "e.org", "--pages", "-1"], "crawl.pages"),
     ],
@@ -84,7 +84,7 @@ def test_languages_that_we_know_little_of_get_a_note(told: Told) -> None:
     assert "Note" not in told("new", "a", *BASE, "-k", "arı", "--language", "tr").err
     said = told("new", "b", *BASE, "-k", "x", "--language", "yi", "--words", "en")
     assert said.code == 0
-    assert "written in Yiddish, so only pages that say so themselves (html lang)" in said.err
+    assert "written in Yiddish, so only pages that declare it (html lang)" in said.err
     assert (
         "no list of stop words for the language 'crh'"
         in told("new", "c", *BASE, "-k", "x", "--words", "crh").err
@@ -152,7 +152,7 @@ def test_any_text_survives_the_file() -> None:
     read = tomllib.loads(compose_topic_file(chosen))
     assert read["topic"]["keywords"] == words
     assert read["strategy"] == {"x": float("inf")}
-    with pytest.raises(ConfigError, match="no valid text"):
+    with pytest.raises(ConfigError, match="not valid text"):
         compose_topic_file({"topic": {"keywords": ["\ud800"]}})
 
 

@@ -20,11 +20,11 @@ def report(visits: int, waiting: int, reason: str = "", next_at: float | None = 
     ("budget", "told", "says", "not_says"),
     [
         (100, report(100, 5), "honeyguide crawl birds --pages 200", "goes on"),
-        (100, report(40, 5, "you asked for it"), "Go on with: honeyguide crawl birds", "--pages"),
-        (0, report(40, 5, "the time is up"), "Go on with: honeyguide crawl birds", "--pages"),
+        (100, report(40, 5, "you asked for it"), "Continue with: honeyguide crawl birds", "--pages"),
+        (0, report(40, 5, "the time is up"), "Continue with: honeyguide crawl birds", "--pages"),
         (100, report(40, 0), "honeyguide export birds", "crawl birds"),
-        (100, report(40, 5, next_at=time.time() + 86_400), "ready from", "--pages"),
-        (100, report(40, 5, next_at=float("inf")), "Go on with", "ready from"),
+        (100, report(40, 5, next_at=time.time() + 86_400), "requested again from", "--pages"),
+        (100, report(40, 5, next_at=float("inf")), "Continue with", "requested again from"),
     ],
 )
 def test_the_hint_fits_the_end(budget: int, told: Report, says: str, not_says: str) -> None:

@@ -47,7 +47,7 @@ def test_an_address_where_nobody_answers_is_told_at_once(bees: Path) -> None:
         "crawl", bees, "--cluster", f"127.0.0.1:{port}", "--vault", bees.parent, timeout=60
     )
     assert done.returncode == 10
-    assert f"nobody answers at 127.0.0.1:{port}" in done.stderr
+    assert f"there is no answer from 127.0.0.1:{port}" in done.stderr
     assert time.monotonic() - began < 30
     for wrong in ("here", "ray://127.0.0.1:10001", "127.0.0.1:port"):
         done = honeyguide("crawl", bees, "--cluster", wrong, "--vault", bees.parent)
@@ -83,5 +83,5 @@ def test_shards_that_are_away_are_not_crawled_here_until_recalled(bees: Path) ->
     assert done.returncode == 0, done.stderr
     with Store.open(bees, "crawl") as store:
         assert not is_away(store)
-        with pytest.raises(Exception, match="at home"):
+        with pytest.raises(Exception, match="in the collection folder"):
             recall_shards(store, lambda _: None)

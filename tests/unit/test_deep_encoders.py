@@ -214,11 +214,11 @@ def test_nothing_but_plain_files_is_an_encoder(tmp_path: Path) -> None:
     folder = onnx_folder(tmp_path)
     (folder / "model.onnx").unlink()
     os.mkfifo(folder / "model.onnx")
-    with pytest.raises(ModelError, match="no plain file"):
+    with pytest.raises(ModelError, match="not a plain file"):
         open_embedding(folder)
     (folder / "model.onnx").unlink()
     (folder / "model.onnx").symlink_to("/dev/zero")
-    with pytest.raises(ModelError, match="no plain file"):
+    with pytest.raises(ModelError, match="not a plain file"):
         open_embedding(folder)
 
 

@@ -273,7 +273,7 @@ def test_bytes_are_not_widened(saved: Path) -> None:
 def test_a_device_is_not_read(saved: Path) -> None:
     (saved / "model.json").unlink()
     (saved / "model.json").symlink_to("/dev/zero")
-    with pytest.raises(ModelError, match="no plain file"):
+    with pytest.raises(ModelError, match="not a plain file"):
         load_net_model(saved)
 
 

@@ -117,7 +117,7 @@ def test_large_bodies_are_refused_or_cut_on_the_wire(server: Server) -> None:
     server.routes["/long"] = [reply(b"x" * 2_000_000)]
     server.routes["/xml"] = [reply(b"x" * 2_000_000, kind="text/xml")]
     small = replace(OPEN, html_mb=1, document_mb=3)
-    with pytest.raises(TooLarge, match="more than 1000000 bytes came"):
+    with pytest.raises(TooLarge, match="more than 1000000 bytes received"):
         get(server.url("/endless"), small)
     with pytest.raises(TooLarge, match="2000000 bytes announced"):
         get(server.url("/long"), small)

@@ -111,7 +111,7 @@ def test_escapes_are_read_as_servers_read_them() -> None:
         ("w.jsonl.gz", b"not gzip", "cannot be read"),
         ("w.jsonl.xz", b"not xz", "cannot be read"),
         ("w.jsonl.gz", gzip.compress(b'{"id": 1}\n'), "no web pages"),
-        ("w.zip", b"", "no recorded web"),
+        ("w.zip", b"", "not a recorded web"),
         ("w.warc", b"GET / HTTP/1.1\r\n", "not a readable WARC"),
         ("w.warc.gz", b"this is no gzip at all", "not a readable WARC"),
     ],

@@ -122,7 +122,7 @@ def test_nobody_is_blamed_for_too_few_words() -> None:
 def test_who_is_not_sure_says_so() -> None:
     _, verdict = gate().judge(BEES, page("tr:0.4 bee"))
     assert verdict.score == 0.0
-    assert "perhaps written in Turkish, but that is only 40% sure" in verdict.reasons[0].what
+    assert "possibly written in Turkish, but that is only 40% sure" in verdict.reasons[0].what
 
 
 def test_the_gate_is_shared_by_several_topics() -> None:

@@ -376,7 +376,7 @@ def test_good_pages_alone_are_set_against_visits_unlike_them() -> None:
         school.offer(example(n, 0.5, "visit", words))
     lesson = school.build_generation(Rote())
     assert isinstance(lesson.strategy, Rote)
-    assert "taken for bad" in lesson.note
+    assert "assumed to be bad" in lesson.note
     assert {t for t, value in lesson.strategy.known if value == 0.0} == {"boil the soup with salt"}
 
 
@@ -404,7 +404,7 @@ def test_a_school_apart_teaches_the_same(monkeypatch: pytest.MonkeyPatch) -> Non
             assert process is not None
             process.kill()
             await process.wait()
-            with pytest.raises(ModelError, match="broke down"):
+            with pytest.raises(ModelError, match="training process failed"):
                 await apart.build_generation(here.Rote())
             lesson = await apart.build_generation(here.Rote())
             assert isinstance(lesson.strategy, here.Rote)

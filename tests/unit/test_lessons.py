@@ -115,7 +115,7 @@ def test_an_example_that_cannot_be_had_is_named(tmp_path: Path) -> None:
         good, *rest = missing_page_notes(store, settings)
         later = list(missing_page_notes(store, settings, since=time.time()))
         told = list(status_lines(collection_status(store, settings, 0)))
-    assert good.startswith(f"the good example {address(299)} brought no page (status: ")
+    assert good.startswith(f"the good example {address(299)} returned no page (status: ")
     assert "404" in good
     assert "topic.good_files" in good
     assert [text for text in rest if text.startswith("the bad example ")] == rest[:3]
@@ -261,8 +261,8 @@ def test_judging_falls_back_from_a_damaged_generation(tmp_path: Path) -> None:
     assert current_judge(tmp_path, settings)[1] == live - 1
     done = rescore_pages(tmp_path, settings)
     assert done.generation == live - 1
-    assert "nothing but the note is left" in done.warning
-    assert f"generation {live - 1} decides" in done.warning
+    assert "only the note is left" in done.warning
+    assert f"generation {live - 1} is active" in done.warning
     with Store.open(tmp_path, "read") as store:
         assert store.generations.live_number() == live - 1, "the list of generations stars it"
     with apsw.Connection(str(tmp_path / "collection.db")) as db:

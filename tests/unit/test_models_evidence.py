@@ -13,5 +13,5 @@ def test_a_bad_surprise_is_called_one() -> None:
         (one, other) for one, other in zip(FEATURE_NAMES, worse, strict=True) if one != other
     ]
     assert differing == [
-        ("links like it brought more than expected", "links like it brought less than expected")
+        ("links like it did better than expected", "links like it did worse than expected")
     ]

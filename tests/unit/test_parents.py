@@ -309,8 +309,8 @@ def test_of_a_waiting_link_is_explained_what_its_score_says(tmp_path: Path) -> N
     told = explain_url(tmp_path, parse_settings(tables), "http://a.test/two", 0.0)
     assert told.waiting is not None
     assert told.reasons[0].weight == pytest.approx(told.waiting.queued, abs=0.01)
-    assert told.reasons[0].what == f"where it stands is worth {told.waiting.queued:.2f}"
-    alone = "by the page that it was found on alone"
+    assert told.reasons[0].what == f"the pages that it is on score {told.waiting.queued:.2f}"
+    alone = "scored by the page that it was found on only"
     assert any(reason.what.startswith(alone) for reason in told.reasons), "more is not known here"
     seen = explain_url(tmp_path, parse_settings(tables), "http://a.test/start", 0.0)
     assert not any(reason.what.startswith(alone) for reason in seen.reasons)

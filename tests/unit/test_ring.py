@@ -156,7 +156,7 @@ def test_a_page_that_breaks_us_is_told_and_passed_by(
     assert rows(tmp_path)["http://a.test/poison"].failure == "bug"
     assert "ZeroDivisionError" in rows(tmp_path)["http://a.test/poison"].detail
     assert rows(tmp_path)["http://a.test/1"].has_page
-    assert "could not be taken in" in caplog.text
+    assert "could not be processed" in caplog.text
 
 
 def test_the_end_of_the_budget_is_waited_for_in_peace(tmp_path: Path) -> None:

@@ -196,7 +196,7 @@ def test_a_page_of_results_is_no_page_that_links() -> None:
 @pytest.mark.parametrize("found", [(40, 30, 0), (40, 30, 4), (117, 0, 0), (20, 20, 20)])
 def test_too_little_in_both_tells_nothing(found: tuple[int, int, int]) -> None:
     said = told_between(estimate_channels(*found))
-    assert said.endswith(f"both {found[2]}: too little to tell how many there are")
+    assert said.endswith(f"both {found[2]}: too few to estimate how many there are")
     assert "±" not in said
 
 

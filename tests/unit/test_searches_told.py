@@ -167,7 +167,7 @@ def test_no_budget_is_shown_as_used_in_the_lab(tmp_path: Path) -> None:
     fetch = {"contact": "me@e.org", "lab": "http://127.0.0.1:1"}
     spent = search_overview(tmp_path / "x", parse_settings({"search": table, "fetch": fetch})).spent
     assert (spent.limit, spent.cost, spent.price) == (0, 0.0, 0.0)
-    assert "no budget is kept in the lab" in spent.to_text()
+    assert "the lab has no budget" in spent.to_text()
 
 
 def test_suggestions_do_not_repeat_themselves() -> None:
@@ -231,8 +231,8 @@ def test_the_labs_engine_is_asked_without_rests(told: Told) -> None:
 
 
 def test_each_failure_is_called_by_its_name() -> None:
-    large = describe_engine_error("garbage", "it is too large: more than 2000000 bytes came")
-    assert large.startswith("the search engine's answer is of no use: it is too large")
+    large = describe_engine_error("garbage", "it is too large: more than 2000000 bytes received")
+    assert large.startswith("the search engine's answer cannot be used: it is too large")
     spent = describe_engine_error(
         "spent", "5 requests were made, and search.per_month allows 5. Raise it, or wait"
     )

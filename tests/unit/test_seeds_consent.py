@@ -176,7 +176,7 @@ def test_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_cannot_be_written_is_told(tmp_path: Path, file: Path) -> None:
-    file.parent.parent.write_text("no folder")
+    file.parent.parent.write_text("not a folder")
     with pytest.raises(ConfigError, match="cannot be"):
         agree_to(of(FAR), tmp_path)
 

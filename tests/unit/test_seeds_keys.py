@@ -175,7 +175,7 @@ def test_files_that_are_none(file: Path) -> None:
     ring = file.with_name("ring")
     ring.symlink_to(ring)
     for name, words in (
-        (file.parent, "directory"), (pipe, "no ordinary file"), (file / "x", "cannot be read"),
+        (file.parent, "directory"), (pipe, "not an ordinary file"), (file / "x", "cannot be read"),
         (file.with_name("none"), "No such file"), ("key", "whole path"),
         (f"{file}\0", "cannot"), (ring, "cannot be read"), ("/dev/zero", "Put the key there"),
     ):  # fmt: skip

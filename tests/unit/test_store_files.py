@@ -39,7 +39,7 @@ def test_a_file_of_another_name_is_not_cut_or_written(
 ) -> None:
     for name in ("../../home/important.txt", str(precious), "../../home/new"):
         change(folder, "INSERT OR REPLACE INTO warcs VALUES(99, ?, ?)", name, length)
-        with pytest.raises(CollectionCorrupt, match="no name of ours"):
+        with pytest.raises(CollectionCorrupt, match="a name that Honeyguide does not give"):
             crawl(folder)
     assert precious.read_bytes() == PRECIOUS
     assert os.listdir(precious.parent) == ["important.txt"]
@@ -50,7 +50,7 @@ def test_a_file_of_another_name_is_not_read(folder: Path, precious: Path) -> Non
     change(folder, "UPDATE visits SET offset = 0, length = 100")
     with Store.open(folder, "read") as store:
         [row] = store.visits.iter_visits(limit=1)
-        with pytest.raises(CollectionCorrupt, match="no name of ours"):
+        with pytest.raises(CollectionCorrupt, match="a name that Honeyguide does not give"):
             store.warc_record(row)
 
 
@@ -103,7 +103,7 @@ def test_a_pipe_among_the_warc_files_does_not_hang(folder: Path) -> None:
     [path] = warc_files(folder)
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(CollectionCorrupt, match="no plain file"):
+    with pytest.raises(CollectionCorrupt, match="not a plain file"):
         crawl(folder)
 
 
@@ -140,7 +140,7 @@ def test_a_collection_may_itself_be_reached_by_a_link(folder: Path, tmp_path: Pa
 def test_a_lock_is_not_overwritten_unless_it_is_one(folder: Path, precious: Path) -> None:
     lock = folder / "lock"
     lock.write_text("not a number")
-    with pytest.raises(CollectionCorrupt, match="no lock of ours"):
+    with pytest.raises(CollectionCorrupt, match="not a lock of Honeyguide"):
         crawl(folder)
     assert lock.read_text() == "not a number"
     lock.write_text("1" * 1000)

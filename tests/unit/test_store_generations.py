@@ -153,7 +153,7 @@ def test_what_was_pruned_and_what_is_damaged(tmp_path: Path) -> None:
             store.generations.save(number, "toy", Toy())
         store.database.execute("UPDATE generations SET data = x'' WHERE number IN (0, 5, 54)")
         for number in range(5):
-            with pytest.raises(ModelError, match="too long ago" if number else "damaged"):
+            with pytest.raises(ModelError, match="too old" if number else "damaged"):
                 store.generations.set_live(number)
         for number in (5, 54):
             with pytest.raises(ModelError, match="damaged"):

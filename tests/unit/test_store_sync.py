@@ -99,6 +99,6 @@ def test_a_lock_with_scraps_of_a_power_cut_opens(tmp_path: Path, scraps: bytes) 
 def test_a_lock_that_is_none_of_ours_is_left_alone(tmp_path: Path) -> None:
     Store.open(tmp_path, "crawl").close()
     (tmp_path / "lock").write_text("my only copy")
-    with pytest.raises(CollectionCorrupt, match="no lock of ours"):
+    with pytest.raises(CollectionCorrupt, match="not a lock of Honeyguide"):
         Store.open(tmp_path, "crawl")
     assert (tmp_path / "lock").read_text() == "my only copy"

@@ -155,7 +155,7 @@ def test_optimism_shrinks_as_a_host_is_visited() -> None:
 
 
 def test_a_damaged_generation_is_refused(taught: Honeyguide) -> None:
-    with pytest.raises(ModelError, match="other evidence"):
+    with pytest.raises(ModelError, match="other features"):
         replace(taught, moved=(1.0,))
     with pytest.raises(ModelError, match="lack weights"):
         replace(taught, sign_names="a owl", sign_weights=None)
@@ -172,8 +172,8 @@ def test_links_beside_good_ones_are_lifted(taught: Honeyguide) -> None:
     link = Link(Url("http://a.org/x"), Url("http://a.org/"), yields=PLAIN)
     good = link._replace(yields=PLAIN._replace(beside=0.8))
     assert taught.rank((good,)) > taught.rank((link,))
-    assert any("beside" in reason.what for reason in taught.explain(good))
-    assert not any("beside" in reason.what for reason in taught.explain(link))
+    assert any("next to it" in reason.what for reason in taught.explain(good))
+    assert not any("next to it" in reason.what for reason in taught.explain(link))
 
 
 def test_the_prior_has_a_reason_for_every_sign() -> None:

@@ -160,7 +160,9 @@ def test_the_state_is_put_together_once_a_tick(tmp_path: Path) -> None:
 
 def test_a_stale_glimpse_is_told_as_such(tmp_path: Path) -> None:
     folder = keep(tmp_path / "c", [good(1)])
-    host = WaitingHost("host1.example.org", 9, "left alone", None, "its robots.txt cannot be had")
+    host = WaitingHost(
+        "host1.example.org", 9, "left alone", None, "its robots.txt could not be fetched"
+    )
     front = LiveFrontier(at=1000.0, most=[host])
     seen = LiveStatus(at=1000.0, pid=77, began=900.0, rate=2.0, frontier=front)
     (folder / live_status.LIVE_FILE).write_bytes(msgspec.json.encode(seen))

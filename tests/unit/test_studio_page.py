@@ -68,7 +68,7 @@ def test_a_rendered_page_can_do_nothing(tmp_path: Path) -> None:
 
 def test_without_warc_only_text_can_be_shown(tmp_path: Path) -> None:
     known = here(keep(tmp_path / "c", [good(1)]))
-    with pytest.raises(ResourceMissing, match="not kept"):
+    with pytest.raises(ResourceMissing, match="not stored"):
         page.render_preview(known, page.PreviewQuery(visit=1))
 
 

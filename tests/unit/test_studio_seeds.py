@@ -53,7 +53,7 @@ def test_it_says_what_came_of_each() -> None:
     assert (c.ok, "robots.txt" in c.said) == (False, True)
     assert (d.ok, "no answer in 10 s" in d.said) == (False, True)
     assert (e.ok, "404" in e.said) == (False, True)
-    assert (f.ok, "no full name" in f.said) == (False, True)
+    assert (f.ok, "not a full name" in f.said) == (False, True)
     assert (g.ok, g.said) == (False, "this is not a page: it holds no text")
 
 

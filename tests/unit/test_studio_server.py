@@ -232,7 +232,7 @@ def test_what_is_no_request_is_no_trouble(served: Studio, request_: bytes) -> No
 def test_a_taken_port_is_told(served: Studio, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is taken"):
         bind_studio(tmp_path, served.gate.port)
-    with pytest.raises(ConfigError, match="no folder"):
+    with pytest.raises(ConfigError, match="not a folder"):
         bind_studio(tmp_path / "nowhere")
 
 

@@ -42,7 +42,7 @@ def written(tmp_path: Path) -> Written:
         ("x.csv", "a,is-a,b\nc,is-a\n", "line 2: .*nothing comes after 'is-a'"),
         ("x.json", '[["a", "is_a"]]', "edge 1: .*nothing comes after"),
         ("x.owl", "<rdf", "x.owl"),
-        ("x.owl", "this is a letter", "no ontology"),
+        ("x.owl", "this is a letter", "not an ontology"),
         ("x.json", '{"edges": [\n["a", "b"],\n[', "line 3"),
         ("x.json", '[["a", 7]]', "edge 1"),
         ("x.json", '{"a": 1}', "list of edges"),

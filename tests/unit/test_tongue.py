@@ -182,7 +182,7 @@ def test_codes_are_understood_as_people_write_them() -> None:
 
 @pytest.mark.parametrize("code", ["xx", "turkish", "", "klingon"])
 def test_a_language_that_cannot_be_heard_is_a_mistake_of_the_settings(code: str) -> None:
-    with pytest.raises(ConfigError, match="no way to hear"):
+    with pytest.raises(ConfigError, match="no way to detect"):
         LanguageDetector((code,))
 
 

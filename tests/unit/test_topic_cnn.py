@@ -202,7 +202,7 @@ def test_who_learns_goes_by_all_pages_of_a_link_and_those_beside_it(model: Path)
     assert apart.traits == fresh.traits._replace(uses_neighbours=False)
     assert unpack_strategy(pack_strategy("it", apart), lambda _: TopicCnn).traits == apart.traits
     one = Link(HOME, HOME, parent=0.3)
-    assert fresh.explain(one)[0] == ("where it stands is worth 0.30", 0.3)
+    assert fresh.explain(one)[0] == ("the pages that it is on score 0.30", 0.3)
     given = TopicCnn(model=str(model), categories=("birds",), neighbours=False)
     assert given.traits == StrategyTraits(), "a model has learned, and goes by the page"
     assert given.explain(one)[0].what == "on a page with verdict 0.30"

@@ -154,8 +154,8 @@ def test_repetitions_are_left_out_and_told(tmp_path: Path) -> None:
     assert corpus.categories == ("birds", "soup", "trains")
     assert corpus.notes == (
         "1 left out: no words.",
-        "1 left out: texts that came before.",
-        "1 left out: texts that came before under another label.",
+        "1 left out: repeated texts.",
+        "1 left out: texts repeated under another label.",
     )
 
 

@@ -89,7 +89,7 @@ def test_the_report_is_one_page_that_strangers_names_cannot_steer() -> None:
     assert "<i>note" not in text
     assert text.count("<svg") == 4
     assert "linear (chosen)" in text
-    assert "nobody knows" in html_report(card(), {})
+    assert "is unknown" in html_report(card(), {})
 
 
 def test_the_card_says_what_a_model_is_made_of() -> None:

@@ -158,8 +158,8 @@ def test_any_bytes_are_rows_or_a_mistake(
 def test_another_language_than_stated_is_told(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "utf-8")
     told = gather_corpus(path, TextTokenizer("de")).notes
-    assert told[0].startswith("The texts sound like Turkish ('tr'), not like German")
-    assert not any("sound like" in note for note in gather_corpus(path, TextTokenizer("tr")).notes)
+    assert told[0].startswith("The texts look like Turkish ('tr'), not like German")
+    assert not any("look like" in note for note in gather_corpus(path, TextTokenizer("tr")).notes)
     english = tmp_path / "b.jsonl"
     said = "The history of the city begins with the people who lived there and what they built"
     english.write_text(

@@ -255,7 +255,7 @@ def test_wrong_tables_are_told(tmp_path: Path, content: bytes, complaint: str) -
 def test_missing_tables_are_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none of slang\.txt"):
         Normaliser(tables=str(tmp_path)).words("a")
-    with pytest.raises(ConfigError, match="no folder"):
+    with pytest.raises(ConfigError, match="not a folder"):
         Normaliser(tables=str(tmp_path / "x")).words("a")
 
 

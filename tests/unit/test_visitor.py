@@ -79,11 +79,11 @@ def test_robots_txt_comes_first_and_hosts_rest() -> None:
 def test_who_cannot_be_asked_for_robots_txt_is_not_visited() -> None:
     answers = {"http://e.org/a": (200, "", "<p>text")}
     web = Web(answers)
-    with pytest.raises(ConnectError, match="nobody answers there"):
+    with pytest.raises(ConnectError, match="the host does not answer"):
         run(lambda: web.visitor().fetch_url(HERE))
     assert {url for url, _ in web.asked} == {"http://e.org/robots.txt"}
     web = Web(answers | {"http://e.org/robots.txt": (503, "", "")})
-    with pytest.raises(Forbidden, match="cannot be had"):
+    with pytest.raises(Forbidden, match="could not be fetched"):
         run(lambda: web.visitor().fetch_url(HERE))
     slow = Web({"http://e.org/robots.txt": (200, "", "User-agent: *\nCrawl-delay: 90")})
     with pytest.raises(Forbidden, match="90 s"):
@@ -131,7 +131,7 @@ class Failing(Web):
     ("error", "said"),
     [
         (DnsError(HERE, "NXDOMAIN"), "http://e.org/a: the host cannot be found: NXDOMAIN"),
-        (ConnectError(HERE, "refused"), "http://e.org/a: nobody answers there: refused"),
+        (ConnectError(HERE, "refused"), "http://e.org/a: the host does not answer: refused"),
         (FetchTimeout(HERE), "http://e.org/a: it takes too long to answer"),
         (WrongType(HERE, "application/json"), "http://e.org/a: this is not a page: application"),
         (Forbidden(HERE, "e.org is private"), "http://e.org/a: e.org is private"),

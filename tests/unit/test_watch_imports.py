@@ -76,7 +76,7 @@ def test_a_table_by_its_headings(mark: str) -> None:
         ("https://e.org/2", "", None),
     ]
     assert whys(found) == {
-        "line 3: interval": "'soon' is no time, such as 30m, 6h or 2 days",
+        "line 3: interval": "'soon' is not a time, such as 30m, 6h or 2 days",
         "line 4: row": "it has no address",
         "line 5: row": "it has no address",
     }
@@ -339,16 +339,16 @@ def test_the_old_file_the_api_and_one_watch() -> None:
     [
         (b"", "empty"),
         (b"  \n", "empty"),
-        (b'{"a": 1,\n "b" 2}', "line 2: this is no JSON"),
+        (b'{"a": 1,\n "b" 2}', "line 2: this is not JSON"),
         (b'{"a": {"b": 1}}', "neither"),
         (b"[1]", "must be an object"),
         (b"[" * 100_000, "JSON"),
         (b'{"watching": {"x": {"url": ' + b"9" * 5000 + b"}}}", "JSON"),
         (b"https://e.org/\nhttps://e.org/\xff", "line 2: this is not UTF-8"),
-        (b"GIF89a\0\0\0", "no text file"),
+        (b"GIF89a\0\0\0", "not a text file"),
         (b"PK\x03\x04 and nothing else", "zip file cannot be read"),
         (packed({"notes.txt": b"x"}), "holds no watch.json"),
-        (packed({"a/watch.json": b"{"}), "a/watch.json is no JSON"),
+        (packed({"a/watch.json": b"{"}), "a/watch.json is not JSON"),
         (packed({"a/watch.json": watch()})[:-30], "zip file cannot be read"),
     ],
 )
@@ -410,7 +410,7 @@ def test_a_file_is_named_in_its_errors(tmp_path: Path) -> None:
     path.write_text("url: 'x")
     with pytest.raises(ConfigError, match=r"list\.yaml: line 1"):
         load_watch_list(path)
-    with pytest.raises(ConfigError, match="no plain file"):
+    with pytest.raises(ConfigError, match="not a plain file"):
         load_watch_list(tmp_path)
     with pytest.raises(ConfigError, match="cannot be read"):
         load_watch_list(tmp_path / "nothing")

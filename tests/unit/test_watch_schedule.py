@@ -140,7 +140,7 @@ def test_a_saturated_host_has_a_surcharge_and_others_are_not_dearer() -> None:
     assert sum(went.values()) > 0.93 * 3 * 24 * 300
     why = schedule.explain_visit(url(0), now)
     assert why is not None
-    assert "its host takes no more" in why.reason or "its host rests" in why.reason
+    assert "its host is at its limit" in why.reason or "its host waits" in why.reason
 
 
 def test_a_failure_is_tried_again_when_told_and_not_before() -> None:
@@ -169,7 +169,7 @@ def test_a_page_nobody_has_seen_is_due_at_once() -> None:
     assert why is not None
     assert why.last is None
     assert why.next_at == now
-    assert "nobody has seen it" in why.reason
+    assert "it has not been visited" in why.reason
     assert schedule.due(now) == url(99)
 
 
@@ -220,7 +220,7 @@ def test_the_reason_names_rate_band_and_next_visit() -> None:
     assert why.next_at is not None
     assert why.next_at >= NOW + 10 * DAY
     assert "about every 4 days (2 days to 8 days)" in why.reason
-    assert "worth as much as one to any other page" in why.reason
+    assert "the same value as one to any other page" in why.reason
 
 
 def test_discovery_competes_in_the_same_currency() -> None:

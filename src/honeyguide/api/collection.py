@@ -192,7 +192,10 @@ class Collection:
             if generation in {known.number for known in store.generations.list_all()}:
                 found = store.generations.load(generation, registry.find_strategy)
                 if topic_names(found) != self.topics:
-                    raise ConfigError(f"generation {generation} knows other topics than topic.toml")
+                    raise ConfigError(
+                        f"generation {generation} was trained for other topics than "
+                        "those in topic.toml"
+                    )
             generations_.use_generation(store, generation, self.settings.crawl.strategy)
 
     def export(

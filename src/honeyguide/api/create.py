@@ -83,7 +83,7 @@ def lab_address(lab: str) -> str:
     url = canonical_url(lab.strip() if "://" in lab else f"http://{lab.strip()}")
     if url is None or not is_loopback_host(host_of(url)) or authority_of(url) == host_of(url):
         raise ConfigError(
-            f"fetch.lab: {lab!r} is no address of a lab on this machine, such as "
+            f"fetch.lab: {lab!r} is not the address of a lab on this machine, such as "
             "http://127.0.0.1:8787; start one with: honeyguide lab serve"
         )
     return f"http://{authority_of(url)}"
@@ -190,8 +190,8 @@ def _check_ontology(ontology: str, concept: str) -> None:
         )
     if concept and not ontology:
         raise ConfigError(
-            f"in which ontology is the concept {concept!r}? Add --ontology FILE "
-            "(topic.ontology), or cell or mammal, which are ours: --ontology cell --concept tissue"
+            f"in which ontology is the concept {concept!r}? Add --ontology FILE (topic.ontology), "
+            "or a built-in one, cell or mammal: --ontology cell --concept tissue"
         )
 
 

@@ -79,7 +79,7 @@ class Explanation:
 def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Explanation:
     url = canonical_url(text.strip())
     if url is None:
-        raise ConfigError(f"{text!r} is no http or https address")
+        raise ConfigError(f"{text!r} is not an http or https address")
     with Store.open(folder, "read") as store:
         visits = tuple(store.visits.attempts_at(url))
         waiting = None
@@ -118,18 +118,18 @@ def _answer_in_words(
         if last.failure and not last.final:
             return f"It failed ({last.failure}: {last.detail}) and will be tried again."
         if last.failure:
-            return f"It was not kept: {last.failure}: {last.detail}."
+            return f"It was not stored: {last.failure}: {last.detail}."
         if last.moved:
             return f"It was fetched and redirects to {last.moved}."
         if last.verdict is None:
-            return f"It was fetched for its links (HTTP {last.status}); such pages are not judged."
+            return f"It was fetched for its links (HTTP {last.status}); such pages are not scored."
         threshold = settings.topic.threshold
         good = last.verdict >= threshold
         words = {True: "relevant", False: "not relevant"}
         seed = "It is a seed; it" if last.channel == "seed" else "It"
         said = f"{seed} was fetched and judged {words[good]}: {format_verdict(last.verdict, threshold)}"
         if bool(last.relevant) != good:
-            said += f"; a person says otherwise, so it counts as {words[not good]}"
+            said += f"; a person labelled it otherwise, so it counts as {words[not good]}"
         return f"{said}."
     if refusal := build_scope_filter(settings).find_refusal(Link(url)):
         kind, why = refusal
@@ -168,7 +168,10 @@ def _score_reasons(
     around = f"{link.anchor} {link.before} {link.after} {read(link.url)}"
     reasons = list(unstem_reasons(strategy.explain(link), around, settings.topic.keyword_language))
     if untold and strategy.traits.parent_score == "all" and link.source is not None:
-        told = "by the page that it was found on alone: the crawl counts its other pages, too"
+        told = (
+            "scored by the page that it was found on only; the crawl also counts the other "
+            "pages with this link"
+        )
         reasons.append(Reason(told, 0.0))
     source = store.visits.attempts_at(link.source) if link.source else []
     least = SEED_LINK_SCORE if strategy.traits.parent_score in ("all", "each") else link.parent

@@ -239,20 +239,22 @@ def _describe_curve(
     )
     if per_ten is None:
         missing = (
-            f"{needed} more labels are needed before generations can be tried on labels that were "
-            "held back."
+            f"{needed} more labels are needed before generations can be tested on held-out labels."
             if needed
-            else "Too few generations were tried on held-back labels to tell a trend."
+            else "Too few generations were tested on held-out labels to see a trend."
         )
-        return f"What further labels would buy is not known yet. {missing} {left}".strip()
+        return f"The value of further labels is not known yet. {missing} {left}".strip()
     first, last = tried[0], tried[-1]
     change = (
-        f"From {first.labels} to {last.labels} labels the error on held-back ones went from "
+        f"From {first.labels} to {last.labels} labels the error on held-out ones went from "
         f"{first.error:.3f} to {last.error:.3f}."
     )
     if per_ten > -ERROR_TOLERANCE / 10:
-        verdict = "Further labels seem to buy little."
+        verdict = "Further labels seem to improve little."
     else:
-        verdict = f"Ten further ones may buy about {-per_ten:.3f}, if it goes on like this."
-    few = f" These are trials on {last.pages} labels: less than {ERROR_TOLERANCE:g} is chance."
+        verdict = f"Ten further ones may reduce it by about {-per_ten:.3f} if the trend continues."
+    few = (
+        f" These are tests on {last.pages} labels: differences under {ERROR_TOLERANCE:g} may be "
+        "chance."
+    )
     return f"{change} {verdict}{few} {left}".strip()

@@ -42,9 +42,9 @@ ENGINE_UNSET = (
 _ERROR_WORDS = {
     "down": "the search engine does not answer",
     "slow": "the search engine took too long",
-    "limited": "the search engine asks for a rest",
+    "limited": "the search engine asks for fewer requests",
     "refused": "the search engine refuses",
-    "garbage": "the search engine's answer is no list of results",
+    "garbage": "the search engine's answer is not a list of results",
     "spent": "this month's requests are used up",
 }
 _ERROR_FIXES = {
@@ -90,7 +90,7 @@ def describe_engine_error(kind: str, detail: str) -> str:
     fix = _ERROR_FIXES.get(kind, "")
     what = _ERROR_WORDS.get(kind, "the search engine failed")
     if detail.startswith(TOO_LARGE_TEXT):
-        what = "the search engine's answer is of no use"
+        what = "the search engine's answer cannot be used"
     said = f"{what}: {detail}".rstrip(": .")
     return f"{said}; {fix}" if fix else said
 
@@ -171,7 +171,7 @@ class SearchCosts:
         of = f" of {self.limit}" if self.limit else ""
         cost = f", {format_money(self.cost)} at {self.price:g} for 1,000" if self.price else ""
         whose = " by all collections" if self.shared else ""
-        lab = "; no budget is kept in the lab" if self.lab else ""
+        lab = "; the lab has no budget" if self.lab else ""
         return f"requests to the engine this month{whose}: {self.requests}{of}{cost}{lab}"
 
 

@@ -17,7 +17,9 @@ def possible_urls(text: str) -> list[Url]:
     forms = [f"https://{text}", f"http://{text}"] if bare else [text]
     found = [url for form in forms if (url := canonical_url(form))]
     if not found or (bare and (text.startswith("/") or not _is_public(found[0]))):
-        raise ConfigError(f"{text!r} is no http or https address, such as https://example.org/page")
+        raise ConfigError(
+            f"{text!r} is not an http or https address, such as https://example.org/page"
+        )
     if "@" in authority_of(found[0]):
         raise ConfigError(f"{text!r} carries a user name or a password; leave them out")
     return found
@@ -30,7 +32,7 @@ def parse_seed_url(text: str, *, lab: bool = False) -> Url:
     url = possible_urls(text)[-1 if lab else 0]  # a lab knows no https
     if not _is_public(url):
         raise ConfigError(
-            f"{text!r}: the host {host_of(url)!r} is no full name, such as example.org"
+            f"{text!r}: the host {host_of(url)!r} is not a full name, such as example.org"
         )
     return url
 

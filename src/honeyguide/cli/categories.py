@@ -30,7 +30,9 @@ def train(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to put it.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the model.")
+    ],
     kind: Annotated[
         str,
         typer.Option(
@@ -41,14 +43,18 @@ def train(
     ] = "auto",
     language: Annotated[
         str,
-        typer.Option("--language", metavar="CODE", help="Of the texts, such as tr; else heard."),
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="Language of the texts, such as tr; otherwise detected.",
+        ),
     ] = "",
     normalise: Annotated[
         bool,
         typer.Option("--normalise/--no-normalise", help="Repair Turkish as people type it."),
     ] = False,
     folds: Annotated[
-        int, typer.Option("--folds", metavar="N", help="Of the cross-validation; 0: none.")
+        int, typer.Option("--folds", metavar="N", help="Folds of the cross-validation; 0: none.")
     ] = 5,
     epochs: Annotated[
         int, typer.Option("--epochs", metavar="N", help="Most rounds of a network's training.")
@@ -70,22 +76,25 @@ def train(
         typer.Option(
             "--encoding",
             metavar="NAME",
-            help="Of the source, such as windows-1254; else found out.",
+            help="Encoding of the source, such as windows-1254; otherwise detected.",
         ),
     ] = "",
     most: Annotated[
-        int, typer.Option("--most", metavar="N", help="Most documents; of more, some are drawn.")
+        int,
+        typer.Option(
+            "--most", metavar="N", help="Most documents; of more, a random sample is used."
+        ),
     ] = 50_000,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Where chance starts from.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.")] = 1,
     licence: Annotated[
-        str, typer.Option("--licence", metavar="TEXT", help="Of the model, for its card.")
+        str, typer.Option("--licence", metavar="TEXT", help="Licence of the model, for its card.")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Train a model that sorts pages into categories, and say what it is worth.
+    """Train a model that sorts pages into categories, and evaluate it.
 
     Writes a folder with the model, a report with pictures (`report.html`) and a card (`card.md`).
-    The strategy `topic_cnn` crawls with it; `honeyguide classify` asks it about pages.
+    The strategy `topic_cnn` crawls with it; `honeyguide classify` applies it to pages.
 
     Examples:
 
@@ -205,19 +214,23 @@ def classify(
     contact: Annotated[
         str,
         typer.Option(
-            "--contact", "-c", metavar="WHO", help="For addresses: who asks; sites see it."
+            "--contact",
+            "-c",
+            metavar="WHO",
+            help="For addresses: your e-mail or web page; sites see it.",
         ),
     ] = "",
     lab: Annotated[
         str,
-        typer.Option("--lab", metavar="URL", help="Ask a running `honeyguide lab serve`."),
+        typer.Option("--lab", metavar="URL", help="Use a running `honeyguide lab serve`."),
     ] = "",
     encoder: Annotated[
         Path | None,
         typer.Option(
             "--encoder",
             metavar="FOLDER",
-            help="What the model was trained with, if you trust it: it is a program.",
+            help="The encoder that the model was trained with. It is a program: name it only if "
+            "you trust it.",
         ),
     ] = None,
     show_text: Annotated[
@@ -225,7 +238,7 @@ def classify(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say which category pages belong to, by a model of your own.
+    """Classify pages with a model of your own.
 
     Examples:
 
@@ -306,8 +319,8 @@ async def _fetch_pages(
 
     if not contact:
         raise ConfigError(
-            "a contact is missing: sites must be able to reach whoever asks them. "
-            "Add --contact you@example.org"
+            "a contact is missing: sites must be able to reach whoever sends them requests. Add "
+            "--contact you@example.org"
         )
     agent = make_user_agent(contact, __version__)
     usual = FetchSettings(contact=contact, lab=lab_address(lab) if lab else "")

@@ -44,9 +44,11 @@ def changes(
     host: Annotated[str, typer.Option("--host", metavar="HOST", help="Pages of one host.")] = "",
     words: Annotated[
         list[str] | None,
-        typer.Option("--word", "-w", metavar="WORD", help="This word came or went."),
+        typer.Option("--word", "-w", metavar="WORD", help="This word was added or removed."),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Most to show.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", help="How many to show.")
+    ] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """What changed on the watched pages, newest first.
@@ -82,7 +84,7 @@ def changes(
                 _print_change(row.change, between=f"  ({row.old} → {row.new})" if known else "")
     if not shown and not as_json:
         filtered = any((since, kinds, least, host, words))
-        hint = "" if filtered else f" A watch finds them: honeyguide watch {shell_quote(name)}"
+        hint = "" if filtered else f" Find them with: honeyguide watch {shell_quote(name)}"
         say(f"No changes{' of that kind' if filtered else ''}.{hint}")
 
 
@@ -94,11 +96,11 @@ def diff(
     ] = 0,
     new: Annotated[int, typer.Option("--to", metavar="N", help="The newer version; the last.")] = 0,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also what differs at every visit and is masked.")
+        bool, typer.Option("--all", help="Also show masked parts, which differ at every visit.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """What differs between two versions of a page, in words; without numbers, its last change.
+    """Show what differs between two versions of a page; without numbers, its last change.
 
     Examples:
 
@@ -123,7 +125,7 @@ def diff(
         return
     if found is None:
         numbers = f"{seen.old.number} and {seen.new.number}"
-        say(f"Versions {numbers} differ in nothing that is not masked; --all shows what is.")
+        say(f"Versions {numbers} differ only in masked parts; --all shows them.")
         return
     one, other = (f"version {row.number}, {format_time(row.at)}" for row in (seen.old, seen.new))
     say(f"{one} → {other}")
@@ -138,11 +140,11 @@ def history(
     ] = 0,
     save: Annotated[
         Path | None,
-        typer.Option("--save", metavar="FILE", help="Write the version as it came to a file."),
+        typer.Option("--save", metavar="FILE", help="Write the version as received to a file."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The versions of a page that are kept; any of them can be shown again.
+    """List the stored versions of a page, or show one of them.
 
     Examples:
 
@@ -250,5 +252,5 @@ def _open_store(name: Path) -> Store:
 def _parse_span(text: str) -> float:
     found = _SPAN_PATTERN(text.strip())
     if found is None:
-        raise ConfigError(f"--since {text!r} is no span of time; write 30min, 12h, 2d or 3w")
+        raise ConfigError(f"--since {text!r} is not a time span; write 30min, 12h, 2d or 3w")
     return float(found[1]) * _SECONDS[found[2]]

@@ -19,7 +19,7 @@ app = typer.Typer(cls=CliGroup, no_args_is_help=True)
 
 @app.callback()
 def cluster_group() -> None:
-    """Crawls on the machines of a cluster: how they stand.
+    """Crawls on the machines of a cluster: their state.
 
     Examples:
 
@@ -38,7 +38,7 @@ def cluster_status(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How each shard stands, also while nobody coordinates them.
+    """Show the state of each shard, also while no coordinator is running.
 
     Examples:
 
@@ -56,9 +56,9 @@ def cluster_status(
 
 @app.command("recall", cls=CliCommand)
 def recall_shards(name: CollectionName) -> None:
-    """Bring shards home from the vault when their cluster is no more.
+    """Copy shards back from the vault when their cluster no longer exists.
 
-    Whoever still has them is refused by the vault from now on, and stops.
+    A process that still holds them is refused by the vault from now on, and stops.
 
     Examples:
 
@@ -72,7 +72,10 @@ def recall_shards(name: CollectionName) -> None:
     with Store.open(collection.folder, "crawl", collection.settings.store) as store:
         for warning in bring(store, say):
             say(f"honeyguide: {safe_text(warning)}")
-    typer.echo(f"The shards of {collection.name} are home: honeyguide crawl {name} goes on here.")
+    typer.echo(
+        f"The shards of {collection.name} are back in its folder. Continue here: "
+        f"honeyguide crawl {name}"
+    )
 
 
 def _print_shards(found: ClusterStatus) -> None:
@@ -80,7 +83,7 @@ def _print_shards(found: ClusterStatus) -> None:
     from rich.table import Table
 
     if found.trouble:
-        say(f"honeyguide: {safe_text(found.trouble)}; below is what the vault says")
+        say(f"honeyguide: {safe_text(found.trouble)}; this is the state in the vault")
     table = Table("shard", "machine", "epoch", "visits", "waiting", "letters", "saved", "window")
     for row in found.rows:
         ago = time.time() - row.saved_at if row.saved_at else None
@@ -90,8 +93,8 @@ def _print_shards(found: ClusterStatus) -> None:
         shown = ("" if cell is None else safe_text(str(cell)) for cell in (*cells, saved, window))
         table.add_row(*shown)
     Console().print(table)
-    where = f"at {found.address}, vault {found.vault}" if found.away else "at home"
-    typer.echo(f"{count_noun(found.visits, 'visit')} gathered; the shards are {where}.")
+    where = f"at {found.address}, vault {found.vault}" if found.away else "in the collection folder"
+    typer.echo(f"{count_noun(found.visits, 'visit')} collected; the shards are {where}.")
     if found.lost_records:
         typer.echo(
             f"The WARC records of {count_noun(found.lost_records, 'visit')} were lost with machines."

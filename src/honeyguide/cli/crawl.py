@@ -54,7 +54,7 @@ def crawl(
         typer.Option(
             "--shards",
             metavar="N",
-            help="Crawl in so many processes; kept for later runs. 1: in one.",
+            help="Crawl in so many processes; later runs do the same. 1: in one.",
         ),
     ] = None,
     cluster: Annotated[
@@ -76,7 +76,7 @@ def crawl(
     without_lost: Annotated[
         bool,
         typer.Option(
-            "--without-lost-shards", help="Shards whose folders are gone begin anew, from seeds."
+            "--without-lost-shards", help="Restart shards whose folders are gone, from the seeds."
         ),
     ] = False,
     studio: Annotated[
@@ -85,7 +85,7 @@ def crawl(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly.
+    """Crawl, or continue where the last crawl ended. Ctrl-C stops cleanly.
 
     Examples:
 
@@ -125,7 +125,7 @@ def crawl(
             settings = collection.limited_settings(pages, hours)
             report = _crawl_on_cluster(collection, settings, cluster, vault or "", shards, display)
         elif vault is not None:
-            raise ConfigError("--vault is for a crawl on a cluster: say --cluster ADDRESS as well")
+            raise ConfigError("--vault is for a crawl on a cluster: add --cluster ADDRESS")
         elif shards is not None or collection.shards > 1:
             settings = collection.limited_settings(pages, hours)
             report = _crawl_with_shards(collection, settings, shards, display, without_lost)
@@ -152,7 +152,7 @@ def crawl(
             f"{count_noun(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
         )
         if progress.foreign:
-            typer.echo(f"Kept apart: {foreign_summary(progress.foreign)}.")
+            typer.echo(f"Set aside by the language filter: {foreign_summary(progress.foreign)}.")
         if report.estimate.covered:
             typer.echo(f"The topic: {coverage_summary(report.estimate)}.")
         if not report.failed:
@@ -217,11 +217,13 @@ def next_step_hint(name: str, budget: int, report: Report) -> str:
     if not progress.waiting:
         return f"Next: {look}"
     if "(stop." in report.reason:
-        return f"Next: {look}. To crawl on, ask for more of it, or change [stop] in topic.toml"
+        return f"Next: {look}. To continue, pass another limit, or change [stop] in topic.toml"
     if next_at is not None and 60 < next_at - time.time() < 1e9:
         when = time.strftime("%H:%M on %d %b", time.localtime(next_at))
-        return f"Hosts that rest are ready from {when}: honeyguide crawl {name} goes on then."
-    return f"Go on with: honeyguide crawl {name}"
+        return (
+            f"Hosts may be requested again from {when}; continue then with: honeyguide crawl {name}"
+        )
+    return f"Continue with: honeyguide crawl {name}"
 
 
 def _offline_hint(collection: Collection) -> str:

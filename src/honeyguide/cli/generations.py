@@ -16,18 +16,18 @@ def generations(
     name: CollectionName,
     compare: Annotated[
         tuple[int, int] | None,
-        typer.Option("--compare", metavar="A B", help="Judge the same pages by two of them."),
+        typer.Option("--compare", metavar="A B", help="Score the same pages with two of them."),
     ] = None,
     use: Annotated[
         int | None,
-        typer.Option("--use", metavar="N", help="Let this one decide from now on: go back to it."),
+        typer.Option("--use", metavar="N", help="Make this generation the active one."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What the strategy learned: list its generations, compare two, or go back to one.
+    """What the strategy learned: list its model generations, compare two, or go back to one.
 
-    A new generation decides unless it is clearly worse than the one before on labels that were held
-    back; the list says why. `--use` overrules that, also while a crawl is running.
+    A new generation becomes active unless it is clearly worse than the one before on held-out
+    labels; the list says why. `--use` overrules that, also while a crawl is running.
 
     Examples:
 
@@ -43,15 +43,15 @@ def generations(
 
     collection = Collection(name)
     if use is not None and compare is not None:
-        raise ConfigError("--use and --compare are two things: one at a time")
+        raise ConfigError("--use and --compare cannot be combined")
     if use is not None:
         collection.use(use)
         if as_json:
             typer.echo(json.dumps({"live": use}))
         else:
             say(
-                f"Generation {use} decides from now on. A crawl goes on learning from there, from "
-                "all labels, and soon makes a new one; to stay with this one, set "
+                f"Generation {use} is active from now on. The next crawl continues training from "
+                "it, with all labels, and soon makes a new one; to keep this one, set "
                 'learn.teacher = "none" in topic.toml and start the crawl again.'
             )
         return
@@ -60,7 +60,10 @@ def generations(
         if as_json:
             typer.echo(json.dumps(asdict(found)))
             return
-        typer.echo(f"On {count_noun(found.pages, 'page')}, {found.changed} change sides.")
+        typer.echo(
+            f"On {count_noun(found.pages, 'page')}, {found.changed} change between "
+            "relevant and not relevant."
+        )
         if found.errors:
             one, other = found.errors
             typer.echo(
@@ -68,9 +71,9 @@ def generations(
                 f"{one:.3f}, generation {found.other} {other:.3f} (less is better)."
             )
             say(
-                "Both may have learned from these labels, the later one from more of them, and do "
-                "better on them than on other pages. Errors on labels that were held back: "
-                f"honeyguide generations {shell_quote(name)}"
+                "Both may have been trained on these labels, the later one on more of them, and "
+                "do better on them than on other pages. Errors on held-out labels: honeyguide "
+                f"generations {shell_quote(name)}"
             )
         for moved in found.moved:
             told = "" if moved.label is None else f"  you: {moved.label:g}"
@@ -80,7 +83,7 @@ def generations(
     if as_json:
         typer.echo(json.dumps([asdict(row) for row in rows]))
         return
-    typer.echo("  no.  strategy    relevant, of pages it judged    what it learned from")
+    typer.echo("  no.  strategy    relevant, of pages it scored    what it was trained on")
     for row in rows:
         kept = row.generation
         mark = "*" if row.live else " "
@@ -89,16 +92,16 @@ def generations(
         typer.echo(
             f"{mark}{kept.number:4d}  {safe_text(kept.name)}  {harvest:>14}  {safe_text(kept.note)}{gone}"
         )
-    say("* decides now.")
+    say("* is active.")
     if any("untried" in row.generation.note for row in rows):
         say(
-            "untried: there were too few labels to hold some back and try it on them (25 are "
-            "needed, of both kinds), so it decided without a trial."
+            "untried: there were too few labels to test it on held-out ones (25 are needed, of "
+            "both kinds), so it became active without a test."
         )
     if any(was_held_back(row.generation) for row in rows):
         say(
-            "held back: it did worse than the one before, or most labels were changed, so that "
-            "nobody can say; let it decide with --use all the same."
+            "held back: it did worse than the one before, or most labels were changed since, so "
+            "that the test says nothing; activate it anyway with --use."
         )
 
 
@@ -108,11 +111,10 @@ def generations(
 
 
 def judge(name: CollectionName, as_json: JsonOption = False) -> None:
-    """Judge all pages anew by what the strategy knows now.
+    """Score all pages again with the active generation.
 
-    A page keeps the verdict it got when it was fetched, though the strategy has learned since. This
-    replaces the verdicts by those of the generation that decides now, also in exports. Your labels
-    stay as they are.
+    A page keeps the verdict it got when it was fetched, even after further training. This replaces
+    the verdicts by those of the active generation, also in exports. Your labels stay as they are.
 
     Examples:
 
@@ -132,5 +134,5 @@ def judge(name: CollectionName, as_json: JsonOption = False) -> None:
         f"{count_noun(done.pages, 'page')} judged by generation {done.generation}: "
         f"{done.after} relevant, before {done.before}."
     )
-    say("What you labelled, or gave as an example, counts as you said, whatever its verdict.")
+    say("Pages that you labelled or gave as examples keep your label, whatever their verdict.")
     say(f"Next: honeyguide export {shell_quote(name)} --to pages.csv")

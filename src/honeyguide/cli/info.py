@@ -15,7 +15,7 @@ from honeyguide.cli.options import JsonOption
 
 
 def version(as_json: JsonOption = False) -> None:
-    """Say which version this is.
+    """Print the version.
 
     Example: `honeyguide version --json`
     """
@@ -120,7 +120,7 @@ def strategies(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """How a crawl can decide, and which ways a topic has enough for.
+    """List the strategies, and which of them the topic has enough input for.
 
     Examples:
 

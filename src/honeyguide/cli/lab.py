@@ -52,7 +52,7 @@ def count_jobs(what: str, out: Path) -> Iterator[Callable[[int, int], None]]:
     except KeyboardInterrupt:
         say(
             f"honeyguide: interrupted; {kept[0]} of {kept[1]} crawls are kept in {out}, and the "
-            "same command goes on with the others"
+            "same command continues with the others"
         )
         raise typer.Exit(130) from None
 
@@ -64,7 +64,7 @@ def compare_strategies(
     ] = None,
     made: Annotated[
         list[str] | None,
-        typer.Option("--made", metavar="PLAN", help="A made web, such as seed=7,pages=5000."),
+        typer.Option("--made", metavar="PLAN", help="A synthetic web, such as seed=7,pages=5000."),
     ] = None,
     topic: Annotated[
         list[str] | None,
@@ -72,7 +72,9 @@ def compare_strategies(
     ] = None,
     strategy: Annotated[
         list[str] | None,
-        typer.Option("--strategy", "-s", metavar="NAME", help="Repeat it; references as well."),
+        typer.Option(
+            "--strategy", "-s", metavar="NAME", help="Strategy or reference to compare; repeat it."
+        ),
     ] = None,
     draws: Annotated[int, typer.Option("--draws", metavar="N", min=1, help="Sets of seeds.")] = 5,
     budget: Annotated[
@@ -85,7 +87,9 @@ def compare_strategies(
             help="Visits; 0: as many as there are relevant pages.",
         ),
     ] = 0,
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", min=1, help="Drawn per set.")] = 3,
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", min=1, help="Seeds drawn per set.")
+    ] = 3,
     seed: Annotated[
         list[str] | None,
         typer.Option("--seed", metavar="URL", help="Fixed seeds instead of drawn ones."),
@@ -95,7 +99,7 @@ def compare_strategies(
         typer.Option(
             "--baseline",
             metavar="NAME",
-            help="Whom the others are measured against; otherwise the best.",
+            help="Baseline for the differences; otherwise the best.",
             show_default=False,
         ),
     ] = "",
@@ -117,7 +121,8 @@ def compare_strategies(
             "--delay",
             metavar="S",
             min=0,
-            help="Simulated rest of a host; 0: the best candidate always goes first.",
+            help="Simulated delay between requests to a host; 0: the best candidate always goes "
+            "first.",
         ),
     ] = 0.0,
     open_: OpenLinksOption = False,
@@ -214,9 +219,11 @@ def compare_overlap(
     first: Annotated[
         Path, typer.Argument(metavar="A", help="A collection's folder.", show_default=False)
     ],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another one's.", show_default=False)],
+    second: Annotated[
+        Path, typer.Argument(metavar="B", help="Another collection's folder.", show_default=False)
+    ],
     most: Annotated[
-        int, typer.Option("--most", metavar="N", min=1, help="Relevant pages compared of each.")
+        int, typer.Option("--most", metavar="N", min=1, help="Relevant pages of each to compare.")
     ] = 5000,
     as_json: JsonOption = False,
 ) -> None:
@@ -263,7 +270,7 @@ def compare_overlap(
 app = typer.Typer(
     cls=CliGroup,
     no_args_is_help=True,
-    help="Recorded webs, served locally, to try and compare crawlers.",
+    help="Recorded webs, served locally, to test and compare crawlers.",
 )
 
 
@@ -288,7 +295,9 @@ def serve_lab(
     ] = None,
     made: Annotated[
         str,
-        typer.Option("--made", metavar="PLAN", help="A made web instead: seed=7,pages=100000."),
+        typer.Option(
+            "--made", metavar="PLAN", help="A synthetic web instead: seed=7,pages=100000."
+        ),
     ] = "",
     port: Annotated[
         int, typer.Option("--port", "-p", metavar="N", help="0: any free port.")
@@ -305,11 +314,11 @@ def serve_lab(
         bool, typer.Option("--closed", help="Take out links to pages that were not recorded.")
     ] = False,
     engine: Annotated[
-        bool, typer.Option("--engine", help="A search engine beside the web, at search.lab.")
+        bool, typer.Option("--engine", help="Also serve a search engine, at search.lab.")
     ] = False,
     reach: Annotated[
         float,
-        typer.Option("--engine-reach", metavar="SHARE", help="Share of the pages that it knows."),
+        typer.Option("--engine-reach", metavar="SHARE", help="Share of the pages in its index."),
     ] = 1.0,
     thinks: Annotated[
         float,
@@ -378,7 +387,7 @@ def serve_lab(
         )
         if beside is not None:
             say(
-                f"a search engine that knows {count_noun(len(beside.index), 'page')} answers at "
+                f"a search engine with {count_noun(len(beside.index), 'page')} answers at "
                 f"{address}/search?q=…&format=json; for a crawl of this web, in its topic.toml:\n"
                 f'\n[search]\nengine = "searxng"\nurl = "{LAB_ENGINE_URL}"\n'
             )
@@ -391,7 +400,7 @@ def serve_lab(
                 f"port {port} is in use; is a lab running already? try --port 0"
             ) from error
         if error.errno == errno.EACCES:
-            raise ConfigError(f"port {port} is not for everybody; try --port 0") from error
+            raise ConfigError(f"port {port} needs administrator rights; try --port 0") from error
         raise
 
 

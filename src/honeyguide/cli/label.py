@@ -40,13 +40,13 @@ def label(
     bad: Annotated[
         list[str] | None, typer.Option("--bad", "-b", metavar="URL", help="One that is not.")
     ] = None,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who judges.")] = "user",
+    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Name of the labeller.")] = "user",
     topic: Annotated[
-        str, typer.Option("--topic", metavar="NAME", help="Of several topics, the one meant.")
+        str, typer.Option("--topic", metavar="NAME", help="The topic, if there are several.")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Tell Honeyguide what you think of pages; also while it crawls.
+    """Label pages as relevant or not; also while a crawl is running.
 
     A label is yes or no (also 1/0, good/bad, relevant/irrelevant) or a number from 0 to 1. Your
     label overrules the verdict in exports; a strategy that learns, learns from it.
@@ -78,7 +78,7 @@ def label(
         facts = {"labels": done.kept, "not_fetched": done.unfetched, "contradicting": len(opposed)}
         typer.echo(json.dumps(facts))
         return
-    typer.echo(f"{count_noun(done.kept, 'label')} kept.")
+    typer.echo(f"{count_noun(done.kept, 'label')} saved.")
     if not collection.learns:
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")
@@ -91,10 +91,11 @@ def label(
         say(f"{done.unfetched} of them {pages} not fetched (yet).")
     if done.unseen_bad and collection.learns:
         one = done.unseen_bad == 1
-        ones, them = ("A bad page teaches", "it") if one else ("Bad pages teach", "them")
+        ones, them = ("A bad page has", "it") if one else ("Bad pages have", "them")
         say(
-            f"{ones} nothing until the crawl happens to fetch {them}: only good ones are visited "
-            "for their label. An address under topic.bad in topic.toml is fetched to learn from."
+            f"{ones} no effect until the crawl happens to fetch {them}: only good ones are "
+            "fetched because of their label. An address under topic.bad in topic.toml is fetched "
+            "as a training example."
         )
 
 
@@ -106,7 +107,10 @@ def report_contradictions(opposed: Sequence[LabelConflict]) -> None:
         now = "now your label counts" if counts else "more people say so, and that counts"
         say(f"{safe_text(theirs.by)} called {safe_text(mine.url)} {said}; {now}.")
     if len(opposed) > _MAX_NAMED:
-        say(f"{len(opposed) - _MAX_NAMED} more contradict what others said; what most say counts.")
+        say(
+            f"{len(opposed) - _MAX_NAMED} more contradict other people's labels; the majority "
+            "counts."
+        )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -125,7 +129,7 @@ def ask(
     number: Annotated[
         int, typer.Option("--count", "-n", metavar="N", min=1, max=100, help="How many pages.")
     ] = 5,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who answers.")] = "user",
+    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Name of the labeller.")] = "user",
     about: Annotated[
         str,
         typer.Option(
@@ -137,10 +141,10 @@ def ask(
     ] = "mixed",
     as_json: JsonOption = False,
 ) -> None:
-    """Ask you about the pages whose labels would help most; also while it crawls.
+    """Ask you about the pages whose labels would help most; also while a crawl is running.
 
-    Each answer is kept at once, as a label; Ctrl-C ends it. What you skip is not asked again. Where
-    nobody can answer, the pages are listed. `learn.budget` says how many labels you are willing to
+    Each answer is saved at once, as a label; Ctrl-C ends it. What you skip is not asked again.
+    Without a terminal, the pages are listed. `learn.budget` says how many labels you are willing to
     give.
 
     Examples:
@@ -166,7 +170,7 @@ def ask(
             say(f"The budget of {count_noun(budget, 'label')} (learn.budget) is used up.")
     if not questions:
         if left != 0:
-            say("There is no page to ask about: all that were fetched are labelled or skipped.")
+            say("There is no page to ask about: all fetched pages are labelled or skipped.")
         return
     if sys.stdin.isatty():
         _ask_each(collection, questions, by)
@@ -204,7 +208,7 @@ def _ask_each(collection: Collection, questions: list[LabelQuestion], by: str) -
                 report_contradictions(opposed)
     except (typer.Abort, KeyboardInterrupt):
         say("")  # Ctrl-C, or the terminal is gone: end the line of the question
-    typer.echo(f"{count_noun(kept, 'label')} kept.")
+    typer.echo(f"{count_noun(kept, 'label')} saved.")
     if kept and not collection.learns:
         strategy = collection.settings.crawl.strategy
         say(f"The strategy {strategy!r} does not learn; labels appear in status and exports.")

@@ -43,7 +43,8 @@ def read_labels(file: Path, topic: str = "") -> list[LabelPair]:
                 pairs.append((address, label_value(word)))
     except ConfigError as error:
         raise ConfigError(
-            f"{file}, {error}. None of its labels were kept: mend the line and give the file again"
+            f"{file}, {error}. None of its labels were saved: correct the line and give the file "
+            "again"
         ) from error
     return pairs
 
@@ -107,7 +108,7 @@ def _read_csv(text: str, topic: str) -> Iterator[tuple[int, str, str]]:
             if word.strip() or columns == (0, 1):
                 yield reader.line_num, address, word
     except csv.Error as error:
-        raise ConfigError(f"line {reader.line_num}: this is no CSV: {error}") from error
+        raise ConfigError(f"line {reader.line_num}: this is not CSV: {error}") from error
 
 
 def is_address(text: str) -> bool:

@@ -60,7 +60,7 @@ def common_options(
         bool,
         typer.Option(
             "--version",
-            help="Say which version this is.",
+            help="Print the version.",
             callback=info.show_version,
             is_eager=True,
         ),
@@ -77,7 +77,7 @@ def run() -> None:
         say(f"honeyguide: {safe_text(str(error))}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        say("honeyguide: stopped; run the same command again to go on")
+        say("honeyguide: stopped; run the same command again to continue")
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()

@@ -108,7 +108,9 @@ def new(
     search_engine: Annotated[
         str,
         typer.Option(
-            "--search-engine", metavar="NAME", help="Ask searxng, brave or json, too; see the docs."
+            "--search-engine",
+            metavar="NAME",
+            help="Also query searxng, brave or json; see the docs.",
         ),
     ] = "",
     search_url: Annotated[
@@ -116,7 +118,7 @@ def new(
     ] = "",
     query: Annotated[
         list[str] | None,
-        typer.Option("--query", "-q", metavar="WORDS", help="What to ask it first; repeat it."),
+        typer.Option("--query", "-q", metavar="WORDS", help="A first query for it; repeat it."),
     ] = None,
     lab: Annotated[
         str,
@@ -199,7 +201,7 @@ def new(
         _show_collection(collection)
     typer.echo(f"Made {collection.folder}/topic.toml.")
     if search:
-        say(f"See that the engine answers: honeyguide queries test {shell_quote(folder)}")
+        say(f"Check that the engine answers: honeyguide queries test {shell_quote(folder)}")
     say(f"Next: honeyguide crawl {shell_quote(folder)}")
 
 

@@ -49,11 +49,11 @@ def show_ontology(
         typer.Option("--relation", "-r", metavar="KIND", help="Only is-a, inst or prop."),
     ] = None,
     language: Annotated[
-        str, typer.Option("--language", metavar="CODE", help="Of the names, such as tr.")
+        str, typer.Option("--language", metavar="CODE", help="Language of the names, such as tr.")
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Draw the concepts that lie near a topic as a tree, each below the one that leads to it.
+    """Draw the concepts near a topic as a tree, each below the one that leads to it.
 
     Examples:
 
@@ -94,7 +94,7 @@ def _topic_settings(
         known = TopicSettings(ontology=topic, concept=topic)
     else:
         raise ConfigError(
-            f"{topic} is no collection; name an ontology with --ontology FILE to look for the "
+            f"{topic} is not a collection; name an ontology with --ontology FILE to look for the "
             f"concept {topic!r} in it"
         )
     return replace(

@@ -72,7 +72,7 @@ def _hide_types(params: list[Any]) -> list[Any]:
 
 DisallowOption = Annotated[
     list[str] | None,
-    typer.Option("--disallow", metavar="PATH", help="Close a path to all crawlers; repeat it."),
+    typer.Option("--disallow", metavar="PATH", help="Disallow a path for all crawlers; repeat it."),
 ]
 RobotsOption = Annotated[
     Path | None,

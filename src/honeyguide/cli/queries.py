@@ -22,10 +22,10 @@ def allow_queries(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Let the engine in topic.toml be sent its key, or be asked in your own network.
+    """Allow sending the API key to the engine in topic.toml, or querying it in your own network.
 
-    Needed where you wrote `[search]` by hand, moved the collection, or were given it: a file from
-    somebody else must not choose where your key goes. Read what it shows before you agree.
+    Needed if you wrote `[search]` by hand, moved the collection, or got it from another person:
+    their file must not choose where your key is sent. Read what it shows before you agree.
 
     Examples:
 
@@ -53,7 +53,7 @@ def allow_queries(
         if settings.fetch.proxy:
             say(f"  through     {safe_text(settings.fetch.proxy)}")
     if not yes and (as_json or not sys.stdin.isatty()):
-        raise ConfigError("nobody is there to be asked; if you agree to it, add --yes")
+        raise ConfigError("there is no terminal to ask in; if you agree, add --yes")
     if not yes and not typer.confirm("Do you want that?", err=True):
         say("Nothing was changed.")
         return
@@ -61,9 +61,9 @@ def allow_queries(
     if as_json:
         typer.echo(json.dumps({"allowed": where is not None, **wanted._asdict()}))
     elif where is None:
-        say("In the lab nobody need agree.")
+        say("The lab needs no consent.")
     else:
-        say(f"Noted in {safe_text(str(where))}.")
+        say(f"Saved in {safe_text(str(where))}.")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -75,10 +75,9 @@ app = typer.Typer(
     cls=CliGroup,
     no_args_is_help=True,
     help=(
-        "Ask a search engine: what was asked, what is worth asking, and your own queries.\n\n"
-        "Example: `honeyguide queries suggest birds`\n\n"
-        "Set the engine under `[search]` in topic.toml, or with "
-        "`honeyguide new --search-engine searxng --search-url URL`."
+        "Search engine queries: those asked so far, suggestions, and your own.\n\nExample: "
+        "`honeyguide queries suggest birds`\n\nSet the engine under `[search]` in topic.toml, or "
+        "with `honeyguide new --search-engine searxng --search-url URL`."
     ),
 )
 
@@ -90,7 +89,7 @@ def queries_group() -> None:
 
 @app.command("list", cls=CliCommand)
 def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
-    """What was asked so far and what it brought; also while it is being crawled.
+    """List the queries asked so far and their results; also while a crawl is running.
 
     *new* are results that the crawl did not know when it took them; *fetched*, those that were
     visited, whenever that was and whoever led there; *mean* is their mean verdict, from 0 to 1.
@@ -119,7 +118,7 @@ def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
                 f"{safe_text(row.query)}: failed {count_noun(row.failures, 'time')}; {safe_text(row.trouble)}"
             )
     for query in found.wanted:
-        say(f"left for the next crawl, or the one that runs: {safe_text(query)}")
+        say(f"queued for the next crawl, or the one that is running: {safe_text(query)}")
     say(safe_text(found.spent.to_text()))
     if found.problem:
         say(safe_text(found.problem))
@@ -155,7 +154,7 @@ def suggest_queries(
     ] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Queries worth asking next, made from the good and the bad pages that are known so far.
+    """Suggest queries, made from the good and the bad pages that are known so far.
 
     Each comes with the mean verdict that is expected of its results, as soon as results of others
     were fetched, and the pages that it was made from. Labels make them better: `honeyguide ask`.
@@ -203,13 +202,15 @@ def run_queries(
     pages: Annotated[
         int, typer.Option("--pages", "-n", metavar="N", min=1, max=10, help="Pages of results.")
     ] = 1,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who asks.")] = "user",
+    by: Annotated[
+        str, typer.Option("--by", metavar="WHO", help="Name of the person who asks.")
+    ] = "user",
     as_json: JsonOption = False,
 ) -> None:
-    """Ask now, and show the results with what the strategy expects of them, from 0 to 1.
+    """Query the engine now, and show the results with their expected score, from 0 to 1.
 
-    The next crawl fetches them, the best first. Where a crawl is running, the query is left to
-    it, and asked next. Each page of results is one request to the engine. Exit code 9: the engine
+    The next crawl fetches them, the best first. While a crawl is running, the query is queued
+    for it, and asked next. Each page of results is one request to the engine. Exit code 9: the engine
     did not answer all of them.
 
     Examples:
@@ -251,14 +252,14 @@ def _show_results(done: ManualSearch, name: str) -> None:
         else:
             say(f"  {count_noun(len(one.results), 'result')}, {one.unvisited} not visited yet")
     if done.left:
-        say(f"See what it brings: honeyguide queries list {name}")
+        say(f"See its results: honeyguide queries list {name}")
     elif any(one.results for one in done.asked):
         say(f"Fetch them with: honeyguide crawl {name}")
 
 
 @app.command("test", cls=CliCommand)
 def try_engine(name: CollectionName, as_json: JsonOption = False) -> None:
-    """See that the engine, its address and its key work: one question, of which nothing is kept.
+    """Check that the engine, its address and its key work: one request; its results are not saved.
 
     Examples:
 

@@ -36,11 +36,11 @@ def serve(
     open_: OpenOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Open the studio: look, label and steer in the browser. Ctrl-C ends it.
+    """Open the studio: browse, label and control crawls in the browser. Ctrl-C ends it.
 
-    It listens on this machine only, and only to whoever has the address it prints. That is good for
-    one browser; when it was used, another one is printed. Crawls that were started in the studio
-    end with it, cleanly.
+    It listens on this machine only, and only the address that it prints gives access. An address
+    works for one browser; after it was used, another one is printed. Crawls that were started in
+    the studio end with it, cleanly.
 
     Examples:
 

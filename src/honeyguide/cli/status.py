@@ -24,7 +24,7 @@ def status(
     ] = 10,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how a collection stands; also while it is being crawled.
+    """Show the state of a collection; also while it is being crawled.
 
     Examples:
 
@@ -55,7 +55,7 @@ def status(
     for line in status_lines(found):
         out.print(line)
     if disputed:
-        out.print(f"people differ about {count_noun(disputed, 'page')}; the newest label counts")
+        out.print(f"people disagree about {count_noun(disputed, 'page')}; the newest label counts")
     if found.per_host:
         table = Table(box=None, header_style="dim", pad_edge=False)
         for title in ("host", "visits", "relevant", "failures"):
@@ -138,10 +138,10 @@ def channel_summary(found: ChannelEstimate) -> str:
         f"both {found.both}"
     )
     if not found.is_reliable:
-        return f"{told}: too little to tell how many there are"
+        return f"{told}: too few to estimate how many there are"
     return (
-        f"{told}: there are about {found.total:.0f} ± {found.error:.0f}, or more, since what is "
-        "easy to find is easy to find in both ways"
+        f"{told}: there are about {found.total:.0f} ± {found.error:.0f}, or more, because easy "
+        "pages are found both ways"
     )
 
 
@@ -153,7 +153,7 @@ def coverage_summary(found: CoverageEstimate) -> str:
 
 def _coverage_text(found: CoverageEstimate) -> str:
     if not found.covered:
-        return f"how much of the topic is found: {found.why}"
+        return f"coverage of the topic: {found.why}"
     sure = max(found.falling, 1 - found.falling)
     way = "falls" if found.falling > 0.5 else "rises"
     trend = f", and {way} ({sure:.0%} sure)" if sure >= 0.9 else ""
@@ -171,10 +171,10 @@ def _coverage_text(found: CoverageEstimate) -> str:
 
 def explain(
     name: CollectionName,
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address in question.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address to explain.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Say why an address was fetched, or why not, with score and reasons.
+    """Explain why an address was fetched, or why not, with score and reasons.
 
     Example: `honeyguide explain birds https://example.org/finches`
     """
@@ -217,10 +217,10 @@ def explain(
         if row.title:
             out.print(f"  “{safe_text(row.title)}”")
         if row.copy_of:
-            likeness = "the same text as" if row.copy_exact else "nearly the text of"
+            likeness = "exact duplicate of" if row.copy_exact else "near duplicate of"
             out.print(f"  {likeness} {safe_text(row.copy_of)}")
         if row.warc:
-            out.print(f"  kept in warc/{safe_text(row.warc)} at byte {row.offset}")
+            out.print(f"  stored in warc/{safe_text(row.warc)} at byte {row.offset}")
         if row.topic_scores:
             scores = (
                 f"{safe_text(topic)} {score:.2f}" for topic, score in row.topic_scores.items()

@@ -217,7 +217,7 @@ def current_activity(progress: RunStatus, now: float) -> Iterator[str]:
     elif progress.next_at is not None and progress.next_at - now < 1e9:
         seconds = max(1, round(progress.next_at - now))
         wait = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min"
-        yield f"all hosts rest; next in {wait}"
+        yield f"all hosts are waiting; next in {wait}"
     else:
         yield ""
 

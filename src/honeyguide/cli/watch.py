@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _DAY_S = 86_400.0
 WATCH_ACTIONS = (
-    "add", "remove", "pause", "resume", "weigh", "import", "list", "why", "masks", "mask", "unmask",
+    "add", "remove", "pause", "resume", "weight", "import", "list", "why", "masks", "mask", "unmask",
     "channels",
 )  # fmt: skip
 
@@ -43,6 +43,7 @@ WATCH_ACTIONS = (
 def run_action(collection: Collection, action: str, what: list[str], *, as_json: bool) -> None:
     from honeyguide.store.store import Store
 
+    action = "weight" if action == "weigh" else action  # its name until version 0.1
     if action not in WATCH_ACTIONS:
         hint = suggest_name(action, WATCH_ACTIONS, "{}")
         raise ConfigError(f"watch has no action {action!r}; {hint}")
@@ -71,11 +72,11 @@ def _edit_list(store: Store, action: str, what: list[str], as_json: bool) -> Non
     from honeyguide.watch.manual_edits import edit_watch_list
 
     weight: float | None = None
-    if action == "weigh":
+    if action == "weight":
         try:
             weight = float(what[0])
         except (ValueError, IndexError):
-            raise ConfigError("write the weight first: watch NAME weigh 3 URL") from None
+            raise ConfigError("write the weight first: watch NAME weight 3 URL") from None
         what = what[1:]
     done = edit_watch_list(
         store, cast("ListAction", action), _known_urls(store, what), time.time(), weight
@@ -84,9 +85,8 @@ def _edit_list(store: Store, action: str, what: list[str], as_json: bool) -> Non
         typer.echo(json.dumps({"action": action, "pages": done, "watched": _count_watched(store)}))
         return
     past = {"add": "added", "remove": "removed", "pause": "paused", "resume": "resumed"}
-    say(
-        f"{count_noun(done, 'page')} {past.get(action, 'weighed')}; {_count_watched(store)} are watched."
-    )
+    done_what = past.get(action, "given a new weight")
+    say(f"{count_noun(done, 'page')} {done_what}; {_count_watched(store)} are watched.")
 
 
 def _import_lists(store: Store, files: list[str], as_json: bool) -> None:
@@ -148,9 +148,9 @@ def _print_channels(store: Store, as_json: bool) -> None:
             typer.echo(json.dumps(one._asdict()))
         return
     if not found:
-        say("Nobody was told of anything yet; [[notify]] in topic.toml says who is.")
+        say("No notification was sent yet; channels are set up under [[notify]] in topic.toml.")
     for one in found:
-        line = f"{safe_text(one.channel)}: {one.sent} told, {one.waiting} waiting"
+        line = f"{safe_text(one.channel)}: {one.sent} sent, {one.waiting} waiting"
         if one.given_up:
             line += f", {one.given_up} given up"
         make_console().print(line)
@@ -178,7 +178,7 @@ def _explain_schedule(collection: Collection, store: Store, urls: list[Url], as_
         if row_.failures:
             last = f"; the last one {format_time(row_.visited)}" if row_.visited else ""
             make_console().print(
-                f"  {count_noun(row_.failures, 'visit')} in a row brought no page{last}"
+                f"  {count_noun(row_.failures, 'visit')} in a row returned no page{last}"
             )
         if row_.note:
             make_console().print(f"  {safe_text(row_.note)}")
@@ -242,7 +242,7 @@ def watch(
         str,
         typer.Argument(
             metavar="[ACTION]",
-            help="add, remove, pause, resume, weigh or why, with addresses; import, with files; "
+            help="add, remove, pause, resume, weight or why, with addresses; import, with files; "
             "list; channels; masks, mask or unmask, with an address. Without one, the watch runs.",
             autocompletion=action_names,
             show_default=False,
@@ -250,7 +250,9 @@ def watch(
     ] = "",
     what: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[URL|FILE]...", help="What it is about.", show_default=False),
+        typer.Argument(
+            metavar="[URL|FILE]...", help="Addresses or files for the action.", show_default=False
+        ),
     ] = None,
     once: Annotated[
         bool, typer.Option("--once", help="Visit every page once, then stop: for cron.")
@@ -261,10 +263,10 @@ def watch(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress display.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Come back to the relevant pages, keep every version, and tell what changed. Ctrl-C stops.
+    """Revisit the relevant pages, store every version, and report what changed. Ctrl-C stops.
 
-    Pages that a crawl finds relevant enter by themselves, and new links on watched pages are
-    followed, all within `[watch] requests_per_hour`. Who is told is `[[notify]]` in topic.toml.
+    Pages that a crawl finds relevant are added by themselves, and new links on watched pages are
+    followed, all within `[watch] requests_per_hour`. Notifications: `[[notify]]` in topic.toml.
 
     Examples:
 
@@ -291,12 +293,12 @@ def watch(
         typer.echo(json.dumps(tally._asdict()))
         return
     say(
-        f"{collection.name}: {count_noun(tally.visits, 'visit')}, {tally.unchanged} without news, "
+        f"{collection.name}: {count_noun(tally.visits, 'visit')}, {tally.unchanged} unchanged, "
         f"{count_noun(tally.changes, 'change')}, {tally.failures} failed, "
         f"{count_noun(tally.discovered, 'new page')}, {count_noun(tally.told, 'message')} sent."
     )
     if tally.trouble:
-        say(f"The last trouble: {safe_text(tally.trouble)}")
+        say(f"The last error: {safe_text(tally.trouble)}")
     if tally.changes:
         say(f"See them with: honeyguide changes {shell_quote(name)}")
     elif not tally.watched and not tally.visits:
@@ -305,8 +307,8 @@ def watch(
 
 def _empty_hint(collection: Collection) -> str:
     return (
-        "Relevant pages of a crawl enter by themselves; or add some with: "
-        f"honeyguide watch {shell_quote(collection.folder)} add URL"
+        "Relevant pages of a crawl are added by themselves; or add some with: honeyguide watch "
+        f"{shell_quote(collection.folder)} add URL"
     )
 
 

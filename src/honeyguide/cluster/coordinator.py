@@ -224,7 +224,7 @@ class Coordinator:
         known, told = sum_statuses(states.values()), self._tally
         doing = "" if self._budget else f"starting {self.shards} shards"
         if self._reason:
-            doing = "finishing: the shards' visits are gathered"
+            doing = "finishing: collecting the visits of the shards"
         return replace(
             now,
             visits=now.visits + told.visits + unsaved - known.visits,
@@ -267,7 +267,7 @@ class Coordinator:
             self._send_grants()
             if reason := self._end_reason():
                 return reason
-        return "something broke"
+        return "an error occurred"
 
     async def _process_inbox(self) -> None:
         """Wait for what comes, and take it in; ask for visits that wait to be gathered."""
@@ -286,7 +286,7 @@ class Coordinator:
             for n, at in self._spoke.items():
                 if n not in self._ended and time.monotonic() - at > self.runner.silence_s:
                     self._handle_message(
-                        ShardLost(n, f"said nothing for {self.runner.silence_s:.0f} s")
+                        ShardLost(n, f"did not report for {self.runner.silence_s:.0f} s")
                     )
         except HoneyguideError as error:
             self._trouble = self._trouble or error
@@ -321,7 +321,7 @@ class Coordinator:
         self._reopened[shard] = self.states.pop(shard, None)
         self._told.append(
             f"shard {shard} was lost on {before.machine} and reopened on {now.machine}; what it "
-            f"had not saved, of at most {now.window:g} s and one save, is done again"
+            f"had not saved, at most {now.window:g} s and one save, is repeated"
         )
         if now.lost > before.lost:
             self._told.append(
@@ -342,7 +342,7 @@ class Coordinator:
         before = self._reopened.pop(state.shard, None)
         if before is not None and before.visits > state.visits:
             again = before.visits - state.visits
-            self._told.append(f"shard {state.shard} makes {again} visits again")
+            self._told.append(f"shard {state.shard} repeats {again} visits")
 
     def _start_budget(self) -> bool:
         """Whether all shards are there, and what they did before is gathered."""
@@ -383,7 +383,7 @@ class Coordinator:
 
     async def _finish_shards(self, reason: str) -> None:
         """All shards stop; what they did is gathered to the last visit."""
-        self._reason = reason or "something broke"
+        self._reason = reason or "an error occurred"
         self._send_all(StopRequest(self._reason))
         late = self.clock() + self.runner.grace_s
         while self.clock() < late and (len(self._ended) < self.shards or self._is_behind()):
@@ -477,4 +477,4 @@ def _error_of_shard(ended: ShardEnded) -> BaseException:
     kind = getattr(errors, ended.error, None)
     if isinstance(kind, type) and issubclass(kind, HoneyguideError):
         return kind(ended.message)
-    return RuntimeError(f"shard {ended.shard} broke:\n{ended.trouble}")
+    return RuntimeError(f"shard {ended.shard} failed:\n{ended.trouble}")

@@ -60,7 +60,8 @@ def connect_ray(address: str, namespace: str = "") -> Any:
         socket.create_connection((host.strip("[]"), int(port)), _CONNECT_S).close()
     except OSError as error:
         raise ClusterError(
-            f"nobody answers at {address}: {error}. Is Ray started there? See how-to/cluster.md"
+            f"there is no answer from {address}: {error}. Is Ray started there? See "
+            "how-to/cluster.md"
         ) from error
     try:
         ray.init(
@@ -72,7 +73,7 @@ def connect_ray(address: str, namespace: str = "") -> Any:
         )
     except (ConnectionError, RuntimeError, ValueError, AssertionError) as error:
         raise ClusterError(
-            f"there is no way to Ray at {address}: {error}. This command has to run on one of its "
+            f"cannot connect to Ray at {address}: {error}. This command has to run on one of its "
             "machines, with the same versions of Ray and Python"
         ) from error
     return ray
@@ -274,7 +275,7 @@ class RayRunner:
                 await asyncio.sleep(_RETRY_S)
             if loop.time() - last > 30 + silent:
                 silent = loop.time() - last
-                self._announce(f"shard {shard} does not answer since {silent:.0f} s")
+                self._announce(f"shard {shard} has not answered for {silent:.0f} s")
 
     def send(self, shard: int, message: messages.ToShard) -> None:
         self._queues[shard].append(messages.encode_message(message))
@@ -309,7 +310,7 @@ class RayRunner:
     async def _stop_actor(self, actor: Any) -> None:
         errors = self._ray.exceptions
         farewell = [
-            messages.encode_message(messages.StopRequest("it was told to")),
+            messages.encode_message(messages.StopRequest("it was stopped")),
             messages.encode_message(messages.ExitRequest()),
         ]
         try:
@@ -322,7 +323,7 @@ class RayRunner:
                     await asyncio.sleep(0.2)
         except TimeoutError:
             raise ClusterError(
-                "a shard did not take leave. Nothing that was saved is lost: run the same command "
+                "a shard did not disconnect. Nothing that was saved is lost: run the same command "
                 "again"
             ) from None
 

@@ -53,9 +53,9 @@ def refuse_if_away(store: Store) -> None:
     if is_away(store):
         name, (address, _) = store.folder, known_cluster(store)
         raise ClusterError(
-            f"the shards of {name} are on the cluster at {address}. Go on there: honeyguide crawl "
-            f"{name} --cluster {address}; Ctrl-C brings them home. If there is no such cluster any "
-            f"more: honeyguide cluster recall {name}"
+            f"the shards of {name} are on the cluster at {address}. Continue there: honeyguide "
+            f"crawl {name} --cluster {address}; Ctrl-C brings them back. If that cluster no "
+            f"longer exists: honeyguide cluster recall {name}"
         )
 
 
@@ -95,10 +95,10 @@ def bring_home(store: Store, announce: Announce) -> list[str]:
     place = open_object_store(vault_place(store, known_cluster(store).vault))
     if any(end.get("kind") != "farewell" for end in last_vault_entries(place, store.shard_count)):
         raise ClusterError(
-            f"somebody still has shards of {store.folder}: nothing was brought home. Run the same "
-            "command again"
+            f"another process still has shards of {store.folder}: nothing was copied back. Run "
+            "the same command again"
         )
-    announce("bringing the shards home")
+    announce("copying the shards back")
     for shard in range(store.shard_count):
         rebuild_database(place, shard, shard_folder(store.folder, shard))
         _fetch_warc_files(place, shard, store.folder / "warc")
@@ -112,12 +112,12 @@ def bring_home(store: Store, announce: Announce) -> list[str]:
 def recall_shards(store: Store, announce: Announce) -> list[str]:
     """Bring home what is out there, whoever has it now: they are fenced, and stop by themselves."""
     if not is_away(store):
-        raise ClusterError(f"the shards of {store.folder} are at home")
+        raise ClusterError(f"the shards of {store.folder} are in the collection folder")
     place = open_object_store(vault_place(store, known_cluster(store).vault))
     keepers = [ShardReplicator.claim(place, shard, "recall") for shard in range(store.shard_count)]
     wait = max(keeper.owner.seconds_to_wait() for keeper in keepers)
     if wait:
-        announce(f"waiting {wait:.0f} s until whoever had them has stopped for certain")
+        announce(f"waiting {wait:.0f} s until the previous owner has stopped for certain")
         time.sleep(wait)
     for keeper in keepers:
         keeper.release_shard()

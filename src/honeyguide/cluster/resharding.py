@@ -52,7 +52,9 @@ def is_shard_lost(store: Store, shard: int) -> bool:
     place = shard_folder(store.folder, shard)
     path = place / "collection.db"
     if not _is_plain_folder(store.folder / SHARDS_FOLDER) or not _is_plain_folder(place):
-        raise CollectionCorrupt(f"{place} is a link, or no folder: it could lead us anywhere")
+        raise CollectionCorrupt(
+            f"{place} is a link or not a folder; it is not followed, for safety"
+        )
     if not path.is_file() or not path.stat().st_size:
         return True
     newest, mark = _read_visit_and_mark(path)
@@ -69,8 +71,8 @@ def missing_shard_text(store: Store, shard: int) -> str:
     place = shard_folder(store.folder, shard)
     return (
         f"{place} is missing: the links that wait there, and what was visited last, are lost with "
-        "it. Put it back as it was; or go on without it: "
-        f"honeyguide crawl {shlex.quote(str(store.folder))} --without-lost-shards"
+        "it. Put it back as it was; or continue without it: honeyguide crawl "
+        f"{shlex.quote(str(store.folder))} --without-lost-shards"
     )
 
 
@@ -80,8 +82,8 @@ def remove_shards(folder: Path) -> None:
         return
     if not _is_shards_folder(folder):
         raise StoreError(
-            f"{folder} is not of our making, and in the way of a crawl with shards: move it out of "
-            "the collection"
+            f"{folder} was not created by Honeyguide and blocks a crawl with shards: move it out "
+            "of the collection"
         )
     for place in sorted(folder.iterdir()):
         remove_shard(place)
@@ -166,15 +168,15 @@ def prepare_shards(
             continue
         if not without_lost:
             raise CollectionCorrupt(missing_shard_text(store, shard))
-        announce(f"shard {shard} is lost, and begins anew from its seeds")
+        announce(f"shard {shard} is lost and restarts from its seeds")
         _recreate_shard(store, shard, now)
     moved = now > 1 and store.get_meta(SUFFIXES_KEY) != suffix_list_digest()
     if now == shards and not moved:
         return
     if moved:
-        announce("the list of public suffixes is another one: some hosts move")
+        announce("the public suffix list has changed: some hosts move to another shard")
     if now > 1:
-        announce(f"putting {now} shards together")
+        announce(f"merging {now} shards")
         join_shards(store)
     if shards > 1:
         announce(f"splitting into {shards} shards")
@@ -324,7 +326,9 @@ def _deliver_links(store: Store, made: list[Store]) -> None:
     for shard, each in enumerate(made):
         for to, number, data in each.shard_messages.iter_messages():
             if not 0 <= to < len(made):
-                raise CollectionCorrupt(f"a letter of shard {shard} is for one that is not there")
+                raise CollectionCorrupt(
+                    f"a message of shard {shard} is for a shard that does not exist"
+                )
             if number > made[to].shard_messages.received_numbers().get(shard, 0):
                 frontier.push(Candidate(link, score, score) for score, link in unpack_links(data))
     frontier.flush()

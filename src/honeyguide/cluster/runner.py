@@ -113,7 +113,7 @@ class FrameProtocol(asyncio.Protocol, ABC):
         while len(held) - start >= _FRAME_HEAD.size:
             to, size = _FRAME_HEAD.unpack_from(held, start)
             if size > _MAX_FRAME:
-                raise ClusterError("what came from a shard is no message")
+                raise ClusterError("a shard sent something that is not a message")
             stop = start + _FRAME_HEAD.size + size
             if stop > len(held):
                 break

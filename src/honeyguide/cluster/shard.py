@@ -284,7 +284,9 @@ class Shard:
         if not self._plan.mark or store.get_meta(SPLIT_KEY) != self._plan.mark:
             raise CollectionCorrupt(mismatch_message(store.folder))
         if self._plan.suffixes != suffix_list_digest():
-            raise ClusterError("this machine has another list of public suffixes: hosts would move")
+            raise ClusterError(
+                "this machine has a different public suffix list: hosts would move to another shard"
+            )
         keeping, longest = self._keeping, self._settings.fetch.total_s
         if keeping is None:
             post = LinkOutbox(here, self._plan.shards, store.shard_messages, self._send)

@@ -175,8 +175,8 @@ async def open_coordinator(
             remote_state.refuse_if_away(store)
         elif remote_state.is_away(store) and shards != store.shard_count:
             raise ConfigError(
-                f"{folder} has {store.shard_count} shards on a cluster: that many they stay until "
-                "they are home (Ctrl-C, or honeyguide cluster recall)"
+                f"{folder} has {store.shard_count} shards on a cluster: their number cannot "
+                "change until they are back (Ctrl-C, or honeyguide cluster recall)"
             )
         else:
             _check_shard_count(shards)

@@ -51,7 +51,7 @@ def _read_bytes(path: Path) -> bytes:
         raise
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ConfigError(f"{path} is no plain file")
+        raise ConfigError(f"{path} is not a plain file")
     with os.fdopen(descriptor, "rb") as file:
         content = file.read(MAX_TOML_BYTES + 1)
     if len(content) > MAX_TOML_BYTES:

@@ -134,7 +134,7 @@ def compose_topic_file(chosen: dict[str, dict[str, Any]]) -> str:
         text.encode()
         tomllib.loads(text)
     except (UnicodeEncodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"these settings are no valid text: {error}") from error
+        raise ConfigError(f"these settings are not valid text: {error}") from error
     return text
 
 

@@ -128,7 +128,7 @@ def seed_urls(settings: Settings) -> tuple[Url, ...]:
             url = canonical_url(text.strip())
             if url is None:
                 hint = f"; did you mean https://{text.strip()}?" if "://" not in text else ""
-                raise ConfigError(f"{key}: {text!r} is no http or https address{hint}")
+                raise ConfigError(f"{key}: {text!r} is not an http or https address{hint}")
             found.append(url)
     if not found and not settings.search.engine:
         raise ConfigError(

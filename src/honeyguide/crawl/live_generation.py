@@ -17,7 +17,7 @@ from honeyguide.multi_topic import MultiTopicStrategy, topic_names
 from honeyguide.protocols import Strategy
 from honeyguide.store.store import Store
 
-_LABELS_KEPT = "Labels are kept, and the crawl learns from all of them anew"
+_LABELS_KEPT = "Labels are kept, and the crawl trains on all of them again"
 
 
 def choose_generation(
@@ -51,7 +51,7 @@ def choose_generation(
         store.set_meta("taught", "")
         store.set_meta("known", "")
     if warning:
-        warning = f"{warning}; generation {number}, made from topic.toml, decides. {_LABELS_KEPT}"
+        warning = f"{warning}; generation {number}, made from topic.toml, is active. {_LABELS_KEPT}"
     return made, number, True, warning
 
 
@@ -77,7 +77,7 @@ def load_readable_generation(
             damaged = damaged or f"generation {number} could not be read: {error}"
             continue
         if topic_names(found) == topics and (number == live or fits(found)):
-            told = f"{damaged}; generation {number} decides. {_LABELS_KEPT}" if damaged else ""
+            told = f"{damaged}; generation {number} is active. {_LABELS_KEPT}" if damaged else ""
             return found, number, told
     return None, 0, damaged
 

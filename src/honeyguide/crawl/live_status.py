@@ -226,16 +226,16 @@ def _host_status(view: HostView, manners: PolitenessGate, now: float) -> Waiting
     elif view.parked:
         state, until = "left alone", view.parked if isfinite(view.parked) else None
         if manners.quota.is_spent(domain_of(view.host)):
-            why = "its domain had its share of visits (scope.pages_per_domain)"
+            why = "its domain reached its limit of visits (scope.pages_per_domain)"
         elif rules is not None and rules.closed:
-            why = "its robots.txt cannot be had"
+            why = "its robots.txt could not be fetched"
         elif rules is not None and (slow := manners.slowness_reason(rules)):
             why = slow
         else:
             why = "it failed again and again, or asked for a pause"
     elif view.rests_until > now:
         state, until = "resting", view.rests_until
-        why = "a rest between two requests"
+        why = "delay between two requests"
     return WaitingHost(_safe_text(view.host), view.waiting, state, until, why, delay)
 
 

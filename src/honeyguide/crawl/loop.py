@@ -235,7 +235,7 @@ class CrawlLoop:
         """The loop: start what may start, then sleep until something happens."""
         while True:
             if self._trouble is not None:
-                return "something broke"
+                return "an error occurred"
             if reason := self._stop_reason():
                 return reason
             self._woken.clear()
@@ -297,7 +297,7 @@ class CrawlLoop:
             why = f", and {self.search.why_exhausted}" if self.search is not None else ""
             return f"no link is left to follow{why}"
         if wake == inf:
-            return "every link that is left waits for a host that must not be asked"
+            return "all remaining links are on hosts that must not be requested"
         if wake - now > self.tally.host_patience(len(self.frontier), self.settings):
             return f"no host is ready for the next {format_span(wake - now)}"
         return ""

@@ -184,7 +184,7 @@ class PageStages:
         if target == link.url:
             # A page that sends to itself wants its cookie back; three tries are enough.
             if candidate.tries < 2 and response.header("set-cookie"):
-                failure = Failure("too_many_redirects", "sends to itself", final=False)
+                failure = Failure("too_many_redirects", "redirects to itself", final=False)
                 return CrawlOutcome(visit(failure=failure), retry_after_s=0.0)
             failure = Failure("too_many_redirects", "it points to itself")
             return CrawlOutcome(visit(failure=failure))

@@ -76,8 +76,8 @@ class VerdictCorrector:
         number = len(self._unknown)
         pages = "1 visited page is" if number == 1 else f"{number} visited pages are"
         return (
-            f"{pages} not judged yet, since too little is known of the topic: crawl on, add "
-            f"keywords or {self._missing_examples()} pages to topic.toml, or label some",
+            f"{pages} not judged yet, since too little is known of the topic: continue the crawl, "
+            f"add keywords or {self._missing_examples()} pages to topic.toml, or label some",
         )
 
     def _missing_examples(self) -> str:
@@ -304,7 +304,7 @@ def _deciding_generation(store: Store, settings: Settings) -> tuple[Strategy, in
         return earlier, number, warning
     if topic_names(found) != names:
         raise ConfigError(
-            f"generation {live} knows other topics than topic.toml; crawl a little first, so "
-            "that there is one that knows these"
+            f"generation {live} was trained for other topics than those in topic.toml; crawl a "
+            "little first, so that there is one for these"
         )
     return found, live, ""

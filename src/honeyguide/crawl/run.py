@@ -92,7 +92,7 @@ async def run_observed(
     observer: StatusObserver | None,
 ) -> Report:
     """Await ``run``; meanwhile and at its end, write the live file and tell the observer."""
-    writer, ended = LiveStatusWriter(folder, budget=settings.crawl.pages), "it broke off"
+    writer, ended = LiveStatusWriter(folder, budget=settings.crawl.pages), "it ended with an error"
     watching = asyncio.create_task(_report_status(crawl, observer, writer))
     try:
         report = await run

@@ -159,8 +159,8 @@ def missing_page_notes(store: Store, settings: Settings, since: float = 0.0) -> 
     for kind, good in (("good", True), ("bad", False)):
         urls = [url for url, value in said.items() if (value >= 0.5) is good]
         advice = (
-            f", and teaches nothing: name another under topic.{kind}, or save the page and give "
-            f"it as a file (topic.{kind}_files)"
+            f", so nothing is learned from it: name another under topic.{kind}, or save the page "
+            f"and give it as a file (topic.{kind}_files)"
         )
         yield from _missing_notes(store, f"{kind} example", urls, since, advice)
 
@@ -175,7 +175,7 @@ def _missing_notes(
     ]
     for row in found[:_MAX_NAMED]:
         why = f"{row.failure}: {row.detail}" if row.detail else row.failure
-        yield f"the {what} {row.url} brought no page ({why}){advice}"
+        yield f"the {what} {row.url} returned no page ({why}){advice}"
     if len(found) > _MAX_NAMED:
         yield f"so did {len(found) - _MAX_NAMED} more of the {what}s"
 

@@ -156,8 +156,8 @@ class VisitRunner:
             self._bugs += 1
             if self._bugs >= _MAX_BUGS:
                 raise
-            _log.exception("%s could not be taken in", candidate.link.url)
-            detail = f"our own fault: {type(error).__name__}: {error}"
+            _log.exception("%s could not be processed", candidate.link.url)
+            detail = f"internal error: {type(error).__name__}: {error}"
             outcome = self.stages.refuse_visit(candidate, now, "bug", detail, generation)
             ranked = ()
         if len(self._settled) >= _MAX_SETTLED:

@@ -316,7 +316,7 @@ class CurlPool:
                 task is not None and task.cancelling()
             ):
                 raise
-            detail = f"nothing came for {self._options.read_s:g} s"
+            detail = f"no data for {self._options.read_s:g} s"
             raise FetchTimeout(url, detail) from None
         finally:
             self._driver.stop_transfer(transfer.curl)
@@ -444,7 +444,7 @@ class CurlTransfer:
             self._chunks.append(chunk[: len(chunk) - (self._size - room.bytes)])
             self._cut = True
         else:
-            self._failure = TooLarge(self._url, f"more than {room.bytes} bytes came")
+            self._failure = TooLarge(self._url, f"more than {room.bytes} bytes received")
         return 0
 
     def _open_socket(self, _purpose: int, address: Any) -> Any:

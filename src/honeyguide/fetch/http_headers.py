@@ -78,7 +78,7 @@ def parse_head(url: str, received: list[bytes]) -> ResponseHead:
     except ValueError:
         end = next((n for n, line in enumerate(lines) if not line.strip(b"\r\n")), -1)
     if end < 0:
-        raise ConnectError(url, "the answer broke off within its head")
+        raise ConnectError(url, "the answer ended within its headers")
     del lines[end:]
     if not lines or (match := _STATUS_LINE.match(lines[0])) is None:
         raise ProtocolError(url, "the answer has no status line")

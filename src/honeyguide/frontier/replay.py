@@ -85,10 +85,10 @@ def replay_log(
 def _check_entry(entry: LogEntry, rows: int, hosts: int) -> None:
     for column in (entry.again, entry.raised, entry.done, entry.tried):
         if len(column) and int(column.max()) >= rows:
-            raise CollectionCorrupt("the frontier's log speaks of a link that it does not hold")
+            raise CollectionCorrupt("the frontier's log refers to a link that it does not contain")
     for column in (entry.hosts, entry.parked):
         if len(column) and int(column.max()) >= hosts:
-            raise CollectionCorrupt("the frontier's log speaks of a host that it does not hold")
+            raise CollectionCorrupt("the frontier's log refers to a host that it does not contain")
 
 
 def count_site_links(rows: columns.FrontierRows, choice: HostHeap) -> None:

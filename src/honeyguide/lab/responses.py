@@ -209,7 +209,7 @@ class LabResponder:
         if record is None:
             known = canonical_url("http://" + key)
             if known is None:
-                return message_response(400, "That is no address.")
+                return message_response(400, "That is not an address.")
             key = without_scheme(known)
             if ready := self._ready.get(key):
                 return ready
@@ -294,7 +294,7 @@ class LabResponder:
             text = json.dumps(facts, indent=1) + "\n"
             return make_response(200, (("Content-Type", "application/json"),), text.encode())
         return message_response(
-            502, f"The host {host[:253]} is not in this web, and the lab asks nobody else."
+            502, f"The host {host[:253]} is not in this web, and the lab contacts no other server."
         )
 
 

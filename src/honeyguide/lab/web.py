@@ -314,7 +314,7 @@ def sibling_alias_files(path: Path) -> Iterable[Path]:
 def _decode_lines(path: Path, kind: type[T]) -> Iterator[T]:
     if not path.name.endswith(JSONL_SUFFIXES):
         raise ConfigError(
-            f"{path} is no recorded web: {', '.join(JSONL_SUFFIXES)}, .warc or .warc.gz"
+            f"{path} is not a recorded web: {', '.join(JSONL_SUFFIXES)}, .warc or .warc.gz"
         )
     decoder = msgspec.json.Decoder(kind)
     number = 0

@@ -244,7 +244,9 @@ class LanguageDetector:
         for code in self.wanted:
             if code not in DETECTABLE:
                 known = " ".join(sorted(DETECTABLE))
-                raise ConfigError(f"no way to hear whether a page is in {code!r}; known: {known}")
+                raise ConfigError(
+                    f"there is no way to detect whether a page is in {code!r}; known: {known}"
+                )
         self._odds = language_odds(self.wanted)
 
     def detect_page(self, page: Page) -> DetectedLanguage:

@@ -131,7 +131,10 @@ class LanguageGate:
         if self._predictor is None:
             return ()
         (chance,) = self._predictor.predict_links((link,))
-        meaning = f"times the chance of a page in {language_names(self.wanted)}, as far as is known by now"
+        meaning = (
+            f"times the chance of a page in {language_names(self.wanted)}, estimated from the "
+            "visits so far"
+        )
         signs = (
             Reason(f"… log-odds of it: {what}", weight)
             for what, weight in self._predictor.explain_link(link)
@@ -169,8 +172,8 @@ def undetectable_note(code: str) -> str:
     if (primary_code(code) or code) in DETECTABLE:
         return ""
     return (
-        f"nobody here can hear whether a page is written in {language_name(code)}, so only pages that "
-        "say so themselves (html lang) count as written in it"
+        f"there is no way to detect whether a page is written in {language_name(code)}, so only "
+        "pages that declare it (html lang) count as written in it"
     )
 
 
@@ -199,7 +202,7 @@ def language_notes(store: Store, settings: Settings) -> Iterator[str]:
             judge = f"honeyguide judge {shlex.quote(str(store.folder))}"
             yield (
                 "topic.language has changed: pages that were visited before keep their verdicts "
-                f"until they are judged anew, with: {judge}"
+                f"until they are scored again, with: {judge}"
             )
 
 
@@ -231,7 +234,7 @@ def _gate_verdict(verdict: Verdict, detected: DetectedLanguage, wanted: tuple[st
     """A verdict with score 0 for a page in another language; the score before is kept in it."""
     if detected.code in wanted:
         sure = int(100 * detected.confidence)  # not rounded up to the threshold that it missed
-        why = f"perhaps written in {language_name(detected.code)}, but that is only {sure}% sure"
+        why = f"possibly written in {language_name(detected.code)}, but that is only {sure}% sure"
     else:
         why = f"written in {language_name(detected.code)}, not in {language_names(wanted)}"
     reasons = (Reason(why, 0.0 - round(verdict.score, 4)), *verdict.reasons)

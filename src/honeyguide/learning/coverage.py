@@ -168,7 +168,7 @@ class Coverage:
 
     def _explain(self, hits: int, size: int, waiting: int) -> str:
         """What the estimate is made of, in words."""
-        links = "how many pages link to the relevant ones tells nothing here"
+        links = "how many pages link to the relevant ones allows no estimate here"
         if self._once + self._twice:
             links = (
                 f"{self._once} of the {self.relevant} relevant pages had one visited page that "

@@ -39,7 +39,9 @@ differences."""
 
 HELD_BACK_NOTE = "held back"
 """Beginning of the note of a generation that did not pass."""
-_TRIAL_NOTE = re.compile(r"error (\d\.\d{3}), before (\d\.\d{3}), on (\d{1,9}) held-back labels$")
+_TRIAL_NOTE = re.compile(
+    r"error (\d\.\d{3}), before (\d\.\d{3}), on (\d{1,9}) held-(?:out|back) labels$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class GateTrial:
             return f"most labels were changed ({self.changed} of those to try it on)"
         if not self.pages:
             return "untried"
-        return f"error {self.after:.3f}, before {self.before:.3f}, on {self.pages} held-back labels"
+        return f"error {self.after:.3f}, before {self.before:.3f}, on {self.pages} held-out labels"
 
     @classmethod
     def from_note(cls, note: str) -> GateTrial | None:
@@ -179,6 +181,7 @@ class DriftAlarm:
         if len(self._agreed) < _MIN_COMPARED or parted <= _DIFFERING_SHARE * len(self._agreed):
             return ""
         return (
-            f"your labels and the verdicts part: {parted} of the last {len(self._agreed)} differ. "
-            "Give more labels, or go back to an earlier generation with: honeyguide generations"
+            f"your labels and the verdicts disagree: {parted} of the last {len(self._agreed)} "
+            "differ. Give more labels, or go back to an earlier generation with: honeyguide "
+            "generations"
         )

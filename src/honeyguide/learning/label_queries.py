@@ -33,13 +33,13 @@ _MAX_SNIPPET = 200
 _REASON_TEXTS: dict[active_learning.QuestionReason, str] = {
     "unsure": "its verdict is among the nearest to the threshold of {threshold:g}",
     "strange": "it is unlike anything you labelled or are asked about",
-    "unknown": "nothing that the strategy knows of the topic speaks for it or against it",
-    "site": "a whole site hangs on it: {alike} pages fetched",
+    "unknown": "no known feature of the topic counts for it or against it",
+    "site": "it decides about a whole site: {alike} pages fetched",
     "sure": "it is among those that the strategy finds most relevant: is it right?",
     "missed": "the strategy finds it far from relevant, but it resembles pages that are",
-    "split": "its link promised {promise:.2f}, and the page is judged {verdict:.2f}",
+    "split": "its link score was {promise:.2f}, and the page's verdict is {verdict:.2f}",
     "host": "nobody has labelled a page of {site} yet",
-    "second": "somebody else labelled it: do you agree?",
+    "second": "another person labelled it: do you agree?",
 }
 LabelQueryKind = active_learning.QuestionKind | Literal["agreement"]
 """Kind of questions; agreement: pages that others labelled."""

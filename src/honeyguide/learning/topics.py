@@ -40,8 +40,8 @@ def example_labels(settings: Settings) -> dict[Url, float]:
             url = canonical_url(text.strip())
             if url is None:
                 raise ConfigError(
-                    f"topic.{key}: {text!r} is no http or https address; "
-                    f"for files there is topic.{key}_files"
+                    f"topic.{key}: {text!r} is not an http or https address; for files there is "
+                    f"topic.{key}_files"
                 )
             if labels.setdefault(url, value) != value:
                 raise ConfigError(f"{url} is both in topic.good and in topic.bad; say which it is")
@@ -96,7 +96,7 @@ def _matching_files(folder: Path, wanted: str, key: str) -> list[Path]:
     try:
         found = sorted(p for p in folder.glob(wanted) if p.is_file()) if inside else []
     except (ValueError, OSError) as error:
-        raise ConfigError(f"topic.{key}: {wanted!r} is no pattern for files: {error}") from error
+        raise ConfigError(f"topic.{key}: {wanted!r} is not a file pattern: {error}") from error
     home = folder.resolve()
     if not inside or any(home not in path.resolve().parents for path in found):
         raise ConfigError(
@@ -283,7 +283,7 @@ def compose_topic_tables(
     try:
         (text + notify_tables).encode()
     except UnicodeEncodeError as error:
-        raise ConfigError(f"these tables are no valid text: {error}") from error
+        raise ConfigError(f"these tables are not valid text: {error}") from error
     return (text or TOPICS_SAMPLE) + notify_tables
 
 

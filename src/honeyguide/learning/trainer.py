@@ -112,13 +112,13 @@ class GenerationBuilder:
         background = self._pool.unlabelled_visits() if self._visits else []
         examples = (*labelled, *judged, *assumed, *background)
         if not examples:
-            return LearningResult(None, note="nothing to learn from yet")
+            return LearningResult(None, note="no training examples yet")
         learned = strategy.learn(examples)
         note = _describe_examples(labelled, judged, assumed, background)
         if learned_note := getattr(learned, "note", ""):
             note = f"{note} ({learned_note})"
         if learned is strategy:
-            return LearningResult(None, note=f"learned nothing new from {note}", again=again)
+            return LearningResult(None, note=f"no change after training on {note}", again=again)
         trial, double = self._run_gate(strategy, labelled, (*judged, *assumed))
         mark = self._remember_taught(learned, labelled)
         if trial.passed:
@@ -184,7 +184,7 @@ def _describe_examples(
     if judged:
         parts.append(f"{len(judged)} of its own verdicts")
     if assumed:
-        parts.append(f"{len(assumed)} visited pages unlike the good ones, taken for bad")
+        parts.append(f"{len(assumed)} visited pages unlike the good ones, assumed to be bad")
     if visits:
         parts.append(f"{len(visits)} visits")
     return ", ".join(parts)

@@ -145,7 +145,7 @@ class TrainingFeed:
             return found, live
         except ModelError as error:
             self._refused = live
-            self.told.append(f"generation {live} could not be taken up: {error}")
+            self.told.append(f"generation {live} could not be loaded: {error}")
             return None
 
     def stop_waiting(self) -> None:

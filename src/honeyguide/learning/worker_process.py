@@ -110,10 +110,10 @@ class WorkerProcessBackend:
                 answer = _REPLY_DECODER.decode(await reader.readexactly(size))
         except TimeoutError as error:
             await self.aclose()
-            raise ModelError(f"a lesson took longer than {_LONGEST_S:g} s") from error
+            raise ModelError(f"a training run took longer than {_LONGEST_S:g} s") from error
         except (OSError, EOFError, msgspec.MsgspecError) as error:
             await self.aclose()
-            raise ModelError(f"the process that learns broke down: {error!r}") from error
+            raise ModelError(f"the training process failed: {error!r}") from error
         except asyncio.CancelledError:
             await self.aclose()
             raise

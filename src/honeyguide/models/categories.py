@@ -67,7 +67,7 @@ class BagOfWordsModel:
             raise ModelError(f"{_NAME} has too many categories or words")
         untrusted.check_numbers(_NAME, self.rarity, self.offsets)
         if getattr(self.weights, "ndim", 0) != 2:
-            raise ModelError(f"{_NAME} is damaged: its weights are no table")
+            raise ModelError(f"{_NAME} is damaged: its weights are not a table")
         untrusted.check_numbers(_NAME, self.weights.reshape(-1))
         untrusted.check_lengths(_NAME, size, len(self.rarity), len(self.weights))
         count = len(self.categories)

@@ -70,21 +70,21 @@ class LinkWordScores(NamedTuple):
 
 _SURPRISED = LinkFeatures._fields.index("surprise")
 _FEATURES = {
-    "best": (0.2, 2.5, "the best page it stands on"),
-    "parents": (1.0, 2.5, "the pages it stands on"),
+    "best": (0.2, 2.5, "the best page it is on"),
+    "parents": (1.0, 2.5, "the pages it is on"),
     "anchor": (1.7, 2.0, "the words of its anchor"),
     "around": (0.7, 2.5, "the words around it"),
     "address": (0.3, 0.75, "the words of its address"),
-    "group": (0.15, 1.0, "what links in this place brought"),
-    "siblings": (0.65, 0.75, "what other links on these pages brought"),
+    "group": (0.15, 1.0, "results of links in this position"),
+    "siblings": (0.65, 0.75, "results of other links on these pages"),
     "inlinks": (0.0, 2.0, "how many pages link to it"),
     "relevant": (0.6, 0.5, "how many relevant pages link to it"),
-    "host": (0.05, 0.75, "what its host brought"),
+    "host": (0.05, 0.75, "results of its host"),
     "barren": (-0.2, 2.5, "steps since the last relevant page"),
     "inside": (0.35, 2.0, "it stays on its host"),
-    "surprise": (1.0, 1.0, "links like it brought more than expected"),
+    "surprise": (1.0, 1.0, "links like it did better than expected"),
     "bias": (-0.75, 0.5, "to begin with"),
-    "beside": (1.3, 0.75, "what the links beside it brought"),
+    "beside": (1.3, 0.75, "results of the links next to it"),
 }
 FEATURE_PRIOR = LinkFeatures(**{name: row[0] for name, row in _FEATURES.items()})
 """Log-odds, fitted on the embedded web and on synthetic ones (bench/prior.py)."""
@@ -92,7 +92,7 @@ FEATURE_FIRMNESS = LinkFeatures(**{name: row[1] for name, row in _FEATURES.items
 """Penalty of each feature: half of one over the variance of its weight from web to web."""
 FEATURE_NAMES = tuple(row[2] for row in _FEATURES.values())
 """The features as people read them."""
-NEGATIVE_SURPRISE = "links like it brought less than expected"
+NEGATIVE_SURPRISE = "links like it did worse than expected"
 """Name of the feature ``surprise`` if its value is negative."""
 
 

@@ -36,7 +36,7 @@ def explain_inheritance(link: Link, hard: bool, several: bool = False) -> tuple[
 def describe_parents(link: Link) -> str:
     """The reason for a link whose value comes from several pages or neighbours
     (:attr:`~honeyguide.types.StrategyTraits.parent_score`)."""
-    return f"where it stands is worth {link.parent:.2f}"
+    return f"the pages that it is on score {link.parent:.2f}"
 
 
 # --- Cached scores ---

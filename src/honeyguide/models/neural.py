@@ -78,8 +78,8 @@ def train_network(inputs: Array, targets: Array, lesson: BackpropOptions) -> Net
         network = _run_training(inputs, targets, lesson)
     if not all(np.isfinite(part).all() for part in (network.inner, network.outer, network.rmse)):
         raise ModelError(
-            "the network's weights grew beyond all numbers: a smaller strategy.rate "
-            f"(now {lesson.rate:g}) or strategy.momentum (now {lesson.momentum:g}) may help"
+            "the network's weights grew beyond all bounds: a smaller strategy.rate (now "
+            f"{lesson.rate:g}) or strategy.momentum (now {lesson.momentum:g}) may help"
         )
     return network
 

@@ -59,7 +59,7 @@ def open_plain_file(path: Path, most: int) -> BinaryIO:
     try:
         found = os.fstat(number)
         if not S_ISREG(found.st_mode):
-            raise OSError(EINVAL, "it is no plain file", str(path))
+            raise OSError(EINVAL, "it is not a plain file", str(path))
         if found.st_size > most:
             raise OSError(EFBIG, "it is too large", str(path))
         return os.fdopen(number, "rb")

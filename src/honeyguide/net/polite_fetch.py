@@ -22,10 +22,10 @@ _MAX_REDIRECTS = 5
 _REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 _ERROR_CAUSES = {
     "dns": "the host cannot be found",
-    "connect": "nobody answers there",
-    "tls": "the connection cannot be made safe",
+    "connect": "the host does not answer",
+    "tls": "no secure connection can be made",
     "timeout": "it takes too long to answer",
-    "protocol": "what comes is not HTTP",
+    "protocol": "the answer is not HTTP",
     "too_large": "it is too large for a page",
     "wrong_type": "this is not a page",
 }
@@ -118,7 +118,7 @@ class PoliteFetcher:
                 break
             moved = canonical_url(target, url)
             if moved is None:
-                raise FetchError(url, "a redirect leads nowhere")
+                raise FetchError(url, "a redirect has no valid target")
             url = moved
         else:
             raise TooManyRedirects(url, f"more than {_MAX_REDIRECTS} redirects")

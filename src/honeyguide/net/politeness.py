@@ -151,7 +151,9 @@ class PolitenessGate:
         # First of all, lest a domain with endless names have us read endless robots.txt files.
         name, place = host_of(url), site_origin(url)
         if self.quota.is_spent(domain_of(name)):
-            return Permit("later", why="the domain's quota is spent", until=now + _QUOTA_RECHECK_S)
+            return Permit(
+                "later", why="the domain's quota is used up", until=now + _QUOTA_RECHECK_S
+            )
         rules = self.robots.get_rules(place, now)
         if rules is None:
             return Permit("ask")
@@ -159,8 +161,10 @@ class PolitenessGate:
             # Another port or scheme of the host may be in order: then only this link waits.
             if self._open.get(name, place) == place:
                 self._open.pop(name, None)
-                return Permit("unavailable", rules, "robots.txt cannot be had", rules.expires)
-            return Permit("unavailable", rules, "robots.txt cannot be had")
+                return Permit(
+                    "unavailable", rules, "robots.txt could not be fetched", rules.expires
+                )
+            return Permit("unavailable", rules, "robots.txt could not be fetched")
         if not rules.allows(url):
             return Permit("forbidden", rules, "robots.txt forbids it")
         if rules.crawl_delay is not None:
@@ -169,7 +173,7 @@ class PolitenessGate:
             until = self.began + rules.crawl_delay
             if now < until:
                 # The run before this one may have asked the host a moment ago.
-                return Permit("later", rules, "it rests since the last run", until)
+                return Permit("later", rules, "its delay from the last run is not over", until)
         self._open[name] = place
         return Permit("go", rules)
 
@@ -265,6 +269,6 @@ class RobotsFetcher:
         if now - self._waiting.setdefault(origin, now) <= _OTHER_HOST_WAIT_S:
             return RobotsStep(at - now)
         del self._waiting[origin]
-        error = FetchError(target, f"{host_of(target)} has no turn for us")
+        error = FetchError(target, f"{host_of(target)} has no permission for this process")
         self.gate.robots.learn_outcome(origin, error, now)
         return RobotsStep(entry=self.gate.robots.dump_entry(origin))

@@ -68,7 +68,7 @@ class ApiKey:
         return format(str(self), spec)
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a key is not saved")
+        raise TypeError("a key must not be saved")
 
     def reveal(self) -> str:
         """The key itself, for the request that needs it."""
@@ -159,7 +159,7 @@ def _read_key_file(path: Path) -> ApiKey:
         with open(path, "rb", opener=_open_nonblocking) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise ConfigError(f"search.key_file: {path} is no ordinary file")
+                raise ConfigError(f"search.key_file: {path} is not an ordinary file")
             raw = file.read(MAX_KEY_BYTES + 2)
     except (OSError, ValueError) as error:
         raise ConfigError(f"search.key_file: {path} cannot be read: {_error_text(error)}") from None
@@ -334,8 +334,8 @@ def require_consent(settings: SearchSettings, folder: Path, *, keyed: bool) -> N
     ]
     if needed and not has_consent(wanted):
         raise ConfigError(
-            f"search.url: {wanted.server_name} {' and '.join(needed)}, and nobody allowed that yet "
-            "for this collection. If it is what you want: honeyguide queries allow "
+            f"search.url: {wanted.server_name} {' and '.join(needed)}, which is not allowed yet "
+            "for this collection. To allow it: honeyguide queries allow "
             f"{shlex.quote(str(folder))}"
         )
 
@@ -349,7 +349,7 @@ def _read_consents(path: Path) -> list[EngineConsent]:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
-                raise ConfigError(_damaged_message(path, "no ordinary file"))
+                raise ConfigError(_damaged_message(path, "not an ordinary file"))
             if about.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
                 raise ConfigError(f"others can write {path}. Mend it with: chmod 600 {path}")
             raw = file.read(MAX_CONSENT_BYTES + 1)

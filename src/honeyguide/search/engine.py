@@ -151,7 +151,12 @@ def parse_json_answer(body: bytes) -> Raw:
         body = _LONE_SURROGATE.sub(rb"\\ufffd", body)
     if not body.lstrip().startswith(b"{"):
         page = b"<html" in body[:2000].lower() or body.lstrip()[:1] == b"<"
-        raise SearchError("garbage", "a web page came instead of JSON" if page else "no JSON came")
+        raise SearchError(
+            "garbage",
+            "it answered with a web page instead of JSON"
+            if page
+            else "it did not answer with JSON",
+        )
     if _decode_as(body, dict[str, Raw]) is None:
         raise SearchError("garbage", "the JSON is broken, or nested too deep")
     return Raw(body)

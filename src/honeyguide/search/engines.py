@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 SEARXNG_FIELDS: Final = ResultFields("results", "url", "title", "content")
 SEARXNG_HINTS: Final = {
-    403: "its JSON is not switched on. In the instance's settings.yml, under search:, let formats: "
-    "be [html, json], and restart it; of other people's instances few have it",
-    429: "its limiter takes us for a robot, which we are. In the instance's settings.yml, under "
+    403: "its JSON is not switched on. In the instance's settings.yml, under search:, let "
+    "formats: be [html, json], and restart it; few public instances have it",
+    429: "its limiter blocks robots, and Honeyguide is one. In the instance's settings.yml, under "
     "server:, let limiter: be false, or put this machine on its pass list",
     404: "there is no search at this address; search.url is usually https://HOST/search",
 }
@@ -253,7 +253,7 @@ class JsonApi:
             raise ConfigError(
                 "search.header: the key has its place in search.url already; leave one of them out"
                 if keyed
-                else f"search.header: {settings.header!r} is no name of a header"
+                else f"search.header: {settings.header!r} is not a header name"
             )
         if (keyed or settings.header) and not line.key:
             where = settings.key_file or f"the environment variable {settings.key_env}"

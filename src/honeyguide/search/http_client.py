@@ -131,7 +131,7 @@ class MonthlyQuota:
     def _unusable_message(self, error: Exception) -> str:
         return (
             f"requests cannot be counted in {self.path} ({error}), so that none is made. Make it "
-            "writable; if it is damaged, move it away, and counting begins anew"
+            "writable; if it is damaged, move it away, and counting starts again"
         )
 
 
@@ -165,7 +165,9 @@ def check_engine_url(text: str, key: ApiKey, example: str) -> Url:
     url = canonical_url(text)
     if url is None or not host_of(url):
         shown = key.redact(text)
-        raise ConfigError(f"search.url: {shown!r} is no web address; write one such as {example}")
+        raise ConfigError(
+            f"search.url: {shown!r} is not a web address; write one such as {example}"
+        )
     if "@" in authority_of(url):
         raise ConfigError(
             "search.url: a user name or password has no place in the address. Set search.header "
@@ -192,7 +194,7 @@ def url_with_parameters(base: str, parameters: dict[str, str | int]) -> Url:
 def engine_language(code: str) -> str:
     """The language to tell the engine, or ''."""
     if code and not _LANGUAGE(code):
-        raise ConfigError(f"search.language: {code!r} is no language code, such as en or tr")
+        raise ConfigError(f"search.language: {code!r} is not a language code, such as en or tr")
     return code.replace("_", "-")
 
 
@@ -380,7 +382,10 @@ class EngineHttpClient:
         if 300 <= status < 400:
             target = canonical_url(response.header("location"), response.url)
             where = f" to {to_printable(host_of(target))}" if target else ""
-            detail = f"it redirects{where}, and nobody follows with a key; write its own address"
+            detail = (
+                f"it redirects{where}, and redirects are not followed with a key; write the "
+                "final address"
+            )
             # Some send certain questions elsewhere: that is no word about the others.
             if target and host_of(target) != host_of(response.url):
                 return SearchError("refused", detail)

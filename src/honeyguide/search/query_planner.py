@@ -135,7 +135,7 @@ class QueryPlanner:
         ]
         if self._unread_wishes:
             found.append(
-                f"{_count_queries(self._unread_wishes)} not asked: only the newest wishes are heard"
+                f"{_count_queries(self._unread_wishes)} not asked: only the newest requests are processed"
             )
         return tuple(found)
 
@@ -378,7 +378,7 @@ class QuerySuggestions(NamedTuple):
         if not self.suggestions:
             return "Everything that the good pages have in common was asked already."
         pages = "1 good page" if self.good == 1 else f"{self.good} good pages"
-        return f"Made from {pages}, beside {self.bad} bad."
+        return f"Made from {pages} and {self.bad} bad."
 
 
 def suggest_queries(folder: Path, settings: Settings, number: int) -> QuerySuggestions:

@@ -41,7 +41,7 @@ _STOP_REASONS = {
     "slow": "is too slow",
     "limited": "was asked too often",
     "refused": "refuses to answer",
-    "garbage": "makes no sense",
+    "garbage": "sent an invalid answer",
     "spent": "may not be asked any more this month",
 }
 

@@ -82,9 +82,9 @@ def _check_journal(path: Path) -> None:
 
 def _not_plain(path: Path, kind: str) -> str:
     return (
-        f"{path} is a link, or no plain {kind}: it could lead us out of the collection. If you "
-        f"trust it, put the {kind} itself in its place; if the collection came from somebody "
-        "else, do not"
+        f"{path} is a link, or not a plain {kind}: it could lead out of the collection. If you "
+        f"trust it, put the {kind} itself in its place; if you got the collection from another "
+        "person, do not"
     )
 
 
@@ -106,8 +106,8 @@ class CollectionLock:
             # A power cut may leave zeros, or parts of two numbers.
             if len(text) > _MAX_LOCK_BYTES or text.strip(b"0123456789\n\0"):
                 raise CollectionCorrupt(
-                    f"{path} holds something else than a process's number: it is no lock of ours. "
-                    "Look at it, and move it away"
+                    f"{path} does not hold a process number, so it is not a lock of Honeyguide. "
+                    "Check it and move it away"
                 )
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)

@@ -138,8 +138,8 @@ class Database:
             )
         ):
             raise CollectionCorrupt(
-                f"{self._path} is not a collection made by Honeyguide: it has {why}. If it came "
-                "from somebody else, do not use it"
+                f"{self._path} is not a collection made by Honeyguide: it has {why}. If you got "
+                "it from another person, do not use it"
             )
 
     def _migrate_schema(self) -> None:

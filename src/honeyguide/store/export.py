@@ -118,7 +118,7 @@ class WarcExporter:
                 while some := file.read(_READ_BYTES):
                     total += len(some)
                     if total > _MAX_RECORD_BYTES:
-                        raise CollectionCorrupt("a WARC record unpacks beyond reason")
+                        raise CollectionCorrupt("a WARC record is too large when unpacked")
                     self._file.write(some)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise CollectionCorrupt(f"a WARC record is damaged: {error}") from error

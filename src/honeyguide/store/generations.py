@@ -112,9 +112,11 @@ class GenerationTable:
             and 1 <= number < self.next_number() - _KEPT_WHOLE
             and number != self.live_number()
         ):
-            raise ModelError(f"of generation {number} only the note was kept: it is too long ago")
+            raise ModelError(
+                f"only the note of generation {number} was kept, because it is too old"
+            )
         if not row[0]:
-            raise ModelError(f"nothing but the note is left of generation {number}: it is damaged")
+            raise ModelError(f"only the note is left of generation {number}: it is damaged")
         return row[0], str(row[1])
 
     def list_all(self) -> list[GenerationRow]:
@@ -186,14 +188,14 @@ def _restore_topics(
     """The parts, all of one registered kind, each under its topic's name."""
     kind, names = header.get("kind"), header["topics"]
     if not (isinstance(kind, str) and isinstance(names, list) and kind == (expected or kind)):
-        raise ModelError("a saved strategy is damaged: it does not say what its parts are")
+        raise ModelError("a saved strategy is damaged: it does not name its parts")
     try:
         cls = registry.find_strategy(kind)
     except ConfigError as error:
-        raise ModelError(f"a saved strategy is of no kind that is known here: {error}") from error
+        raise ModelError(f"a saved strategy is of an unknown kind: {error}") from error
     parts = _from_plain(header["strategy"], cls, arrays, kind)
     if not (isinstance(parts, tuple) and all(type(part) is cls for part in parts)):
-        raise ModelError(f"{kind}: a saved strategy is damaged: its parts are none")
+        raise ModelError(f"{kind}: a saved strategy is damaged: its parts are not strategies")
     if not all(isinstance(name, str) for name in names):
         raise ModelError(f"{kind}: a saved strategy is damaged: its topics have no names")
     return MultiTopicStrategy(kind, tuple(names), parts)

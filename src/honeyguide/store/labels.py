@@ -45,7 +45,7 @@ class LabelTable:
         with self._db.join_transaction():
             for label in labels:
                 if not 0 <= label.value <= 1:
-                    raise StoreError(f"a label lies between 0 and 1, not at {label.value}")
+                    raise StoreError(f"a label lies between 0 and 1, not {label.value}")
                 key = to_int64(url_fingerprint(label.url))
                 hers = (key, label.url, replace_surrogates(label.by), label.topic)
                 self._db.execute(

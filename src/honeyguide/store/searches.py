@@ -224,7 +224,7 @@ class SearchTable:
         if row is not None and row[0] >= _MAX_NUMBER:
             raise CollectionCorrupt(
                 "this collection has no numbers left for searches, which no crawl ever uses up: "
-                "somebody has changed it. Nothing is asked; begin a new collection, or set "
+                "it was changed by another program. No query is sent; start a new one, or set "
                 'search.engine = ""'
             )
 

@@ -333,6 +333,6 @@ def mismatch_message(folder: Path) -> str:
     """What is said of a shard that does not fit its collection, and what to do."""
     return (
         f"{folder} belongs to another collection, or to an older state of this one. Put the right "
-        f"one in its place; or move it away, and go on without what waited there: "
+        "one in its place; or move it away, and continue without the links that waited there: "
         f"honeyguide crawl {shlex.quote(str(folder.parents[1]))} --without-lost-shards"
     )

@@ -40,8 +40,9 @@ def warc_path(folder: Path, name: object) -> Path:
     """
     if not (isinstance(name, str) and _WARC_NAME(name)):
         raise CollectionCorrupt(
-            f"{folder.parent} speaks of a WARC file {name!r:.200}: that is no name of ours. A "
-            "collection changed by hand may name any file of yours; do not crawl or export it"
+            f"{folder.parent} refers to a WARC file {name!r:.200}, a name that Honeyguide does "
+            "not give. A collection changed by hand may name any file of yours; do not crawl or "
+            "export it"
         )
     return folder / name
 

@@ -146,7 +146,7 @@ class AdaptiveLinks:
         check_within(self, "most", 1)
         known = len(self.link_levels) == len(self.link_machines)
         if not (known and all(level in range(_LEVELS + 1) for level in self.link_levels)):
-            raise ModelError("a saved generation is damaged: its levels are none")
+            raise ModelError("a saved generation is damaged: its levels are invalid")
         if self.link_levels and min(self.link_levels) == _NOWHERE:
             raise ModelError("a saved generation is damaged: its links lead nowhere")
 
@@ -184,7 +184,8 @@ class AdaptiveLinks:
         level = self.link_levels[best]
         where = "nowhere" if level == _NOWHERE else f"to a relevant page {_STEP_WORDS[level]}"
         said = Reason(
-            f"by its words it leads {where} with probability {chances[best]:.2f}", round(score, 4)
+            f"its words predict that it leads {where}, probability {chances[best]:.2f}",
+            round(score, 4),
         )
         _, places = rows.row()
         shares = self.link_machines[best].weights[places]

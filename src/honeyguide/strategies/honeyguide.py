@@ -176,7 +176,7 @@ class Honeyguide:
             # Saved before neighbours counted: nothing was learned of them.
             object.__setattr__(self, "moved", (*self.moved, 0.0))
         if self.moved and len(self.moved) != len(FEATURE_PRIOR):
-            raise ModelError(f"{_NAME} is damaged: its apprentice has other evidence")
+            raise ModelError(f"{_NAME} is damaged: its link model has other features")
         names = self.sign_names.split("\n") if self.sign_names else []
         if not all(name[:2] in _KINDS for name in names):
             raise ModelError(f"{_NAME} is damaged: it has signs of no known kind")
@@ -185,11 +185,11 @@ class Honeyguide:
         if len(names) != (0 if self.sign_weights is None else len(self.sign_weights)):
             raise ModelError(f"{_NAME} is damaged: its signs lack weights")
         if (self.page_words is None) != (self.page_machine is None):
-            raise ModelError(f"{_NAME} is damaged: half of its critic is missing")
+            raise ModelError(f"{_NAME} is damaged: half of its page model is missing")
         if self.page_words is not None and self.page_machine is not None:
             parts: tuple[Any, Any] = (self.page_words, self.page_machine)
             if not (isinstance(parts[0], Lexicon) and isinstance(parts[1], Linear)):
-                raise ModelError(f"{_NAME} is damaged: its critic is none")
+                raise ModelError(f"{_NAME} is damaged: its page model is not one")
             untrusted.check_numbers(
                 _NAME, self.page_words.rarity, np.array([self.page_machine.offset])
             )
@@ -201,7 +201,7 @@ class Honeyguide:
         if not all(isinstance(part, tuple) for part in stated) or not all(
             isinstance(one, kind) for part, kind in kinds for one in part
         ):
-            raise ModelError(f"{_NAME} is damaged: it states its topic in no words")
+            raise ModelError(f"{_NAME} is damaged: it has no topic words")
 
     # -- the page model --------------------------------------------------------------------------
 

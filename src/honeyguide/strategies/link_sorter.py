@@ -88,8 +88,8 @@ class LinkSorter:
         parts = self._link_parts(link)
         said = (
             f"backed by the hosts that link to it: {parts.authority:.2f}",
-            f"stands on pages that are original: {parts.originality:.2f}",
-            f"its words are the topic's: {parts.topic_similarity:.2f}",
+            f"is on pages that are original: {parts.originality:.2f}",
+            f"similarity of its words to the topic: {parts.topic_similarity:.2f}",
         )
         shares = (weight * part for weight, part in zip(self._part_weights(), parts, strict=True))
         return tuple(Reason(what, round(s, 4)) for what, s in zip(said, shares, strict=True))

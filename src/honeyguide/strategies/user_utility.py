@@ -264,14 +264,14 @@ class UserUtility:
             else f"found on a page with verdict {link.parent:.2f}"
         )
         if upsilon is None:
-            return (Reason(f"{pages}; its words say nothing yet", score),)
+            return (Reason(f"{pages}; its words are not used yet", score),)
         rows, familiar = binary_rows(upsilon.words, [self._link_snippet(link)])
         said = upsilon.promise.predict(rows)
         parts = sorted(
             feature_contributions(upsilon.promise.model, rows[0]), key=lambda p: -abs(p[1])
         )
         if self.house:
-            usual = f"links usually bring {upsilon.promise.usual:.2f}"
+            usual = f"links usually reach {upsilon.promise.usual:.2f}"
             words = f"its words promise {said[0]:.2f}, where {usual}"
             reasons = [Reason(pages, link.parent), Reason(words, score)]
         else:

@@ -120,7 +120,7 @@ class Indexer:
                 # As long a rest as the work took: pages are not to wait for the index.
                 rest = min(time.perf_counter() - began, 0.2) if more else _PAUSE_S
             except IndexDamaged as error:
-                _LOG.warning("the index is made anew: %s", error)
+                _LOG.warning("the index is built again: %s", error)
                 delete_index(self.path)
                 rest = _PAUSE_S
             except HoneyguideError as error:

@@ -356,7 +356,8 @@ async def event_chunks(
 
 
 ROUTES = (
-    Route("GET", "/api/c/{name}/live", live_view, summary="How the crawl stands now"),
+    Route("GET", "/api/c/{name}/live", live_view, summary="Current state of the "
+                                                                            "crawl"),
     Route("GET", "/api/c/{name}/events", live_events, returns=StreamAnswer,
           summary="The same as server-sent events, while it changes"),
 )  # fmt: skip
@@ -371,15 +372,15 @@ _MAX_COLLECTIONS = 50
 """Collections that are told of."""
 _GAUGES = {
     "visits_total": ("counter", "Visits made."),
-    "pages_total": ("counter", "Visits that brought a page."),
+    "pages_total": ("counter", "Visits that returned a page."),
     "relevant_total": ("counter", "Relevant pages found."),
     "failures_total": ("counter", "Visits that failed, by kind."),
     "bytes_total": ("counter", "Bytes of pages received."),
     "labels_total": ("counter", "Labels given by people."),
     "changes_total": ("counter", "Changes that a watch found."),
-    "watched_pages": ("gauge", "Pages that a watch comes back to."),
+    "watched_pages": ("gauge", "Pages that a watch revisits."),
     "frontier_links": ("gauge", "Links that wait."),
-    "generation": ("gauge", "The generation that decides."),
+    "generation": ("gauge", "The active generation."),
     "last_visit_timestamp_seconds": ("gauge", "When the last visit was."),
     "running": ("gauge", "1 while it is crawled or watched."),
 }

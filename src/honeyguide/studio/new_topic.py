@@ -203,7 +203,7 @@ class UploadedOntologies:
 
     def _find_upload(self, key: str) -> tuple[Path, Ontology]:
         if key not in self._files:
-            raise routes.ResourceMissing("this ontology is not here any more; upload it again")
+            raise routes.ResourceMissing("this ontology is no longer stored; upload it again")
         return self._files[key]
 
     def close(self) -> None:
@@ -338,8 +338,8 @@ def create_topic(context: routes.RequestContext, body: NewTopic) -> TopicCreated
         notes.append(str(error))
     if settings.crawl.strategy == "breadth" and not body.strategy:
         notes.append(
-            "Nothing says yet what is relevant: every page will count, and links are followed in "
-            "order. Add keywords, a description, or examples."
+            "The topic does not say yet what is relevant: every page will count, and links are "
+            "followed in order. Add keywords, a description, or examples."
         )
     return TopicCreated(name, notes)
 

@@ -116,12 +116,14 @@ def _kept_body(store: Store, query: PreviewQuery) -> tuple[Url, bytes, str]:
     )
     bare = store.archived_response(row) if row else None
     if bare is None:
-        raise ResourceMissing("its answer was not kept (store.warc), so only the text can be shown")
+        raise ResourceMissing(
+            "its response was not stored (store.warc), so only the text can be shown"
+        )
     try:
         coding = bare.header("content-encoding")
         body = decode_body(url, bare.payload, coding, limit=_PREVIEW_BYTES, ratio=_DECODE_RATIO)
     except FetchError as error:
-        raise ResourceMissing(f"what was kept cannot be unpacked: {error.detail}") from error
+        raise ResourceMissing(f"the stored response cannot be unpacked: {error.detail}") from error
     return url, body, bare.header("content-type") or "text/html"
 
 

@@ -219,7 +219,7 @@ def ask_query(context: RequestContext, body: NewQuery) -> AskedQueryResult:
         thinking.forget_overview()
     if done.left:
         return AskedQueryResult(
-            True, f"The crawl that runs will ask this next: {done.left[0]}", "", []
+            True, f"The crawl that is running will ask this next: {done.left[0]}", "", []
         )
     (came,) = done.asked
     results = "1 result" if len(came.results) == 1 else f"{len(came.results)} results"

@@ -174,7 +174,7 @@ class StudioRuns:
                 raise StoreError(f"{folder.name} is {doing} already")
             if (pid := lock_holder(folder / "lock")) is not None:
                 raise StoreError(
-                    f"{folder.name} is in use by process {pid}, which we did not start"
+                    f"{folder.name} is in use by process {pid}, which this studio did not start"
                 )
             if sum(run.is_alive for run in self._runs.values()) >= _MAX_PROCESSES:
                 raise StoreError(

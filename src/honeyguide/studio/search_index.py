@@ -88,7 +88,7 @@ def fts_expression(words: str) -> str:
         )
         (wanted if good else unwanted).append(term + ("*" if longer else ""))
     if not wanted:
-        raise ConfigError("say at least one word that the pages should have")
+        raise ConfigError("give at least one word that the pages should contain")
     return " AND ".join(wanted) + "".join(f" NOT {term}" for term in unwanted)
 
 
@@ -319,7 +319,7 @@ def _connect_checked(path: Path) -> sqlite3.Connection:
         elif found != _expected_schema() or db.execute("PRAGMA user_version").fetchone() != (
             _VERSION,
         ):
-            raise sqlite3.DatabaseError("it is not an index of ours")
+            raise sqlite3.DatabaseError("it is not an index made by Honeyguide")
         db.execute("PRAGMA synchronous = NORMAL")
     except BaseException:  # whatever it is, the file must not stay open
         db.close()
@@ -369,7 +369,7 @@ def _translate_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.OperationalError as error:
         if "interrupted" in str(error):
-            raise ConfigError("that takes too long: ask for rarer words, or for less") from error
+            raise ConfigError("that takes too long: use rarer words or narrower filters") from error
         if "malformed" in str(error) or "no such" in str(error):
             raise IndexDamaged(f"{path} is damaged: {error}") from error
         raise StoreError(f"{path} cannot be used: {error}") from error

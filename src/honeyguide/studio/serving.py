@@ -414,7 +414,7 @@ def bind_studio(root: Path, port: int = 0) -> Studio:
     """Bind, on this machine only; 0: any port that is free."""
     root = root.resolve()
     if not root.is_dir():
-        raise ConfigError(f"{root} is no folder")
+        raise ConfigError(f"{root} is not a folder")
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

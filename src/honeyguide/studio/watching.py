@@ -81,7 +81,7 @@ class ForecastCache:
         except HoneyguideError as error:
             trouble = error
         except Exception:  # noqa: BLE001 - our own bug: a thread has nobody above it to tell
-            _log.exception("what is due next could not be worked out")
+            _log.exception("the next visits could not be computed")
         with self._lock:
             self._found, self._trouble = found or self._found, trouble
             self._made_at = time.monotonic()
@@ -154,7 +154,7 @@ class NextVisitReason(msgspec.Struct, frozen=True):
 
 
 class WatchedOrder(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    action: Literal["add", "remove", "pause", "resume", "weigh"]
+    action: Literal["add", "remove", "pause", "resume", "weight", "weigh"]
     urls: Annotated[list[Address], Meta(min_length=1, max_length=500)]
     weight: Annotated[float, Meta(ge=0.001, le=1000)] | None = None
 
@@ -237,16 +237,17 @@ def explain_next_visit(context: RequestContext, query: NextVisitQuery) -> NextVi
 
 
 def order_watched(context: RequestContext, body: WatchedOrder) -> WatchedOrderResult:
-    """Add, pause, resume, weigh, remove."""
-    if body.action == "weigh" and body.weight is None:
+    """Add, pause, resume, remove, set the weight."""
+    action = "weight" if body.action == "weigh" else body.action
+    if action == "weight" and body.weight is None:
         raise ConfigError("say which weight; 1 is that of all other pages")
     if not (context.collection_folder / "collection.db").exists():
         # Nothing was crawled yet, which is no reason not to watch a page.
         Store.open(context.collection_folder, "crawl").close()
     with open_existing_store(context.collection_folder, "write") as store:
         urls = [resolve_url(store, url) for url in body.urls]
-        weight = body.weight if body.action == "weigh" else None
-        done = edit_watch_list(store, body.action, urls, time.time(), weight)
+        weight = body.weight if action == "weight" else None
+        done = edit_watch_list(store, action, urls, time.time(), weight)
         watched = store.watched.count_by_state().get("watched", 0)
     context.shared_for(ForecastCache).mark_stale()
     return WatchedOrderResult(done, watched)

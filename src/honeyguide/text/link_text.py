@@ -127,7 +127,7 @@ def describe_sign(kind: str, what: str) -> str:
         "s": f"“{what}” around it",
         "u": f"“{what}” in the address",
         "h": f"leads to {what}",
-        "t": f"stands in {what or 'no element'}",
+        "t": f"is in {what or 'no element'}",
     }[kind]
 
 

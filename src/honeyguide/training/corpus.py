@@ -65,7 +65,7 @@ def gather_corpus(
         _skip_repeated(chain(first, found), left), reading, most, seed, left, progress
     )
     if seen > most:
-        notes.append(f"Of {seen} documents {most} were drawn; the rest was not learned from.")
+        notes.append(f"Of {seen} documents {most} were drawn; the rest was not used.")
     notes += _encoding_notes(tally)
     notes += [f"{number} left out: {why}." for why, number in sorted(left.items())]
     return _build_corpus(documents, reading, notes, source)
@@ -109,9 +109,9 @@ def _skip_repeated(
             labels[mark] = document.label
             yield document
         elif known == document.label:
-            left["texts that came before"] += 1
+            left["repeated texts"] += 1
         else:
-            left["texts that came before under another label"] += 1
+            left["texts repeated under another label"] += 1
 
 
 def _text_digest(page: Page) -> bytes:
@@ -133,8 +133,8 @@ def _build_corpus(
     if len(categories) < 2:
         has = f"only {categories[0]!r}" if categories else "none"
         raise ConfigError(
-            f"{source}: two categories with {_MIN_DOCUMENTS} documents each are needed, to tell one from "
-            f"the other; there is {has}"
+            f"{source}: two categories with {_MIN_DOCUMENTS} documents each are needed, to "
+            f"distinguish them; there is {has}"
         )
     if len(categories) > MAX_CATEGORIES:
         raise ConfigError(
@@ -166,13 +166,13 @@ def _set_language(
         notes.append(f"The texts are taken to be written in {reading.language!r}.")
     elif detected not in ("", reading.language) and 2 * number > len(first):
         notes.append(
-            f"The texts sound like {language_name(detected)} ({detected!r}), not like {language_name(reading.language)}: "
-            f"is --language {reading.language} right?"
+            f"The texts look like {language_name(detected)} ({detected!r}), not like "
+            f"{language_name(reading.language)}: is --language {reading.language} right?"
         )
     if reading.normalise and reading.language != "tr":
         raise ConfigError(
-            f"--normalise repairs Turkish, and the texts are taken to be in {reading.language!r}: "
-            "leave it out, or say --language tr"
+            "--normalise repairs Turkish, and the texts are assumed to be in "
+            f"{reading.language!r}: leave it out, or say --language tr"
         )
     return reading, notes
 

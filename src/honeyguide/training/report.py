@@ -24,7 +24,11 @@ def confusion_svg(found: ModelFigures) -> str:
     size = len(names)
     cell = _CELL if size <= 15 else max(14, 700 // size)
     width, height = _SIDE + cell * size + 10, _TOP + cell * size + 10
-    out = [_svg_head(width, height, "Confusion matrix: rows are what it is, columns what was said")]
+    out = [
+        _svg_head(
+            width, height, "Confusion matrix: rows are true categories, columns predicted ones"
+        )
+    ]
     for row, counts in enumerate(found.confusion):
         total = max(1, sum(counts))
         y = _TOP + row * cell
@@ -34,7 +38,9 @@ def confusion_svg(found: ModelFigures) -> str:
                 continue
             x, share = _SIDE + column * cell, count / total
             colour = "34,120,80" if row == column else "190,60,50"
-            title = f"{found.each[row].category} said to be {found.each[column].category}: {count}"
+            title = (
+                f"{found.each[row].category} predicted as {found.each[column].category}: {count}"
+            )
             out.append(
                 f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" stroke="#ccc" '
                 f'fill="rgba({colour},{share:.3f})"><title>{escape(title)}</title></rect>'
@@ -52,7 +58,7 @@ def confusion_svg(found: ModelFigures) -> str:
 def reliability_svg(bins: tuple[CalibrationBin, ...]) -> str:
     """Accuracy by confidence; a calibrated model is on the diagonal."""
     side = _PLOT + 2 * _EDGE
-    out = [_svg_head(side, side, "Reliability: how often right, by how sure")]
+    out = [_svg_head(side, side, "Reliability: accuracy by confidence")]
     low, high = _EDGE, _EDGE + _PLOT
     out.append(
         f'<rect x="{low}" y="{low}" width="{_PLOT}" height="{_PLOT}" fill="none" stroke="#999"/>'
@@ -73,8 +79,8 @@ def reliability_svg(bins: tuple[CalibrationBin, ...]) -> str:
     for share in (0.0, 0.5, 1.0):
         out.append(_svg_text(low + _PLOT * share, high + 16, f"{share:g}", "middle"))
         out.append(_svg_text(low - 6, high - _PLOT * share + 4, f"{share:g}", "end"))
-    out.append(_svg_text(low + _PLOT / 2, high + 32, "how sure", "middle"))
-    out.append(_svg_text(low + 4, low - 8, "how often right", "start"))
+    out.append(_svg_text(low + _PLOT / 2, high + 32, "confidence", "middle"))
+    out.append(_svg_text(low + 4, low - 8, "accuracy", "start"))
     return "\n".join([*out, "</svg>"])
 
 
@@ -106,14 +112,14 @@ _STYLE = (
 )
 _MARKUP = re.compile(r"[\\`*_\[\]|#]")
 _ADDRESS = re.compile(r":(?=//)|(?<=www)\.", re.IGNORECASE)
-_ROWS = "<p>A row for what documents are, a column for what the model said.</p>"
+_ROWS = "<p>A row for the true category, a column for the predicted one.</p>"
 _BINS = "<p>A calibrated model is on the diagonal; large dots stand for many documents.</p>"
 LIMITS = (
     "It knows these categories and no others: a page about something else is given one of them all "
     "the same, often with a middling probability.",
-    "Figures hold for texts like those it learned from. Pages of other sites, other years or "
-    "another language may be judged much worse.",
-    "Labels were taken as they came; a model repeats their mistakes and their slant.",
+    "Figures hold for texts like those it was trained on. Pages of other sites, other years or "
+    "another language may be classified much worse.",
+    "Labels were used as given; a model repeats their mistakes and their bias.",
 )
 
 
@@ -138,7 +144,7 @@ def html_report(card: Mapping[str, Any], figures: Mapping[str, ModelFigures]) ->
         out += [confusion_svg(found), _ROWS, _categories_table(found)]
         out += [reliability_svg(found.bins), _BINS]
     if not figures:
-        out.append("<p>No cross-validation was made: nobody knows what this model is worth.</p>")
+        out.append("<p>No cross-validation was made, so the quality of this model is unknown.</p>")
     out += ["<h2>Data</h2>", _notes_list(card["notes"]), "</body></html>"]
     return "".join(c for c in "\n".join(out) if c.isprintable() or c == "\n") + "\n"
 
@@ -154,16 +160,16 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
             "numbers": card["size"]["numbers"],
             "made": card["made"],
             "version": f"honeyguide {card['version']}",
-            "licence": card["licence"] or "not stated: ask whoever made it before you pass it on",
+            "licence": card["licence"] or "not stated: ask its author before you pass it on",
         }
     )
     out.append(f"| command | {_markdown_code(card['command'])} |")
-    out += ["", "## What it learned from", ""]
+    out += ["", "## Training data", ""]
     out += _markdown_rows({"source": card["source"], "documents": sum(card["categories"].values())})
     out += ["", "| category | documents |", "|---|--:|"]
     out += [f"| {_escape_markdown(name)} | {size} |" for name, size in card["categories"].items()]
     out += ["", *(f"- {_escape_markdown(note)}" for note in card["notes"])]
-    out += ["", "## What it is worth", ""]
+    out += ["", "## Evaluation", ""]
     if found is None:
         out.append("Not measured: no cross-validation was made.")
     else:

@@ -18,7 +18,7 @@ from honeyguide.watch.compare import mask_names
 from honeyguide.watch.compare.page_change import with_title
 from honeyguide.watch.compare.volatile import VolatileMemory
 
-ListAction = Literal["add", "remove", "pause", "resume", "weigh"]
+ListAction = Literal["add", "remove", "pause", "resume", "weight"]
 
 _STATES: dict[ListAction, WatchedState] = {
     "remove": "removed",
@@ -34,8 +34,8 @@ def edit_watch_list(
     """Apply an action of a person; returns how many pages changed. A running watch notices it."""
     if action == "add":
         return store.watched.add_pages(urls, "user", now)
-    if action == "weigh" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
-        raise ConfigError("a weight lies between 0.001 and 1000; 1 is that of all others")
+    if action == "weight" and (weight is None or not _LIGHTEST <= weight <= _HEAVIEST):
+        raise ConfigError("a weight lies between 0.001 and 1000; 1 is the default")
     for url in urls:
         if not store.watched.edit_page(url, state=_STATES.get(action), weight=weight):
             raise ConfigError(
@@ -121,7 +121,7 @@ _MAX_BEHIND = 50
 _ORDINALS = ("", "the block", "the second block", "the third block")
 _KINDS = {
     "data:": "the field {} of its data",
-    "order:": "the order of what stands in {}",
+    "order:": "the order of the blocks in {}",
     "link:": "links like {}",
 }
 

@@ -117,7 +117,7 @@ class RevisitState:
         try:
             body = self.store.versions.read_body(page.url, latest.number) if latest else None
         except StoreError as error:
-            _log.warning("%s begins anew: %s", page.url, error)
+            _log.warning("%s starts again: %s", page.url, error)
             body = None
         if latest is None or body is None:
             return revisit_comparison.PreviousVersion()

@@ -150,13 +150,13 @@ def diff_versions(
 def no_versions_hint(store: Store, url: Url) -> str:
     """That there is no version of a page, and how to have some."""
     place = shlex.quote(str(store.folder))
-    return f"no version of {url} is kept; a watch keeps them: honeyguide watch {place}"
+    return f"no version of {url} is stored; a watch stores them: honeyguide watch {place}"
 
 
 def check_version(number: int, numbers: list[int]) -> None:
     if number not in numbers:
         some = ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else "")
-        raise ConfigError(f"there is no version {number}; kept are {some}")
+        raise ConfigError(f"there is no version {number}; stored are {some}")
 
 
 def diff_side_by_side(found: VersionDiff) -> Iterator[BlockDiff]:

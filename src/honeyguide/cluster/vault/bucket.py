@@ -45,7 +45,7 @@ def _translate_errors(work: Callable[P, R]) -> Callable[P, R]:
             return work(*args, **kwargs)
         except (said.PermissionDeniedError, said.UnauthenticatedError) as error:
             raise ClusterError(
-                "the bucket of the vault does not let us in: check AWS_ACCESS_KEY_ID and the "
+                "access to the bucket of the vault is denied: check AWS_ACCESS_KEY_ID and the "
                 "rights to get, put, list and delete"
             ) from error
         except said.NotSupportedError as error:
@@ -104,7 +104,7 @@ class BucketStore:
         if found is None:
             return None
         if found.meta["size"] > MAX_OBJECT_BYTES:
-            raise ClusterError(f"{name} in the vault is larger than anything we put there")
+            raise ClusterError(f"{name} in the vault is larger than anything Honeyguide writes")
         return bytes(found.bytes())
 
     @_translate_errors

@@ -125,7 +125,7 @@ def _read_header(path: Path) -> tuple[int, ...]:
         sums = _carry_sums((0, 0), _frame_sums(words, order)[0], 3)
         if (header[0] & ~1, header[1], *sums) == (_MAGIC, 3007000, *header[6:]):
             return header
-    raise CollectionCorrupt(f"{path} is no write-ahead log of SQLite's, or a damaged one")
+    raise CollectionCorrupt(f"{path} is not a write-ahead log of SQLite, or is damaged")
 
 
 def _read_start(path: Path, length: int) -> bytes | None:

@@ -52,7 +52,7 @@ def checked_object_name(name: str, *, folder: bool = False) -> str:
     """The name, if it cannot lead anywhere else; folders end in ``/``."""
     plain = name.removesuffix("/") if folder else name
     if not _NAME.fullmatch(plain) or (folder and not name.endswith("/")):
-        raise ClusterError(f"{name!r:.200} is no name for something in a vault")
+        raise ClusterError(f"{name!r:.200} is not a valid name in a vault")
     return name
 
 
@@ -81,8 +81,8 @@ def _translate_os_errors(work: Callable[P, R]) -> Callable[P, R]:
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
                 raise ClusterError(
-                    f"the vault holds a link or another odd thing where we keep our files "
-                    f"({error}): somebody else put it there. Look at it, and take it away"
+                    "the vault holds a link or another unexpected entry where Honeyguide keeps "
+                    f"its files ({error}): another program put it there. Check it and remove it"
                 ) from error
             raise StorageUnreachable(f"the vault's folder does not work: {error}") from error
 
@@ -100,7 +100,9 @@ class FolderStore:
                 f"there is no folder {path} for the vault; make it, or mount it, on every machine"
             )
         if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-            raise ConfigError(f"the vault's folder {path} must be readable and writable for us")
+            raise ConfigError(
+                f"the vault's folder {path} must be readable and writable for Honeyguide"
+            )
 
     def __repr__(self) -> str:
         return f"Folder({str(self.path)!r})"
@@ -146,7 +148,7 @@ class FolderStore:
         with os.fdopen(fd, "rb") as file:
             data = file.read(MAX_OBJECT_BYTES + 1)
         if len(data) > MAX_OBJECT_BYTES:
-            raise ClusterError(f"{name} in the vault is larger than anything we put there")
+            raise ClusterError(f"{name} in the vault is larger than anything Honeyguide writes")
         return data
 
     def read_chunks(self, name: str) -> Iterator[bytes] | None:
@@ -167,7 +169,9 @@ class FolderStore:
             return None
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise ClusterError(f"{name} in the vault is no plain file: somebody else put it there")
+            raise ClusterError(
+                f"{name} in the vault is not a plain file: another program put it there"
+            )
         return fd
 
     @_translate_os_errors

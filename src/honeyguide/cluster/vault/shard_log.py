@@ -125,7 +125,7 @@ def pack_entry(head: VaultEntryHead, body: bytes = b"") -> bytes:
 def unpack_entry(data: bytes, name: str, shard: int, number: int) -> VaultEntry:
     """The entry; raises ClusterError unless it is exactly what was once put there."""
     if not data.startswith(_MAGIC) or len(data) < _START:
-        raise damaged_entry(name, "it is no entry of a log")
+        raise damaged_entry(name, "it is not a log entry")
     digest, rest = data[len(_MAGIC) : _START - 4], memoryview(data)[_START - 4 :]
     if _compute_digest(rest) != digest:
         raise damaged_entry(name, "its digest is wrong")
@@ -208,7 +208,7 @@ def entry_name(shard: int, number: int) -> str:
 def entry_number(name: str) -> int:
     last = name.rpartition("/")[2]
     if not (last.isascii() and last.isdigit() and len(last) == 10):
-        raise ClusterError(f"{name} in the vault is none of ours: take it away")
+        raise ClusterError(f"{name} in the vault was not written by Honeyguide: remove it")
     return int(last)
 
 
@@ -267,7 +267,7 @@ class ShardOwner:
                 self._confirm_entry(_PendingEntry(head, data, began))
                 self._from = landed + head.wait_s
                 return
-        raise ClusterError(f"shard {self.shard} is claimed by others again and again")
+        raise ClusterError(f"shard {self.shard} is claimed by other processes again and again")
 
     def _is_stray(self, claim: VaultEntryHead) -> StoreSteps[bool]:
         """We may have slept between looking and claiming, and the number was free because it had
@@ -328,7 +328,9 @@ class ShardOwner:
                 return entry_digest(found) == entry_digest(data)
             if lost is None:
                 return False  # it was there and is gone: compacted by somebody who came later
-        raise lost or StorageUnreachable(f"{entry_name(self.shard, head.number)} comes and goes")
+        raise lost or StorageUnreachable(
+            f"{entry_name(self.shard, head.number)} appears and disappears"
+        )
 
     def renew_steps(self) -> StoreSteps[None]:
         """Look whether we are still the owner; raises Fenced if not."""
@@ -367,7 +369,7 @@ class ShardOwner:
     def _fenced_error(self, entry: VaultEntry | None) -> ShardFenced:
         who = f"by {entry.head.by!r:.100}" if entry else "by another process"
         return ShardFenced(
-            f"shard {self.shard} was taken over {who}; this process may not go on with it"
+            f"shard {self.shard} was taken over {who}; this process must not continue it"
         )
 
     def _make_head(self, kind: Any, **more: Any) -> VaultEntryHead:

@@ -84,32 +84,34 @@ class SyntheticPlan:
     def __post_init__(self) -> None:
         for name in _SHARE_NAMES:
             if not 0 <= (value := getattr(self, name)) <= 1:
-                raise ConfigError(f"made web: {name} must lie between 0 and 1, not {value}")
+                raise ConfigError(f"synthetic web: {name} must lie between 0 and 1, not {value}")
         for name in ("zipf", "words_spread", "latency_s", "latency_spread", "changes"):
             if not 0 <= (value := getattr(self, name)) <= 1000:
-                raise ConfigError(f"made web: {name} must lie between 0 and 1000, not {value}")
+                raise ConfigError(f"synthetic web: {name} must lie between 0 and 1000, not {value}")
         if not 0 <= self.seed < 1 << 64:
-            raise ConfigError(f"made web: seed must be a number of 64 bits, not {self.seed}")
+            raise ConfigError(f"synthetic web: seed must be a number of 64 bits, not {self.seed}")
         if not 1 <= self.hosts <= _MAX_HOSTS:
-            raise ConfigError(f"made web: hosts must lie between 1 and {_MAX_HOSTS:,}")
+            raise ConfigError(f"synthetic web: hosts must lie between 1 and {_MAX_HOSTS:,}")
         if not self.hosts <= self.pages <= _MAX_PAGES:
-            raise ConfigError("made web: pages must be at least as many as hosts")
+            raise ConfigError("synthetic web: pages must be at least as many as hosts")
         if not (1 <= self.words <= 1000 and 0 <= self.links <= 100):
-            raise ConfigError("made web: words may be up to 1000, and links up to 100")
+            raise ConfigError("synthetic web: words may be up to 1000, and links up to 100")
         if self.islands + self.mirrors > 0.9:
-            raise ConfigError("made web: islands and mirrors leave no ordinary hosts")
+            raise ConfigError("synthetic web: islands and mirrors leave no ordinary hosts")
         if self.islands + self.mirrors + self.scattered > 1:
             raise ConfigError(
-                "made web: islands, mirrors and scattered are more than all hosts; try "
+                "synthetic web: islands, mirrors and scattered are more than all hosts; try "
                 "islands=0,mirrors=0 with it"
             )
         for topic in self.topics:
             if topic not in MANUAL_HOSTS:
-                raise ConfigError(f"made web: no topic {topic!r}; known: {', '.join(MANUAL_HOSTS)}")
+                raise ConfigError(
+                    f"synthetic web: no topic {topic!r}; known: {', '.join(MANUAL_HOSTS)}"
+                )
         for tongue in self.tongues:
             if tongue not in FOREIGN_WORDS:
                 raise ConfigError(
-                    f"made web: no language {tongue!r}; known: {', '.join(FOREIGN_WORDS)}"
+                    f"synthetic web: no language {tongue!r}; known: {', '.join(FOREIGN_WORDS)}"
                 )
 
 

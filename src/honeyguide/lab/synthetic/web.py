@@ -355,6 +355,6 @@ class SyntheticWeb:
     def _require_listable(self) -> None:
         if self.plan.pages > _MAX_LISTED_PAGES:
             raise ConfigError(
-                f"a made web of {self.plan.pages:,} pages is not listed page by page; "
-                f"up to {_MAX_LISTED_PAGES:,} are"
+                f"a synthetic web of {self.plan.pages:,} pages is not listed page by page; up to "
+                f"{_MAX_LISTED_PAGES:,} are"
             )

@@ -67,9 +67,7 @@ class CategoryModel:
     def __post_init__(self) -> None:
         count = self._category_count
         if not 2 <= count <= MAX_CATEGORIES or len(set(self.categories)) != count:
-            raise ModelError(
-                f"a model tells between 2 and {MAX_CATEGORIES} different categories apart"
-            )
+            raise ModelError(f"a model distinguishes 2 to {MAX_CATEGORIES} categories")
         if self.net.categories != count:
             raise ModelError("a model is damaged: network and categories do not fit together")
         table = self.net.arrays.get("embedding")
@@ -126,7 +124,7 @@ class CategoryModel:
         with np.errstate(over="ignore", invalid="ignore"):
             chances = self.probabilities(flat)
         if not np.isfinite(chances).all():
-            raise ModelError("a model is damaged: what it says of a text is no number")
+            raise ModelError("a model is damaged: its output for a text is not a number")
         logs = np.log(np.maximum(chances, _SURE))
         sums = np.zeros((len(pages), self._category_count))
         totals = np.zeros(len(pages))
@@ -259,7 +257,7 @@ def read_arrays(
         raise ValueError("its arrays are not those that were saved")
     arrays, categories = _unpack_arrays(data), head["categories"]
     if not isinstance(categories, list) or not all(isinstance(one, str) for one in categories):
-        raise ValueError("its categories are no names")
+        raise ValueError("its categories are not names")
     return arrays, tuple(categories), _check_table(head["settings"]), _check_table(head["card"])
 
 
@@ -362,11 +360,11 @@ def _open_encoder(origin: Any, encoder: Path | TextEncoder | None) -> TextEncode
 
 def _check_table(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError("a part of it is no table")
+        raise ValueError("a part of it is not a table")
     return value
 
 
 def _check_count(value: Any) -> int:
     if type(value) is not int or not 0 <= value <= MAX_WORDS:
-        raise ValueError("a part of it is no number")
+        raise ValueError("a part of it is not a number")
     return value

@@ -218,7 +218,9 @@ def _read_binary(
             more = file.read(1 << 16) if len(left) <= _WORD else b""
             if not more:
                 if left.strip():
-                    raise ModelError(f"{path}, word {number - 1}: it ends too soon, or is no word")
+                    raise ModelError(
+                        f"{path}, word {number - 1}: it ends too soon, or is not a word"
+                    )
                 return
             left += more
         word, _, rest = left.partition(b" ")
@@ -308,7 +310,7 @@ class OnnxEncoder:
             lengths = np.array([len(ids) for ids in pieces], np.int64)
             wide = max(int(lengths.max(initial=0)), 1)
             if wide > SEGMENT_WORDS:
-                raise ValueError("its tokenizer makes more pieces than it was told to")
+                raise ValueError("its tokenizer makes more pieces than it was asked for")
             ids = np.zeros((len(pieces), wide), np.int64)
             for row, one in zip(ids, pieces, strict=True):
                 row[: len(one)] = one

@@ -176,7 +176,7 @@ class TextNet:
             if array.dtype != np.float32:
                 raise ModelError(f"a network is damaged: {name[:40]} has no numbers")
             if array.size and not np.abs(array).max() < _LARGE:
-                raise ModelError(f"a network is damaged: {name[:40]} has numbers beyond measure")
+                raise ModelError(f"a network is damaged: {name[:40]} has numbers out of range")
         self._check_shapes()
 
     def _check_shapes(self) -> None:
@@ -185,7 +185,7 @@ class TextNet:
             raise ModelError("a network is damaged: it has no last layer for two categories")
         table = self.arrays.get("embedding")
         if table is not None and (table.ndim != 2 or not len(table)):
-            raise ModelError("a network is damaged: its embedding is no table")
+            raise ModelError("a network is damaged: its embedding is not a table")
         expected = layer_shapes(cast("NetKind", self.kind), self.width, out.shape[1])
         if table is not None:
             expected["embedding"] = table.shape

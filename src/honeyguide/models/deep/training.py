@@ -271,7 +271,7 @@ def _check_inputs(
     if len(np.unique(numbers)) < 2:
         raise ModelError("training needs documents of at least two categories")
     if not any(len(document) for document in documents):
-        raise ModelError("there is not a word in any of the documents")
+        raise ModelError("the documents contain no words")
     return numbers
 
 

@@ -96,7 +96,7 @@ class WordVocabulary:
         if not (0 <= self.buckets <= MAX_WORDS and len(self.words) <= MAX_WORDS):
             raise ModelError("a vocabulary is damaged: it is too large")
         if len(self._numbers) != len(self.words) or "" in self._numbers:
-            raise ModelError("a vocabulary is damaged: a word is empty or stands in it twice")
+            raise ModelError("a vocabulary is damaged: a word is empty or occurs twice")
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

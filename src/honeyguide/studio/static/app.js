@@ -110,7 +110,7 @@ async function go() {
     if (!(error instanceof api.ApiError)) console.warn(error); // else the page says it all
     const words = error instanceof TypeError && /import|module/i.test(error.message) ? new Error("This screen could not be loaded. Is honeyguide serve still running?") : error;
     fill(main, box);
-    fill(box, el("h1", {}, "Something is in the way"), failed(words, go), el("p", {}, el("a", { href: "#/" }, "All topics")));
+    fill(box, el("h1", {}, "Something went wrong"), failed(words, go), el("p", {}, el("a", { href: "#/" }, "All topics")));
   } finally {
     clearTimeout(patience);
     if (mine === turn) arrived(box, params.name);
@@ -156,7 +156,7 @@ function askPerson() {
   const form = el(
     "form",
     { on: { submit: (event) => { event.preventDefault(); api.setPerson(input.value); person(); close(); toast("Your labels carry this name from now on."); } } },
-    field("Your name", input, "Labels of several people are kept apart by it. It stays on this computer."),
+    field("Your name", input, "It keeps the labels of several people separate. It is stored on this computer only."),
     el("button", { class: "primary" }, "Keep"),
   );
   const close = dialog("Who labels?", form);

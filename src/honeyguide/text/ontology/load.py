@@ -135,7 +135,7 @@ def _load_by_content(path: Path, language: str) -> Ontology:
             f"topic.ontology: {path} is OWL in functional syntax; save it as RDF/XML or Turtle"
         )
     if path.name.lower().removesuffix(".gz").endswith((".owl", ".xml")):
-        raise ConfigError(f"topic.ontology: {path} is no ontology: neither RDF/XML nor Turtle")
+        raise ConfigError(f"topic.ontology: {path} is not an ontology: neither RDF/XML nor Turtle")
     first = next(line for line in text.splitlines() if line.strip())
     if ";" in first and first.rpartition(";")[2].strip()[1:3].isdecimal():
         return readers.read_mesh(path)

@@ -50,7 +50,7 @@ def refuse_entity_bombs(path: Path) -> None:
             size += len(chunk)
             piece = rest + chunk
             if size > _HEAD and _DECLARED in piece:
-                raise _refused_error(path, "its XML entities stand too far from its beginning")
+                raise _refused_error(path, "its XML entities are declared too late")
             # What may go on in the next piece is left for it.
             cut = max(0, len(piece) - len(_DECLARED) + 1)
             begun = piece.find(b"&", max(0, len(piece) - _REACH), cut)
@@ -72,7 +72,7 @@ def _entity_lengths(path: Path, head: bytes) -> dict[bytes, int]:
     while place >= 0:
         found = _DECLARATION.match(head, place)
         if found is None:
-            raise _refused_error(path, "its XML entities lie elsewhere, or have no end")
+            raise _refused_error(path, "its XML entities are external, or have no end")
         value = found[2] if found[2] is not None else found[3]
         if b"&" in value or b"%" in value or len(value) > _LONG:
             raise _refused_error(path, "its XML entities are too much")
@@ -240,8 +240,8 @@ def _parse_triples(path: Path, suffix: str) -> Iterator[tuple[str, str, str, str
         except SyntaxError as error:
             if "LoadDocumentCallback" in str(error):  # nobody gave the parser the net, nor shall
                 raise ConfigError(
-                    f"the ontology {path} cannot be read: its @context lies elsewhere, and nothing "
-                    "is fetched for it. Put the context itself in its place"
+                    f"the ontology {path} cannot be read: its @context is on another server, and "
+                    "Honeyguide does not fetch it. Put the context itself in its place"
                 ) from error
             raise damaged_line_error(path, error.lineno or 0, error.msg or str(error)) from error
         except ValueError as error:

@@ -32,7 +32,7 @@ def open_ontology_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         if path.exists() and not path.is_file():
             # Opening a pipe would wait for somebody at its other end.
-            raise ConfigError(f"the ontology {path} is no plain file")
+            raise ConfigError(f"the ontology {path} is not a plain file")
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             yield file  # type: ignore[misc]  # GzipFile reads as any file does
     except FileNotFoundError:
@@ -112,7 +112,7 @@ def read_edge_json(path: Path) -> Ontology:
     except json.JSONDecodeError as error:
         raise damaged_line_error(path, error.lineno, error.msg) from error
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"the ontology {path} is no JSON: {error}") from error
+        raise ConfigError(f"the ontology {path} is not JSON: {error}") from error
     edges = document.get("edges") if isinstance(document, dict) else document
     if not isinstance(edges, list):
         raise ConfigError(f"the ontology {path} has no list of edges [child, relation, parent]")
@@ -182,7 +182,9 @@ def read_mesh(path: Path) -> Ontology:
         heading, semicolon, place = line.rpartition(";")
         heading, place = heading.strip(), place.strip()
         if not semicolon or not heading or not place[:1].isalpha():
-            raise damaged_line_error(path, number, f"{line.strip()[:40]!r} is no 'Heading;A01.236'")
+            raise damaged_line_error(
+                path, number, f"{line.strip()[:40]!r} is not like 'Heading;A01.236'"
+            )
         draft.add_name(heading, turn_heading(heading))
         if turn_heading(heading) != heading:
             draft.add_synonym(heading, heading)
@@ -219,13 +221,13 @@ def read_obo(path: Path) -> Ontology:
         if line[0] == "[":
             stanza, concept = line.strip(), ""
             if not stanza.endswith("]"):
-                raise damaged_line_error(path, number, f"{stanza[:40]!r} is no stanza")
+                raise damaged_line_error(path, number, f"{stanza[:40]!r} is not a stanza")
             continue
         if stanza not in ("[Term]", "[Instance]"):
             continue
         tag, colon, value = line.partition(":")
         if not colon:
-            raise damaged_line_error(path, number, f"{line[:40]!r} is no 'tag: value'")
+            raise damaged_line_error(path, number, f"{line[:40]!r} is not like 'tag: value'")
         if tag in _PASSED:
             continue
         if tag == "id":
@@ -280,7 +282,7 @@ def read_indented_tree(path: Path) -> Ontology:
             continue
         name, *more = (part.strip() for part in body.split("\t"))
         if not name or len(name) > 200:
-            raise damaged_line_error(path, number, f"{body[:40]!r} is no name of a concept")
+            raise damaged_line_error(path, number, f"{body[:40]!r} is not the name of a concept")
         depth = len(text) - len(text.lstrip())
         if len(more) > 1 and more[1].isdecimal():
             depth = int(more[1][:6])

@@ -155,7 +155,7 @@ def parse_entries(text: str, name: str) -> dict[str, str]:
 
 def _read_user_tables(folder: Path) -> dict[str, dict[str, str]]:
     if not folder.is_dir():
-        raise ConfigError(f"tables: {folder} is no folder")
+        raise ConfigError(f"tables: {folder} is not a folder")
     found = {}
     for name in TABLE_NAMES:
         path = folder / f"{name}.txt"

@@ -132,7 +132,9 @@ def _detect_wall(
     if by and (before is not None or _HUMAN(text)):
         return HealthFinding("blocked", by)
     if before is not None and (_HUMAN(text) or _CONSENT(text)):
-        return HealthFinding("blocked", "consent" if _CONSENT(text) else "asks for a human")
+        return HealthFinding(
+            "blocked", "consent" if _CONSENT(text) else "asks for proof of being human"
+        )
     return None
 
 

@@ -100,7 +100,7 @@ def parse_address(address: str) -> tuple[Url | None, str]:
     bare = "://" not in text
     url = canonical_url(f"https://{text}" if bare else text)
     if not url or (bare and not _is_named(url)):
-        return None, "this is no http or https address, such as https://example.org/page"
+        return None, "this is not an http or https address, such as https://example.org/page"
     if "@" in authority_of(url):
         return None, "the address carries a user name or a password; such pages are not watched"
     if len(url) > _MAX_URL:
@@ -180,7 +180,7 @@ def read_table(text: str) -> ImportCollector:
                 columns = {"url": 0, "name": 1}
             _take_row(basket, f"line {reader.line_num}", cells, columns)
     except csv.Error as error:
-        raise ConfigError(f"line {reader.line_num}: this is no CSV: {error}") from error
+        raise ConfigError(f"line {reader.line_num}: this is not CSV: {error}") from error
     return basket
 
 
@@ -197,7 +197,7 @@ def _take_row(
         rhythm and every is None
     ):
         basket.skip_entry(
-            where, "interval", f"{rhythm[:40]!r} is no time, such as 30m, 6h or 2 days"
+            where, "interval", f"{rhythm[:40]!r} is not a time, such as 30m, 6h or 2 days"
         )
 
 
@@ -249,8 +249,8 @@ _ALL = 100_000_000
 _MEMBERS = 1_000_000
 _WANTED = ("/watch.json", "/tag.json", "changedetection.json", "url-watches.json")
 
-_WHOLE = "the whole page is compared; what changes at every visit is masked by itself"
-_TELL = "say in a rule's words and kinds which changes to tell"
+_WHOLE = "the whole page is compared; what changes at every visit is masked automatically"
+_TELL = "choose changes with the words and kinds of a rule"
 _BROWSER = "pages are read without a browser; what scripts write is not seen"
 _WHYS = {
     "include_filters": _WHOLE, "subtractive_selectors": _WHOLE, "extract_text": _WHOLE,
@@ -285,7 +285,9 @@ def read_backup(file: BinaryIO) -> ImportCollector:
         elif kind == "watch.json":
             watches[number] = _parse_json(data, name)
     if not watches:
-        raise ConfigError("the zip file holds no watch.json: it is no backup of changedetection.io")
+        raise ConfigError(
+            "the zip file holds no watch.json: it is not a backup of changedetection.io"
+        )
     settings = _parse_json(files.get("changedetection.json", b"{}"), "changedetection.json")
     return _read_entries(watches, _default_interval(settings), tags)
 
@@ -293,7 +295,9 @@ def read_backup(file: BinaryIO) -> ImportCollector:
 def read_watches(raw: Any) -> ImportCollector:
     """The pages of ``url-watches.json``, of one watch, or of a mapping of watches."""
     if not isinstance(raw, dict):
-        raise ConfigError("this JSON is no watch list of changedetection.io: it must be an object")
+        raise ConfigError(
+            "this JSON is not a watch list of changedetection.io: it must be an object"
+        )
     if isinstance(raw.get("watching"), dict):
         tags = _get_table(_get_table(raw, "settings"), "application").get("tags")
         return _read_entries(
@@ -302,7 +306,8 @@ def read_watches(raw: Any) -> ImportCollector:
     watches = {"": raw} if isinstance(raw.get("url"), str) else raw
     if not any(isinstance(w, dict) and "url" in w for w in watches.values()):
         raise ConfigError(
-            "this JSON is no watch list of changedetection.io: it has neither “watching” nor “url”"
+            "this JSON is not a watch list of changedetection.io: it has neither “watching” nor "
+            "“url”"
         )
     return _read_entries(watches, None, {})
 
@@ -330,7 +335,7 @@ def _parse_json(data: bytes, name: str) -> dict[str, Any]:
     try:
         raw = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{clean_line(name, 80)} is no JSON: {error}") from error
+        raise ConfigError(f"{clean_line(name, 80)} is not JSON: {error}") from error
     return raw if isinstance(raw, dict) else {}
 
 
@@ -342,7 +347,7 @@ def _read_entries(
         if isinstance(watch, dict):
             _take_watch(basket, clean_line(str(number), 40) or "watch", watch, default, tags)
         else:
-            basket.skip_entry(clean_line(str(number), 40), "watch", "it is no object")
+            basket.skip_entry(clean_line(str(number), 40), "watch", "it is not an object")
     return basket
 
 
@@ -376,7 +381,7 @@ def _take_watch(
         basket.skip_entry(where, "fetch_backend", _BROWSER)
     if _get_text(watch, "processor") not in ("", "text_json_diff"):
         basket.skip_entry(
-            where, "processor", "prices and stock that a page states are found by themselves"
+            where, "processor", "prices and stock that a page states are found automatically"
         )
     if _get_table(watch, "time_schedule_limit").get("enabled"):
         basket.skip_entry(

@@ -21,7 +21,7 @@ _MAX_ITEMS = 100
 """Items of a list of tags."""
 _HINTS = {
     "cannot start any token": "indent with spaces, and put a text that begins so in quotes",
-    "mapping values": "a text with a colon and a space in it must stand in quotes",
+    "mapping values": "a text with a colon and a space in it must be in quotes",
     "expected ':'": "each line of a job is a key and a value, such as url: https://example.org/",
 }
 """By what PyYAML says: how to mend it."""
@@ -140,17 +140,17 @@ _SILENT_KEYS = frozenset({
     "contextlines", "is_markdown", "monospace", "markdown_padded_tables", "compared_versions",
 })  # fmt: skip
 _WHYS = {
-    "filter": "the whole page is compared; what changes at every visit is masked by itself",
-    "diff_filter": "say in a rule's words and kinds which changes to tell",
+    "filter": "the whole page is compared; what changes at every visit is masked automatically",
+    "diff_filter": "choose changes with the words and kinds of a rule",
     "differ": "changes are shown in words",
-    "additions_only": "additions and removals are both told",
-    "deletions_only": "additions and removals are both told",
+    "additions_only": "additions and removals are both reported",
+    "deletions_only": "additions and removals are both reported",
     "use_browser": "pages are read without a browser; what scripts write is not seen",
     "cookies": "pages behind a login are not watched",
     "headers": "all pages are asked for with the same headers",
     "proxy": "set fetch.proxy for the whole collection",
     "ssl_no_verify": "certificates are always checked",
-    "encoding": "the encoding is found out",
+    "encoding": "the encoding is detected",
 }
 _SYNONYMS = {
     "filters": "filter", "diff_filters": "diff_filter", "diff_tool": "differ",
@@ -182,7 +182,9 @@ def _take_job(basket: ImportCollector, job: JobDocument, where: str) -> None:
         return
     if not isinstance(address, str):
         why = (
-            "it is an alias; write it out" if address is YamlMark.ALIAS else "it is no single text"
+            "it is an alias; write it out"
+            if address is YamlMark.ALIAS
+            else "it is not a single text"
         )
         basket.skip_entry(where, "url", why)
         return
@@ -214,7 +216,7 @@ def _report_key(basket: ImportCollector, where: str, key: str, value: JobValue) 
     elif key == "navigate" or key in _BROWSER_KEYS:
         basket.skip_entry(where, clean_line(key, 40), _WHYS["use_browser"])
     elif key not in _SILENT_KEYS and _value_text(value).lower() not in _NOTHING:
-        why = _WHYS.get(_SYNONYMS.get(key, key), "there is nothing like it here")
+        why = _WHYS.get(_SYNONYMS.get(key, key), "there is no equivalent here")
         basket.skip_entry(where, clean_line(key, 40), why)
 
 

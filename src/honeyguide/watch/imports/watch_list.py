@@ -40,7 +40,7 @@ def load_watch_list(path: Path) -> ImportedWatchList:
     """The pages of a watch list on disk."""
     try:
         if path.exists() and not path.is_file():
-            raise ConfigError("this is no plain file")
+            raise ConfigError("this is not a plain file")
         with path.open("rb") as file:
             return read_watch_list(file)
     except OSError as error:
@@ -67,7 +67,9 @@ def _read_any_format(body: bytes) -> tuple[str, plain.ImportCollector]:
         line = body.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"line {line}: this is not UTF-8; save the file as UTF-8") from None
     if "\0" in text:
-        raise ConfigError("this is no text file; known are lists, CSV, JSON, YAML and zip backups")
+        raise ConfigError(
+            "this is not a text file; known are lists, CSV, JSON, YAML and zip backups"
+        )
     first = text.lstrip()[:1]
     if not first:
         raise ConfigError("the file is empty")
@@ -84,7 +86,7 @@ def _parse_json(text: str) -> object:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ConfigError(f"line {error.lineno}: this is no JSON: {error.msg}") from error
+        raise ConfigError(f"line {error.lineno}: this is not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(
             f"this JSON is too deep or too large to be a watch list: {error}"

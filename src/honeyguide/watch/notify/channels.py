@@ -218,7 +218,7 @@ class StreamMessenger:
             self.stream.write(json.dumps(message.to_data()) + "\n")
             self.stream.flush()
         except BrokenPipeError:
-            return given_up("nobody reads the output any more", now)
+            return given_up("the output is closed", now)
         except OSError as error:
             return retry_later(f"the output cannot be written: {error.strerror}", now, tries)
         return sent_at(now)

@@ -204,7 +204,7 @@ def reason_unwanted(rule: NotifyRule, change: Change) -> str:
     if rule.pages and not any(_matches_page(pattern, change.url) for pattern in rule.pages):
         return "on none of the rule's pages"
     if rule.words and not _concerns_terms(change, rule.words, rule.language):
-        return "none of the rule's words came or went"
+        return "none of the rule's words was added or removed"
     return ""
 
 
@@ -427,11 +427,11 @@ class NotifyLoop:
                     outbox, changes, rule, messenger, self.clock(), self.name
                 )
             except Exception as error:  # noqa: BLE001 - a channel is other people's code
-                _log.warning("%s could not be told", rule.channel, exc_info=error)
-                self.trouble = f"{rule.channel} could not be told: {type(error).__name__}"
+                _log.warning("%s could not be notified", rule.channel, exc_info=error)
+                self.trouble = f"{rule.channel} could not be notified: {type(error).__name__}"
                 continue
             for delivery in done:
                 if delivery.outcome.state == "sent":
                     self.sent += 1
                 else:
-                    self.trouble = f"{rule.channel} could not be told: {delivery.outcome.why}"
+                    self.trouble = f"{rule.channel} could not be notified: {delivery.outcome.why}"

@@ -252,8 +252,8 @@ _CONTEXT_WORDS = 4
 _KIND_WORDS: dict[ChangeKind, str] = {
     "new": "new page", "content": "changed", "minor": "changed a little", "data": "data changed",
     "links": "links changed", "structure": "layout changed", "cosmetic": "looks changed",
-    "moved": "moved", "gone": "gone", "back": "back again", "blocked": "blocked us",
-    "soft_404": "says that it was not found",
+    "moved": "moved", "gone": "gone", "back": "back again", "blocked": "blocked the request",
+    "soft_404": "says “not found”",
 }  # fmt: skip
 
 
@@ -352,8 +352,8 @@ def entry_lines(entry: DigestEntry, form: MessageFormat) -> Iterator[str]:
         (len(entry.urls) - SHOWN_PAGES, "more pages"),
         (len(entry.edits) - SHOWN_EDITS, "more edits"),
         (entry.shared, "edits that other pages share"),
-        (len(entry.links_added), "links that came"),
-        (len(entry.links_removed), "links that went"),
+        (len(entry.links_added), "links added"),
+        (len(entry.links_removed), "links removed"),
     ):
         if count > 0:
             yield form.format_line(form.format_text(f"and {count} {what}"), 2)

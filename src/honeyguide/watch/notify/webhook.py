@@ -150,7 +150,7 @@ def _describe_error(error: Exception) -> str:
         case socket.gaierror() | UnicodeError():
             return "there is no host of this name"
         case ConnectionRefusedError():
-            return "nobody listens there"
+            return "the connection was refused"
         case OSError():
             return "the connection failed"
     return "what it answered is not HTTP"

@@ -49,20 +49,20 @@ def visit_reason(
     if case.busy:
         return "it is being visited now"
     if last == -math.inf:
-        return f"nobody has seen it yet{_describe_hold(next_at, case)}"
+        return f"it has not been visited yet{_describe_hold(next_at, case)}"
     wait = next_at - last
     if next_at <= case.not_before:
-        cause = "the last visit failed, and it is tried again then"
+        cause = "the last visit failed; this is the retry"
     elif wait <= case.shortest_s * 1.001:
-        cause = "no page is visited more often"
+        cause = "this is the shortest interval (watch.min_interval_s)"
     elif wait >= case.longest_s * 0.999:
-        cause = "no page is left alone for longer"
+        cause = "this is the longest interval (watch.max_interval_days)"
     elif case.surcharge > 1.01:
         cause = (
-            f"its host takes no more, and a visit must be worth {case.surcharge:.1f} times as much"
+            f"its host is at its limit, so a visit must be worth {case.surcharge:.1f} times as much"
         )
     else:
-        cause = "then a visit is worth as much as one to any other page"
+        cause = "then a visit has the same value as one to any other page"
     return (
         f"it changes {describe_frequency(rate)} and counts {weight:.2g}; "
         f"it was visited {describe_span(case.now - last)} ago and "
@@ -78,7 +78,7 @@ def describe_frequency(rate: ChangeRate) -> str:
             f"at least every {describe_span(DAY / rate.low)}, and how much more often is not known"
         )
     if rate.low <= SLOWEST / _EDGE:
-        return f"no more often than every {describe_span(DAY / rate.high)}, as far as is known"
+        return f"no more often than every {describe_span(DAY / rate.high)}, from what is known"
     band = f"{describe_span(DAY / rate.high)} to {describe_span(DAY / rate.low)}"
     return f"about every {describe_span(DAY / rate.per_day)} ({band})"
 
@@ -87,8 +87,8 @@ def _describe_hold(next_at: float, case: VisitCircumstances) -> str:
     if next_at > case.now:
         return ""
     if case.rests_until > case.now:
-        return f"; its host rests for {describe_span(case.rests_until - case.now)}"
-    return "; the budget is spent for now" if case.spent else ""
+        return f"; its host waits for {describe_span(case.rests_until - case.now)}"
+    return "; the budget is used up for now" if case.spent else ""
 
 
 def _describe_due(at: float, now: float) -> str:

@@ -218,5 +218,5 @@ class ComparisonStage(Generic[Old, Found]):
         if self._bugs >= _MAX_BUGS or isinstance(error, HoneyguideError | BrokenExecutor):
             self.trouble = self.trouble or error
         _log.error("%s could not be compared", outcome.page.url, exc_info=error)
-        failure = Failure("bug", f"our own fault: {type(error).__name__}: {error}")
+        failure = Failure("bug", f"internal error: {type(error).__name__}: {error}")
         self._done(replace(outcome, state="failed", failure=failure))

@@ -214,7 +214,7 @@ class RevisitFlow(Generic[Old, Found]):
         elif not self._stopped:
             self._lanes.add(name, page, front=True)
         if rest > self._patience:
-            why = Failure("status", "its host must not be asked for long", final=False)
+            why = Failure("status", "its host must not be requested for a long time", final=False)
             for other in self._lanes.empty_host(name):
                 self._ready.append(
                     RevisitOutcome(other, "later", now, failure=why, retry_at=now + rest)

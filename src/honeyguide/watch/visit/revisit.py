@@ -133,7 +133,7 @@ class Revisit:
             async with asyncio.timeout(self.deadline_s):
                 return await self.fetcher.fetch(request)
         except TimeoutError:
-            detail = f"nothing came of it in {self.deadline_s:g} s"
+            detail = f"no result in {self.deadline_s:g} s"
             raise FetchTimeout(request.url, detail) from None
 
     def _failed_step(

@@ -12,7 +12,7 @@ const KEPT = 10_000; // characters; browsers allow 64 kB in all
 
 const LOST =
   "This page is not signed in. Open the address that honeyguide serve printed last in the " +
-  "terminal (it has #token=… in it, and is good for one browser).";
+  "terminal (it has #token=… in it, and works for one browser).";
 const GONE =
   "The studio does not answer. Is honeyguide serve still running in the terminal? " +
   "Start it again and open the address it prints.";

@@ -19,7 +19,7 @@ export function text(said, marks) {
 
 // What the marks mean; more only where something speaks against the page.
 export function legend(marks) {
-  if (!marks.length) return "None of the topic's words stand in this text.";
+  if (!marks.length) return "None of the topic's words are in this text.";
   if (!marks.some((mark) => mark.weight < 0)) return "Marked: words that counted, and those that the topic names.";
   return ["Marked: words that counted ", el("mark", { class: "evidence" }, "for it"), " or ", el("mark", { class: AGAINST }, "against it"), ", and those that the topic names."];
 }

@@ -3,7 +3,7 @@ import { el } from "./dom.js";
 import { failed } from "./parts.js";
 
 export function framed(api, name, which) {
-  const frame = el("iframe", { sandbox: "", referrerpolicy: "no-referrer", title: "The page as it looked, without scripts or pictures" });
+  const frame = el("iframe", { sandbox: "", referrerpolicy: "no-referrer", title: "The page as rendered, without scripts or pictures" });
   const load = (place) => api.pass(api.path(name, "page/rendered"), which).then(
     (address) => { frame.src = address; if (place !== frame) place.replaceWith(frame); },
     (error) => {

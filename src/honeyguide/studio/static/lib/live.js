@@ -16,7 +16,7 @@ const SILENCE_MS = 30_000; // heartbeats come far more often
 export function reason(error) {
   if (error?.status === 401 || error?.status === 403) return el("p", {}, `What you see is not updated. ${error.message}`);
   if (error?.status === 404) return el("p", {}, "This topic is gone. ", el("a", { href: "#/" }, "All topics"));
-  return el("p", {}, "Not connected: what you see is not updated. Trying again; if this stays, look whether honeyguide serve still runs.");
+  return el("p", {}, "Not connected: what you see is not updated. Trying again; if this stays, check whether honeyguide serve is still running.");
 }
 
 export function listen(address, handlers, { place = null, state = null, about = null } = {}) {

@@ -8,7 +8,7 @@ import { chip, to } from "./changes/words.js";
 import { trial } from "./changes/trial.js";
 import { visits } from "./changes/visits.js";
 
-const KINDS = [["", "any kind"], ["content", "content"], ["minor", "minor"], ["data", "data (prices …)"], ["links", "links"], ["structure", "structure"], ["cosmetic", "cosmetic"], ["new", "new page"], ["moved", "moved"], ["gone", "gone"], ["back", "back again"], ["blocked", "blocked"], ["soft_404", "gone, but says it is not"]];
+const KINDS = [["", "any kind"], ["content", "content"], ["minor", "minor"], ["data", "data (prices …)"], ["links", "links"], ["structure", "structure"], ["cosmetic", "cosmetic"], ["new", "new page"], ["moved", "moved"], ["gone", "gone"], ["back", "back again"], ["blocked", "blocked"], ["soft_404", "gone, but answers as if not"]];
 const SPANS = [["", "any time"], ["1", "last day"], ["7", "last week"], ["30", "last month"]];
 const LIMIT = 30;
 const AGAIN_MS = 5_000;
@@ -63,7 +63,7 @@ export async function show(main, params, api) {
       const filtered = filter.kind || filter.host || filter.days || filter.unseen || filter.least;
       tell(found, filtered);
       if (!list.childElementCount) fill(list, nothing(found, filtered));
-      fill(more, next && button("Older ones", () => load(next)));
+      fill(more, next && button("Older", () => load(next)));
     } catch (error) {
       if (error?.name !== "AbortError" && mine === turn) fill(list, failed(error, () => load(after)));
     }
@@ -102,8 +102,8 @@ export async function show(main, params, api) {
 
   function nothing(found, filtered) {
     if (filtered && found.total) return empty("No change passes these filters", "Widen them, or lower the least significance.");
-    if (found.watched) return empty("Nothing has changed yet", "The watch comes back to the pages by itself, as often as they are worth it.");
-    return empty("Nothing is watched yet", "A watch comes back to relevant pages, keeps every version and tells what changed.", el("a", { class: "button primary", href: to(params.name, "start") }, "Start a watch"));
+    if (found.watched) return empty("Nothing has changed yet", "The watch revisits the pages by itself, as often as their changes justify.");
+    return empty("Nothing is watched yet", "A watch revisits relevant pages, stores every version and reports what changed.", el("a", { class: "button primary", href: to(params.name, "start") }, "Start a watch"));
   }
 
   function card(row) {
@@ -129,8 +129,8 @@ export async function show(main, params, api) {
   function extra(row) {
     const parts = [];
     if (row.edits > row.told.length) parts.push(`and ${count(row.edits - row.told.length, "more edit")}`);
-    if (row.links_added) parts.push(`${count(row.links_added, "link")} came`);
-    if (row.links_removed) parts.push(`${count(row.links_removed, "link")} went`);
+    if (row.links_added) parts.push(`${count(row.links_added, "link")} added`);
+    if (row.links_removed) parts.push(`${count(row.links_removed, "link")} removed`);
     if (row.masked) parts.push(`${count(row.masked, "masked place")} left out`);
     return parts.join(", ");
   }
@@ -171,8 +171,8 @@ export async function show(main, params, api) {
   };
   const unbind = keys.bind("Changes", {
     j: ["next change", () => go(1)],
-    k: ["the change before", () => go(-1)],
-    e: ["mark the one that has the focus as seen", () => { const row = document.activeElement?.closest?.("article")?.row; if (row) saw(row); }],
+    k: ["previous change", () => go(-1)],
+    e: ["mark the focused change as seen", () => { const row = document.activeElement?.closest?.("article")?.row; if (row) saw(row); }],
   });
   slider.refresh(filter.least);
   soon.refresh();

@@ -162,8 +162,8 @@ function here(name, chosen) {
 }
 
 function nothing(name, chosen) {
-  if (FILTERS.some((key) => chosen[key])) return empty("Nothing found", "No visit is like this. Take a filter away, or other words.");
-  return empty("Nothing here yet", "When the crawl has fetched pages, they are listed here.", el("a", { class: "button", href: `#/c/${encodeURIComponent(name)}/live` }, "See how it goes"));
+  if (FILTERS.some((key) => chosen[key])) return empty("Nothing found", "No visit matches. Remove a filter, or use other words.");
+  return empty("Nothing here yet", "When the crawl has fetched pages, they are listed here.", el("a", { class: "button", href: `#/c/${encodeURIComponent(name)}/live` }, "See the live screen"));
 }
 
 // A day as people choose it, in their own time → seconds since 1970.
@@ -192,5 +192,5 @@ function take(name, api, query, reading) {
     }
   };
   const link = el("button", { type: "button", class: "primary", on: { click: save } }, "Save the file");
-  dialog("Export this selection", field("As", form), field("With the pages' texts", text), el("p", { class: "muted" }, "All visits that the filters let through, in the order shown; every page of the list."), reading ? notice("warn", "The collection is still being read: what is not listed yet is not in the file.") : null, link);
+  dialog("Export this selection", field("As", form), field("With the pages' texts", text), el("p", { class: "muted" }, "All visits that match the filters, in the order shown; every page of the list."), reading ? notice("warn", "The collection is still being indexed: visits that are not listed yet are not in the file.") : null, link);
 }

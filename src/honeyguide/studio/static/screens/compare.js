@@ -9,9 +9,9 @@ import { lab } from "./compare/lab.js";
 
 // What going back does, and what it leaves alone.
 const MEANT = [
-  "Links that wait are ranked anew by it, and what is fetched from now on is judged by it; a crawl that runs takes it up within seconds.",
-  "Nothing is lost: all labels stay, the verdicts on pages that were fetched stay as they are, and the generations since then stay in this list.",
-  "The next one is learned from it and from all labels. You can go forward again in the same way.",
+  "Waiting links are ranked again with it, and pages fetched from now on are scored with it; a running crawl switches to it within seconds.",
+  "Nothing is lost: all labels stay, verdicts on fetched pages stay as they are, and later generations stay in this list.",
+  "The next one is trained from it and from all labels. You can go forward again in the same way.",
 ];
 
 export async function show(main, params, api) {
@@ -28,7 +28,7 @@ export async function show(main, params, api) {
   });
 
   function draw(found) {
-    if (!found.rows.length) return empty("No generations yet", "The first one begins with the first crawl; a strategy that learns makes more of them.");
+    if (!found.rows.length) return empty("No generations yet", "The first one is made by the first crawl; a strategy that learns makes more of them.");
     const charts = found.rows.length > 1 ? [el("div", { class: "split even" }, harvest(found.rows), trials(found.rows))] : [];
     return [
       !found.learns && notice("info", "This topic’s strategy does not learn: there is one generation only."),
@@ -42,7 +42,7 @@ export async function show(main, params, api) {
   function harvest(rows) {
     const box = el("div", {});
     const seen = rows.filter((row) => row.visits > 0);
-    if (seen.length < 2) fill(box, el("p", { class: "muted" }, "Drawn as soon as two generations have decided about visits."));
+    if (seen.length < 2) fill(box, el("p", { class: "muted" }, "Drawn as soon as two generations were active during visits."));
     else later(() => plots.push(chart.lines(box, { label: "Harvest rate by generation", x: seen.map((row) => row.number), series: [{ label: "harvest rate", values: seen.map((row) => row.relevant / row.visits) }], percent: true, xLabel: "generation", marks: live(rows), height: 200 })));
     return el("section", { class: "panel" }, el("h2", {}, "Harvest rate"), box);
   }
@@ -50,9 +50,9 @@ export async function show(main, params, api) {
   function trials(rows) {
     const box = el("div", {});
     const tried = rows.filter((row) => row.error !== null);
-    if (tried.length < 2) fill(box, el("p", { class: "muted" }, "Generations are tried on labels that were held back: 25 labels of both kinds are needed for that."));
-    else later(() => plots.push(chart.lines(box, { label: "Error on held-back labels", x: tried.map((row) => row.number), series: [{ label: "its error", values: tried.map((row) => row.error) }, { label: "the one before, on the same labels", values: tried.map((row) => row.before) }], xLabel: "generation", marks: live(rows), height: 200 })));
-    return el("section", { class: "panel" }, el("h2", {}, "Error on held-back labels"), box);
+    if (tried.length < 2) fill(box, el("p", { class: "muted" }, "Generations are tested on held-out labels: 25 labels of both kinds are needed for that."));
+    else later(() => plots.push(chart.lines(box, { label: "Error on held-out labels", x: tried.map((row) => row.number), series: [{ label: "its error", values: tried.map((row) => row.error) }, { label: "the one before, on the same labels", values: tried.map((row) => row.before) }], xLabel: "generation", marks: live(rows), height: 200 })));
+    return el("section", { class: "panel" }, el("h2", {}, "Error on held-out labels"), box);
   }
 
   const live = (rows) => rows.filter((row) => row.live).map((row) => ({ x: row.number, label: "decides" }));
@@ -73,22 +73,22 @@ export async function show(main, params, api) {
         { key: "visits", title: "Visits", sort: true, number: true, cell: (row) => number(row.visits) },
         { key: "harvest", title: "Harvest", sort: true, number: true, value: (row) => (row.visits ? row.relevant / row.visits : null), cell: (row) => (row.visits ? percent(row.relevant / row.visits) : "–") },
         { key: "error", title: "Error", sort: true, number: true, cell: (row) => (row.error === null ? "–" : [number(row.error, 3), el("small", {}, ` was ${number(row.before, 3)}`)]) },
-        { key: "note", title: "Learned from", class: "wide", cell: (row) => [row.held_back && el("span", { class: "chip warn" }, "held back"), " ", row.note, !row.whole && el("small", {}, " (only this note is kept)")] },
-        { key: "use", title: "", said: "Go back", cell: (row) => (row.live || !row.whole ? null : button("Let it decide", () => use(row, found.live))) },
+        { key: "note", title: "Trained on", class: "wide", cell: (row) => [row.held_back && el("span", { class: "chip warn" }, "held back"), " ", row.note, !row.whole && el("small", {}, " (only this note is kept)")] },
+        { key: "use", title: "", said: "Go back", cell: (row) => (row.live || !row.whole ? null : button("Make it active", () => use(row, found.live))) },
       ],
     });
     return rows.element;
   }
 
   async function use(row, now) {
-    const yes = await confirm(`Let generation ${row.number} decide?`, "Let it decide", "Cancel", MEANT.map((line) => el("p", {}, line)));
+    const yes = await confirm(`Make generation ${row.number} active?`, "Make it active", "Cancel", MEANT.map((line) => el("p", {}, line)));
     if (!yes) return;
     await api.post(path("generations/use"), { number: row.number });
-    toast(`Generation ${row.number} decides from now on, and goes on learning from there.`, "good", now === null ? {} : {
+    toast(`Generation ${row.number} is active from now on, and training continues from it.`, "good", now === null ? {} : {
       undo: async () => {
         try {
           await api.post(path("generations/use"), { number: now });
-          toast(`Generation ${now} decides again.`, "good");
+          toast(`Generation ${now} is active again.`, "good");
           load();
         } catch (error) {
           if (error?.name !== "AbortError") toast(error.message, "error");

@@ -48,20 +48,20 @@ export async function show(main, params, api) {
       field("From version", select(versions, String(found.old.number), (value) => { state.old = Number(value); load(); })),
       field("to version", select(versions, String(found.new.number), (value) => { state.new = Number(value); load(); })),
       el("div", { class: "row", role: "group", "aria-label": "View" }, [["Side by side", true], ["Inline", false]].map(([name, side]) => el("button", { type: "button", "aria-pressed": String(state.side === side), on: { click: () => { state.side = side; load(); } } }, name))),
-      field("Also what is masked", all),
+      field("Also masked parts", all),
     );
   }
 
   function compared(found) {
     const shown = found.blocks.filter((block) => state.all || !block.masked);
-    const blocks = shown.map((block) => (block.what === "left" ? { what: "same", new: `… ${count(Number(block.new), "block")} without a change …` } : block));
+    const blocks = shown.map((block) => (block.what === "left" ? { what: "same", new: `… ${count(Number(block.new), "block")} unchanged …` } : block));
     const differing = found.blocks.some((block) => block.what !== "same" && block.what !== "left" && (state.all || !block.masked));
     const links = [["came", found.links_added], ["went", found.links_removed]].filter(([, urls]) => urls.length);
     return [
       found.cut && notice("warn", "The page is very long: this is the beginning of what changed."),
       found.masked > 0 && el("p", { class: "muted" }, `Left out: ${count(found.masked, "masked place")}.`),
       !differing && !links.length
-        ? empty("Nothing that matters differs", "Only what is masked, or nobody sees, is not the same in these two versions.")
+        ? empty("No relevant difference", "These two versions differ only in masked or invisible parts.")
         : state.side
           ? diff.sideBySide(blocks, [title(found.old), title(found.new)])
           : diff.inline(blocks),
@@ -79,8 +79,8 @@ export async function show(main, params, api) {
     return el(
       "details",
       {},
-      el("summary", {}, "Does something of this differ every time?"),
-      el("p", {}, "Mask a line, and it is told no more, whatever its numbers are; this can be undone."),
+      el("summary", {}, "Does a part of this differ at every visit?"),
+      el("p", {}, "Mask a line, and it is no longer reported, whatever its numbers are; this can be undone."),
       el("ul", { class: "plain lines" }, lines.map((block) => {
         const place = whole.get(block.path);
         return el(
@@ -97,7 +97,7 @@ export async function show(main, params, api) {
   async function everything(place) {
     const left = place.blocks - place.texts.length;
     const yes = await confirm(`Mask ${count(place.blocks, "block")}?`, "Mask them all", "Cancel", [
-      el("p", {}, `Whatever stands in ${place.path || "the page"} is told no more. Now that is:`),
+      el("p", {}, `Everything in ${place.path || "the page"} is no longer reported. At present:`),
       el("ul", { class: "inside" }, place.texts.map((text) => el("li", {}, short(text))), left > 0 && el("li", { class: "muted" }, `and ${number(left)} more`)),
     ]);
     if (yes) await act(place.path, "mask");
@@ -108,8 +108,8 @@ export async function show(main, params, api) {
     const was = before.masks.find((one) => one.mask === mask)?.by ?? (before.opened.includes(mask) ? "opened" : "");
     const after = await api.post(path("masks"), { url: state.url, mask, do: what });
     const back = { person: "mask", opened: "unmask" }[was] ?? "forget";
-    const words = after.words[mask] ?? before.words[mask] ?? "what stands there";
-    const said = { mask: `Masked, and told no more: ${words}.`, unmask: `Open, and told again: ${words}.`, forget: "Taken back." }[what];
+    const words = after.words[mask] ?? before.words[mask] ?? "what is there";
+    const said = { mask: `Masked, no longer reported: ${words}.`, unmask: `Unmasked, reported again: ${words}.`, forget: "Undone." }[what];
     toast(said, "good", undone ? {} : { undo: () => act(mask, back === "unmask" ? "forget" : back, true).catch((error) => toast(error.message, "error")) });
     await load();
     await masked();
@@ -128,16 +128,16 @@ export async function show(main, params, api) {
       masks,
       el("h2", {}, "Masked on this page"),
       found.masks.length
-        ? el("ul", {}, found.masks.slice(0, 100).map((one) => el("li", {}, el("span", { title: one.mask }, found.words[one.mask] ?? one.mask), " ", el("span", { class: "muted" }, one.by === "person" ? "by a person" : "it differs every time"), " ", button("Open", () => act(one.mask, "unmask")))))
-        : el("p", { class: "muted" }, "Nothing. Clocks, counters and tokens that differ at every visit are masked by themselves."),
-      found.opened.length > 0 && el("details", {}, el("summary", {}, `${count(found.opened.length, "place")} kept open`), el("ul", {}, found.opened.map((mask) => el("li", {}, el("span", { title: mask }, found.words[mask] ?? mask), " ", button("Let it decide", () => act(mask, "forget")))))),
+        ? el("ul", {}, found.masks.slice(0, 100).map((one) => el("li", {}, el("span", { title: one.mask }, found.words[one.mask] ?? one.mask), " ", el("span", { class: "muted" }, one.by === "person" ? "by a person" : "it differs at every visit"), " ", button("Open", () => act(one.mask, "unmask")))))
+        : el("p", { class: "muted" }, "Nothing. Clocks, counters and tokens that differ at every visit are masked automatically."),
+      found.opened.length > 0 && el("details", {}, el("summary", {}, `${count(found.opened.length, "place")} kept unmasked`), el("ul", {}, found.opened.map((mask) => el("li", {}, el("span", { title: mask }, found.words[mask] ?? mask), " ", button("Decide automatically", () => act(mask, "forget")))))),
     );
   }
 
   const unbind = keys.bind("What changed", {
     i: ["inline", () => { state.side = false; load(); }],
     d: ["side by side", () => { state.side = true; load(); }],
-    m: ["also what is masked", () => { state.all = !state.all; load(); }],
+    m: ["also masked parts", () => { state.all = !state.all; load(); }],
     b: ["back to the changes", () => { location.hash = to(params.name, "changes"); }],
   });
   if (change && !change.seen) api.post(path("changes/seen"), { ids: [change.id] }).catch(() => {});

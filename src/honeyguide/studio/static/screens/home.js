@@ -25,7 +25,7 @@ function list(rows) {
   if (!rows.length) {
     return empty(
       "No topics yet",
-      "A topic says what you are after: a few words, some addresses to begin with, pages you like. Honeyguide then looks for more of the kind.",
+      "A topic says what you are looking for: a few words, some addresses to start from, pages you like. Honeyguide then finds more pages like these.",
       el("a", { class: "button primary", href: "#/new" }, "Describe your first topic"),
     );
   }
@@ -40,14 +40,14 @@ export function shortened(text, most = 160) {
 
 function card(row) {
   const visits = row.visits ?? 0;
-  const running = { elsewhere: "runs elsewhere", crawl: "crawling", watch: "watching" }[row.running] ?? row.running;
+  const running = { elsewhere: "running elsewhere", crawl: "crawling", watch: "watching" }[row.running] ?? row.running;
   return el(
     "a",
     { class: "card topic-card", href: `#/c/${encodeURIComponent(row.name)}/${visits || row.running ? "live" : "start"}` },
     el("h2", {}, row.name, row.running && [" ", el("span", { class: "chip good" }, running)]),
     row.problem
       ? el("p", { class: "notice warn" }, row.problem)
-      : el("p", { class: "muted" }, shortened(row.description) || "Not described."),
+      : el("p", { class: "muted" }, shortened(row.description) || "No description."),
     visits
       ? facts([["visits", number(visits)], ["relevant", number(row.relevant)], ["harvest", percent(row.relevant / visits)]])
       : !row.problem && el("p", {}, "Nothing fetched yet: start it."),

@@ -117,7 +117,7 @@ export async function show(main, params, api) {
       try {
         const kept = await api.post(path("label"), { url: one.url, say: word, topic: one.topic });
         left(kept.left);
-        if (kept.against) toast(`${kept.against} said otherwise. ${kept.counts ? "Your word counts: most say so, or it is the newest." : "What most say counts; your word is kept."}`);
+        if (kept.against) toast(`${kept.against} labelled it otherwise. ${kept.counts ? "Your label counts: it is the majority's, or the newest." : "The majority's label counts; yours is stored."}`);
       } catch (error) {
         if (error?.name === "AbortError") return;
         one.said = said.before;
@@ -141,7 +141,7 @@ export async function show(main, params, api) {
       try {
         const done = await api.post(path("label/undo"), { url: last.one.url, topic: last.one.topic });
         left(done.left);
-        toast(done.undone ? "Taken back." : "It was not kept, so there is nothing to take back.");
+        toast(done.undone ? "Undone." : "It was not saved, so there is nothing to undo.");
       } catch (error) {
         if (error?.name !== "AbortError") toast(error.message, "error");
       }
@@ -159,7 +159,7 @@ export async function show(main, params, api) {
     draw();
   }
 
-  // When the answers pause: what came of them.
+  // When the answers pause: result of them.
   function settle() {
     told();
     clearTimeout(timer);
@@ -185,7 +185,7 @@ export async function show(main, params, api) {
     fill(
       place,
       spent
-        ? empty("The budget is used up", `You wanted to give ${count(facts.budget, "label")} (learn.budget in topic.toml). To give more, raise it there; 0 means as many as you like. Undo gives the last one back.`)
+        ? empty("The budget is used up", `You wanted to give ${count(facts.budget, "label")} (learn.budget in topic.toml). To give more, raise it there; 0 means as many as you like. Undo removes the last one.`)
         : empty(
             state.given.length ? "No more questions of this kind" : "There is nothing to ask yet",
             state.given.length ? "Choose another kind above, or come back when the crawl has found more pages." : "Questions are about pages that were fetched: start the crawl, or choose another kind above.",
@@ -196,7 +196,7 @@ export async function show(main, params, api) {
 
   function question(one) {
     const text = el("div", {});
-    const views = [["Text", false], ["As it looked", true]].map(([name, rendered]) => el("button", { type: "button", "aria-pressed": String(state.rendered === rendered), on: { click: () => { state.rendered = rendered; question(one); } } }, name));
+    const views = [["Text", false], ["As rendered", true]].map(([name, rendered]) => el("button", { type: "button", "aria-pressed": String(state.rendered === rendered), on: { click: () => { state.rendered = rendered; question(one); } } }, name));
     fill(
       place,
       facts && !facts.learns && notice("info", "This strategy does not learn: labels correct what counts as relevant, and nothing else."),
@@ -211,18 +211,18 @@ export async function show(main, params, api) {
     reasons.hidden = false;
     fill(
       reasons,
-      el("h2", {}, "What it thinks"),
-      el("p", {}, el("span", { class: ["chip", one.relevant && "good"] }, `${one.relevant ? "relevant" : "not relevant"}: ${verdict(one.verdict, facts?.threshold)}`), " ", el("span", { class: "chip" }, `its link promised ${score(one.promise)}`)),
+      el("h2", {}, "Its verdict"),
+      el("p", {}, el("span", { class: ["chip", one.relevant && "good"] }, `${one.relevant ? "relevant" : "not relevant"}: ${verdict(one.verdict, facts?.threshold)}`), " ", el("span", { class: "chip" }, `its link's score was ${score(one.promise)}`)),
       one.reasons.length
         ? el("table", {}, el("tbody", {}, one.reasons.slice(0, 8).map((why) => el("tr", {}, el("td", {}, why.what), el("td", { class: "number" }, score(why.weight))))))
-        : el("p", { class: "muted" }, "Nothing that it knows of the topic speaks for the page or against it."),
+        : el("p", { class: "muted" }, "No known feature of the topic counts for the page or against it."),
     );
     read(one, text);
   }
 
   async function read(one, into) {
     if (state.rendered) {
-      fill(into, el("p", { class: "muted" }, "Without scripts, pictures and anything from the net; links lead nowhere."), framed(api, params.name, { visit: one.visit }));
+      fill(into, el("p", { class: "muted" }, "Without scripts, pictures and network requests; links are disabled."), framed(api, params.name, { visit: one.visit }));
       return;
     }
     if (!one.text) fill(into, el("p", { class: "text muted" }, one.snippet));
@@ -236,9 +236,9 @@ export async function show(main, params, api) {
     const { text, marks, cut } = one.text;
     fill(
       into,
-      text ? el("p", { class: "muted" }, evidence.legend(marks)) : el("p", { class: "muted" }, one.snippet || "No text was kept of this page."),
+      text ? el("p", { class: "muted" }, evidence.legend(marks)) : el("p", { class: "muted" }, one.snippet || "No text of this page was stored."),
       scrolling(el("div", { class: "text", tabindex: "0", role: "region", "aria-label": "The text of the page" }, evidence.text(text, marks))),
-      cut && el("p", { class: "muted" }, "The text goes on; this is its beginning."),
+      cut && el("p", { class: "muted" }, "The text is longer; this is its beginning."),
     );
     const next = state.list[state.at + 1];
     if (next && !next.text) api.get(path("label/text"), { visit: next.visit }).then((found) => { next.text = found; }, () => {});
@@ -246,10 +246,10 @@ export async function show(main, params, api) {
 
   const unbind = keys.bind("Label", {
     ...Object.fromEntries(Object.entries(ANSWERS).map(([word, [key, label]]) => [key, [label.toLowerCase(), () => answer(word)]])),
-    z: ["take the last answer back", () => undo()],
+    z: ["undo the last answer", () => undo()],
     ArrowRight: ["next page, without an answer", () => step(1)],
-    ArrowLeft: ["the page before", () => step(-1)],
-    v: ["text, or as it looked", () => { state.rendered = !state.rendered; if (current()) question(current()); }],
+    ArrowLeft: ["previous page", () => step(-1)],
+    v: ["text, or as rendered", () => { state.rendered = !state.rendered; if (current()) question(current()); }],
   });
   beside.forEach((part) => part.refresh());
   await begin();

@@ -15,10 +15,10 @@ const ASKED = "you asked for it"; // the crawl's own word for Ctrl-C, Pause and 
 const LATE_S = 5; // hosts that were counted longer ago are said to be
 const KINDS = {
   dns: "name not found", connect: "no connection", tls: "bad certificate", timeout: "took too long",
-  protocol: "broken answer", too_large: "too large", too_many_redirects: "redirects in circles",
+  protocol: "invalid answer", too_large: "too large", too_many_redirects: "redirect loop",
   forbidden: "private address", wrong_type: "not a page", robots: "forbidden by robots.txt",
-  noindex: "asks not to be kept", scope: "out of scope", trap: "looks like a trap", status: "refused (HTTP status)",
-  parse: "could not be read", bug: "a mistake of ours", fetch: "could not be fetched",
+  noindex: "asks not to be indexed", scope: "out of scope", trap: "looks like a trap", status: "refused (HTTP status)",
+  parse: "could not be read", bug: "internal error", fetch: "could not be fetched",
 };
 
 export async function show(main, params, api) {
@@ -41,7 +41,7 @@ function layout(main, name, api) {
   const places = Object.fromEntries(["state", "numbers", "curve", "scores", "fetching", "top", "failures", "languages", "rest", "counted"].map((key) => [key, el("div", {})]));
   const hosts = hostTable();
   const watch = watching(api, name);
-  const begin = el("div", { hidden: true }, empty("Nothing fetched yet", "Start the crawl, and its progress shows here as it goes.", el("a", { class: "button primary", href: `#/c/${encodeURIComponent(name)}/start` }, "Start")));
+  const begin = el("div", { hidden: true }, empty("Nothing fetched yet", "Start the crawl to see its progress here.", el("a", { class: "button primary", href: `#/c/${encodeURIComponent(name)}/start` }, "Start")));
   const panels = el(
     "div",
     {},
@@ -53,7 +53,7 @@ function layout(main, name, api) {
         "div",
         {},
         el("section", { class: "panel" }, el("h2", {}, "Being fetched now"), places.fetching),
-        el("section", { class: "panel" }, el("h2", {}, "Links that wait"), places.scores, places.rest),
+        el("section", { class: "panel" }, el("h2", {}, "Waiting links"), places.scores, places.rest),
         el("section", { class: "panel" }, el("h2", {}, "Languages"), places.languages),
       ),
       el(
@@ -83,7 +83,7 @@ function layout(main, name, api) {
       begin.hidden = state.visits > 0 || state.running;
       panels.hidden = !begin.hidden;
       part("curve", [state.curve, state.generations, state.watch?.running], () => {
-        if (!state.curve.visits.length) return fill(places.curve, el("p", { class: "muted" }, state.watch?.running && !state.fresh ? "Nothing was crawled yet." : "The first visits are on their way."));
+        if (!state.curve.visits.length) return fill(places.curve, el("p", { class: "muted" }, state.watch?.running && !state.fresh ? "Nothing was crawled yet." : "The first visits are in progress."));
         const data = curve(state);
         if (plot) plot.update(data);
         else plot = chart.lines(places.curve, { ...data, label: "Harvest rate", percent: true, xLabel: "visits", height: 240 });
@@ -92,8 +92,8 @@ function layout(main, name, api) {
       part("top", state.frontier.top, () => fill(places.top, top(state.frontier.top, name)));
       part("scores", state.frontier.scores, () => scores(places.scores, state.frontier));
       part("rest", [state.frontier.hosts, state.frontier.busy, state.frontier.resting, state.frontier.parked, state.fresh, state.seen], () => fill(places.rest, waiting(state)));
-      part("failures", state.failures, () => tally(places.failures, "Visits that brought nothing, by kind", state.failures, (kind) => KINDS[kind] ?? kind, "None so far."));
-      part("languages", state.languages, () => tally(places.languages, "Pages by language", state.languages, language, "Languages are listened for where the topic names some."));
+      part("failures", state.failures, () => tally(places.failures, "Visits without a page, by reason", state.failures, (kind) => KINDS[kind] ?? kind, "None so far."));
+      part("languages", state.languages, () => tally(places.languages, "Pages by language", state.languages, language, "Languages are detected if the topic names some."));
       part("hosts", state.hosts, () => hosts.set(state.hosts));
       part("counted", state.at - state.hosts_at > LATE_S && state.hosts_at, (at) => fill(places.counted, at && el("p", { class: "muted" }, "Counted ", ago(at), ".")));
     },
@@ -102,12 +102,12 @@ function layout(main, name, api) {
 }
 
 function standing(state) {
-  if (state.watch?.running && !state.fresh) return el("p", {}, el("span", { class: "chip good" }, "watching"), " A watch runs: it comes back to the pages and tells what changed. No crawl runs meanwhile.");
+  if (state.watch?.running && !state.fresh) return el("p", {}, el("span", { class: "chip good" }, "watching"), " A watch is running: it revisits the pages and reports what changed. No crawl runs meanwhile.");
   if (state.running) {
     const word = !state.fresh ? "busy" : state.stopping ? "stopping" : "crawling";
     const chip = el("span", { class: ["chip", word === "crawling" ? "good" : "warn"] }, word);
     const rests = state.next_at && !state.fetching.length && state.next_at > Date.now() / 1000 + 1;
-    return el("p", {}, chip, state.fresh ? "" : " A process works on it that does not tell more: a crawl that gets ready, most likely.", rests ? [" All hosts rest; the next is ready ", ago(state.next_at), "."] : "");
+    return el("p", {}, chip, state.fresh ? "" : " A process is working on it without reporting more; most likely a crawl is starting.", rests ? [" All hosts are waiting; the next is ready ", ago(state.next_at), "."] : "");
   }
   if (!state.visits) return null;
   return el("p", {}, el("span", { class: "chip" }, "not crawling"), state.ended === ASKED ? " You stopped it." : state.ended ? ` It stopped: ${state.ended}.` : "", state.last ? [" Last visit ", ago(state.last), "."] : "");
@@ -139,8 +139,8 @@ function curve(state) {
 }
 
 function fetching(state) {
-  if (!state.fresh) return el("p", { class: "muted" }, state.watch?.running ? "Nothing: a watch runs, no crawl." : state.running ? "The crawl has not told yet." : "Nothing: no crawl runs.");
-  if (!state.fetching.length) return el("p", { class: "muted" }, "Nothing at this moment: hosts rest between two requests.");
+  if (!state.fresh) return el("p", { class: "muted" }, state.watch?.running ? "Nothing: a watch is running, no crawl." : state.running ? "The crawl has not reported yet." : "Nothing: no crawl is running.");
+  if (!state.fetching.length) return el("p", { class: "muted" }, "Nothing at this moment: hosts wait between two requests.");
   const more = state.fetching.length - FETCHING;
   return [
     el("ol", { class: "plain" }, state.fetching.slice(0, FETCHING).map((one) => el("li", {}, outside(one.url), " ", el("small", {}, score(one.score))))),
@@ -149,18 +149,18 @@ function fetching(state) {
 }
 
 function top(rows, name) {
-  if (!rows.length) return el("p", { class: "muted" }, "Nothing waits, as far as was told.");
+  if (!rows.length) return el("p", { class: "muted" }, "No waiting links were reported.");
   return el(
     "ol",
     { class: "plain" },
     rows.slice(0, 10).map((row) =>
       el("li", {}, el("span", { class: "chip" }, score(row.score)), " ", row.anchor ? el("strong", {}, row.anchor.slice(0, 80)) : null, " ",
-        el("a", { class: "address", href: `#/c/${encodeURIComponent(name)}/page?url=${encodeURIComponent(row.url)}`, title: "why it waits" }, row.url.slice(0, 120)))),
+        el("a", { class: "address", href: `#/c/${encodeURIComponent(name)}/page?url=${encodeURIComponent(row.url)}`, title: "why it is waiting" }, row.url.slice(0, 120)))),
   );
 }
 
 function scores(place, frontier) {
-  if (!frontier.scores.length) return fill(place, el("p", { class: "muted" }, "The crawl tells this while it runs."));
+  if (!frontier.scores.length) return fill(place, el("p", { class: "muted" }, "The crawl reports this while it is running."));
   const bins = frontier.scores;
   const highest = bins.findLastIndex((count) => count > 0);
   const step = highest < 10 ? 1 : 2; // ten bars are enough to read
@@ -178,7 +178,7 @@ function waiting(state) {
   if (!seen.at) return null;
   const ready = Math.max(0, seen.hosts - seen.busy - seen.resting - seen.parked);
   return [
-    el("p", { class: "muted" }, `${count(seen.hosts, "host has", "hosts have")} links that wait: ${number(ready)} ready, ${number(seen.busy)} being asked, ${number(seen.resting)} resting, ${number(seen.parked)} left alone.`),
+    el("p", { class: "muted" }, `${count(seen.hosts, "host has", "hosts have")} waiting links: ${number(ready)} ready, ${number(seen.busy)} being requested, ${number(seen.resting)} in their delay, ${number(seen.parked)} skipped.`),
     state.fresh ? null : el("p", { class: "muted" }, "As it was ", ago(seen.at), "."),
   ];
 }
@@ -232,7 +232,7 @@ function hostRows() {
       { key: "yield", title: "Yield", sort: true, number: true, value: (row) => (row.visits ? row.relevant / row.visits : null), cell: (row) => (row.visits ? percent(row.relevant / row.visits) : "–") },
       { key: "failures", title: "Failed", sort: true, number: true, cell: (row) => number(row.failures) },
       { key: "waiting", title: "Links waiting", sort: true, number: true, cell: (row) => (row.waiting === null ? "–" : number(row.waiting)) },
-      { key: "delay", title: "Asked delay", sort: true, number: true, cell: (row) => (row.delay === null ? "–" : span(row.delay)) },
+      { key: "delay", title: "Requested delay", sort: true, number: true, cell: (row) => (row.delay === null ? "–" : span(row.delay)) },
       { key: "state", title: "Now", sort: true, cell: (row) => [row.state || "–", row.why && row.state !== "resting" ? `: ${row.why}` : "", row.until && row.state === "left alone" ? [", again ", ago(row.until)] : ""] },
     ],
     empty: () => el("p", { class: "muted" }, "No host yet."),

@@ -15,12 +15,12 @@ export async function show(main, params, api) {
   const frame = (which) => framed(api, params.name, which);
   const version = (number) => {
     buttons.forEach((button) => button.setAttribute("aria-pressed", "false"));
-    fill(body, el("p", { class: "muted" }, `Version ${number}, without scripts, pictures and anything from the net.`), frame({ url: view.url, version: number }));
+    fill(body, el("p", { class: "muted" }, `Version ${number}, without scripts, pictures and network requests.`), frame({ url: view.url, version: number }));
     body.scrollIntoView({ block: "nearest" });
   };
   const tabs = [
     ["Text", () => text(view)],
-    ...(view.archived ? [["As it looked", () => [el("p", { class: "muted" }, "Without scripts, pictures and anything from the net; links lead nowhere."), frame({ visit: view.visit })]]] : []),
+    ...(view.archived ? [["As rendered", () => [el("p", { class: "muted" }, "Without scripts, pictures and network requests; links are disabled."), frame({ visit: view.visit })]]] : []),
   ];
   const buttons = tabs.map(([name, make], index) => el("button", { type: "button", "aria-pressed": "false", on: { click: () => choose(index, make) } }, name));
   const choose = (index, make) => {
@@ -53,11 +53,11 @@ function verdict(view) {
 }
 
 function text(view) {
-  if (!view.text) return el("p", { class: "muted" }, view.description || "No text was kept of this page.");
+  if (!view.text) return el("p", { class: "muted" }, view.description || "No text of this page was stored.");
   return [
     view.marks.length ? el("p", { class: "muted" }, evidence.legend(view.marks)) : null,
     el("div", { class: "text", lang: view.language || view.declared || null }, evidence.text(view.text, view.marks)),
-    view.cut ? el("p", { class: "muted" }, "The text goes on; this is its beginning.") : null,
+    view.cut ? el("p", { class: "muted" }, "The text is longer; this is its beginning.") : null,
   ];
 }
 
@@ -73,7 +73,7 @@ function why(view) {
   const topics = Object.entries(view.topics);
   if (!view.reasons.length && !topics.length) return null;
   return panel(
-    "Why it was judged so",
+    "Why it got this verdict",
     topics.length ? reasons(topics.map(([what, weight]) => ({ what, weight }))) : null,
     view.reasons.length ? reasons(view.reasons) : null,
   );
@@ -107,7 +107,7 @@ function way(view, name) {
 function history(view, name, version) {
   const parts = [];
   if (view.labels.length) {
-    parts.push(el("h3", {}, "Labels"), el("ul", {}, view.labels.map((one) => el("li", {}, one.value >= 0.5 ? "relevant" : "not relevant", one.topic ? ` (${one.topic})` : "", ", by ", one.by || "nobody named", ", ", ago(one.at)))));
+    parts.push(el("h3", {}, "Labels"), el("ul", {}, view.labels.map((one) => el("li", {}, one.value >= 0.5 ? "relevant" : "not relevant", one.topic ? ` (${one.topic})` : "", ", by ", one.by || "no name given", ", ", ago(one.at)))));
   }
   if (view.changes.length) {
     parts.push(el("h3", {}, "Changes"), el("ul", {}, view.changes.slice(0, 20).map((one) => el("li", {}, el("a", { href: `#/c/${encodeURIComponent(name)}/diff/${one.id}` }, one.kinds.join(", ") || "changed"), ", ", ago(one.at)))));
@@ -118,7 +118,7 @@ function history(view, name, version) {
   if (view.attempts.length > 1) {
     parts.push(el("h3", {}, "Attempts"), el("ul", {}, view.attempts.slice(-20).map((one) => el("li", {}, ago(one.at), ": ", one.failure ? `${one.failure} ${one.detail}` : `HTTP ${one.status}`))));
   }
-  return parts.length ? panel("What happened to it", ...parts) : null;
+  return parts.length ? panel("History", ...parts) : null;
 }
 
 function about(view) {

@@ -35,7 +35,7 @@ export async function show(main, params, api) {
       el("div", {},
         el("section", { class: "panel" }, el("h2", {}, "Your own query"), ask.element),
         el("section", { class: "panel" }, el("h2", {}, "Asked so far"), wanted, rows.element)),
-      el("section", { class: "panel" }, el("h2", {}, "Worth asking next"), ideas.element)),
+      el("section", { class: "panel" }, el("h2", {}, "Suggested queries"), ideas.element)),
   );
 
   const drawn = {};
@@ -83,7 +83,7 @@ function standing(state) {
   const pairs = [
     ["engine", engine.name, engine.address],
     ["crawls by", MODES[engine.mode] ?? engine.mode],
-    ["makes queries itself", engine.compose ? "yes" : "no"],
+    ["composes queries", engine.compose ? "yes" : "no"],
     ["queries", number(state.rows.length)],
     [`requests this month${share}`, number(spent.requests), "by this collection" + (spent.shared ? " and all others with the same key" : "")],
   ];
@@ -106,7 +106,7 @@ function problems(state) {
 
 function waiting(state) {
   if (!state.wanted.length) return null;
-  const words = state.running ? "The crawl that runs will ask these next:" : "The next crawl will ask these first:";
+  const words = state.running ? "The running crawl will ask these next:" : "The next crawl will ask these first:";
   return notice("info", words, el("ul", {}, state.wanted.map((query) => el("li", {}, query))));
 }
 
@@ -126,7 +126,7 @@ function grid() {
       { key: "relevant", title: "Relevant", sort: true, number: true, cell: (row) => number(row.relevant) },
       { key: "at", title: "Last asked", sort: true, number: true, cell: (row) => ago(row.at) },
     ],
-    empty: () => empty("Nothing asked yet", "A crawl asks your queries first and then makes its own from good pages. Or ask one now."),
+    empty: () => empty("Nothing asked yet", "A crawl asks your queries first and then composes its own from good pages. Or ask one now."),
   });
 }
 

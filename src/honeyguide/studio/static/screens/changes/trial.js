@@ -14,7 +14,7 @@ export function trial(api, name, filter) {
   const slider = el("input", { type: "range", min: "0", max: "100", step: "1", value: "2", on: { input: () => tell(), change: () => filter(Number(slider.value) / 100) } });
   const value = el("strong", {});
   const rules = el("div", {});
-  const body = el("div", {}, rules, field("Least significance", slider, "Also filters the changes beside."), el("p", {}, value, " ", words), place, hint);
+  const body = el("div", {}, rules, field("Least significance", slider, "Also filters the changes in the list."), el("p", {}, value, " ", words), place, hint);
   const element = el("section", { class: "panel", "aria-label": "Least significance" }, el("h2", {}, "What is worth a message?"), body);
   let found = null;
   let plot = null;
@@ -28,9 +28,9 @@ export function trial(api, name, filter) {
     if (!found) return;
     const span = SPANS.find(([key]) => key === days)[1];
     const now = found.rules[found.rule];
-    words.textContent = `With this threshold ${count(found.told[at], "change")} would have been told in the ${span} (of ${number(found.changes)} in all).`;
+    words.textContent = `With this threshold ${count(found.told[at], "change")} would have been sent in the ${span} (of ${number(found.changes)} in all).`;
     hint.textContent = [
-      now.narrow && "The rule asks for certain words or pages as well: it tells fewer than that.",
+      now.narrow && "The rule also requires certain words or pages: it sends fewer than that.",
       found.told[at] > 1 && "Changes found together share a message.",
       Math.round(now.significance * 100) !== at && `To keep it: significance = ${(at / 100).toFixed(2)} under [[notify]] in topic.toml (now ${now.significance.toFixed(2)}).`,
     ].filter(Boolean).join(" ");
@@ -49,13 +49,13 @@ export function trial(api, name, filter) {
       rules,
       el("div", { class: "toolbar" }, field("Over the", select(SPANS, days, (next) => { days = next; refresh(); })), found.rules.length > 1 && field("Rule", select(found.rules.map((one, at) => [String(at), one.name]), String(found.rule), (next) => { rule = Number(next); refresh(); }))),
     );
-    const data = { x: found.told.map((_, at) => at / 100), series: [{ label: "changes told", values: found.told }], marks: [{ x: Number(slider.value) / 100, label: "" }] };
+    const data = { x: found.told.map((_, at) => at / 100), series: [{ label: "changes sent", values: found.told }], marks: [{ x: Number(slider.value) / 100, label: "" }] };
     if (!found.changes) {
       plot?.stop();
       plot = null;
       fill(place);
     } else if (plot) plot.update(data);
-    else plot = chart.lines(place, { label: "Changes told by least significance", xLabel: "least significance", height: 140, ...data });
+    else plot = chart.lines(place, { label: "Changes sent by least significance", xLabel: "least significance", height: 140, ...data });
     tell();
   }
 

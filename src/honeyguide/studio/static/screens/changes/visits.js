@@ -30,10 +30,10 @@ export function visits(api, name) {
   }
 
   function list(found) {
-    if (!found.watched) return el("p", { class: "muted" }, "Nothing is watched. Relevant pages enter by themselves when a watch runs.");
-    if (found.at === null) return el("p", { class: "loading", role: "status" }, `Working out the schedule of ${count(found.watched, "page")} …`);
+    if (!found.watched) return el("p", { class: "muted" }, "Nothing is watched. Relevant pages are added by themselves when a watch runs.");
+    if (found.at === null) return el("p", { class: "loading", role: "status" }, `Computing the schedule of ${count(found.watched, "page")} …`);
     return [
-      el("p", { class: "muted" }, `${count(found.watched, "page is", "pages are")} watched. Worked out `, ago(found.at), "; a watch that runs may be a little off it."),
+      el("p", { class: "muted" }, `${count(found.watched, "page is", "pages are")} watched. Computed `, ago(found.at), "; a running watch may differ a little."),
       el("ul", { class: "plain" }, found.rows.map(line)),
     ];
   }
@@ -43,21 +43,21 @@ export function visits(api, name) {
       "li",
       {},
       row.next_at <= Date.now() / 1000 + 5 ? "due now" : ago(row.next_at), " ", outside(row.url, row.url.slice(0, 70)), " ",
-      button("Why?", () => why(row), { kind: "quiet", title: "Why then?" }),
+      button("Why?", () => why(row), { kind: "quiet", title: "Why at that time?" }),
     );
   }
 
   async function why(row) {
     const found = await api.get(api.path(name, "watched/why"), { url: row.url });
     const close = dialog(
-      "Why then?",
+      "Why at that time?",
       el("p", {}, outside(row.url)),
       el("p", {}, found.reason.slice(0, 1).toUpperCase(), found.reason.slice(1), "."),
       row.note && el("p", { class: "muted" }, row.note),
       el("div", { class: "row" },
         button("Pause", () => speak("pause", row.url, close)),
-        button("Watch no more", () => speak("remove", row.url, close), { kind: "danger" }),
-        button("Counts double", () => speak("weigh", row.url, close, Math.min(1000, 2 * row.weight))),
+        button("Stop watching", () => speak("remove", row.url, close), { kind: "danger" }),
+        button("Double the weight", () => speak("weight", row.url, close, Math.min(1000, 2 * row.weight))),
       ),
     );
   }
@@ -66,7 +66,7 @@ export function visits(api, name) {
     await api.post(api.path(name, "watched"), { action, urls: [url], weight });
     close();
     const back = { pause: "resume", remove: "resume" }[action];
-    const said = { pause: "Paused.", remove: "It is watched no more.", weigh: "It counts double now.", resume: "Watched again." }[action];
+    const said = { pause: "Paused.", remove: "It is no longer watched.", weight: "Its weight is doubled.", resume: "Watched again." }[action];
     toast(said, "good", back ? { undo: () => speak(back, url, () => {}).catch((error) => toast(error.message, "error")) } : {});
     refresh();
   }
@@ -74,7 +74,7 @@ export function visits(api, name) {
   async function add() {
     try {
       await api.post(api.path(name, "watched"), { action: "add", urls: [address.value] });
-      toast("It is watched from now on.", "good");
+      toast("It is now watched.", "good");
       address.value = "";
       refresh();
     } catch (error) {

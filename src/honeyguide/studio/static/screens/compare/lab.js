@@ -41,7 +41,7 @@ export function lab(api) {
       el("section", { class: "panel" }, curves, el("p", { class: "muted" }, words(found))),
       figures(found).element,
     );
-    if (!found.curves.length) return fill(curves, el("p", { class: "muted" }, "The crawls behind the figures (results.jsonl) are not here, so there are no curves."));
+    if (!found.curves.length) return fill(curves, el("p", { class: "muted" }, "The crawls behind the figures (results.jsonl) are missing, so there are no curves."));
     plot = chart.lines(curves, {
       label: found.topic ? "Relevant pages found by visits" : "Recall by share of the budget",
       x: found.x,

@@ -1,4 +1,4 @@
-// The frontier's top, and what came of the last labels in it: beside how it stood when you began
+// The frontier's top, and result of the last labels in it: beside how it stood when you began
 // to answer, as soon as another generation decides.
 import { el, fill } from "../../lib/dom.js";
 import { ago, score } from "../../lib/format.js";
@@ -31,7 +31,7 @@ export function front(api, name) {
     }
   }
 
-  // A person answered: from here on, what changes is what came of it.
+  // A person answered: from here on, what changes is result of it.
   function answered() {
     if (now && Date.now() - answeredAt > PAUSE_MS) before = now;
     answeredAt = Date.now();
@@ -40,7 +40,7 @@ export function front(api, name) {
   const changed = () => before !== null && before.generation !== now.generation;
 
   function draw() {
-    if (now.at === null) return fill(body, el("p", { class: "muted" }, "A crawl that runs shows here which links go first, and how your labels change that."));
+    if (now.at === null) return fill(body, el("p", { class: "muted" }, "While a crawl is running, this shows which links go first, and how your labels change that."));
     const places = new Map((changed() ? before.top : []).map((one, at) => [one.url, [at, one.score]]));
     const fresh = now.top.filter((one) => !places.has(one.url)).length;
     fill(
@@ -48,14 +48,14 @@ export function front(api, name) {
       el("p", { class: "muted", role: "status" }, headline(fresh)),
       now.top.length
         ? el("ol", { class: "plain" }, now.top.slice(0, SHOWN).map((one, at) => line(one, at, places.get(one.url))))
-        : el("p", { class: "muted" }, "No link waits."),
+        : el("p", { class: "muted" }, "No link is waiting."),
     );
   }
 
   function headline(fresh) {
-    if (!now.fresh) return ["No crawl is running: labels count when it goes on. This is how the frontier stood ", ago(now.at), "."];
-    if (!changed()) return `Generation ${now.generation} decides. ${before ? "The next one learns from your labels, and the change shows here." : "After your labels the next one is learned, and the change shows here."}`;
-    return `Since your labels, generation ${before.generation} → ${now.generation}: ${fresh} of the first ${now.top.length} links were not among them before.`;
+    if (!now.fresh) return ["No crawl is running: labels take effect when it continues. The frontier as of ", ago(now.at), "."];
+    if (!changed()) return `Generation ${now.generation} is active. ${before ? "The next one is trained on your labels, and the change shows here." : "After your labels the next one is trained, and the change shows here."}`;
+    return `Since your labels, generation ${before.generation} → ${now.generation}: ${fresh} of the first ${now.top.length} links are new there.`;
   }
 
   function line(one, at, was) {

@@ -31,7 +31,7 @@ export function people(api, name) {
   }
 
   function agreement(found) {
-    if (!found.pairs.length) return el("p", { class: "muted" }, found.people.length > 1 ? "No two people labelled the same page yet: choose “pages others labelled”." : "Labels of several people are kept apart; what most say of a page counts.");
+    if (!found.pairs.length) return el("p", { class: "muted" }, found.people.length > 1 ? "No two people labelled the same page yet: choose “pages others labelled”." : "Labels of several people are stored separately; the majority counts.");
     const kappa = found.kappa === null ? "" : `, Cohen’s kappa ${score(found.kappa)}`;
     return [
       el("p", {}, `They agree on ${percent(found.agreed)} of the pages that two of them labelled${kappa}.`, found.contested ? ` ${count(found.contested, "page is", "pages are")} contested.` : ""),

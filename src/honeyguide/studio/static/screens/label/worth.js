@@ -5,7 +5,7 @@ import { el, fill } from "../../lib/dom.js";
 export function worth(api, name) {
   const words = el("p", {});
   const place = el("div", {});
-  const element = el("section", { class: "panel", "aria-label": "What further labels buy" }, el("h2", {}, "What further labels buy"), words, place);
+  const element = el("section", { class: "panel", "aria-label": "Value of further labels" }, el("h2", {}, "Value of further labels"), words, place);
   let plot = null;
 
   async function refresh() {
@@ -25,7 +25,7 @@ export function worth(api, name) {
     }
     const data = { x: points.map((one) => one.labels), series: [{ label: "error", values: points.map((one) => one.error) }] };
     if (plot) plot.update(data);
-    else plot = chart.lines(place, { label: "Error on held-back labels by labels given", xLabel: "labels", yLabel: "error", height: 160, ...data });
+    else plot = chart.lines(place, { label: "Error on held-out labels by labels given", xLabel: "labels", yLabel: "error", height: 160, ...data });
   }
 
   return { element, refresh, stop: () => plot?.stop() };

@@ -12,7 +12,7 @@ export function asking(api, name, changed) {
     field("Query", query, "As you would type it into a search engine. It costs one request."),
   );
   const go = button("Ask", () => run(query.value), { kind: "primary" });
-  const check = button("Test the engine", test, { title: "One request, to see that its address and key work" });
+  const check = button("Test the engine", test, { title: "One request, to check that its address and key work" });
   add(form, el("div", { class: "row" }, go, check));
 
   async function run(text) {
@@ -44,7 +44,7 @@ export function asking(api, name, changed) {
 function told(came, name) {
   if (came.left) return notice("good", came.said);
   const note = came.failed && notice("warn", came.failed);
-  if (!came.results.length) return [note, !came.failed && empty("Nothing found", "The engine knows no page for these words. Use fewer or other ones.")];
+  if (!came.results.length) return [note, !came.failed && empty("Nothing found", "The engine found no page for these words. Use fewer or other ones.")];
   return [
     note,
     el("p", { role: "status" }, came.said),
@@ -58,7 +58,7 @@ function result(row, name) {
     row.title && el("div", { class: "address muted" }, row.url.slice(0, 120)),
     row.snippet && el("p", { class: "muted" }, row.snippet),
     el("div", { class: "row" },
-      el("span", { class: "chip", title: "what the strategy expects of it, 0 to 1" }, score(row.score)),
+      el("span", { class: "chip", title: "expected verdict, 0 to 1" }, score(row.score)),
       row.known && el("a", { class: "chip", href: `#/c/${encodeURIComponent(name)}/page?url=${encodeURIComponent(row.url)}` }, row.verdict === null ? "visited before" : `visited, ${number(row.verdict, 2)}`)),
   ];
 }

@@ -24,7 +24,7 @@ export function suggestions(api, name, run) {
       el("div", { class: "row spread" },
         el("strong", {}, row.query),
         button("Run", async () => { await run(row.query); item.remove(); }, { title: `Ask for ${row.query}` })),
-      el("div", { title: "mean verdict that is expected of its results" }, el("small", {}, known ? `${percent(row.expected)} expected` : "what it brings is not known yet"), bar),
+      el("div", { title: "expected mean verdict of its results" }, el("small", {}, known ? `${percent(row.expected)} expected` : "its results are not known yet"), bar),
       row.why && el("small", {}, row.why),
       row.pages.length > 0 && el("details", {}, el("summary", {}, el("small", {}, `made from ${row.pages.length} ${row.pages.length === 1 ? "page" : "pages"}`)),
         el("ul", {}, row.pages.map((page) => el("li", {}, outside(page.url, page.title))))));

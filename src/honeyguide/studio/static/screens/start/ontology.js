@@ -11,7 +11,7 @@ export function ontology(api, ours) {
   const list = el("datalist", { id: fresh("concepts") });
   const concept = el("input", { name: "concept", list: list.id, autocomplete: "off", disabled: true });
   const told = el("div", { "aria-live": "polite" });
-  const source = select([["", "none"], ...ours.map((name) => [name, `${name} (a small one of ours)`])], "", () => chose());
+  const source = select([["", "none"], ...ours.map((name) => [name, `${name} (small, built in)`])], "", () => chose());
   const file = el("input", { type: "file", name: "ontology", accept: ".obo,.owl,.rdf,.ttl,.xml,.nt,.csv,.json,.bin,.txt" });
   let timer = 0;
 

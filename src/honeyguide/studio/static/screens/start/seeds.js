@@ -1,4 +1,4 @@
-// Testing seeds: each is asked for once, and what came is said beside it.
+// Testing seeds: each is asked for once, and result is said beside it.
 import { el, fill, outside } from "../../lib/dom.js";
 import { number } from "../../lib/format.js";
 import { button, notice } from "../../lib/parts.js";
@@ -14,7 +14,7 @@ export function tester(api, given) {
     if (!contact) return fill(place, notice("warn", "Write a contact first (below): sites are told who asks."));
     const rows = el("tbody");
     const wait = el("p", { class: "loading" });
-    fill(place, el("table", {}, el("thead", {}, el("tr", {}, ["seed", "", "what came", "words", "links"].map((title) => el("th", { scope: "col" }, title)))), rows), wait);
+    fill(place, el("table", {}, el("thead", {}, el("tr", {}, ["seed", "", "result", "words", "links"].map((title) => el("th", { scope: "col" }, title)))), rows), wait);
     for (let at = 0; at < seeds.length; at += AT_ONCE) {
       fill(wait, `Asking ${at + 1} to ${Math.min(at + AT_ONCE, seeds.length)} of ${seeds.length} …`);
       try {

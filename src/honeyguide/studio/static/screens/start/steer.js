@@ -9,7 +9,7 @@ import { editor } from "./edit.js";
 const AGAIN_MS = 2_000;
 const ALIVE = new Set(["running", "stopping"]);
 const WORDS = {
-  idle: "not running", running: "running", stopping: "finishing what is under way …", paused: "paused",
+  idle: "not running", running: "running", stopping: "finishing running visits …", paused: "paused",
   finished: "ended", failed: "failed", elsewhere: "run by another process",
 };
 
@@ -59,7 +59,7 @@ export async function steer(main, name, api) {
       run.state === "elsewhere" && el("p", {}, `Process ${run.pid} crawls or watches it. It was not started here, so it can only be stopped where it runs.`),
       ALIVE.has(run.state) && el("p", { class: "muted" }, "started ", ago(run.since), run.kind === "crawl" && [" · ", progress]),
       run.ended && el("p", {}, run.summary && `${run.summary} · `, el("span", { class: "muted" }, "ended ", ago(run.ended))),
-      run.state === "failed" ? notice("error", "It ended with a failure. This is what it said:", el("pre", {}, hinted(run.said))) : run.said && el("pre", { class: "muted" }, hinted(run.said)),
+      run.state === "failed" ? notice("error", "It ended with an error. Its output:", el("pre", {}, hinted(run.said))) : run.said && el("pre", { class: "muted" }, hinted(run.said)),
       spent(run) && further(run),
       el("div", { class: "row" }, buttons(run)),
       !ALIVE.has(run.state) && run.state !== "elsewhere" && limits);
@@ -71,24 +71,24 @@ export async function steer(main, name, api) {
   function further(run) {
     const to = el("input", { type: "number", name: "further", min: 0, required: true, value: String(run.limit * (Math.floor(run.visits / run.limit) + 1)) });
     return el("div", { class: "toolbar" },
-      field(`${count(run.visits, "visit is", "visits are")} reached. Go on to`, to),
-      button("Go on", start("crawl", to, run.visits), { kind: "primary" }));
+      field(`${count(run.visits, "visit is", "visits are")} reached. Continue to`, to),
+      button("Continue", start("crawl", to, run.visits), { kind: "primary" }));
   }
 
   function buttons(run) {
     const live = el("a", { class: "button", href: `#/c/${encodeURIComponent(name)}/live` }, "Look at it live");
     const crawl = !spent(run) && button("Start the crawl", start("crawl"), { kind: "primary" });
-    const watch = button("Start the watch", start("watch"), { title: "Comes back to relevant pages and tells what changed" });
+    const watch = button("Start the watch", start("watch"), { title: "Revisits relevant pages and reports what changed" });
     if (run.state === "running") {
       return [
-        button("Pause", order({ do: "pause" }), { kind: "primary", title: "Finishes what is under way; nothing is lost" }),
+        button("Pause", order({ do: "pause" }), { kind: "primary", title: "Finishes running visits; nothing is lost" }),
         button("Stop", order({ do: "stop" })),
         live,
       ];
     }
     if (run.state === "stopping") {
       const end = button("End it at once", async () => {
-        if (await confirm("End it at once? What is under way is fetched again next time.", "End it")) await order({ do: "kill" })();
+        if (await confirm("End it at once? Running visits are fetched again next time.", "End it")) await order({ do: "kill" })();
       });
       return [end, live];
     }
@@ -108,7 +108,7 @@ export async function steer(main, name, api) {
     const change = button("Change the topic", () => fill(about, editor(api, name, topic, (now) => {
       fill(about, tell(now ?? topic));
       about.querySelector("button")?.focus();
-      if (now) toast(JSON.parse(shown).pid ? "Kept. It counts from the next start on." : "Kept.", "good");
+      if (now) toast(JSON.parse(shown).pid ? "Saved. It takes effect at the next start." : "Kept.", "good");
       if (now) look().catch(() => {}); // the limit may be another
     })));
     return [...described(topic), el("div", { class: "row" }, change)];
@@ -134,6 +134,6 @@ function described(topic) {
     list("Bad examples", topic.bad),
     topic.ontology && el("p", {}, `Concept: ${topic.concept} of ${topic.ontology}`),
     topic.topics.length > 0 && list("Further topics", topic.topics),
-    el("p", { class: "muted" }, "All of it, and more, stands in topic.toml in the collection's folder, and may be edited there between two runs."),
+    el("p", { class: "muted" }, "All settings are in topic.toml in the collection's folder, and may be edited there between two runs."),
   ];
 }
