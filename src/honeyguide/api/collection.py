@@ -1,4 +1,4 @@
-"""A collection from the outside: crawl it, read it, judge it. The Python API."""
+"""The Python API: a collection on disk, with everything that the command line can do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking for the topic's concept in an ontology, before there is a topic."""
+"""Creating a collection: topic.toml from keywords, seeds and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several people on one collection: what each of them said, took back, or would not say."""
+"""Labels of several annotators: recording, undoing, skipping, agreement."""
 
 from __future__ import annotations
 

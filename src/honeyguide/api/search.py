@@ -1,4 +1,4 @@
-"""The search engine of a collection: what can be known of it without asking it, in words."""
+"""The search engine of a collection, from outside: suggest, run, list and allow queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses as people write them: without a scheme, or by mistake."""
+"""URLs as people type them: without a scheme, or with slips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``honeyguide train``"""
+"""``honeyguide train`` and ``honeyguide classify``: category models."""
 
 from __future__ import annotations
 

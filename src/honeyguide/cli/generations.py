@@ -1,4 +1,4 @@
-"""``honeyguide generations``"""
+"""``honeyguide generations`` and ``honeyguide judge``."""
 
 from __future__ import annotations
 

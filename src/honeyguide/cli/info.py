@@ -1,4 +1,4 @@
-"""``honeyguide version``"""
+"""``honeyguide version``, ``settings`` and ``strategies``."""
 
 from __future__ import annotations
 

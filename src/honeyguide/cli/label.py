@@ -1,4 +1,4 @@
-"""``honeyguide label``"""
+"""``honeyguide label`` and ``honeyguide ask``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``honeyguide queries allow``"""
+"""``honeyguide queries``: list, suggest, run, test and allow queries to a search engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``honeyguide status``"""
+"""``honeyguide status`` and ``honeyguide explain``."""
 
 from __future__ import annotations
 

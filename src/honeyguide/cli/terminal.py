@@ -1,4 +1,6 @@
-"""Questions on a terminal; each answer is checked as it is given, and asked for again."""
+"""Prompts and progress displays of the terminal; imported where needed, because rich is slow to
+load.
+"""
 
 from __future__ import annotations
 

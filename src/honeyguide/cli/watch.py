@@ -1,4 +1,4 @@
-"""``honeyguide watch NAME ACTION``: what people say of the watch list."""
+"""``honeyguide watch``: run the watch, edit its list, look at what it found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings as they lie on the disk, perhaps in a folder that a stranger sent.
+"""Reading a TOML file that may come from elsewhere: bounded, plain files only.
 
 A file that is none, that is endless, or that would keep the parser busy for hours is a
 :class:`ConfigError`, like one that is no TOML.

@@ -1,4 +1,4 @@
-"""Every key of topic.toml with its type, default and meaning, read from config.py itself."""
+"""``topic.toml`` as users see it: reading it, and the reference of all its keys."""
 
 from __future__ import annotations
 

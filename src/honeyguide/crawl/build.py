@@ -1,4 +1,4 @@
-"""What earlier runs of a crawl found out about links, as far as the journal tells."""
+"""Building a crawl: settings in, a crawl loop out. The only place where its parts are connected."""
 
 from __future__ import annotations
 

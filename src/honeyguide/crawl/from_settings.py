@@ -1,4 +1,6 @@
-"""Which of a strategy's fields are its owner's to set under ``[strategy]``.
+"""What settings choose: seeds, scope filter, strategy and its parameters.
+
+Which of a strategy's fields are its owner's to set under ``[strategy]``.
 
 A field that the topic fills is set under ``[topic]``; one that a lesson fills is not set at all.
 Lessons make lexicons, machines and networks, which no settings file can spell, and a few plain

@@ -1,4 +1,4 @@
-"""Which generation decides when a crawl begins, or goes on."""
+"""Which generation of the strategy decides: chosen on opening, saved and swapped while crawling."""
 
 from __future__ import annotations
 

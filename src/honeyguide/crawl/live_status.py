@@ -1,4 +1,4 @@
-"""What goes on in a ring right now, for those who look from outside: ``live.json``.
+"""``live.json``: what a running crawl does now, for the studio and other processes.
 
 What a crawl found lies in its store. What it is about to do lives in its process only, so it
 tells that every two seconds in a small file beside the store, which is replaced whole. Whoever

@@ -1,4 +1,4 @@
-"""Finished visits that wait to be written together."""
+"""The crawl loop: candidates out of the frontier, visits and links in, commits, generations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether addresses lie within the fence, remembered: the same links stand on page after page."""
+"""From an answer to an outcome: parse, scope, verdict, duplicate, redirect. Values in and out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Verdicts that were given too early, and pages of which a person said what they are.
+"""Correcting verdicts: pages judged before anything was learned, new labels, a new generation.
+
+Verdicts that were given too early, and pages of which a person said what they are.
 
 A topic that is stated by good pages only is not known until the first lesson: what was visited
 before, the good pages among it, got :data:`~honeyguide.types.UNKNOWN_SCORE` for a verdict. As soon

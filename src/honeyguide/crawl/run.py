@@ -1,4 +1,4 @@
-"""What a process that runs for long asks of its system: signals, and less tidying."""
+"""One run of a crawl: signals, garbage collection, observers, live status, report."""
 
 from __future__ import annotations
 

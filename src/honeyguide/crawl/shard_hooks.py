@@ -1,4 +1,4 @@
-"""A ring that is one of several: what a shard brings of its own.
+"""What a shard gives a crawl loop instead of its own parts: frontier, training, stop rule.
 
 Everything else in a ring is the same. A shard's frontier has a border, behind which other shards
 have their hosts; what it learns comes from one learner for all; and how much it may do, and when it

@@ -1,4 +1,4 @@
-"""One candidate's turn with its host: may we, fetch, read, judge, rank; then say what follows.
+"""One visit: permission, fetch, parse, judge, rank; it ends as a :class:`VisitStep`.
 
 A turn may also go to the host's robots.txt, or come to nothing. Whatever it was, it ends as a
 :class:`VisitStep`, which the ring takes in as a whole.

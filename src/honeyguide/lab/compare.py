@@ -1,4 +1,4 @@
-"""Jobs in processes of their own that never outlive the program that started them."""
+"""Running comparison crawls in parallel processes, and collecting their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lab changes in a recorded page: elements taken out, dead links closed."""
+"""Answers of the lab server: pages of a web, its search engine, aliases, errors, edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search engine makes of a line that somebody typed, and of text that it keeps."""
+"""The lab's search engine: an index over a web, BM25, faults on demand."""
 
 from __future__ import annotations
 

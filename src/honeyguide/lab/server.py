@@ -1,4 +1,4 @@
-"""One client of the lab: HTTP/1.1 read by hand, because benchmarks share the machine with it."""
+"""The lab's HTTP server: serves webs under their own host names to any crawler."""
 
 from __future__ import annotations
 

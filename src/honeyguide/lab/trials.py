@@ -1,4 +1,4 @@
-"""What is compared: a web, a topic, a strategy and a draw of seeds; and what came of it."""
+"""A trial of a comparison: web, topic, strategy and seeds; and its result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""gzip in memory and on disk, through isal."""
+"""Recorded webs: reading WARC and JSON lines, looking pages up, labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regressors as values: arrays that predict, saved without pickle, fitted in ``fits.py``.
+"""Regressors as values: arrays that predict, saved without pickle, and how they are fitted.
 
 Rows are 0/1: a page has a phrase or not, a link a word or not. Predictions are not bounded; who
 needs a utility clips them to 0..1. They are compared by identity, as arrays have no plain equality.

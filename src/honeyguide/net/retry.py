@@ -1,4 +1,4 @@
-"""What a failure costs: one table from error kind or status to rest and retries.
+"""What follows a failure: one table from error kind or status to host delay and retries.
 
     ==============  ======  =============  ==================  ==========================
     outcome         tries   URL again      host rests          blames the host

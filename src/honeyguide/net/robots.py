@@ -1,4 +1,6 @@
-"""A robots.txt as text: which of its lines are said to us, and those alone written down again.
+"""robots.txt: parsing, rules for this crawler, and a cache of both.
+
+A robots.txt as text: which of its lines are said to us, and those alone written down again.
 
 What is kept is small and bounded, so that the files of many thousand sites fit in memory. A
 file with more rules than that might forbid anything in the rest of them: what the kept ones do

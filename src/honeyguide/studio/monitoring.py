@@ -1,4 +1,4 @@
-"""The harvest-rate curve: few points, however many visits, and where generations took over."""
+"""The Monitor screen: progress, harvest curve, hosts, failures, metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the links of a made web lead, and how its addresses are written.
+"""Links of a synthetic web: where they lead, and how its URLs are written.
 
 A page has a number on its host. Numbers beyond those in use are old addresses of the same
 pages: some redirect, some are dead. So nothing in an address says which is which.

@@ -1,4 +1,4 @@
-"""Pages of a made web, written out.
+"""Pages of a synthetic web as HTML.
 
 Every host has one of four designs, which differ in the elements that links stand in. A page
 is navigation, paragraphs of real sentences with links in them, related pages, and a footer.

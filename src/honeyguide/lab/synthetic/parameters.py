@@ -1,4 +1,4 @@
-"""The knobs of a made web."""
+"""Parameters of a synthetic web."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chance that can be looked up: every draw follows from a seed, a purpose and a place.
+"""Random access to random numbers: every draw follows from a seed, a purpose and a place.
 
 Nothing is drawn in turn, so pages may be asked for in any order, in any process.
 """

@@ -1,4 +1,4 @@
-"""Common words of languages that no topic of the made web speaks."""
+"""Texts of a synthetic web: sentences of the embedded manuals, and pages in other languages."""
 
 from __future__ import annotations
 

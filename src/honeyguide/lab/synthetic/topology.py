@@ -1,4 +1,4 @@
-"""The lie of a made web: its hosts, how large they are, what each page is about.
+"""Topology of a synthetic web: its hosts, their sizes, the topic of each page.
 
 A subject is a topic or a foreign language, by number. Pages of a host take its sixteen slots
 in turn and a slot has one subject, so that the subject of a page, and a page of a subject, are

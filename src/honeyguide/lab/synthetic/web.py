@@ -1,4 +1,4 @@
-"""What stands at an address of a made web."""
+"""A synthetic web: pages generated from a seed, with the truth about each."""
 
 from __future__ import annotations
 

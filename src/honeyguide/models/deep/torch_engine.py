@@ -1,4 +1,6 @@
-"""How a network is trained, whoever does it: what it learns from, and when it is enough.
+"""Training the category networks with PyTorch.
+
+How a network is trained, whoever does it: what it learns from, and when it is enough.
 
 Alqaraleh & Sırın give neither loss, optimiser, batch nor epochs. Ours: cross-entropy, batches of 64
 (fewer where texts are few, so that an epoch has some 16), at most 20 epochs, and early stopping: a

@@ -1,4 +1,6 @@
-"""Training the paper's network in numpy: what a base install can do.
+"""Training category networks: data, engines, early stopping.
+
+Training the paper's network in numpy: what a base install can do.
 
 Of each word's 300 numbers only those that won the pool have a gradient, so a step touches at most
 64 × 300 numbers of the embedding instead of millions. Adam would have to decay the moments of all

@@ -1,4 +1,4 @@
-"""One page's turn with its host: may we, ask, and tell at once whether anything changed."""
+"""One revisit: permission, conditional request, digest."""
 
 from __future__ import annotations
 
