@@ -22,7 +22,7 @@ from honeyguide.cluster.checkpointing import Checkpointer
 from honeyguide.cluster.shard import Shard, ShardPlan
 from honeyguide.cluster.vault import ObjectStore, ShardReplicator, open_object_store
 from honeyguide.cluster.vault.shard_log import Clock, boot_seconds
-from honeyguide.crawl.run import relaxed_gc
+from honeyguide.crawl.signals import relaxed_gc
 from honeyguide.errors import StorageUnreachable
 from honeyguide.store.collection_files import lock_holder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -21,7 +20,8 @@ from honeyguide.crawl import status
 from honeyguide.crawl.build import build_stop_conditions, build_training_feed
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
 from honeyguide.crawl.live_generation import choose_generation
-from honeyguide.crawl.run import complete_report, run_observed, stop_on_signals
+from honeyguide.crawl.run import complete_report, run_observed
+from honeyguide.crawl.signals import run_in_loop, stop_on_signals
 from honeyguide.crawl.status import Report
 from honeyguide.crawl.stopping import restore_coverage
 from honeyguide.errors import ConfigError
@@ -52,7 +52,7 @@ def crawl_in_processes(
     ``without_lost``: shards whose folders are gone begin anew.
     """
     wish = ShardingRequest(shards, announce, without_lost)
-    return asyncio.run(crawl_with_runner(folder, settings, wish, ProcessRunner(), observer))
+    return run_in_loop(crawl_with_runner(folder, settings, wish, ProcessRunner(), observer))
 
 
 def crawl_on_cluster(
@@ -91,7 +91,7 @@ def crawl_on_cluster(
     try:
         runner = RayRunner(ray, place, mark, announce)
         wish = ShardingRequest(shards, announce, cluster=cluster)
-        return asyncio.run(crawl_with_runner(folder, settings, wish, runner, observer))
+        return run_in_loop(crawl_with_runner(folder, settings, wish, runner, observer))
     finally:
         ray.shutdown()
 

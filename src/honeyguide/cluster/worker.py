@@ -17,7 +17,7 @@ from honeyguide.cluster import messages
 from honeyguide.cluster.messages import Message
 from honeyguide.cluster.runner import FrameProtocol, frame_message
 from honeyguide.cluster.shard import Shard, ShardPlan
-from honeyguide.crawl.run import relaxed_gc
+from honeyguide.crawl.signals import relaxed_gc
 
 _PLAN_DECODER = msgspec.msgpack.Decoder(ShardPlan)
 

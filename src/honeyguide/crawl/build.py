@@ -235,8 +235,8 @@ async def open_crawl(
         )
         if store.shard_count > 1:
             raise StoreError(
-                f"{folder} has {store.shard_count} shards: crawl it with honeyguide crawl (in Python: "
-                "honeyguide.cluster.sharded_crawl.crawl_here), or put them together with --shards 1"
+                f"{folder} has {store.shard_count} shards: crawl it with honeyguide crawl (in "
+                "Python: Collection.crawl), or put them together with --shards 1"
             )
         store.set_threshold(settings.topic.threshold)
         store.visits.set_topics(topics.topic_names(settings))
