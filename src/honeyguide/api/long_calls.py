@@ -8,6 +8,7 @@ in a notebook, its work goes to a thread of its own, and Ctrl-C is passed on to 
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -17,7 +18,7 @@ from contextvars import copy_context
 from functools import partial, wraps
 from html import escape
 from importlib import import_module
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from honeyguide.crawl.signals import STOP_RELAY, StopRelay
@@ -49,17 +50,31 @@ class _ThreadCall(Generic[T]):
             self.done.set_exception(error)
 
     def wait_for_result(self) -> T:
-        while not self.done.done():
-            try:
-                wait([self.done])
-            except KeyboardInterrupt:
-                self.relay.stop()
-                if self.relay.asked >= _MAX_INTERRUPTS:
-                    raise
+        with _interruptible_wait():
+            while not self.done.done():
+                try:
+                    wait([self.done])
+                except KeyboardInterrupt:
+                    self.relay.stop()
+                    if self.relay.asked >= _MAX_INTERRUPTS:
+                        raise
         try:
             return self.done.result()
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
+
+
+@contextmanager
+def _interruptible_wait() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in the main thread, which a running event loop prevents."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
 
 def blocking(call: Callable[P, T]) -> Callable[P, T]:
@@ -178,12 +193,13 @@ def _terminal_bar(title: str) -> Iterator[_Draw]:
 
 @contextmanager
 def _notebook_bar(title: str) -> Iterator[_Draw]:
-    tools: Any = import_module("IPython.display")
-    shown = tools.display(tools.HTML(escape(title)), display_id=True)
+    display: Any = import_module("IPython.display").display
+    shown = display({"text/html": escape(title)}, raw=True, display_id=True)
 
     def draw(text: str, share: float | None) -> None:
         value = "" if share is None else f" value='{share:.3f}'"
-        shown.update(tools.HTML(f"{escape(title)} <progress{value}></progress> {escape(text)}"))
+        bar = f"{escape(title)} <progress{value}></progress> {escape(text)}"
+        shown.update({"text/html": bar}, raw=True)
 
     yield draw
 
