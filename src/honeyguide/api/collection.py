@@ -127,8 +127,8 @@ class Collection:
 
         with show_progress(observer or progress, self.name, describe) as show:
             if cluster is not None:
+                from honeyguide.cluster.ray_backend import crawl_on_cluster
                 from honeyguide.cluster.remote_state import ClusterLocation
-                from honeyguide.cluster.sharded_crawl import crawl_on_cluster
 
                 place = ClusterLocation(cluster, vault)
                 return crawl_on_cluster(self.folder, settings, place, shards, show, announce)

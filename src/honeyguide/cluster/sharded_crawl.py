@@ -12,9 +12,9 @@ from typing import NamedTuple
 from honeyguide import __version__
 from honeyguide.cluster import remote_state
 from honeyguide.cluster.coordinator import Coordinator
+from honeyguide.cluster.messages import ShardPlan
 from honeyguide.cluster.resharding import prepare_shards
 from honeyguide.cluster.runner import ProcessRunner, ShardRunner
-from honeyguide.cluster.shard import ShardPlan
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl.build import build_stop_conditions, build_training_feed
@@ -53,47 +53,6 @@ def crawl_in_processes(
     """
     wish = ShardingRequest(shards, announce, without_lost)
     return run_in_loop(crawl_with_runner(folder, settings, wish, ProcessRunner(), observer))
-
-
-def crawl_on_cluster(
-    folder: Path,
-    settings: Settings,
-    cluster: remote_state.ClusterLocation,
-    shards: int | None = None,
-    observer: StatusObserver | None = None,
-    announce: Announce = lambda _: None,
-) -> Report:
-    """Crawl with so many shards on the machines of a cluster; Ctrl-C stops cleanly, and brings
-    everything home.
-
-    None: as many as the collection has, or two for each machine.
-    """
-    from honeyguide.cluster.ray_backend import RayRunner, connect_ray, count_machines
-
-    with Store.open(folder, "crawl", settings.store) as store:
-        cluster = remote_state.ClusterLocation(
-            cluster.address, cluster.vault or remote_state.known_cluster(store).vault
-        )
-        if not cluster.vault:
-            raise ConfigError("a crawl on a cluster needs storage that its machines share: --vault")
-        ray = connect_ray(cluster.address)
-        try:
-            if shards is None and store.shard_count == 1:
-                shards = max(2, 2 * count_machines(ray))
-            if not remote_state.is_away(store):
-                _check_shard_count(store.shard_count if shards is None else shards)
-                prepare_shards(store, store.shard_count if shards is None else shards, announce)
-            mark = store.get_meta(SPLIT_KEY) or ""
-            place = remote_state.vault_place(store, cluster.vault)
-        except BaseException:  # whatever it is, the connection to Ray must not stay open
-            ray.shutdown()
-            raise
-    try:
-        runner = RayRunner(ray, place, mark, announce)
-        wish = ShardingRequest(shards, announce, cluster=cluster)
-        return run_in_loop(crawl_with_runner(folder, settings, wish, runner, observer))
-    finally:
-        ray.shutdown()
 
 
 def unite_shards(
@@ -179,8 +138,6 @@ async def open_coordinator(
                 "they are home (Ctrl-C, or honeyguide cluster recall)"
             )
         else:
-            _check_shard_count(shards)
-        if not remote_state.is_away(store):
             prepare_shards(store, shards, wish.announce, without_lost=wish.without_lost)
         if wish.cluster is not None:
             # Files may still be in the vault: they are looked for at the end.
@@ -227,6 +184,6 @@ async def open_coordinator(
         yield coordinator, plans
 
 
-def _check_shard_count(shards: int) -> None:
+def check_shard_count(shards: int) -> None:
     if shards < 2:
         raise ConfigError("a crawl on a cluster has 2 shards or more: say --shards")
