@@ -59,6 +59,7 @@ def test_a_crawl_in_a_running_loop(site: Site, tmp_path: Path) -> None:
         return bees.crawl(pages=10).progress.visits
 
     assert asyncio.run(notebook_cell()) >= 10
+    assert "Stopped: " in repr(bees.crawl())
 
 
 def test_an_awaited_crawl_leaves_the_loop_free(site: Site, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ class Collection:
 
     @property
     def name(self) -> str:
+        """The name of its folder."""
         return self.folder.resolve().name
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, safe_text, say, shell_quote
+from honeyguide.cli.formatting import safe_text, say, shell_quote
 from honeyguide.cli.options import CollectionName, JsonOption
 from honeyguide.cli.status import coverage_summary, foreign_summary
 
@@ -140,11 +140,7 @@ def crawl(
             facts["exchanged"] = report.exchanged._asdict()
         typer.echo(json.dumps(facts))
     else:
-        typer.echo(
-            f"{count_noun(progress.visits, 'visit')}, {count_noun(progress.relevant, 'relevant page')} "
-            f"(harvest rate {progress.harvest:.0%}), {count_noun(progress.failures, 'failure')}, "
-            f"{count_noun(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
-        )
+        typer.echo(str(report))
         if progress.foreign:
             typer.echo(f"Kept apart: {foreign_summary(progress.foreign)}.")
         if report.estimate.covered:

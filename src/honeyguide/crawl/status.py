@@ -52,6 +52,19 @@ class Report:
     exchanged: ShardTraffic | None = None
     """None: there was one ring only."""
 
+    def __repr__(self) -> str:
+        """In a sentence, as the command line says it."""
+        now = self.progress
+        counts = (
+            (now.visits, "visit"),
+            (now.relevant, "relevant page"),
+            (now.failures, "failure"),
+            (now.waiting, "link"),
+        )
+        visits, relevant, failures, waiting = (f"{n} {noun}{'s' * (n != 1)}" for n, noun in counts)
+        found = f"{relevant} (harvest rate {now.harvest:.0%})"
+        return f"{visits}, {found}, {failures}, {waiting} waiting. Stopped: {self.reason}."
+
 
 @dataclass
 class CrawlTally:
