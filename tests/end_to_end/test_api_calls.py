@@ -18,8 +18,8 @@ import pytest
 import honeyguide
 from honeyguide.api.collection import Collection
 from honeyguide.api.search import ManualSearch
-from honeyguide.crawl.status import Progress
 from honeyguide.errors import ConfigError, StoreError
+from honeyguide.run_status import Progress
 from tests.end_to_end.crawling import collection
 from tests.end_to_end.test_watch import Web, article
 from tests.site.server import Site

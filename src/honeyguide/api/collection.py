@@ -120,13 +120,13 @@ class Collection:
         if vault and cluster is None:
             raise ConfigError("--vault is for a crawl on a cluster: say --cluster ADDRESS as well")
 
-        def describe(now: RunStatus) -> tuple[str, float | None]:
+        def describe_status(now: RunStatus) -> tuple[str, float | None]:
             found = f"{now.relevant} relevant (harvest {now.harvest:.0%})"
             most = settings.crawl.pages
             share = min(1.0, now.visits / most) if most else None
             return f"{now.visits} visits, {found}, {now.waiting} links waiting", share
 
-        with show_progress(observer or progress, self.name, describe) as show:
+        with show_progress(observer or progress, self.name, describe_status) as show:
             if cluster is not None:
                 from honeyguide.cluster.ray_backend import crawl_on_cluster
                 from honeyguide.cluster.remote_state import ClusterLocation
@@ -273,11 +273,11 @@ class Collection:
 
         topics = TopicSelection(self.topics, self.settings.topic.threshold) if self.topics else None
 
-        def read() -> Iterator[VisitRow]:
+        def read_rows() -> Iterator[VisitRow]:
             with open_existing_store(self.folder, "read") as store:
                 yield from store.visits.iter_visits(relevant=relevant, page=True)
 
-        def records() -> Iterator[dict[str, Any]]:
+        def read_records() -> Iterator[dict[str, Any]]:
             with open_existing_store(self.folder, "read") as store:
                 rows = store.visits.iter_visits(relevant=relevant, page=True)
                 for row in export_rows(store, rows, text=text, topics=topics):
@@ -285,7 +285,7 @@ class Collection:
 
         kind = {True: "relevant pages", False: "pages that are not relevant", None: "pages"}
         title = f"{self.name}: {kind[relevant]}"
-        return ResultTable(title, read, records, EXPORT_COLUMNS, _PAGE_COLUMNS)
+        return ResultTable(title, read_rows, read_records, EXPORT_COLUMNS, _PAGE_COLUMNS)
 
     def harvest(self) -> HarvestTable:
         """How many relevant pages were found after so many visits."""
@@ -389,11 +389,11 @@ class Collection:
         """
         from honeyguide.crawl import rescore
 
-        def describe(done: tuple[int, int]) -> tuple[str, float | None]:
+        def describe_status(done: tuple[int, int]) -> tuple[str, float | None]:
             return f"{done[0]} of {done[1]} pages judged", done[0] / max(1, done[1])
 
         show_ = progress if told is None else (lambda done: told(*done))
-        with show_progress(show_, self.name, describe, interruptible=True) as show:
+        with show_progress(show_, self.name, describe_status, interruptible=True) as show:
             return rescore.rescore_pages(
                 self.folder, self.settings, lambda done, of: show((done, of))
             )

@@ -39,10 +39,10 @@ class _ThreadCall(Generic[T]):
         self.relay = StopRelay()
         self.done: Future[T] = Future()
         # With the caller's context, so that a notebook knows which cell the output belongs to.
-        target = partial(copy_context().run, self._run, call)
+        target = partial(copy_context().run, self._run_call, call)
         Thread(target=target, name="honeyguide", daemon=True).start()
 
-    def _run(self, call: Callable[[], T]) -> None:
+    def _run_call(self, call: Callable[[], T]) -> None:
         STOP_RELAY.set(self.relay)
         try:
             self.done.set_result(call())
@@ -144,18 +144,18 @@ def show_progress(
     """
     relay = STOP_RELAY.get() if interruptible else None
 
-    def show(value: T, draw: Callable[[T], object]) -> None:
+    def show_value(value: T, draw: Callable[[T], object]) -> None:
         if relay is not None and relay.asked:
             raise asyncio.CancelledError
         draw(value)
 
     if callable(option):
-        yield partial(show, draw=option)
+        yield partial(show_value, draw=option)
     elif not (option or (option is None and (_in_notebook() or sys.stderr.isatty()))):
-        yield partial(show, draw=lambda _: None)
+        yield partial(show_value, draw=lambda _: None)
     else:
         with _open_bar(title) as bar:
-            yield partial(show, draw=lambda value: _draw_clean(bar, *describe(value)))
+            yield partial(show_value, draw=lambda value: _draw_clean(bar, *describe(value)))
 
 
 def _draw_clean(bar: _Draw, text: str, share: float | None) -> None:
@@ -196,22 +196,22 @@ def _notebook_bar(title: str) -> Iterator[_Draw]:
     display: Any = import_module("IPython.display").display
     shown = display({"text/html": escape(title)}, raw=True, display_id=True)
 
-    def draw(text: str, share: float | None) -> None:
+    def draw_bar(text: str, share: float | None) -> None:
         value = "" if share is None else f" value='{share:.3f}'"
         bar = f"{escape(title)} <progress{value}></progress> {escape(text)}"
         shown.update({"text/html": bar}, raw=True)
 
-    yield draw
+    yield draw_bar
 
 
 @contextmanager
 def _log_lines(title: str) -> Iterator[_Draw]:
     last = time.monotonic()
 
-    def draw(text: str, share: float | None) -> None:  # noqa: ARG001 - a line has no bar
+    def write_line(text: str, share: float | None) -> None:  # noqa: ARG001 - a line has no bar
         nonlocal last
         if time.monotonic() - last >= _LOG_INTERVAL_S:
             last = time.monotonic()
             print(f"{title}: {text}", file=sys.stderr)  # noqa: T201 - that is what it is for
 
-    yield draw
+    yield write_line

@@ -270,7 +270,7 @@ def list_changes(
             raise ConfigError(f"--kind {kind!r} is none of {', '.join(get_args(ChangeKind))}")
     at = _parse_since(since)
 
-    def read() -> Iterator[ChangeRow]:
+    def read_rows() -> Iterator[ChangeRow]:
         with open_existing_store(folder, "read") as store:
             yield from store.changes.iter_newest(
                 since=at,
@@ -283,8 +283,8 @@ def list_changes(
 
     return ResultTable(
         f"{folder.resolve().name}: changes of watched pages",
-        read,
-        lambda: map(_change_record, read()),
+        read_rows,
+        lambda: map(_change_record, read_rows()),
         _CHANGE_COLUMNS,
         ("at", "kinds", "significance", "url"),
     )
