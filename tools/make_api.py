@@ -17,8 +17,8 @@ from typing import Any
 import honeyguide
 from honeyguide.api.tables import HarvestTable, ResultTable
 from honeyguide.api.watch import WatchList
-from honeyguide.studio.app import all_routes
-from honeyguide.studio.openapi import api_table
+from honeyguide.studio.routes import api_table
+from honeyguide.studio.serving import all_routes
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 HEAD = """\
