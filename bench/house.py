@@ -20,7 +20,7 @@ from typing import NamedTuple
 import webs
 
 from honeyguide import registry
-from honeyguide.lab.chart import svg_chart
+from honeyguide.api.chart import svg_chart
 from honeyguide.lab.compare import CrawlTrial, StartKnowledge, TrialResult, WebSpec, run_comparison
 from honeyguide.lab.report import ComparisonReport, build_report, markdown_table, recall_curves
 from honeyguide.lab.variants import REFERENCE_STRATEGIES, parse_variant

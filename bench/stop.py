@@ -21,7 +21,7 @@ import webs
 
 from honeyguide import registry
 from honeyguide.errors import ParseError
-from honeyguide.lab.chart import svg_chart
+from honeyguide.api.chart import svg_chart
 from honeyguide.lab.graph import WebGraph
 from honeyguide.lab.simulate import simulate_crawl
 from honeyguide.lab.trials import CrawlTrial, draw_topic, open_web, trial_examples, trial_settings

@@ -1,19 +1,26 @@
-"""Write docs/reference/api.md from the studio's routes.
+"""Write docs/reference/api.md from the studio's routes, and python.md from docstrings.
 
     python tools/make_api.py [--check]
 
-With --check nothing is written; the exit code says whether the page is up to date.
+With --check nothing is written; the exit code says whether the pages are up to date.
 """
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import honeyguide
+from honeyguide.api.tables import HarvestTable, ResultTable
+from honeyguide.api.watch import WatchList
 from honeyguide.studio.routes import api_table
 from honeyguide.studio.serving import all_routes
 
-PAGE = Path(__file__).parent.parent / "docs" / "reference" / "api.md"
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 HEAD = """\
 # The studio's API
 
@@ -77,11 +84,91 @@ description says.
 """
 
 
+PYTHON_HEAD = """\
+# Honeyguide from Python
+
+Whatever the command line can do, a line or two of Python can.
+[This notebook](../how-to/notebook.ipynb) does most of it offline, on the web that comes along.
+
+(Made by `tools/make_api.py` from the docstrings.)
+
+    import honeyguide
+
+    birds = honeyguide.create("birds", seeds=["https://en.wikipedia.org/wiki/Bird"],
+                              keywords=["bird migration", "plumage"], contact="you@example.org")
+    birds.crawl(pages=500)                      # a bar shows how it stands; Ctrl-C stops cleanly
+    birds.label("https://example.org/finches", 1.0)
+    birds.learn()
+    birds.watch(once=True)
+    birds.pages().to_pandas()
+
+## Notebooks and programs with an event loop
+
+Calls that take long work in notebooks as they are: where an event loop runs already, their work
+goes to a thread of its own, and interrupting the cell stops it cleanly. Each has a twin to be
+awaited, which leaves the event loop free: `await birds.crawl_async(pages=500)`. Cancelling it
+stops it cleanly, too.
+
+Progress is a bar where somebody looks on, in a terminal or a notebook. `progress=False` shows none,
+`progress=True` writes a line now and then elsewhere, and a function is called with each value, in
+the thread that works.
+
+## Tables and frames
+
+Pages, changes, labels, the watch list and the harvest are tables: iterate over them, look at them,
+or call `to_pandas()` (also `to_frame()`) or `to_polars()`. pandas, polars and matplotlib are not
+installed along; who calls for one that is missing is told what to install.
+"""
+
+
+def python_page() -> str:
+    parts = [PYTHON_HEAD]
+    for name in ("create", "train"):
+        parts.append(f"\n## honeyguide.{name}\n")
+        parts += describe_call(f"honeyguide.{name}", getattr(honeyguide, name))
+    for kind in (honeyguide.Collection, WatchList, ResultTable, HarvestTable):
+        parts.append(f"\n## {kind.__name__}\n\n{as_markdown(kind)}\n")
+        for name, member in vars(kind).items():
+            if not name.startswith("_") and not name.endswith("_async"):
+                twin = f"{name}_async" in vars(kind)
+                parts += describe_call(name, member, twin=twin)
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def describe_call(name: str, member: Any, *, twin: bool = False) -> Iterator[str]:
+    if isinstance(member, property):
+        yield f"**`{name}`**: {as_markdown(member)}\n"
+        return
+    if not callable(member):
+        return
+    shown = [
+        str(each).partition(":")[0] + ("" if each.default is each.empty else "=…")
+        if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        else str(each).partition(":")[0]
+        for each in inspect.signature(member).parameters.values()
+        if each.name != "self"
+    ]
+    awaited = f"; also `await {name}_async(…)`" if twin else ""
+    yield f"**`{name}({', '.join(shown)})`**{awaited}\n"
+    if text := as_markdown(member):
+        yield f"{text}\n"
+
+
+def as_markdown(member: object) -> str:
+    """Its docstring, without the marks of reStructuredText."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", inspect.getdoc(member) or "").replace("``", "`")
+    return re.sub(r"::\n", ":\n", text)
+
+
 def main() -> int:
-    text = HEAD + api_table(all_routes()) + TAIL
+    pages = {
+        FOLDER / "api.md": HEAD + api_table(all_routes()) + TAIL,
+        FOLDER / "python.md": python_page(),
+    }
     if "--check" in sys.argv:
-        return 0 if PAGE.exists() and PAGE.read_text("utf-8") == text else 1
-    PAGE.write_text(text, "utf-8")
+        return any(not p.exists() or p.read_text("utf-8") != text for p, text in pages.items())
+    for page, text in pages.items():
+        page.write_text(text, "utf-8")
     return 0
 
 

@@ -19,7 +19,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import honeyguide
-from honeyguide.lab.demo import _serve_demo_web
+from honeyguide.lab.demo import serve_demo_web
 from honeyguide.lab.web import load_demo_topics
 
 PACKAGE = Path(honeyguide.__file__).parent
@@ -103,7 +103,7 @@ class Tracer:
 def trace_crawl(pages: int, under: str = "") -> Tracer:
     """A traced crawl with our strategy, one visit at a time."""
     topic, tracer = load_demo_topics()[TOPIC], Tracer(pages, under)
-    with tempfile.TemporaryDirectory() as place, _serve_demo_web() as address:
+    with tempfile.TemporaryDirectory() as place, serve_demo_web() as address:
         collection = honeyguide.create(
             Path(place) / "traced",
             seeds=topic.seeds,

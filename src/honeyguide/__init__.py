@@ -2,8 +2,13 @@
 
 import honeyguide
 birds = honeyguide.create("birds", seeds=[…], keywords=[…], contact="you@example.org")
-report = birds.crawl(pages=500)
-for page in birds.pages(relevant=True): …
+birds.crawl(pages=500)
+birds.label("https://example.org/finches", 1.0)
+birds.learn()
+birds.watch(once=True)
+birds.pages(relevant=True).to_pandas()
+
+In a program with an event loop: ``await birds.crawl_async(pages=500)``, and so on.
 """
 
 from __future__ import annotations
@@ -20,11 +25,21 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
     from honeyguide.api.create import create
+    from honeyguide.api.train import train, train_async
     from honeyguide.crawl.status import Report
     from honeyguide.errors import HoneyguideError
     from honeyguide.run_status import Progress
 
-__all__ = ["Collection", "HoneyguideError", "Progress", "Report", "__version__", "create"]
+__all__ = [
+    "Collection",
+    "HoneyguideError",
+    "Progress",
+    "Report",
+    "__version__",
+    "create",
+    "train",
+    "train_async",
+]
 
 _HOMES = {
     "Collection": "honeyguide.api.collection",
@@ -32,7 +47,13 @@ _HOMES = {
     "Progress": "honeyguide.run_status",
     "Report": "honeyguide.crawl.status",
     "create": "honeyguide.api.create",
+    "train": "honeyguide.api.train",
+    "train_async": "honeyguide.api.train",
 }
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def __getattr__(name: str) -> Any:

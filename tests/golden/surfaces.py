@@ -67,6 +67,7 @@ def public() -> str:
     """What ``import honeyguide`` brings, with the parameters and their defaults."""
     found: dict[str, Any] = {"__all__": sorted(honeyguide.__all__)}
     found["create"] = _parameters(honeyguide.create)
+    found["train"] = _parameters(honeyguide.train)
     for named in ("Collection", "Report", "Progress"):
         kind = getattr(honeyguide, named)
         if hasattr(kind, "__struct_fields__"):

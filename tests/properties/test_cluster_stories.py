@@ -16,11 +16,16 @@ from pathlib import Path
 import pytest
 
 from honeyguide.api.collection import Collection
-from honeyguide.cluster.messages import ToCoordinator, ToShard, decode_message, encode_message
+from honeyguide.cluster.messages import (
+    ShardPlan,
+    ToCoordinator,
+    ToShard,
+    decode_message,
+    encode_message,
+)
 from honeyguide.cluster.remote_state import ClusterLocation, vault_place
 from honeyguide.cluster.resharding import prepare_shards
 from honeyguide.cluster.runner import MessageHandler
-from honeyguide.cluster.shard import ShardPlan
 from honeyguide.cluster.shard_node import NOTHING_READ, ShardNode
 from honeyguide.cluster.sharded_crawl import ShardingRequest, crawl_with_runner
 from honeyguide.cluster.vault.shard_log import boot_seconds

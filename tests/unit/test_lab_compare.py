@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from honeyguide.errors import ConfigError
-from honeyguide.lab.chart import svg_chart, terminal_chart
+from honeyguide.api.chart import svg_chart, terminal_chart
 from honeyguide.lab.compare import (
     CrawlTrial,
     StartKnowledge,

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from honeyguide import registry
 from honeyguide.api.create import create
 from honeyguide.config.settings import parse_settings
-from honeyguide.crawl.from_settings import build_strategy, seed_urls
+from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.errors import ConfigError, ModelError
 from honeyguide.learning import topics
+from honeyguide.learning.topics import seed_urls
 from honeyguide.multi_topic import MultiTopicStrategy, topic_names
 from honeyguide.store.generations import pack_strategy, unpack_strategy
 from honeyguide.strategies.keyword import Keyword

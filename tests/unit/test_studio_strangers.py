@@ -235,7 +235,7 @@ def test_an_ontology_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_the_lab_of_the_demonstration_takes_no_module_from_there(tmp_path: Path) -> None:
     (tmp_path / "msgspec.py").write_text("open('ran', 'w').close()")
-    code = "from honeyguide.lab import demo\nwith demo._serve_demo_web() as address: print(address)"
+    code = "from honeyguide.lab import demo\nwith demo.serve_demo_web() as address: print(address)"
     said = subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
+import os
 import shlex
 import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, fields, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from honeyguide import language_codes, registry
+from honeyguide.api.long_calls import ProgressOption, async_twin, blocking, show_progress
+from honeyguide.api.tables import HarvestTable, ResultTable, to_datetime
 from honeyguide.api.user_urls import resolve_url
 from honeyguide.config.settings import Settings, load_settings
 from honeyguide.errors import ConfigError
@@ -20,23 +23,40 @@ from honeyguide.multi_topic import topic_names
 from honeyguide.store.labels import TopicSelection
 from honeyguide.store.open_store import open_existing_store
 from honeyguide.store.visits import VisitRow
-from honeyguide.types import Label
+from honeyguide.types import UNREQUESTED, Label
 
 if TYPE_CHECKING:
     from honeyguide.api.explain import Explanation
-    from honeyguide.api.generations import GenerationComparison, GenerationSummary
+    from honeyguide.api.generations import GenerationComparison, GenerationSummary, LearnOutcome
     from honeyguide.api.labels import LabelOutcome
+    from honeyguide.api.search import ManualSearch, SearchOverview
+    from honeyguide.api.watch import WatchList
     from honeyguide.crawl.rescore import RescoreProgress, RescoreResult
     from honeyguide.crawl.status import CollectionStatus, Report
     from honeyguide.learning.label_queries import LabelQueries, LabelQueryKind
-    from honeyguide.run_status import StatusObserver
+    from honeyguide.run_status import RunStatus, StatusObserver
+    from honeyguide.search.query_planner import QuerySuggestions
+    from honeyguide.store.change_feed import ChangeRow
     from honeyguide.store.export import ExportResult
+    from honeyguide.watch.watcher import WatchProgress
+
+_PAGE_COLUMNS = ("verdict", "relevant", "label", "title", "url")
 
 
 class Collection:
     """A folder with a topic and what a crawl found for it.
 
     The folder may be named by its topic.toml, or by its own name from inside it.
+
+    Calls that take long show a bar where somebody looks on (``progress=True`` or ``False``: always
+    or never; a function is called with each value, in the thread that works). They work in
+    notebooks as well. Each has a twin for programs with an event loop: ``await crawl_async()``.
+
+    Example::
+
+        birds = honeyguide.Collection("birds")
+        birds.crawl(pages=500)
+        birds.pages().to_pandas()
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -53,6 +73,7 @@ class Collection:
 
     @property
     def name(self) -> str:
+        """The name of its folder."""
         return self.folder.resolve().name
 
     @property
@@ -65,21 +86,152 @@ class Collection:
         """The names of its topics in their order; none where there is but one."""
         return several.topic_names(self.settings)
 
+    @blocking
     def crawl(
         self,
         *,
         pages: int | None = None,
         hours: float | None = None,
+        shards: int | None = None,
+        cluster: str | None = None,
+        vault: str = "",
+        without_lost: bool = False,
+        until_coverage: float | None = None,
+        min_precision: float | None = None,
+        progress: ProgressOption = None,
+        announce: Callable[[str], None] = lambda _: None,
         observer: StatusObserver | None = None,
     ) -> Report:
         """Crawl, or go on where the last crawl ended. Ctrl-C stops cleanly.
 
-        A collection with shards is crawled by
-        :func:`honeyguide.cluster.sharded_crawl.crawl_in_processes`.
+        ``pages`` and ``hours`` limit it, 0: not at all. ``shards``: in so many processes, as many
+        as before if None; ``without_lost``: those whose folders are gone begin anew. ``cluster``:
+        the address of a Ray cluster, whose machines share the storage ``vault``. It stops when
+        ``until_coverage`` of the topic is found, or fewer than ``min_precision`` of the last
+        visits were relevant. ``announce`` is called before something that takes long;
+        ``observer`` is another name for a function given as ``progress``.
         """
-        from honeyguide.crawl.run import run_crawl
+        from honeyguide.crawl.stopping import override_stop_rules
 
-        return asyncio.run(run_crawl(self.folder, self.limited_settings(pages, hours), observer))
+        rules = override_stop_rules(
+            self.settings.stop, coverage=until_coverage, precision=min_precision
+        )
+        settings = replace(self.limited_settings(pages, hours), stop=rules)
+        if vault and cluster is None:
+            raise ConfigError("--vault is for a crawl on a cluster: add --cluster ADDRESS")
+
+        def describe_status(now: RunStatus) -> tuple[str, float | None]:
+            found = f"{now.relevant} relevant (harvest {now.harvest:.0%})"
+            most = settings.crawl.pages
+            share = min(1.0, now.visits / most) if most else None
+            return f"{now.visits} visits, {found}, {now.waiting} links waiting", share
+
+        with show_progress(observer or progress, self.name, describe_status) as show:
+            if cluster is not None:
+                from honeyguide.cluster.ray_backend import crawl_on_cluster
+                from honeyguide.cluster.remote_state import ClusterLocation
+
+                place = ClusterLocation(cluster, vault)
+                return crawl_on_cluster(self.folder, settings, place, shards, show, announce)
+            if shards != 1 and (shards is not None or self.shards > 1):
+                from honeyguide.cluster.sharded_crawl import crawl_in_processes
+
+                _check_shard_count(shards)
+                return crawl_in_processes(
+                    self.folder, settings, shards, show, announce, without_lost=without_lost
+                )
+            if self.shards > 1:
+                from honeyguide.cluster.sharded_crawl import unite_shards
+
+                unite_shards(self.folder, settings, announce, without_lost=without_lost)
+            from honeyguide.crawl.run import run_crawl
+            from honeyguide.crawl.signals import run_in_loop
+
+            return run_in_loop(run_crawl(self.folder, settings, show))
+
+    crawl_async = async_twin(crawl)
+
+    @blocking
+    def watch(
+        self, *, once: bool = False, hours: float = 0.0, progress: ProgressOption = None
+    ) -> WatchProgress:
+        """Come back to the watched pages, keep every version, and tell what changed.
+
+        ``once``: visit every page once, then end; ``hours``: end after so many. Ctrl-C stops
+        cleanly. Relevant pages of a crawl enter by themselves; see :attr:`watch_list`.
+        """
+        from honeyguide.api.watch import describe_watch, run_watch
+        from honeyguide.crawl.signals import run_in_loop
+
+        with show_progress(progress, self.name, describe_watch) as show:
+            return run_in_loop(run_watch(self.folder, self.settings, show, once=once, hours=hours))
+
+    watch_async = async_twin(watch)
+
+    @property
+    def watch_list(self) -> WatchList:
+        """The pages that a watch comes back to: look at them, add, pause, remove, weigh them."""
+        from honeyguide.api.watch import WatchList
+
+        return WatchList(self.folder, self.settings)
+
+    def changes(
+        self,
+        *,
+        since: str | float | datetime | None = None,
+        kinds: Iterable[str] = (),
+        least: float = 0.0,
+        host: str = "",
+        words: Sequence[str] = (),
+        limit: int | None = None,
+    ) -> ResultTable[ChangeRow]:
+        """What changed on the watched pages, newest first.
+
+        ``since``: a moment, or a span such as "2d"; ``kinds``: such as "content" or "gone";
+        ``least``: of this significance, 0 to 1; ``words`` all came or went.
+        """
+        from honeyguide.api.watch import list_changes
+
+        return list_changes(self.folder, since, kinds, least, host, words, limit)
+
+    @blocking
+    def search(self, *queries: str, pages: int = 1, by: str = "user") -> ManualSearch:
+        """Ask the search engine now, as many ``pages`` of results; the next crawl fetches them.
+
+        While a crawl runs, the queries are left to it.
+        """
+        from honeyguide.api.search import run_queries
+
+        return run_queries(self.folder, self.settings, queries, pages, by=by)
+
+    search_async = async_twin(search)
+
+    def suggest_queries(self, count: int = 10) -> QuerySuggestions:
+        """Queries worth asking, made from the good and the bad pages that are known so far."""
+        from honeyguide.search.query_planner import suggest_queries
+
+        return suggest_queries(self.folder, self.settings, count)
+
+    def queries(self) -> SearchOverview:
+        """What the search engine was asked so far, what it brought and what it cost."""
+        from honeyguide.api.search import search_overview
+
+        return search_overview(self.folder, self.settings)
+
+    @blocking
+    def learn(self, *, progress: ProgressOption = None) -> LearnOutcome:
+        """Learn now from the labels that wait; a crawl that runs does so by itself.
+
+        The new generation is tried on labels that were held back, as in a crawl. It ranks the
+        links of the next crawl; :meth:`judge` has it judge the pages that are here.
+        """
+        from honeyguide.api.generations import learn_generation
+        from honeyguide.crawl.signals import run_in_loop
+
+        with show_progress(progress, self.name, lambda step: (step, None)) as show:
+            return run_in_loop(learn_generation(self.folder, self.settings, show))
+
+    learn_async = async_twin(learn)
 
     def limited_settings(self, pages: int | None, hours: float | None) -> Settings:
         """Its settings, with other limits for one run."""
@@ -112,10 +264,45 @@ class Collection:
                 return found
             return replace(found, topics=several.relevant_per_topic(store, self.settings))
 
-    def pages(self, *, relevant: bool | None = True) -> Iterator[VisitRow]:
-        """The pages found, oldest first."""
+    def pages(self, *, relevant: bool | None = True, text: bool = False) -> ResultTable[VisitRow]:
+        """The pages found, oldest first; ``text``: frames of them have the pages' texts, too.
+
+        The columns of a frame are those of an export.
+        """
+        from honeyguide.store.export import EXPORT_COLUMNS, export_rows
+
+        topics = TopicSelection(self.topics, self.settings.topic.threshold) if self.topics else None
+
+        def read_rows() -> Iterator[VisitRow]:
+            with open_existing_store(self.folder, "read") as store:
+                yield from store.visits.iter_visits(relevant=relevant, page=True)
+
+        def read_records() -> Iterator[dict[str, Any]]:
+            with open_existing_store(self.folder, "read") as store:
+                rows = store.visits.iter_visits(relevant=relevant, page=True)
+                for row in export_rows(store, rows, text=text, topics=topics):
+                    yield row | {"at": datetime.fromisoformat(row["at"]) if row["at"] else None}
+
+        kind = {True: "relevant pages", False: "pages that are not relevant", None: "pages"}
+        title = f"{self.name}: {kind[relevant]}"
+        return ResultTable(title, read_rows, read_records, EXPORT_COLUMNS, _PAGE_COLUMNS)
+
+    def harvest(self) -> HarvestTable:
+        """How many relevant pages were found after so many visits."""
+        points: list[tuple[int, int]] = []
+        relevant = 0
         with open_existing_store(self.folder, "read") as store:
-            yield from store.visits.iter_visits(relevant=relevant, page=True)
+            for row in store.visits.iter_visits():
+                if row.status is not None or row.failure not in UNREQUESTED:
+                    relevant += bool(row.relevant)
+                    points.append((len(points) + 1, relevant))
+        return HarvestTable(self.name, points)
+
+    def plot_harvest(self, to: str | Path | None = None, *, ax: Any = None) -> Any:
+        """Draw :meth:`harvest` with matplotlib; the axes. With ``to``: as SVG into that file,
+        which needs no library; its path."""
+        curve = self.harvest()
+        return curve.plot(ax) if to is None else curve.save_svg(Path(to))
 
     def text(self, row: VisitRow) -> str:
         with open_existing_store(self.folder, "read") as store:
@@ -155,12 +342,27 @@ class Collection:
             scope = label_queries.LabelQueryScope(by, choice)
             return label_queries.ask_for_labels(store, self.folder, self.settings, count, scope)
 
-    def labels(self, url: str) -> dict[str, Label]:
-        """The newest label of a page for each topic, by its name; with one topic, under ''."""
+    @overload
+    def labels(self) -> ResultTable[Label]: ...
+    @overload
+    def labels(self, url: str) -> dict[str, Label]: ...
+    def labels(self, url: str | None = None) -> ResultTable[Label] | dict[str, Label]:
+        """All labels that count; or the newest label of a page for each topic, by its name; with
+        one topic, under ''."""
+        if url is None:
+            read = self._read_labels
+            records = lambda: (asdict(one) | {"at": to_datetime(one.at)} for one in read())  # noqa: E731
+            shown = ("value", "by", "at", "url")
+            columns = [field.name for field in fields(Label)]
+            return ResultTable(f"{self.name}: labels", read, records, columns, shown)
         with open_existing_store(self.folder, "read") as store:
             said = store.labels.labels_by_topic(resolve_url(store, url))
         first = self.topics[0] if self.topics else ""
         return {label.topic or first: label for label in said.values()}
+
+    def _read_labels(self) -> list[Label]:
+        with open_existing_store(self.folder, "read") as store:
+            return [label for _, label in store.labels.effective_after()]
 
     def generations(self) -> list[GenerationSummary]:
         """What the strategy learned, generation by generation."""
@@ -178,11 +380,25 @@ class Collection:
                 store, one, other, self.settings.topic.threshold
             )
 
-    def judge(self, told: RescoreProgress = lambda _done, _of: None) -> RescoreResult:
-        """Judge all pages anew by the generation that decides now."""
+    def judge(
+        self, told: RescoreProgress | None = None, *, progress: ProgressOption = None
+    ) -> RescoreResult:
+        """Judge all pages anew by the generation that decides now.
+
+        ``told`` is called with the pages done, and of how many; ``progress`` with both in one.
+        """
         from honeyguide.crawl import rescore
 
-        return rescore.rescore_pages(self.folder, self.settings, told)
+        def describe_status(done: tuple[int, int]) -> tuple[str, float | None]:
+            return f"{done[0]} of {done[1]} pages judged", done[0] / max(1, done[1])
+
+        show_ = progress if told is None else (lambda done: told(*done))
+        with show_progress(show_, self.name, describe_status, interruptible=True) as show:
+            return rescore.rescore_pages(
+                self.folder, self.settings, lambda done, of: show((done, of))
+            )
+
+    judge_async = async_twin(judge)
 
     def use(self, generation: int) -> None:
         """Go back, or forward, to a generation; also while it crawls."""
@@ -205,7 +421,7 @@ class Collection:
         format: str = "",
         everything: bool = False,
         text: bool = True,
-        progress: Callable[[int], None] | None = None,
+        progress: ProgressOption = None,
         topic: str = "",
         language: str = "",
     ) -> ExportResult:
@@ -221,18 +437,37 @@ class Collection:
             language_codes.check_language_code(language, "language")
         threshold = self.settings.topic.threshold
         wanted = TopicSelection(self.topics, threshold, topic) if self.topics else None
-        with open_existing_store(self.folder, "read") as store:
+        with (
+            open_existing_store(self.folder, "read") as store,
+            show_progress(
+                progress, self.name, lambda rows: (f"{rows} rows", None), interruptible=True
+            ) as show,
+        ):
             return export_collection(
                 store,
                 Path(to),
                 format,
                 everything=everything,
                 text=text,
-                progress=progress,
+                progress=show,
                 topics=wanted,
                 language=language,
                 threshold=threshold,
             )
+
+    export_async = async_twin(export)
+
+
+def _check_shard_count(shards: int | None) -> None:
+    """Each shard is a process: many more than cores only take memory and time."""
+    cores = os.cpu_count() or 1
+    most = max(16, 4 * cores)
+    if shards is not None and shards > most:
+        noun = "core" if cores == 1 else "cores"
+        raise ConfigError(
+            f"{shards} shards are {shards} processes, and this machine has {cores} {noun}: "
+            f"at most {most} make sense here"
+        )
 
 
 def _resolve_folder(folder: Path) -> Path:

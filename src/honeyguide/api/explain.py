@@ -75,6 +75,11 @@ class Explanation:
     finders: tuple[FindingQuery, ...] = ()
     """The queries that found it, the first one first."""
 
+    def __repr__(self) -> str:
+        way = [f"  {step.url}  {step.anchor}" for step in self.way]
+        reasons = [f"  {reason.what} {reason.weight:+.2f}" for reason in self.reasons]
+        return "\n".join([f"{self.url}: {self.answer}", *reasons, *way])
+
 
 def explain_url(folder: Path, settings: Settings, text: str, now: float) -> Explanation:
     url = canonical_url(text.strip())

@@ -1,15 +1,24 @@
-"""A collection's generations from outside: list them, compare two, go back to one."""
+"""A collection's generations from outside: make one, list them, compare two, go back to one."""
 
 from __future__ import annotations
 
+import time
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 from honeyguide import registry
 from honeyguide.config.settings import Settings
-from honeyguide.errors import ConfigError
+from honeyguide.crawl.from_settings import build_strategy
+from honeyguide.crawl.live_generation import choose_generation, save_new_generation
+from honeyguide.crawl.rescore import VerdictCorrector
+from honeyguide.crawl.status import CrawlTally
+from honeyguide.crawl.stopping import restore_coverage
+from honeyguide.errors import ConfigError, ModelError
+from honeyguide.learning import topics
 from honeyguide.learning.gate import (
     ERROR_TOLERANCE,
     HELD_BACK_NOTE,
@@ -17,6 +26,7 @@ from honeyguide.learning.gate import (
     GateTrial,
     squared_errors,
 )
+from honeyguide.net.politeness import DomainQuota
 from honeyguide.protocols import Strategy
 from honeyguide.store.generations import GenerationRow
 from honeyguide.store.store import Store
@@ -145,6 +155,66 @@ def _load_generation(store: Store, number: int) -> Strategy:
         )
     strategy: Strategy = store.generations.load(number, registry.find_strategy)
     return strategy
+
+
+# --------------------------------------------------------------------------------------------------
+# Learning outside a crawl: the same trainer, gate and generations as in one.
+# --------------------------------------------------------------------------------------------------
+
+
+class LearnOutcome(NamedTuple):
+    """What came of learning."""
+
+    generation: int | None
+    """The new generation's number; None: there is none."""
+    live: bool
+    """Whether it decides from now on; the gate holds back one that is worse."""
+    note: str
+    """What it learned from and how it did on labels that were held back, or why there is none."""
+
+
+async def learn_generation(
+    folder: Path, settings: Settings, observer: Callable[[str], None]
+) -> LearnOutcome:
+    """Learn now from all that no generation has learned from yet, labels first of all.
+
+    Pages that nobody could judge before are judged by a new generation that decides; the others
+    keep their verdicts until :func:`honeyguide.crawl.rescore.rescore_pages`, and the next crawl
+    ranks the waiting links anew. Nobody may crawl meanwhile: a crawl learns by itself.
+    """
+    from honeyguide.cluster.remote_state import refuse_if_away
+    from honeyguide.crawl.build import build_training_feed
+    from honeyguide.languages.gate import build_language_gate
+
+    made = build_strategy(settings)
+    if not made.traits.learns:
+        raise ConfigError(f"the strategy {settings.crawl.strategy!r} does not learn")
+    files = topics.load_all_example_files(folder, settings)
+    observer("reading pages and labels")
+    with Store.open(folder, "crawl", settings.store) as store:
+        refuse_if_away(store)
+        store.set_threshold(settings.topic.threshold)
+        store.visits.set_topics(topics.topic_names(settings))
+        strategy, parent, _, _ = choose_generation(store, settings, made, time.time())
+        feed = build_training_feed(store, settings, strategy, given=files)
+        try:
+            if not feed.has_news:
+                return LearnOutcome(None, False, "there is nothing new to learn from; add labels")
+            observer("learning")
+            lesson = await feed.learn(strategy)
+            if feed.trouble:
+                raise ModelError(feed.trouble)
+        finally:
+            await feed.aclose()
+        number = store.generations.next_number() if lesson.strategy is not None else None
+        done = save_new_generation(store, settings, lesson, feed.taught, parent, time.time())
+        if done is not None and lesson.strategy is not None:
+            observer("judging pages that could not be judged before")
+            tally = CrawlTally.from_counts(store.counter.read_counts(), settings.topic.threshold)
+            counted = tally, restore_coverage(store), DomainQuota(0), None
+            corrector = VerdictCorrector(store, settings, *counted, build_language_gate(settings))
+            corrector.judge_again(lesson.strategy, None, feed.labels_of)
+        return LearnOutcome(number, done is not None, lesson.note)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from honeyguide import __version__
 from honeyguide.config.search_settings import has_bang_command, with_topic_language
 from honeyguide.config.settings import Settings
 from honeyguide.crawl.rescore import current_judge
+from honeyguide.crawl.signals import run_in_loop
 from honeyguide.crawl.status import format_money
 from honeyguide.errors import ConfigError, HoneyguideError, SearchError
 from honeyguide.fetch.http import make_user_agent
@@ -411,7 +412,7 @@ def run_queries(
             for query in queries:
                 store.searches.request_query(str(query), by, time.time())
         return ManualSearch([str(query) for query in queries], [])
-    return asyncio.run(_ask_all(folder, settings, queries, _AskOptions(pages, by, patience)))
+    return run_in_loop(_ask_all(folder, settings, queries, _AskOptions(pages, by, patience)))
 
 
 def try_engine(
@@ -422,7 +423,7 @@ def try_engine(
     (query,) = _parse_queries([next(filter(str.strip, known))])
     if problem := engine_problem(settings, folder):
         return EngineTrial(False, problem, "settings", ConfigError.exit_code)
-    return asyncio.run(_try_query(folder, settings, query, patience))
+    return run_in_loop(_try_query(folder, settings, query, patience))
 
 
 async def _ask_all(

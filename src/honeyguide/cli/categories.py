@@ -7,11 +7,11 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, make_console, safe_text, say, shell_quote
+from honeyguide.cli.formatting import count_noun, safe_text, say, shell_quote
 from honeyguide.cli.options import JsonOption
 
 if TYPE_CHECKING:
@@ -102,44 +102,34 @@ def train(
 
     `honeyguide train articles.csv --text body --label section --out sections`
     """
-    from datetime import UTC, datetime
+    from honeyguide.api.train import train as train_model
 
-    from honeyguide.errors import ConfigError
-    from honeyguide.language_codes import check_language_code
-    from honeyguide.text.segments import TextTokenizer
-    from honeyguide.training.labelled_rows import ColumnNames
-    from honeyguide.training.train import ModelRequest, TrainingOptions
-
-    if language:
-        check_language_code(language, "--language")
-    if not 1 <= epochs <= 1000:
-        raise ConfigError(f"--epochs must be 1 to 1000, not {epochs}")
-    wish = ModelRequest(
-        source=source,
-        out=out,
-        kind=kind,
-        # Vectors are of words as they stand in texts, and encoders read whole sentences.
-        reading=TextTokenizer(
-            language,
-            normalise,
-            stem=not embedding,
-            stops=bool(embedding) and Path(embedding).is_dir(),
-        ),
-        columns=ColumnNames(text, label, encoding),
-        folds=folds,
-        options=TrainingOptions(epochs=epochs, seed=seed, embedding=embedding),
-        most=most,
-        licence=licence,
-        command=shlex.join(["honeyguide", *sys.argv[1:]]),
-        made=datetime.now(UTC).date().isoformat(),
-    )
     before = _model_time(out)
     try:
-        made = _train_with_progress(wish, quiet=as_json)
+        made = train_model(
+            source,
+            out,
+            kind=kind,
+            language=language,
+            normalise=normalise,
+            folds=folds,
+            epochs=epochs,
+            embedding=embedding,
+            text=text,
+            label=label,
+            encoding=encoding,
+            most=most,
+            seed=seed,
+            licence=licence,
+            command=shlex.join(["honeyguide", *sys.argv[1:]]),
+            progress=False if as_json else None,
+        )
     except KeyboardInterrupt:
         saved = "the model was saved, its report may be missing"
         say(f"honeyguide: stopped; {'nothing was saved' if _model_time(out) == before else saved}")
         raise typer.Exit(130) from None
+    for note in made.corpus.notes:
+        say(safe_text(note))
     if as_json:
         typer.echo(json.dumps(made.card | {"model": str(out)}))
         return
@@ -152,26 +142,6 @@ def _model_time(out: Path) -> int:
         return (out / "model.json").stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def _train_with_progress(wish: Any, *, quiet: bool) -> TrainedModel:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from honeyguide.training.train import make_model
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=make_console(stderr=True), transient=True, disable=quiet
-    ) as bar:
-        reading, task = bar.add_task("reading", total=None), bar.add_task("training", total=1.0)
-        made = make_model(
-            wish,
-            lambda what, done: bar.update(task, description=safe_text(what), completed=done),
-            lambda done: bar.update(reading, description=f"read {done} documents"),
-        )
-    for note in made.corpus.notes:
-        say(safe_text(note))
-    return made
 
 
 def _show_model(made: TrainedModel, out: Path) -> None:

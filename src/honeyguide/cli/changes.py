@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
-import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from honeyguide.store.change_feed import ChangeRow
     from honeyguide.store.store import Store
 
-_SPAN_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*(min|h|d|w)").fullmatch
-_SECONDS = {"min": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _MAX_EDITS = 6
 """Edits of one change that are shown in a list."""
 
@@ -59,31 +55,26 @@ def changes(
 
     `honeyguide changes birds --kind gone --json`
     """
-    from honeyguide.change import ChangeKind
+    from honeyguide.api.collection import Collection
 
-    kinds = tuple(kind or ())
-    for one in kinds:
-        if one not in get_args(ChangeKind):
-            raise ConfigError(f"--kind {one!r} is none of {', '.join(get_args(ChangeKind))}")
-    with _open_store(name) as store:
-        found = store.changes.iter_newest(
-            since=time.time() - _parse_span(since) if since else None,
-            kinds=cast("tuple[ChangeKind, ...]", kinds),
-            significance=least,
-            host=host or None,
-            words=words or (),
-            limit=limit,
-        )
-        shown = 0
-        for row in found:
-            shown += 1
-            if as_json:
-                typer.echo(json.dumps(_change_facts(row)))
-            else:
-                known = row.old is not None and row.new is not None
-                _print_change(row.change, between=f"  ({row.old} → {row.new})" if known else "")
+    found = Collection(name).changes(
+        since=since or None,
+        kinds=kind or (),
+        least=least,
+        host=host,
+        words=words or (),
+        limit=limit,
+    )
+    shown = 0
+    for row in found:
+        shown += 1
+        if as_json:
+            typer.echo(json.dumps(_change_facts(row)))
+        else:
+            known = row.old is not None and row.new is not None
+            _print_change(row.change, between=f"  ({row.old} → {row.new})" if known else "")
     if not shown and not as_json:
-        filtered = any((since, kinds, least, host, words))
+        filtered = any((since, kind, least, host, words))
         hint = "" if filtered else f" Find them with: honeyguide watch {shell_quote(name)}"
         say(f"No changes{' of that kind' if filtered else ''}.{hint}")
 
@@ -247,10 +238,3 @@ def _open_store(name: Path) -> Store:
     from honeyguide.store.open_store import open_existing_store
 
     return open_existing_store(Collection(name).folder, "read")
-
-
-def _parse_span(text: str) -> float:
-    found = _SPAN_PATTERN(text.strip())
-    if found is None:
-        raise ConfigError(f"--since {text!r} is not a time span; write 30min, 12h, 2d or 3w")
-    return float(found[1]) * _SECONDS[found[2]]

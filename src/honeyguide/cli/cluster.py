@@ -45,9 +45,10 @@ def cluster_status(
     `honeyguide cluster status birds`
     """
     from honeyguide.api.collection import Collection
+    from honeyguide.cluster.ray_backend import ray_shard_statuses
     from honeyguide.cluster.remote_state import read_cluster_status
 
-    found = read_cluster_status(Collection(name).folder, address or "")
+    found = read_cluster_status(Collection(name).folder, ray_shard_statuses, address or "")
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     else:

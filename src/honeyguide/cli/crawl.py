@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from honeyguide.cli.formatting import count_noun, safe_text, say, shell_quote
+from honeyguide.cli.formatting import safe_text, say, shell_quote
 from honeyguide.cli.options import CollectionName, JsonOption
 from honeyguide.cli.status import coverage_summary, foreign_summary
-from honeyguide.errors import ConfigError
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
-    from honeyguide.cli.terminal import CrawlDisplay
-    from honeyguide.config.settings import Settings
     from honeyguide.crawl.status import Report
-    from honeyguide.run_status import StatusObserver
 
 
 def crawl(
@@ -103,7 +98,6 @@ def crawl(
 
     from honeyguide.api.collection import Collection
     from honeyguide.cli.terminal import CrawlDisplay
-    from honeyguide.crawl.stopping import override_stop_rules
     from honeyguide.errors import FetchError
 
     if studio:
@@ -117,20 +111,20 @@ def crawl(
         open_studio(Collection(name).folder, 0, open_=True, as_json=as_json, crawl=options)
         return
     collection = Collection(name)
-    rules = override_stop_rules(collection.settings.stop, coverage=coverage_, precision=precision)
-    collection.settings = replace(collection.settings, stop=rules)
     budget = collection.settings.crawl.pages if pages is None else pages
     with CrawlDisplay(collection.name, budget, quiet=quiet or as_json) as display:
-        if cluster is not None:
-            settings = collection.limited_settings(pages, hours)
-            report = _crawl_on_cluster(collection, settings, cluster, vault or "", shards, display)
-        elif vault is not None:
-            raise ConfigError("--vault is for a crawl on a cluster: add --cluster ADDRESS")
-        elif shards is not None or collection.shards > 1:
-            settings = collection.limited_settings(pages, hours)
-            report = _crawl_with_shards(collection, settings, shards, display, without_lost)
-        else:
-            report = collection.crawl(pages=pages, hours=hours, observer=display)
+        report = collection.crawl(
+            pages=pages,
+            hours=hours,
+            shards=shards,
+            cluster=cluster,
+            vault=vault or "",
+            without_lost=without_lost,
+            until_coverage=coverage_,
+            min_precision=precision,
+            progress=display,
+            announce=say if cluster is not None else display.print_note,
+        )
     progress = report.progress
     for warning in report.warnings:
         say(f"honeyguide: {safe_text(warning)}")
@@ -146,11 +140,7 @@ def crawl(
             facts["exchanged"] = report.exchanged._asdict()
         typer.echo(json.dumps(facts))
     else:
-        typer.echo(
-            f"{count_noun(progress.visits, 'visit')}, {count_noun(progress.relevant, 'relevant page')} "
-            f"(harvest rate {progress.harvest:.0%}), {count_noun(progress.failures, 'failure')}, "
-            f"{count_noun(progress.waiting, 'link')} waiting. Stopped: {report.reason}."
-        )
+        typer.echo(str(report))
         if progress.foreign:
             typer.echo(f"Set aside by the language filter: {foreign_summary(progress.foreign)}.")
         if report.estimate.covered:
@@ -159,53 +149,6 @@ def crawl(
             say(next_step_hint(shell_quote(collection.folder), budget, report))
     if report.failed:
         raise FetchError("no page could be fetched", report.failed + _offline_hint(collection))
-
-
-def _crawl_with_shards(
-    collection: Collection,
-    settings: Settings,
-    shards: int | None,
-    display: CrawlDisplay,
-    without_lost: bool,
-) -> Report:
-    """In as many processes as are asked for, or as there were before."""
-    from honeyguide.cluster.sharded_crawl import crawl_in_processes, unite_shards
-
-    folder = collection.folder
-    if shards != 1:
-        _check_shard_count(shards)
-        told = display, display.print_note
-        return crawl_in_processes(folder, settings, shards, *told, without_lost=without_lost)
-    if collection.shards > 1:
-        unite_shards(folder, settings, display.print_note, without_lost=without_lost)
-    limits = settings.crawl
-    return collection.crawl(pages=limits.pages, hours=limits.hours, observer=display)
-
-
-def _check_shard_count(shards: int | None) -> None:
-    """Each shard is a process: many more than cores only take memory and time."""
-    cores = os.cpu_count() or 1
-    most = max(16, 4 * cores)
-    if shards is not None and shards > most:
-        raise ConfigError(
-            f"{shards} shards are {shards} processes, and this machine has {count_noun(cores, 'core')}: "
-            f"at most {most} make sense here"
-        )
-
-
-def _crawl_on_cluster(
-    collection: Collection,
-    settings: Settings,
-    address: str,
-    vault: str,
-    shards: int | None,
-    observer: StatusObserver,
-) -> Report:
-    from honeyguide.cluster.remote_state import ClusterLocation
-    from honeyguide.cluster.sharded_crawl import crawl_on_cluster
-
-    where = ClusterLocation(address, vault)
-    return crawl_on_cluster(collection.folder, settings, where, shards, observer, say)
 
 
 def next_step_hint(name: str, budget: int, report: Report) -> str:

@@ -42,8 +42,8 @@ def demo(
     from rich.table import Table
     from rich.text import Text
 
+    from honeyguide.api.chart import terminal_chart
     from honeyguide.cli.terminal import CrawlDisplay
-    from honeyguide.lab.chart import terminal_chart
     from honeyguide.lab.demo import curve_points, run_demo
     from honeyguide.lab.web import load_demo_topics
 

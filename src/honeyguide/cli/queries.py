@@ -101,10 +101,8 @@ def list_queries(name: CollectionName, as_json: JsonOption = False) -> None:
     `honeyguide queries list birds --json`
     """
     from honeyguide.api.collection import Collection
-    from honeyguide.api.search import search_overview
 
-    collection = Collection(name)
-    found = search_overview(collection.folder, collection.settings)
+    found = Collection(name).queries()
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
         return
@@ -166,11 +164,10 @@ def suggest_queries(
     `honeyguide queries suggest birds --number 3 --json`
     """
     from honeyguide.api.collection import Collection
-    from honeyguide.search.query_planner import suggest_queries as suggested
 
     collection = Collection(name)
     with _show_spinner("reading good and bad pages", quiet=as_json):
-        found = suggested(collection.folder, collection.settings, number)
+        found = collection.suggest_queries(number)
     if as_json:
         rows = [
             {"query": str(s.query), "expected": s.expected, "why": s.why, "pages": list(s.pages)}
@@ -220,11 +217,10 @@ def run_queries(
     `honeyguide queries run birds "finch song" --pages 3`
     """
     from honeyguide.api.collection import Collection
-    from honeyguide.api.search import run_queries as ask
 
     collection = Collection(name)
     with _show_spinner(f"asking {collection.settings.search.engine}", quiet=as_json):
-        done = ask(collection.folder, collection.settings, query, pages, by=by)
+        done = collection.search(*query, pages=pages, by=by)
     if as_json:
         typer.echo(json.dumps({"left": done.left, "asked": [one.to_dict() for one in done.asked]}))
     else:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -25,12 +20,8 @@ from honeyguide.errors import ConfigError, suggest_name
 
 if TYPE_CHECKING:
     from honeyguide.api.collection import Collection
-    from honeyguide.store.database import OpenMode
-    from honeyguide.store.store import Store
-    from honeyguide.store.watch_list import WatchedRow
-    from honeyguide.types import Url
+    from honeyguide.api.watch import WatchList
     from honeyguide.watch.manual_edits import ListAction
-    from honeyguide.watch.watcher import Watcher, WatchProgress
 
 
 _DAY_S = 86_400.0
@@ -41,36 +32,28 @@ WATCH_ACTIONS = (
 
 
 def run_action(collection: Collection, action: str, what: list[str], *, as_json: bool) -> None:
-    from honeyguide.store.store import Store
-
     action = "weight" if action == "weigh" else action  # its name until version 0.1
     if action not in WATCH_ACTIONS:
         hint = suggest_name(action, WATCH_ACTIONS, "{}")
         raise ConfigError(f"watch has no action {action!r}; {hint}")
     if action in ("list", "channels") and what:
         raise ConfigError(f"watch NAME {action} takes nothing more: {what[0]!r}")
-    mode: OpenMode = "read" if action in ("list", "why", "masks", "channels") else "write"
-    if not (collection.folder / "collection.db").exists():
-        # Nothing was crawled yet, which is no reason not to watch a page.
-        Store.open(collection.folder, "crawl").close()
-    with Store.open(collection.folder, mode) as store:
-        if action == "list":
-            _print_list(store, as_json)
-        elif action == "channels":
-            _print_channels(store, as_json)
-        elif action == "import":
-            _import_lists(store, what, as_json)
-        elif action == "why":
-            _explain_schedule(collection, store, _known_urls(store, what), as_json)
-        elif action in ("masks", "mask", "unmask"):
-            _edit_masks(store, action, what, as_json)
-        else:
-            _edit_list(store, action, what, as_json)
+    pages = collection.watch_list
+    if action == "list":
+        _print_list(pages, as_json)
+    elif action == "channels":
+        _print_channels(pages, as_json)
+    elif action == "import":
+        _import_lists(pages, what, as_json)
+    elif action == "why":
+        _explain_schedule(pages, _check_urls(what), as_json)
+    elif action in ("masks", "mask", "unmask"):
+        _edit_masks(pages, action, _check_urls(what), as_json)
+    else:
+        _edit_list(pages, action, what, as_json)
 
 
-def _edit_list(store: Store, action: str, what: list[str], as_json: bool) -> None:
-    from honeyguide.watch.manual_edits import edit_watch_list
-
+def _edit_list(pages: WatchList, action: str, what: list[str], as_json: bool) -> None:
     weight: float | None = None
     if action == "weight":
         try:
@@ -78,53 +61,42 @@ def _edit_list(store: Store, action: str, what: list[str], as_json: bool) -> Non
         except (ValueError, IndexError):
             raise ConfigError("write the weight first: watch NAME weight 3 URL") from None
         what = what[1:]
-    done = edit_watch_list(
-        store, cast("ListAction", action), _known_urls(store, what), time.time(), weight
-    )
+    done = pages.edit(cast("ListAction", action), _check_urls(what), weight)
+    watched = pages.count_watched()
     if as_json:
-        typer.echo(json.dumps({"action": action, "pages": done, "watched": _count_watched(store)}))
+        typer.echo(json.dumps({"action": action, "pages": done, "watched": watched}))
         return
     past = {"add": "added", "remove": "removed", "pause": "paused", "resume": "resumed"}
     done_what = past.get(action, "given a new weight")
-    say(f"{count_noun(done, 'page')} {done_what}; {_count_watched(store)} are watched.")
+    say(f"{count_noun(done, 'page')} {done_what}; {watched} are watched.")
 
 
-def _import_lists(store: Store, files: list[str], as_json: bool) -> None:
-    from honeyguide.watch.imports.watch_list import load_watch_list
-
+def _import_lists(pages: WatchList, files: list[str], as_json: bool) -> None:
     if not files:
         raise ConfigError("name the file: watch NAME import FILE")
     added = 0
     left: list[dict[str, str]] = []
     for name in files:
-        found = load_watch_list(Path(name))
-        if not found.pages:
-            first = f": {found.skipped[0].where}: {found.skipped[0].why}" if found.skipped else ""
-            raise ConfigError(f"{name} holds no address to watch{first}")
-        active = [page.url for page in found.pages if not page.paused]
-        added += store.watched.add_pages(active, "import", time.time())
-        paused = [page.url for page in found.pages if page.paused]
-        store.watched.add_pages(paused, "import", time.time())
-        for url in paused:
-            store.watched.edit_page(url, state="paused")
+        found = pages.import_file(name)
+        added += found.added
         left += [one._asdict() for one in found.skipped]
         if not as_json:
-            say(f"{safe_text(name)} ({found.format_name}): {count_noun(len(found.pages), 'page')}")
+            say(f"{safe_text(name)} ({found.format_name}): {count_noun(found.pages, 'page')}")
+    watched = pages.count_watched()
     if as_json:
-        typer.echo(json.dumps({"added": added, "left": left, "watched": _count_watched(store)}))
+        typer.echo(json.dumps({"added": added, "left": left, "watched": watched}))
         return
     for one in left:
         say(f"  {safe_text(one['where'])}: {safe_text(one['what'])}: {safe_text(one['why'])}")
-    say(f"{count_noun(added, 'page')} added; {_count_watched(store)} are watched.")
+    say(f"{count_noun(added, 'page')} added; {watched} are watched.")
 
 
-def _print_list(store: Store, as_json: bool) -> None:
+def _print_list(pages: WatchList, as_json: bool) -> None:
     from honeyguide.watch.schedule.change_rate import estimate_rate
 
-    rows = store.watched.iter_rows(None)
     if as_json:
-        for row in rows:
-            typer.echo(json.dumps(_watched_facts(row)))
+        for facts in pages.to_dicts():
+            typer.echo(json.dumps(facts))
         return
     from honeyguide.watch.schedule.schedule import describe_span
 
@@ -133,16 +105,16 @@ def _print_list(store: Store, as_json: bool) -> None:
         f"{'state':<8} {'visits':>6} {'failed':>6} {'changes':>7} {'one every':>12}  {'last':<19}"
     )
     out.print(f"{head}  page", style="dim")
-    for row in rows:
+    for row in pages:
         every = describe_span(_DAY_S / estimate_rate(row.rate).per_day) if row.rate else "–"
         last = format_time(row.visited) if row.visited else "never"
         figures = f"{row.visits:>6} {row.failures:>6} {row.changes:>7} {every:>12}"
         out.print(f"{row.state:<8} {figures}  {last:<19}  {safe_text(row.url)}")
 
 
-def _print_channels(store: Store, as_json: bool) -> None:
+def _print_channels(pages: WatchList, as_json: bool) -> None:
     """How it stands with those who are told."""
-    found = store.outbox.channel_status()
+    found = pages.channels()
     if as_json:
         for one in found:
             typer.echo(json.dumps(one._asdict()))
@@ -158,23 +130,17 @@ def _print_channels(store: Store, as_json: bool) -> None:
             make_console().print(f"  failed {format_time(one.failed)}: {safe_text(one.why)}")
 
 
-def _explain_schedule(collection: Collection, store: Store, urls: list[Url], as_json: bool) -> None:
-    from honeyguide.watch.build import VisitForecast
-
-    schedule = VisitForecast(store, collection.settings, time.time())
-    for url in urls:
-        row_ = store.watched.find_row(url)
-        found = schedule.explain_visit(url)
-        if row_ is None or (found is None and row_.state == "watched"):
-            raise ConfigError(f"{url} is not watched")
+def _explain_schedule(pages: WatchList, urls: list[str], as_json: bool) -> None:
+    for row_, found in pages.explain(*urls):
         if as_json:
             said = {"next_at": None, "reason": row_.state} if found is None else {
                 "next_at": found.next_at, "reason": found.reason, "per_day": found.rate.per_day,
                 "low": found.rate.low, "high": found.rate.high, "weight": found.weight,
             }  # fmt: skip
-            typer.echo(json.dumps({"url": url, **said}))
+            typer.echo(json.dumps({"url": row_.url, **said}))
             continue
-        make_console().print(f"{safe_text(url)}: {row_.state if found is None else found.reason}")
+        why = row_.state if found is None else found.reason
+        make_console().print(f"{safe_text(row_.url)}: {why}")
         if row_.failures:
             last = f"; the last one {format_time(row_.visited)}" if row_.visited else ""
             make_console().print(
@@ -184,47 +150,29 @@ def _explain_schedule(collection: Collection, store: Store, urls: list[Url], as_
             make_console().print(f"  {safe_text(row_.note)}")
 
 
-def _edit_masks(store: Store, action: str, what: list[str], as_json: bool) -> None:
-    from honeyguide.watch import manual_edits
-
-    (url,), rest = _known_urls(store, what[:1]), what[1:]
+def _edit_masks(pages: WatchList, action: str, what: list[str], as_json: bool) -> None:
+    url, *rest = what
     if action != "masks" and not rest:
         raise ConfigError(f"say which: honeyguide watch NAME {action} URL MASK; see masks")
     if action == "masks":
-        found = manual_edits.list_masks(store, url)
+        found = pages.masks(url)
     else:
-        found = (manual_edits.mask_places if action == "mask" else manual_edits.unmask_places)(
-            store, url, rest
-        )
+        found = (pages.mask if action == "mask" else pages.unmask)(url, *rest)
     if as_json:
         names = [one.mask for one in found.masks]
-        typer.echo(json.dumps({"url": url, "masks": names, "open": list(found.opened)}))
+        typer.echo(json.dumps({"url": found.url, "masks": names, "open": list(found.opened)}))
         return
     out = make_console()
-    out.print(f"{count_noun(len(found.masks), 'place')} masked on {safe_text(url)}")
+    out.print(f"{count_noun(len(found.masks), 'place')} masked on {safe_text(found.url)}")
     for one in found.masks:
         why = "by a person" if one.by == "person" else "it differs every time"
         out.print(f"  {safe_text(one.mask)}  ({safe_text(one.where) or 'the whole page'}: {why})")
 
 
-def _known_urls(store: Store, texts: list[str]) -> list[Url]:
-    from honeyguide.api.user_urls import resolve_url
-
+def _check_urls(texts: list[str]) -> list[str]:
     if not texts:
         raise ConfigError("name a page: its address, such as https://example.org/finches")
-    return [resolve_url(store, text) for text in texts]
-
-
-def _count_watched(store: Store) -> int:
-    return store.watched.count_by_state().get("watched", 0)
-
-
-def _watched_facts(row: WatchedRow) -> dict[str, Any]:
-    from honeyguide.watch.schedule.change_rate import estimate_rate
-
-    facts = row._asdict() | {"digest": row.digest.hex()}
-    facts["rate"] = estimate_rate(row.rate).per_day if row.rate else None
-    return {name: value for name, value in facts.items() if name not in ("masks", "edited", "id")}
+    return texts
 
 
 # --------------------------------------------------------------------------------------------------
@@ -288,7 +236,11 @@ def watch(
     if action:
         run_action(collection, action, what or [], as_json=as_json)
         return
-    tally = asyncio.run(_run_watch(collection, once, hours, quiet=quiet or as_json))
+    silent = quiet or as_json
+    nothing = not silent and not collection.watch_list.count_watched()
+    if nothing and not collection.status(hosts=0).relevant:
+        say(f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}")
+    tally = collection.watch(once=once, hours=hours, progress=not silent)
     if as_json:
         typer.echo(json.dumps(tally._asdict()))
         return
@@ -310,87 +262,3 @@ def _empty_hint(collection: Collection) -> str:
         "Relevant pages of a crawl are added by themselves; or add some with: honeyguide watch "
         f"{shell_quote(collection.folder)} add URL"
     )
-
-
-async def _run_watch(
-    collection: Collection, once: bool, hours: float, *, quiet: bool
-) -> WatchProgress:
-    from honeyguide.crawl.from_settings import build_scope_filter
-    from honeyguide.crawl.rescore import current_judge
-    from honeyguide.crawl.run import relaxed_gc, stop_on_signals
-    from honeyguide.learning import topics
-    from honeyguide.types import Link
-    from honeyguide.watch.build import open_watch
-
-    settings, fence = collection.settings, build_scope_filter(collection.settings)
-    strategy, generation = current_judge(collection.folder, settings)
-    async with open_watch(
-        collection.folder,
-        settings,
-        strategy,
-        generation,
-        lambda store: topics.load_effective_labels(store, settings),
-        lambda url: fence.find_refusal(Link(url)) is None,
-    ) as watch:
-        if (
-            not quiet
-            and not any(watch.store.watched.iter_rows())
-            and not watch.store.counter.read_counts().relevant
-        ):
-            say(
-                f"{collection.name}: nothing is watched yet; Ctrl-C stops. {_empty_hint(collection)}"
-            )
-        with (
-            relaxed_gc(),
-            stop_on_signals(watch.stop),
-            _showing_progress(watch, collection.name, quiet),
-        ):
-            return await watch.run(once=once, hours=hours)
-
-
-@contextmanager
-def _showing_progress(watch: Watcher, title: str, quiet: bool) -> Iterator[None]:
-    """A line that stays up to date on a terminal; elsewhere one every ten seconds."""
-    if quiet:
-        yield
-        return
-    task = asyncio.get_running_loop().create_task(_show_progress(watch, title))
-    try:
-        yield
-    finally:
-        task.cancel()
-
-
-async def _show_progress(watch: Watcher, title: str) -> None:
-    from rich.live import Live
-    from rich.text import Text
-
-    out = make_console(stderr=True)
-    if not out.is_terminal:
-        while True:
-            await asyncio.sleep(10)
-            out.print(f"{safe_text(title)}: {_progress_line(watch.progress)}")
-    with (
-        suppress(asyncio.CancelledError),
-        Live(console=out, transient=True, refresh_per_second=4) as live,
-    ):
-        while True:
-            lines = [f"{safe_text(title)}  {_progress_line(watch.progress)}"]
-            if watch.progress.trouble:
-                lines.append(f"  {safe_text(watch.progress.trouble)}")
-            live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"))
-            await asyncio.sleep(0.25)
-
-
-def _progress_line(tally: WatchProgress) -> str:
-    parts: list[Any] = [
-        count_noun(tally.watched, "page"),
-        count_noun(tally.visits, "visit"),
-        count_noun(tally.changes, "change"),
-        f"{tally.failures} failed",
-    ]
-    if tally.discovered:
-        parts.append(f"{tally.discovered} new")
-    if tally.next_at:
-        parts.append(f"next {format_time(tally.next_at)[11:]}")
-    return " · ".join(map(str, parts))

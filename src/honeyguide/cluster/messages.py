@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from honeyguide.config.settings import Settings
 from honeyguide.errors import HoneyguideError
 from honeyguide.run_status import RunStatus
 from honeyguide.store.codec import replace_surrogates
@@ -20,6 +21,26 @@ from honeyguide.types import Link, Url
 
 COORDINATOR = -1
 """Where messages to the coordinator go."""
+
+
+class ShardPlan(msgspec.Struct, frozen=True):
+    """What a shard is to do."""
+
+    shard: int
+    shards: int
+    folder: str
+    """Its own."""
+    warc: str
+    """Where WARC files go."""
+    settings: Settings
+    generation: int
+    strategy: bytes
+    mark: str = ""
+    """By which the shard and its collection know each other."""
+    suffixes: str = ""
+    """Which list of public suffixes says what a domain is."""
+    files: tuple[str, ...] = ()
+    """WARC files that the collection has: on a cluster they lie elsewhere."""
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, tag=True):

@@ -17,16 +17,36 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from math import inf
+from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 import msgspec
 
 from honeyguide.cluster import messages
+from honeyguide.cluster.messages import ShardPlan
+from honeyguide.cluster.remote_state import (
+    ClusterLocation,
+    is_away,
+    known_cluster,
+    vault_place,
+)
+from honeyguide.cluster.resharding import prepare_shards
 from honeyguide.cluster.runner import MessageHandler
-from honeyguide.cluster.shard import ShardPlan
 from honeyguide.cluster.shard_node import NOTHING_READ, ShardNode, node_status
+from honeyguide.cluster.sharded_crawl import (
+    Announce,
+    ShardingRequest,
+    check_shard_count,
+    crawl_with_runner,
+)
+from honeyguide.config.settings import Settings
+from honeyguide.crawl.signals import run_in_loop
+from honeyguide.crawl.status import Report
 from honeyguide.errors import ClusterError, ConfigError
+from honeyguide.run_status import StatusObserver
+from honeyguide.store.shards import SPLIT_KEY
+from honeyguide.store.store import Store
 
 _CALL_S = 15.0
 """How long a call may take."""
@@ -339,8 +359,16 @@ def _take_batch(queue: list[bytes]) -> list[bytes]:
     return batch
 
 
-def ray_shard_statuses(ray: Any, namespace: str, shards: int) -> list[dict[str, object] | None]:
+def ray_shard_statuses(address: str, namespace: str, shards: int) -> list[dict[str, object] | None]:
     """What each shard says of itself; None: it does not answer."""
+    ray = connect_ray(address)
+    try:
+        return _ask_actors(ray, namespace, shards)
+    finally:
+        ray.shutdown()
+
+
+def _ask_actors(ray: Any, namespace: str, shards: int) -> list[dict[str, object] | None]:
     calls = {}
     for shard in range(shards):
         with suppress(ValueError):
@@ -353,3 +381,40 @@ def ray_shard_statuses(ray: Any, namespace: str, shards: int) -> list[dict[str, 
         except (KeyError, ray.exceptions.RayError):
             statuses.append(None)
     return statuses
+
+
+def crawl_on_cluster(
+    folder: Path,
+    settings: Settings,
+    cluster: ClusterLocation,
+    shards: int | None = None,
+    observer: StatusObserver | None = None,
+    announce: Announce = lambda _: None,
+) -> Report:
+    """Crawl with so many shards on the machines of a cluster; Ctrl-C stops cleanly, and brings
+    everything home.
+
+    None: as many as the collection has, or two for each machine.
+    """
+    with Store.open(folder, "crawl", settings.store) as store:
+        cluster = ClusterLocation(cluster.address, cluster.vault or known_cluster(store).vault)
+        if not cluster.vault:
+            raise ConfigError("a crawl on a cluster needs storage that its machines share: --vault")
+        ray = connect_ray(cluster.address)
+        try:
+            if shards is None and store.shard_count == 1:
+                shards = max(2, 2 * count_machines(ray))
+            if not is_away(store):
+                check_shard_count(store.shard_count if shards is None else shards)
+                prepare_shards(store, store.shard_count if shards is None else shards, announce)
+            mark = store.get_meta(SPLIT_KEY) or ""
+            place = vault_place(store, cluster.vault)
+        except BaseException:  # whatever it is, the connection to Ray must not stay open
+            ray.shutdown()
+            raise
+    try:
+        runner = RayRunner(ray, place, mark, announce)
+        wish = ShardingRequest(shards, announce, cluster=cluster)
+        return run_in_loop(crawl_with_runner(folder, settings, wish, runner, observer))
+    finally:
+        ray.shutdown()

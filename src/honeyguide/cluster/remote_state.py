@@ -7,7 +7,7 @@ While they are away, the vault has the truth of each shard; the collection has w
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -15,14 +15,13 @@ from secrets import token_hex
 from typing import Any, NamedTuple
 
 from honeyguide.cluster.resharding import leftover_visits, open_shard
-from honeyguide.cluster.shard_node import list_vault_warcs
 from honeyguide.cluster.vault import (
     ObjectStore,
     ShardReplicator,
     open_object_store,
     rebuild_database,
 )
-from honeyguide.cluster.vault.shard_log import entry_number, unpack_entry
+from honeyguide.cluster.vault.shard_log import entry_number, list_vault_warcs, unpack_entry
 from honeyguide.cluster.vault.shard_log import log_prefix as log_place
 from honeyguide.errors import ClusterError, ConfigError
 from honeyguide.store.shards import SPLIT_KEY, shard_folder
@@ -210,7 +209,12 @@ class ClusterStatus:
         return asdict(self)
 
 
-def read_cluster_status(folder: Path, address: str = "") -> ClusterStatus:
+AskShards = Callable[[str, str, int], Sequence[Mapping[str, Any] | None]]
+"""What shards say of themselves, by the cluster's address, its mark and their number."""
+
+
+def read_cluster_status(folder: Path, ask_shards: AskShards, address: str = "") -> ClusterStatus:
+    """How each shard stands; ``ask_shards`` raises ClusterError if the cluster does not answer."""
     with Store.open(folder, "read") as store:
         where = known_cluster(store)
         mark = store.get_meta(SPLIT_KEY) or ""
@@ -220,11 +224,11 @@ def read_cluster_status(folder: Path, address: str = "") -> ClusterStatus:
     if not where.vault:
         raise ConfigError(f"{folder} was never crawled on a cluster")
     address = address or where.address
-    answers: list[dict[str, Any] | None] = [None] * shards
+    answers: Sequence[Mapping[str, Any] | None] = [None] * shards
     trouble = ""
     if away:
         try:
-            answers = _ask_shards(address, mark, shards)
+            answers = ask_shards(address, mark, shards)
         except ClusterError as error:
             trouble = str(error)
     written = last_vault_entries(open_object_store(place), shards)
@@ -232,18 +236,8 @@ def read_cluster_status(folder: Path, address: str = "") -> ClusterStatus:
     return ClusterStatus(away, address, where.vault, visits, rows, trouble)
 
 
-def _ask_shards(address: str, mark: str, shards: int) -> list[dict[str, Any] | None]:
-    from honeyguide.cluster.ray_backend import connect_ray, ray_shard_statuses
-
-    ray = connect_ray(address)
-    try:
-        return ray_shard_statuses(ray, mark, shards)
-    finally:
-        ray.shutdown()
-
-
 def _shard_status_row(
-    shard: int, answer: dict[str, Any] | None, written: dict[str, Any]
+    shard: int, answer: Mapping[str, Any] | None, written: dict[str, Any]
 ) -> ShardStatusRow:
     if not answer:
         machine, epoch = written.get("machine"), written.get("epoch")

@@ -18,8 +18,14 @@ from typing import Protocol
 import msgspec
 
 from honeyguide.cluster import messages
-from honeyguide.cluster.messages import COORDINATOR, ExitRequest, Message, ToCoordinator, ToShard
-from honeyguide.cluster.shard import ShardPlan
+from honeyguide.cluster.messages import (
+    COORDINATOR,
+    ExitRequest,
+    Message,
+    ShardPlan,
+    ToCoordinator,
+    ToShard,
+)
 from honeyguide.errors import ClusterError
 
 

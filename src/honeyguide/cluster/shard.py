@@ -17,7 +17,6 @@ from functools import partial
 from math import inf
 from pathlib import Path
 
-import msgspec
 from msgspec import structs
 
 from honeyguide import registry
@@ -37,6 +36,7 @@ from honeyguide.cluster.messages import (
     Message,
     SeedUpdate,
     ShardEnded,
+    ShardPlan,
     ShardState,
     ShardVisits,
     StopRequest,
@@ -52,7 +52,6 @@ from honeyguide.cluster.sharded_frontier import (
     ShardedFrontier,
     ShardPartition,
 )
-from honeyguide.config.settings import Settings
 from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.shard_hooks import ShardHooks
@@ -76,26 +75,6 @@ _CLUSTER_WINDOW = 128
 """Letters to one shard that are under way on a cluster, where each waits for two saves."""
 
 SendMessage = Callable[[Message], None]
-
-
-class ShardPlan(msgspec.Struct, frozen=True):
-    """What a shard is to do."""
-
-    shard: int
-    shards: int
-    folder: str
-    """Its own."""
-    warc: str
-    """Where WARC files go."""
-    settings: Settings
-    generation: int
-    strategy: bytes
-    mark: str = ""
-    """By which the shard and its collection know each other."""
-    suffixes: str = ""
-    """Which list of public suffixes says what a domain is."""
-    files: tuple[str, ...] = ()
-    """WARC files that the collection has: on a cluster they lie elsewhere."""
 
 
 class Shard:

@@ -19,10 +19,13 @@ import msgspec
 
 from honeyguide.cluster import messages
 from honeyguide.cluster.checkpointing import Checkpointer
-from honeyguide.cluster.shard import Shard, ShardPlan
-from honeyguide.cluster.vault import ObjectStore, ShardReplicator, open_object_store
-from honeyguide.cluster.vault.shard_log import Clock, boot_seconds
-from honeyguide.crawl.run import relaxed_gc
+from honeyguide.cluster.messages import (
+    ShardPlan,
+)
+from honeyguide.cluster.shard import Shard
+from honeyguide.cluster.vault import ShardReplicator, open_object_store
+from honeyguide.cluster.vault.shard_log import Clock, boot_seconds, list_vault_warcs
+from honeyguide.crawl.signals import relaxed_gc
 from honeyguide.errors import StorageUnreachable
 from honeyguide.store.collection_files import lock_holder
 
@@ -172,11 +175,6 @@ class ShardNode:
 
     def leave(self) -> None:
         self.receive_messages([messages.encode_message(messages.ExitRequest())])
-
-
-def list_vault_warcs(place: ObjectStore, shard: int) -> list[str]:
-    """Names of a shard's WARC files in the vault."""
-    return [name.rpartition("/")[2] for name in place.list_names(f"shard-{shard:04}/warc/")]
 
 
 def node_status(news: CoordinatorOutbox) -> dict[str, object]:

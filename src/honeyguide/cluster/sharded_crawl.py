@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,15 +12,16 @@ from typing import NamedTuple
 from honeyguide import __version__
 from honeyguide.cluster import remote_state
 from honeyguide.cluster.coordinator import Coordinator
+from honeyguide.cluster.messages import ShardPlan
 from honeyguide.cluster.resharding import prepare_shards
 from honeyguide.cluster.runner import ProcessRunner, ShardRunner
-from honeyguide.cluster.shard import ShardPlan
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import status
 from honeyguide.crawl.build import build_stop_conditions, build_training_feed
 from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
 from honeyguide.crawl.live_generation import choose_generation
-from honeyguide.crawl.run import complete_report, run_observed, stop_on_signals
+from honeyguide.crawl.run import complete_report, run_observed
+from honeyguide.crawl.signals import run_in_loop, stop_on_signals
 from honeyguide.crawl.status import Report
 from honeyguide.crawl.stopping import restore_coverage
 from honeyguide.errors import ConfigError
@@ -52,48 +52,7 @@ def crawl_in_processes(
     ``without_lost``: shards whose folders are gone begin anew.
     """
     wish = ShardingRequest(shards, announce, without_lost)
-    return asyncio.run(crawl_with_runner(folder, settings, wish, ProcessRunner(), observer))
-
-
-def crawl_on_cluster(
-    folder: Path,
-    settings: Settings,
-    cluster: remote_state.ClusterLocation,
-    shards: int | None = None,
-    observer: StatusObserver | None = None,
-    announce: Announce = lambda _: None,
-) -> Report:
-    """Crawl with so many shards on the machines of a cluster; Ctrl-C stops cleanly, and brings
-    everything home.
-
-    None: as many as the collection has, or two for each machine.
-    """
-    from honeyguide.cluster.ray_backend import RayRunner, connect_ray, count_machines
-
-    with Store.open(folder, "crawl", settings.store) as store:
-        cluster = remote_state.ClusterLocation(
-            cluster.address, cluster.vault or remote_state.known_cluster(store).vault
-        )
-        if not cluster.vault:
-            raise ConfigError("a crawl on a cluster needs storage that its machines share: --vault")
-        ray = connect_ray(cluster.address)
-        try:
-            if shards is None and store.shard_count == 1:
-                shards = max(2, 2 * count_machines(ray))
-            if not remote_state.is_away(store):
-                _check_shard_count(store.shard_count if shards is None else shards)
-                prepare_shards(store, store.shard_count if shards is None else shards, announce)
-            mark = store.get_meta(SPLIT_KEY) or ""
-            place = remote_state.vault_place(store, cluster.vault)
-        except BaseException:  # whatever it is, the connection to Ray must not stay open
-            ray.shutdown()
-            raise
-    try:
-        runner = RayRunner(ray, place, mark, announce)
-        wish = ShardingRequest(shards, announce, cluster=cluster)
-        return asyncio.run(crawl_with_runner(folder, settings, wish, runner, observer))
-    finally:
-        ray.shutdown()
+    return run_in_loop(crawl_with_runner(folder, settings, wish, ProcessRunner(), observer))
 
 
 def unite_shards(
@@ -179,8 +138,6 @@ async def open_coordinator(
                 "change until they are back (Ctrl-C, or honeyguide cluster recall)"
             )
         else:
-            _check_shard_count(shards)
-        if not remote_state.is_away(store):
             prepare_shards(store, shards, wish.announce, without_lost=wish.without_lost)
         if wish.cluster is not None:
             # Files may still be in the vault: they are looked for at the end.
@@ -227,6 +184,6 @@ async def open_coordinator(
         yield coordinator, plans
 
 
-def _check_shard_count(shards: int) -> None:
+def check_shard_count(shards: int) -> None:
     if shards < 2:
         raise ConfigError("a crawl on a cluster has 2 shards or more: say --shards")

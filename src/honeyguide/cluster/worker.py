@@ -14,10 +14,10 @@ import sys
 import msgspec
 
 from honeyguide.cluster import messages
-from honeyguide.cluster.messages import Message
+from honeyguide.cluster.messages import Message, ShardPlan
 from honeyguide.cluster.runner import FrameProtocol, frame_message
-from honeyguide.cluster.shard import Shard, ShardPlan
-from honeyguide.crawl.run import relaxed_gc
+from honeyguide.cluster.shard import Shard
+from honeyguide.crawl.signals import relaxed_gc
 
 _PLAN_DECODER = msgspec.msgpack.Decoder(ShardPlan)
 

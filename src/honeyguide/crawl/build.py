@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from honeyguide import __version__
 from honeyguide.config.settings import Settings
-from honeyguide.crawl.from_settings import build_scope_filter, build_strategy, seed_urls
+from honeyguide.crawl.from_settings import build_scope_filter, build_strategy
 from honeyguide.crawl.live_generation import choose_generation
 from honeyguide.crawl.loop import CrawlLoop
 from honeyguide.crawl.process_page import (
@@ -34,7 +34,7 @@ from honeyguide.languages.gate import LanguageGate, build_language_gate, languag
 from honeyguide.learning import topics
 from honeyguide.learning.coverage import Coverage
 from honeyguide.learning.topic_trainers import MultiTopicLearner
-from honeyguide.learning.topics import reread_page
+from honeyguide.learning.topics import reread_page, seed_urls
 from honeyguide.learning.training_feed import LabelAnswers, TrainingFeed
 from honeyguide.learning.worker_process import InProcessBackend, WorkerProcessBackend
 from honeyguide.links.authority import LinkAuthority
@@ -235,8 +235,8 @@ async def open_crawl(
         )
         if store.shard_count > 1:
             raise StoreError(
-                f"{folder} has {store.shard_count} shards: crawl it with honeyguide crawl (in Python: "
-                "honeyguide.cluster.sharded_crawl.crawl_here), or put them together with --shards 1"
+                f"{folder} has {store.shard_count} shards: crawl it with honeyguide crawl (in "
+                "Python: Collection.crawl), or put them together with --shards 1"
             )
         store.set_threshold(settings.topic.threshold)
         store.visits.set_topics(topics.topic_names(settings))

@@ -19,12 +19,12 @@ from honeyguide.config.settings import Settings, build_dataclass
 from honeyguide.config.validation import unknown_key_error
 from honeyguide.errors import ConfigError, HoneyguideError
 from honeyguide.learning import topics
+from honeyguide.learning.topics import seed_urls
 from honeyguide.multi_topic import MultiTopicStrategy
 from honeyguide.protocols import Strategy
 from honeyguide.scope import ScopeFilter, UrlTraps, make_scope
 from honeyguide.text.language import check_language
-from honeyguide.types import StrategyTraits, Url
-from honeyguide.url import canonical_url
+from honeyguide.types import StrategyTraits
 
 TOPIC_FIELDS = ("keywords", "description", "model", "categories")
 """What a strategy takes from the topic by naming a field so."""
@@ -118,26 +118,6 @@ def suited_strategy(topic: Mapping[str, Any]) -> str:
 # --------------------------------------------------------------------------------------------------
 # What the settings have chosen: where to start, what lies inside, and who decides.
 # --------------------------------------------------------------------------------------------------
-
-
-def seed_urls(settings: Settings) -> tuple[Url, ...]:
-    """The topic's seeds and good examples, in canonical form; a ConfigError names bad ones."""
-    found: list[Url] = []
-    stated = [("topic.seeds", settings.topic.seeds), ("topic.good", settings.topic.good)]
-    stated += [(f"good of {topic.name!r}", topic.good) for topic in settings.topics]
-    for key, texts in stated:
-        for text in texts:
-            url = canonical_url(text.strip())
-            if url is None:
-                hint = f"; did you mean https://{text.strip()}?" if "://" not in text else ""
-                raise ConfigError(f"{key}: {text!r} is not an http or https address{hint}")
-            found.append(url)
-    if not found and not settings.search.engine:
-        raise ConfigError(
-            "the topic has no seeds: add addresses to start from under topic.seeds in topic.toml, "
-            "or use: honeyguide new NAME --seed https://…; or ask a search engine, under [search]"
-        )
-    return tuple(dict.fromkeys(found))
 
 
 def build_scope_filter(settings: Settings) -> ScopeFilter:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
-import signal
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -18,57 +16,10 @@ from honeyguide.crawl import status
 from honeyguide.crawl.build import open_crawl
 from honeyguide.crawl.live_status import LIVE_INTERVAL_S, LiveStatusWriter, RunningCrawl
 from honeyguide.crawl.rescore import overrule_verdicts
+from honeyguide.crawl.signals import relaxed_gc, stop_on_signals
 from honeyguide.crawl.status import Report, missing_page_notes
 from honeyguide.run_status import StatusObserver
 from honeyguide.store.store import Store
-
-_GC_THRESHOLD = 20_000
-"""Objects after which Python looks for garbage; its own default is 700."""
-
-
-@contextlib.contextmanager
-def relaxed_gc() -> Iterator[None]:
-    """Python's search for unreachable rings of objects, put off: a page makes thousands of objects
-    and no such ring, and the search goes over all that was loaded before the crawl as well."""
-    before = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(_GC_THRESHOLD, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-        gc.unfreeze()
-
-
-@contextlib.contextmanager
-def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C asks what runs to finish; a second one is the ordinary KeyboardInterrupt."""
-    loop = asyncio.get_running_loop()
-    caught = (signal.SIGINT, signal.SIGTERM)
-
-    def ask() -> None:
-        stop()
-        for number in caught:
-            loop.remove_signal_handler(number)
-
-    try:
-        for number in caught:
-            loop.add_signal_handler(number, ask)
-    except (ValueError, RuntimeError):
-        # Not in the main thread, as inside a notebook's worker: its owner handles signals.
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in caught:
-            loop.remove_signal_handler(number)
-
-
-# --------------------------------------------------------------------------------------------------
-# One run of a collection's crawl: signals, an observer, and what was lost.
-# --------------------------------------------------------------------------------------------------
-
 
 _OBSERVE_S = 0.25
 """How often an observer is told."""

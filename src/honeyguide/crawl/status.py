@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Self
 
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping as exhausted
-from honeyguide.crawl.from_settings import seed_urls
 from honeyguide.errors import ConfigError
 from honeyguide.languages.gate import wanted_languages
 from honeyguide.learning import topics
@@ -52,6 +51,19 @@ class Report:
     """How much of the topic is found."""
     exchanged: ShardTraffic | None = None
     """None: there was one ring only."""
+
+    def __repr__(self) -> str:
+        """In a sentence, as the command line says it."""
+        now = self.progress
+        counts = (
+            (now.visits, "visit"),
+            (now.relevant, "relevant page"),
+            (now.failures, "failure"),
+            (now.waiting, "link"),
+        )
+        visits, relevant, failures, waiting = (f"{n} {noun}{'s' * (n != 1)}" for n, noun in counts)
+        found = f"{relevant} (harvest rate {now.harvest:.0%})"
+        return f"{visits}, {found}, {failures}, {waiting} waiting. Stopped: {self.reason}."
 
 
 @dataclass
@@ -154,7 +166,7 @@ def missing_page_notes(store: Store, settings: Settings, since: float = 0.0) -> 
     """What was tried since and brought no page, and why, in sentences."""
     said = topics.best_example_labels(settings)
     yield from _missing_notes(
-        store, "seed", [url for url in seed_urls(settings) if url not in said], since
+        store, "seed", [url for url in topics.seed_urls(settings) if url not in said], since
     )
     for kind, good in (("good", True), ("bad", False)):
         urls = [url for url, value in said.items() if (value >= 0.5) is good]

@@ -10,11 +10,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from honeyguide.api.chart import svg_chart
 from honeyguide.api.collection import Collection
 from honeyguide.api.create import create
 from honeyguide.crawl.status import Report
 from honeyguide.errors import ConfigError, HoneyguideError
-from honeyguide.lab.chart import svg_chart
 from honeyguide.lab.metrics import Harvest, measure_harvest, sample_curve
 from honeyguide.lab.web import DemoTopic, RecordedWeb, load_demo_topics, load_demo_web
 from honeyguide.run_status import StatusObserver
@@ -46,7 +46,7 @@ def run_demo(folder: Path, topic_name: str, pages: int, watch: ProgressDisplay) 
     web = load_demo_web()
     truth = len(web.urls_labelled(topic_name))
     runs = []
-    with _serve_demo_web() as address:
+    with serve_demo_web() as address:
         for title, strategy in (("honeyguide", "honeyguide"), ("breadth-first", "breadth")):
             collection = create(
                 folder / strategy,
@@ -112,7 +112,7 @@ def _make_room(folder: Path) -> None:
 
 
 @contextmanager
-def _serve_demo_web() -> Iterator[str]:
+def serve_demo_web() -> Iterator[str]:
     """The embedded web in a process of its own; its address."""
     process = subprocess.Popen(
         # -P: the folder that we stand in may be a stranger's, and is no place for modules.

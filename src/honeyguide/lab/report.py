@@ -11,8 +11,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from honeyguide.api.chart import Points, svg_chart
 from honeyguide.errors import ConfigError
-from honeyguide.lab.chart import Points, svg_chart
 from honeyguide.lab.metrics import (
     BootstrapEstimate,
     Harvest,

@@ -165,6 +165,26 @@ TOPICS_SAMPLE = """
 """For a new topic.toml."""
 
 
+def seed_urls(settings: Settings) -> tuple[Url, ...]:
+    """The topic's seeds and good examples, in canonical form; a ConfigError names bad ones."""
+    found: list[Url] = []
+    stated = [("topic.seeds", settings.topic.seeds), ("topic.good", settings.topic.good)]
+    stated += [(f"good of {topic.name!r}", topic.good) for topic in settings.topics]
+    for key, texts in stated:
+        for text in texts:
+            url = canonical_url(text.strip())
+            if url is None:
+                hint = f"; did you mean https://{text.strip()}?" if "://" not in text else ""
+                raise ConfigError(f"{key}: {text!r} is not an http or https address{hint}")
+            found.append(url)
+    if not found and not settings.search.engine:
+        raise ConfigError(
+            "the topic has no seeds: add addresses to start from under topic.seeds in topic.toml, "
+            "or use: honeyguide new NAME --seed https://…; or ask a search engine, under [search]"
+        )
+    return tuple(dict.fromkeys(found))
+
+
 def topic_names(settings: Settings) -> tuple[str, ...]:
     """Names of all topics in their order; empty with a single topic."""
     if not settings.topics:

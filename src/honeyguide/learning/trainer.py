@@ -258,6 +258,11 @@ class Trainer:
         """All examples so far were learned in an earlier run."""
         self._fresh = self._labels = 0
 
+    @property
+    def has_news(self) -> bool:
+        """Whether anything was offered since it learned last."""
+        return self._fresh > 0
+
     def is_due(self) -> bool:
         if not self._fresh or self._expected > 0 or self._failures >= _MAX_FAILURES:
             return False

@@ -156,6 +156,16 @@ class TrainingFeed:
     def is_due(self) -> bool:
         return self.learns and self._trainer.is_due()
 
+    @property
+    def trouble(self) -> str:
+        """Why it could not learn last; '': it could."""
+        return self._trainer.trouble
+
+    @property
+    def has_news(self) -> bool:
+        """Whether there is something that no generation has learned from, due or not."""
+        return self.learns and self._trainer.has_news
+
     async def learn(self, strategy: Strategy) -> LearningResult:
         self.taught = self._last_label
         if self._learned:

@@ -216,8 +216,7 @@ def export_collection(
                     f"files of {store.folder} (were they moved, or is store.warc false?)"
                 )
             return ExportResult(target, form, extract.count, extract.missing)
-        columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
-        columns |= dict.fromkeys(labels.export_columns(), float)
+        columns = _export_columns(labels, text)
         rows = _export_rows(store, chosen, labels, columns)
         if form == "parquet":
             # Imported here, because pyarrow is large and optional.
@@ -240,8 +239,7 @@ def stream_export(
     """The same rows of any visits, for one who reads along: in pieces as they come, but for
     Parquet, whose end must be known before its beginning makes sense."""
     labels = EffectiveLabels(store.labels.effective_after(), topics)
-    columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
-    columns |= dict.fromkeys(labels.export_columns(), float)
+    columns = _export_columns(labels, text)
     rows = _export_rows(store, chosen, labels, columns)
     if format == "parquet":
         with TemporaryDirectory() as place:
@@ -332,6 +330,23 @@ def _candidate_rows(store: Store, labels: EffectiveLabels, scan: bool) -> Iterat
     return merge(
         store.visits.iter_visits(relevant=True, page=True), by_number, key=lambda row: row.id
     )
+
+
+def export_rows(
+    store: Store,
+    chosen: Iterator[VisitRow],
+    *,
+    text: bool = True,
+    topics: TopicSelection | None = None,
+) -> Iterator[dict[str, Any]]:
+    """These visits as rows of an export: :data:`EXPORT_COLUMNS`, and those of each topic."""
+    said = EffectiveLabels(store.labels.effective_after(), topics)
+    return _export_rows(store, chosen, said, _export_columns(said, text))
+
+
+def _export_columns(said: EffectiveLabels, text: bool) -> dict[str, type]:
+    columns = {name: kind for name, kind in EXPORT_COLUMNS.items() if text or name != "text"}
+    return columns | dict.fromkeys(said.export_columns(), float)
 
 
 def _export_rows(

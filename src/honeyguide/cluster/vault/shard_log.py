@@ -201,6 +201,11 @@ def log_prefix(shard: int) -> str:
     return f"shard-{shard:04}/log/"
 
 
+def list_vault_warcs(place: ObjectStore, shard: int) -> list[str]:
+    """Names of a shard's WARC files in the vault."""
+    return [name.rpartition("/")[2] for name in place.list_names(f"shard-{shard:04}/warc/")]
+
+
 def entry_name(shard: int, number: int) -> str:
     return f"{log_prefix(shard)}{number:010}"
 

@@ -1,0 +1,86 @@
+"""A model of one's own from labelled texts, which sorts pages into categories."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from honeyguide.api.long_calls import ProgressOption, async_twin, show_progress
+from honeyguide.errors import ConfigError
+from honeyguide.language_codes import check_language_code
+
+if TYPE_CHECKING:
+    from honeyguide.training.train import TrainedModel
+
+
+def train(
+    source: str | Path,
+    out: str | Path,
+    *,
+    kind: str = "auto",
+    language: str = "",
+    normalise: bool = False,
+    folds: int = 5,
+    epochs: int = 20,
+    embedding: str = "",
+    text: str = "",
+    label: str = "",
+    encoding: str = "",
+    most: int = 50_000,
+    seed: int = 1,
+    licence: str = "",
+    command: str = "",
+    progress: ProgressOption = None,
+) -> TrainedModel:
+    """Train a model that sorts pages into categories, and measure it by cross-validation.
+
+    ``source`` is a folder with a folder for each category, or a .jsonl, .csv or .tsv file;
+    ``out`` a folder for the model, its report and its card. The strategy ``topic_cnn`` crawls
+    with it.
+
+    Example::
+
+        model = honeyguide.train("labelled/", "news-model", language="tr")
+        model.figures[model.kind].accuracy
+    """
+    from honeyguide.text.segments import TextTokenizer
+    from honeyguide.training.labelled_rows import ColumnNames
+    from honeyguide.training.train import ModelRequest, TrainingOptions, make_model
+
+    if language:
+        check_language_code(language, "--language")
+    if not 1 <= epochs <= 1000:
+        raise ConfigError(f"--epochs must be 1 to 1000, not {epochs}")
+    request = ModelRequest(
+        source=Path(source),
+        out=Path(out),
+        kind=kind,
+        # Vectors are of words as they stand in texts, and encoders read whole sentences.
+        reading=TextTokenizer(
+            language,
+            normalise,
+            stem=not embedding,
+            stops=bool(embedding) and Path(embedding).is_dir(),
+        ),
+        columns=ColumnNames(text, label, encoding),
+        folds=folds,
+        options=TrainingOptions(epochs=epochs, seed=seed, embedding=embedding),
+        most=most,
+        licence=licence,
+        command=command,
+        made=datetime.now(UTC).date().isoformat(),
+    )
+    with show_progress(progress, "training", _describe_training, interruptible=True) as show:
+        return make_model(
+            request,
+            lambda what, share: show((what, share)),
+            lambda count: show((f"read {count} documents", None)),
+        )
+
+
+train_async = async_twin(train)
+
+
+def _describe_training(step: tuple[str, float | None]) -> tuple[str, float | None]:
+    return step
