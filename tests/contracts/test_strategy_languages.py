@@ -71,7 +71,11 @@ TEXTS = {
 
 
 def made(name: str, code: str) -> Strategy:
-    topic = {"keywords": [TEXTS[code].keyword], "keyword_language": code, "seeds": ["http://e.org/"]}
+    topic = {
+        "keywords": [TEXTS[code].keyword],
+        "keyword_language": code,
+        "seeds": ["http://e.org/"],
+    }
     return build_strategy(parse_settings({"topic": topic, "crawl": {"strategy": name}}))
 
 

@@ -286,7 +286,7 @@ def test_the_watch_and_its_list(site: Site, tmp_path: Path) -> None:
     assert watched.count_watched() == 0, "before any crawl"
     assert watched.add(web.url("/p1"), web.url("/p2")) == 2
     assert watched.pause(web.url("/p2")) == 1
-    assert (watched.resume(web.url("/p2")), watched.weigh(3.0, web.url("/p2"))) == (1, 1)
+    assert (watched.resume(web.url("/p2")), watched.set_weight(3.0, web.url("/p2"))) == (1, 1)
     lists = tmp_path / "list.txt"
     lists.write_text(web.url("/p3") + "\n")
     assert watched.import_file(lists).added == 1

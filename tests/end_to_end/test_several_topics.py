@@ -214,7 +214,9 @@ def test_lessons_apart(tmp_path: Path, web: RecordedWeb) -> None:
         done = asyncio.run(lesson())
     assert done.live
     learned: Any = done.strategy
-    assert learned.strategy_for(SEARCH) is made_of.strategy_for(SEARCH), "three good pages teach nothing"
+    assert learned.strategy_for(SEARCH) is made_of.strategy_for(SEARCH), (
+        "three good pages teach nothing"
+    )
     assert learned.strategy_for(ACCESS) is not made_of.strategy_for(ACCESS)
 
 

@@ -51,7 +51,12 @@ def create(folder: Path) -> Collection:
         notify=[
             {"to": "stdout"},
             {"to": "stdout", "name": "hourly", "digest": "hourly", "significance": 0.2},
-            {"to": "stdout", "name": "words", "words": ["archive", "lock"], "quiet_hours": "23:00-01:00"},
+            {
+                "to": "stdout",
+                "name": "words",
+                "words": ["archive", "lock"],
+                "quiet_hours": "23:00-01:00",
+            },
             {"to": "atom", "name": "late", "digest": "weekly", "kinds": ["content", "gone"]},
         ],
     )

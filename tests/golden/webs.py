@@ -160,7 +160,12 @@ _OTHER = [
         },
     ),
     Case("tongues", "honeyguide", "english", {"topic": {"language": ["en"]}}),
-    Case("tongues", "keyword", "turkish", {"topic": {"language": ["tr", "az"], "keyword_language": "en"}}),
+    Case(
+        "tongues",
+        "keyword",
+        "turkish",
+        {"topic": {"language": ["tr", "az"], "keyword_language": "en"}},
+    ),
     Case(
         "demo",
         "keyword",

@@ -20,7 +20,12 @@ def report(visits: int, waiting: int, reason: str = "", next_at: float | None = 
     ("budget", "told", "says", "not_says"),
     [
         (100, report(100, 5), "honeyguide crawl birds --pages 200", "goes on"),
-        (100, report(40, 5, "you asked for it"), "Continue with: honeyguide crawl birds", "--pages"),
+        (
+            100,
+            report(40, 5, "you asked for it"),
+            "Continue with: honeyguide crawl birds",
+            "--pages",
+        ),
         (0, report(40, 5, "the time is up"), "Continue with: honeyguide crawl birds", "--pages"),
         (100, report(40, 0), "honeyguide export birds", "crawl birds"),
         (100, report(40, 5, next_at=time.time() + 86_400), "requested again from", "--pages"),

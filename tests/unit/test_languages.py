@@ -226,7 +226,10 @@ def two_languages() -> FakeWeb:
 
 
 def settings(**topic: Any) -> dict[str, Any]:
-    return {"topic": {"language": ["tr"], "keyword_language": "en"} | topic, "crawl": {"strategy": "keyword"}}
+    return {
+        "topic": {"language": ["tr"], "keyword_language": "en"} | topic,
+        "crawl": {"strategy": "keyword"},
+    }
 
 
 def test_other_languages_are_kept_apart_and_counted(tmp_path: Path) -> None:

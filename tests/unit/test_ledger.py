@@ -136,7 +136,9 @@ def test_memory_is_bounded(monkeypatch) -> None:  # type: ignore[no-untyped-def]
             page, 0.5, [link(f"{n}/{m}", page, host=f"h{n}.org") for m in range(300)]
         )
         followed(ledger, link(f"{n}/0", page, host=f"h{n}.org"), 1.0)
-    sizes = [len(part) for part in (ledger._pages, ledger._link_stats, ledger._hosts, ledger._groups)]
+    sizes = [
+        len(part) for part in (ledger._pages, ledger._link_stats, ledger._hosts, ledger._groups)
+    ]
     assert max(sizes) <= 10
     assert len(ledger.pop_changed_links()) <= history._MAX_CHANGED + history._CHILDREN
 

@@ -188,7 +188,9 @@ def test_many_agree_at_once(tmp_path: Path, file: Path, monkeypatch: pytest.Monk
         thread.start()
     for thread in threads:
         thread.join()
-    assert all(credentials.has_consent(credentials.required_consent(FAR, folder)) for folder in folders)
+    assert all(
+        credentials.has_consent(credentials.required_consent(FAR, folder)) for folder in folders
+    )
     monkeypatch.setattr(credentials, "MAX_CONSENTS", 3)
     agree_to(of(FAR), tmp_path / "last")
     kept = [one["folder"] for one in json.loads(file.read_text())["agreed"]]

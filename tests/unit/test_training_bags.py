@@ -123,7 +123,9 @@ def test_every_kind_of_a_base_install_tells_the_categories_apart() -> None:
     some = corpus(10)
     for kind in parse_kinds("auto"):
         told: list[tuple[str, float]] = []
-        found = cross_validate(kind, some, 3, TrainingOptions(epochs=20), report=partial(note, told))
+        found = cross_validate(
+            kind, some, 3, TrainingOptions(epochs=20), report=partial(note, told)
+        )
         assert found.accuracy > 0.8, kind
         shares = [share for _, share in told]
         assert shares == sorted(shares)

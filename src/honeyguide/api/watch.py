@@ -177,7 +177,7 @@ class WatchList(ResultTable[WatchedRow]):
     def resume(self, *urls: str) -> int:
         return self.edit("resume", urls)
 
-    def weigh(self, weight: float, *urls: str) -> int:
+    def set_weight(self, weight: float, *urls: str) -> int:
         """How much these pages matter, 0.001 to 1000; 1 is that of all others."""
         return self.edit("weight", urls, weight)
 
