@@ -60,7 +60,8 @@ class Frontier(Protocol):
         """The candidate failed and waits until ``at``; its host rests."""
 
     def defer(self, candidate: types.Candidate, now: float, rest: float, at: float) -> None:
-        """The same for one that was not tried: the request was for robots.txt, or there was none."""
+        """The same for one that was not tried: the request was for robots.txt, or there was
+        none."""
 
     def claim_host(self, host: str, now: float) -> float:
         """Claim a host without a candidate: 0 when claimed, else when to ask again."""

@@ -18,7 +18,8 @@ ScopeRefusal = tuple[Literal["scope", "trap"], str]
 
 @dataclass(frozen=True, slots=True)
 class ScopeRules:
-    """The scope that the user sets. ``rule`` compares with the seeds; patterns are checked as well."""
+    """The scope that the user sets. ``rule`` compares with the seeds; patterns are checked as
+    well."""
 
     rule: ScopeRule = "everything"
     seeds: tuple[Url, ...] = ()

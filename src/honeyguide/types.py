@@ -87,7 +87,8 @@ class Link(NamedTuple):
     hops: int = 0
     """Redirects since the last real link."""
     parent: float = 1.0
-    """Score of the page that it stands on; of several pages: :attr:`StrategyTraits.parent_score`."""
+    """Score of the page that it stands on; of several pages:
+    :attr:`StrategyTraits.parent_score`."""
     inlinks: int = 1
     yields: LinkStats | None = None
     """Set for strategies with :attr:`StrategyTraits.uses_link_stats` while they rank."""

@@ -370,7 +370,8 @@ class HostHeap:
         return [code & ROW_MASK for n in heads for code in smallest_items(self.hosts[n].hot, each)]
 
     def _best_ready(self) -> tuple[HostLinkQueue, int] | None:
-        """The best rested host with room and its best code, which is left at the head of ``ready``."""
+        """The best rested host with room and its best code, which is left at the head of
+        ``ready``."""
         ready, most = self._ready, self._sites.busy
         while ready:
             code = ready[0]

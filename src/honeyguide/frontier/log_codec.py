@@ -96,8 +96,8 @@ class LogCodec:
                 column = np.diff(column, prepend=column.dtype.type(0))
             parts.append(column.tobytes())
         head = _INDEX_HEAD.pack(
-            _FORMAT_VERSION, len(entry.prints), len(entry.again), len(entry.raised), len(entry.done),
-            len(entry.tried), len(entry.parked), len(names),
+            _FORMAT_VERSION, len(entry.prints), len(entry.again), len(entry.raised),
+            len(entry.done), len(entry.tried), len(entry.parked), len(names),
         )  # fmt: skip
         rest = self._squeeze(b"".join([*parts, names]))
         return b"".join((head, entry.prints.astype("<u8").tobytes(), rest))

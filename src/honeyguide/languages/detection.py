@@ -250,7 +250,8 @@ class LanguageDetector:
         self._odds = language_odds(self.wanted)
 
     def detect_page(self, page: Page) -> DetectedLanguage:
-        """The language of its text, together with title and headings if there is hardly any text."""
+        """The language of its text, together with title and headings if there is hardly any
+        text."""
         pieces = readable_pieces(page.text)
         if sum(map(len, pieces)) < _SCANTY:
             pieces += readable_pieces(
@@ -268,7 +269,8 @@ class LanguageDetector:
         return detected.code in self.wanted and detected.confidence >= self.threshold
 
     def _detect_pieces(self, texts: list[str], declared: str) -> DetectedLanguage:
-        """The language with the largest share of the texts; what is in no language does not count."""
+        """The language with the largest share of the texts; what is in no language does not
+        count."""
         trust = _TRUE_ENGLISH if declared == "en" else _TRUE
         stated = DetectedLanguage(declared, trust) if declared in DETECTABLE else UNDETECTED
         if not texts:

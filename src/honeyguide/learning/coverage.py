@@ -3,8 +3,12 @@
 A focused crawl is no random sample: promising links go first. No single estimator is reliable, so
 two with different errors are combined:
 
-- the **queue**: the recent harvest times the waiting links. Too large, since waiting links are worse than those just taken; too small, since pages without a known link are missing.
-- the **recapture**: visited pages that link to a page are its captures. Chao (1984), bias-corrected: ``f1 (f1 - 1) / (2 (f2 + 1))`` relevant pages were never captured, f1 and f2 being found ones that one and two pages linked to. Links are counted until the visit only, so a page taken at once is captured once: the estimate is no lower bound, and ignores the order of links.
+- the **queue**: the recent harvest times the waiting links. Too large, since waiting links are
+  worse than those just taken; too small, since pages without a known link are missing.
+- the **recapture**: visited pages that link to a page are its captures. Chao (1984),
+  bias-corrected: ``f1 (f1 - 1) / (2 (f2 + 1))`` relevant pages were never captured, f1 and f2 being
+  found ones that one and two pages linked to. Links are counted until the visit only, so a page
+  taken at once is captured once: the estimate is no lower bound, and ignores the order of links.
 
 Their geometric mean is the estimate. Both of them, with two standard deviations of a count, are its
 range, which is no confidence interval: it contained the truth in two of three cases

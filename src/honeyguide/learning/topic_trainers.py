@@ -34,7 +34,7 @@ class TopicLearner:
         self.learner = learner
         self._offered = self._learned = 0
         self.told = False
-        """Whether people spoke since the last lesson."""
+        """Whether labels arrived since the last training."""
 
     def offer(self, example: Example, *, from_person: bool = False) -> None:
         self.learner.offer(example)
@@ -71,7 +71,7 @@ class MultiTopicLearner:
         }
         """Labels of earlier runs."""
         self._last_labels = dict(self._old) if taught else {}
-        """… and since: no occasion to learn."""
+        """Newest labels so far; a repeated one is no reason to learn."""
 
     def offer(self, example: Example) -> None:
         if example.by == "visit":

@@ -241,7 +241,8 @@ class Trainer:
         self._pages += 1
 
     def expect_examples(self, examples: int) -> None:
-        """So many examples of the topic are still being fetched: the first training waits for them."""
+        """So many examples of the topic are still being fetched: the first training waits for
+        them."""
         self._expected = examples
 
     def offer(self, example: Example) -> None:

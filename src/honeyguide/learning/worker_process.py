@@ -73,7 +73,7 @@ class WorkerProcessBackend:
         self._labels: list[Example] = []
         self._judged: deque[Example] = deque(maxlen=MAX_VISITS)
         self._seen: deque[Example] = deque(maxlen=MAX_VISITS if visits else MAX_BACKGROUND)
-        """What waits for the next lesson; it may be long in coming."""
+        """Examples for the next training."""
         self._sent: list[Example] = []
         """Labels only: what a new process must hear again if the old one died."""
         self._known: dict[Url, float] = {}

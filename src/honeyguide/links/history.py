@@ -54,7 +54,7 @@ class DecayedMean:
         self.lift = 0.0
         """Log-odds to add to the expectation."""
         self.doubt = self.most = doubt
-        """… and its variance, which is never more than at first."""
+        """Variance of that, never more than at first."""
 
     def add(self, value: float) -> None:
         self.good = DECAY * self.good + value
@@ -204,7 +204,8 @@ class LinkHistory(NoOtherPlaces):
     def record_page(
         self, source: Link, verdict: float, links: Sequence[Link], read: Page | None = None
     ) -> None:
-        """Record that these links stand on the page of ``source``: ``read``, if it was just read."""
+        """Record that these links stand on the page of ``source``: ``read``, if it was just
+        read."""
         if self._authority is not None and read is not None:
             self._authority.record_page(source.url, read, links)
         if read is not None and source.channel == "example":
@@ -294,7 +295,8 @@ class LinkHistory(NoOtherPlaces):
             # Made as tuples are: a hundred of them after every visit.
             values: tuple[object, ...] = (
                 of_host, hosted, of_group, grouped, siblings, parents, best, relevant, barren,
-                self.visits, lift if -MAX_SURPRISE < lift < MAX_SURPRISE else math.copysign(MAX_SURPRISE, lift),
+                self.visits,
+                lift if -MAX_SURPRISE < lift < MAX_SURPRISE else math.copysign(MAX_SURPRISE, lift),
                 0.0, 1.0, 0.0, neighbours,
             )  # fmt: skip
             found.append(link.with_yields(new(LinkStats, values)))

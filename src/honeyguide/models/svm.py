@@ -236,8 +236,8 @@ def _train_rbf(rows: SparseArrays, size: int, good: NDArray[np.bool_], weights: 
     slope, offset = _calibrate_values(outside, kernel[:, support] @ multipliers, good, weights)
     vectors = matrix[support]
     return Rbf(
-        vectors.data.astype(np.float32), vectors.indices.astype(np.int32), vectors.indptr.astype(np.int32),
-        multipliers, size, gamma, slope, offset,
+        vectors.data.astype(np.float32), vectors.indices.astype(np.int32),
+        vectors.indptr.astype(np.int32), multipliers, size, gamma, slope, offset,
     )  # fmt: skip
 
 

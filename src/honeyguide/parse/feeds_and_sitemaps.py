@@ -136,7 +136,8 @@ def _element_content(chunk: str, name: str) -> str:
 
 
 def _item_url(item: str, resolver: LinkResolver) -> Url | None:
-    """RSS: the content of the link. Atom: the attribute of the alternate link. Else a permanent id."""
+    """RSS: the content of the link. Atom: the attribute of the alternate link. Else a permanent
+    id."""
     for i, match in enumerate(_LINK(item)):
         if i >= _LINKS_PER_ITEM:
             break

@@ -169,7 +169,7 @@ class Language:
     code: str
     spelling: Spelling = field(default_factory=Spelling)
     stem: Callable[[str], str] = str
-    """Word → its stem; the word itself where nobody knows better."""
+    """Word → its stem; by default the word itself."""
     listed: Callable[[], Iterable[str]] = tuple
     """Returns the stop words; called when they are first needed."""
     cut: Callable[[str], str] | None = None

@@ -203,7 +203,8 @@ _READ = 1_000
 
 @dataclass(frozen=True, eq=False)
 class LinkWords:
-    """The chosen stems of each field, the most frequent first; a field without stems is not read."""
+    """The chosen stems of each field, the most frequent first; a field without stems is not
+    read."""
 
     url: tuple[str, ...] = ()
     anchor: tuple[str, ...] = ()

@@ -78,7 +78,8 @@ class LineTooLong(Exception):
 
 
 class BoundedLines:
-    """The lines of a file, none longer than ``longest``; after one that is, the next ones follow."""
+    """The lines of a file, none longer than ``longest``; after one that is, the next ones
+    follow."""
 
     def __init__(self, file: IO[bytes], encoding: str, longest: int) -> None:
         self._file = io.TextIOWrapper(file, encoding, "replace", newline="")

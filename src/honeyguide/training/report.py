@@ -182,8 +182,9 @@ def card_text(card: Mapping[str, Any], found: ModelFigures | None) -> str:
             "|---|--:|--:|--:|--:|",
         ]
         out += [
-            f"| {_escape_markdown(name)} | {precision:.3f} | {recall:.3f} | {f1:.3f} | {documents} |"
-            for name, precision, recall, f1, documents in found.each
+            f"| {_escape_markdown(e.category)} | {e.precision:.3f} | {e.recall:.3f} | {e.f1:.3f} | "
+            f"{e.documents} |"
+            for e in found.each
         ]
     out += ["", "## Limits", "", *(f"- {limit}" for limit in LIMITS)]
     return "\n".join(out) + "\n"

@@ -181,7 +181,8 @@ def make_model(
         kinds = tuple(kind for kind in kinds if kind != "linear")
     if request.reading.normalise and request.reading.language not in ("", "tr"):
         raise ConfigError(
-            f"--normalise repairs Turkish, and --language is {request.reading.language}; leave it out"
+            f"--normalise repairs Turkish, and --language is {request.reading.language}; "
+            "leave it out"
         )
     with writable_folder(request.out):
         return _train_and_write(request, kinds, report, read)

@@ -68,7 +68,8 @@ def pool_words(
 def pool_vectors(
     vectors: Floats, lengths: Ints, convolutions: Sequence[ConvFilters], placed: bool = False
 ) -> PooledValues:
-    """Pool vectors of words [texts, words, numbers]; words beyond the length of a text are padding."""
+    """Pool vectors of words [texts, words, numbers]; words beyond the length of a text are
+    padding."""
     count, words, width = vectors.shape
     flat = np.concatenate([np.zeros((1, width), np.float32), vectors.reshape(-1, width)])
     numbers = 1 + np.arange(count * words).reshape(count, words)

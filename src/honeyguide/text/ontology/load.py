@@ -65,7 +65,8 @@ def concepts_near_topic(topic: TopicSettings) -> tuple[ReachedConcept, ...]:
 def concepts_near(
     source: str, topic: str, distance: int, relations: tuple[str, ...], language: str
 ) -> tuple[ReachedConcept, ...]:
-    """:func:`load_ontology` and :func:`nearest_concepts` in one; the result is cached for a file."""
+    """:func:`load_ontology` and :func:`nearest_concepts` in one; the result is cached for a
+    file."""
     if not topic.strip():
         raise ConfigError(f"topic.concept: say which concept of {source} is your topic")
     wrong = [kind for kind in relations if kind not in RELATION_KINDS]

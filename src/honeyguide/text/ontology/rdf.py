@@ -159,7 +159,8 @@ class _TripleReader:
         return draft.build(without=self._no_concepts)
 
     def _add_triple(self, subject: str, predicate: str, target: str, language: str | None) -> None:
-        """Add one triple; ``language`` is None for a resource and '' for text without a language."""
+        """Add one triple; ``language`` is None for a resource and '' for text without a
+        language."""
         draft, named = self._draft, subject[0] != "_"
         if language is not None:
             if named and predicate in _LABELS:

@@ -269,7 +269,8 @@ class Normaliser:
     stems: bool = False
     """Snowball stems."""
     tables: str = ""
-    """A folder with tables of the user, added to the built-in ones: see ``vocabulary.load_tables``."""
+    """A folder with tables of the user, added to the built-in ones: see
+    ``vocabulary.load_tables``."""
 
     def words(self, text: str) -> list[str]:
         """The words of a text, in order."""
@@ -397,7 +398,8 @@ def _form_steps(how: Normaliser) -> list[tuple[str, Callable[[str], str]]]:
 
 
 def compose_letters(piece: str) -> str:
-    """Letters as single characters: s with a cedilla is ş; soft hyphens and stray dots are removed."""
+    """Letters as single characters: s with a cedilla is ş; soft hyphens and stray dots are
+    removed."""
     if piece.isascii():
         return piece
     piece = piece.replace("I\u0307", "İ").replace("\u0307", "").replace("\xad", "")

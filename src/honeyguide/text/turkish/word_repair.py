@@ -79,7 +79,8 @@ class WordRepair:
         return self._vocabulary.is_common(word) and word not in self._slang
 
     def fold_case(self, word: str, raw: str) -> str:  # noqa: ARG002 - a step like the others
-        """Turkish lower case; words that cannot be Turkish and Roman numbers get plain lower case."""
+        """Turkish lower case; words that cannot be Turkish and Roman numbers get plain lower
+        case."""
         if "I" not in word:
             return word.replace("İ", "i").lower()
         if _ROMAN(word) or not _OTHER.isdisjoint(word):
@@ -121,7 +122,8 @@ class WordRepair:
         return self._marked_spelling(word) or word
 
     def undouble_letters(self, word: str, raw: str) -> str:
-        """``hoşlanmmadım`` → ``hoşlanmadım``: changes only unknown words, and only to known ones."""
+        """``hoşlanmmadım`` → ``hoşlanmadım``: changes only unknown words, and only to known
+        ones."""
         doubles = _CONSONANTS if self._text is DiacriticUse.GIVEN else _DOUBLE
         places = [found.start() for found in doubles.finditer(word)][:_DOUBLES]
         if not places or len(word) < _SHORTEST_DOUBLED or not self._is_plain_word(word):
