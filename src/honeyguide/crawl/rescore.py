@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from honeyguide import registry
 from honeyguide.config.settings import Settings
 from honeyguide.crawl import stopping
 from honeyguide.crawl.from_settings import build_strategy
 from honeyguide.crawl.live_generation import fall_back_to_generation, load_readable_generation
-from honeyguide.crawl.status import CrawlTally
 from honeyguide.errors import ConfigError, ModelError, StoreError
 from honeyguide.languages.gate import LanguageGate, judge_page, worth_to_links
 from honeyguide.learning import topics
@@ -34,6 +33,9 @@ from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import UNKNOWN_SCORE, Url, Verdict, Visit
 from honeyguide.url import domain_of
+
+if TYPE_CHECKING:
+    from honeyguide.crawl.status import CrawlTally
 
 _MAX_UNKNOWN = 1_000
 """Pages that are judged anew: an untaught crawl waits for some fifty, not for a whole site."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from honeyguide.config.settings import FurtherTopic, ScopeSettings, Settings
 from honeyguide.config.topic_file import to_toml
@@ -22,10 +22,12 @@ from honeyguide.errors import ConfigError, FetchError, ParseError, StoreError
 from honeyguide.fetch.decode import decode_body
 from honeyguide.parse.read import parse_body, parse_page
 from honeyguide.store.labels import EffectiveLabels, TopicSelection
-from honeyguide.store.store import Store
 from honeyguide.store.visits import VisitRow
 from honeyguide.types import Example, Label, Link, Page, Url
 from honeyguide.url import canonical_url
+
+if TYPE_CHECKING:
+    from honeyguide.store.store import Store
 
 _MAX_EXAMPLE_FILES = 1_000
 """Files of each kind."""

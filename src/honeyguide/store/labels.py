@@ -6,15 +6,17 @@ Beside the labels are the passes: pages of which a person who was asked would no
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast, get_args
 
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.database import Database, SqlRow, to_int64
-from honeyguide.store.visits import VisitRow, VisitTable
 from honeyguide.types import Label, Url
 from honeyguide.url import url_fingerprint
+
+if TYPE_CHECKING:
+    from honeyguide.store.visits import VisitRow, VisitTable
 
 PassReason = Literal["unsure", "skip"]
 """A person looked and cannot say, or did not want to look."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 from honeyguide.errors import StoreError
 from honeyguide.store import row_checks
 from honeyguide.store.codec import replace_surrogates
 from honeyguide.store.database import Database, SqlRow, to_int64
-from honeyguide.store.labels import EffectiveLabels
-from honeyguide.store.visits import VisitRow, VisitTable
 from honeyguide.types import Url
 from honeyguide.url import host_of, url_fingerprint
+
+if TYPE_CHECKING:
+    from honeyguide.store.labels import EffectiveLabels
+    from honeyguide.store.visits import VisitRow, VisitTable
 
 _MAX_VALUE_CHARS = 1_000_000
 """Characters of a value."""
