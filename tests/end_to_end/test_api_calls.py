@@ -311,7 +311,7 @@ def test_the_watch_and_its_list(site: Site, tmp_path: Path) -> None:
     assert watched.remove(web.url("/p2")) == 1
     with pytest.raises(ConfigError, match="none of"):
         bees.changes(kinds=["everything"])
-    with pytest.raises(ConfigError, match="no span"):
+    with pytest.raises(ConfigError, match="not a time span"):
         bees.changes(since="soon")
 
 

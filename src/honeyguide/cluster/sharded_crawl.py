@@ -138,6 +138,8 @@ async def open_coordinator(
                 "change until they are back (Ctrl-C, or honeyguide cluster recall)"
             )
         else:
+            check_shard_count(shards)
+        if not remote_state.is_away(store):
             prepare_shards(store, shards, wish.announce, without_lost=wish.without_lost)
         if wish.cluster is not None:
             # Files may still be in the vault: they are looked for at the end.
