@@ -173,7 +173,7 @@ def test_a_crawl_with_shards(site: Site, tmp_path: Path) -> None:
     assert bees.shards == 2
     bees.crawl(shards=1)
     assert bees.shards == 1
-    with pytest.raises(ConfigError, match="say --cluster"):
+    with pytest.raises(ConfigError, match="add --cluster"):
         bees.crawl(vault="somewhere")
 
 
