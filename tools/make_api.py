@@ -116,7 +116,7 @@ the thread that works.
 ## Tables and frames
 
 Pages, changes, labels, the watch list and the harvest are tables: iterate over them, look at them,
-or call `to_pandas()` (also `to_frame()`) or `to_polars()`. pandas, polars and matplotlib are not
+or call `to_pandas()` (`to_frame` is the same) or `to_polars()`. pandas, polars and matplotlib are not
 installed along; who calls for one that is missing is told what to install.
 """
 

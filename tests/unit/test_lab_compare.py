@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from honeyguide.errors import ConfigError
 from honeyguide.api.chart import svg_chart, terminal_chart
+from honeyguide.errors import ConfigError
 from honeyguide.lab.compare import (
     CrawlTrial,
     StartKnowledge,
