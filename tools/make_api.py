@@ -129,7 +129,8 @@ def python_page() -> str:
     for kind in (honeyguide.Collection, WatchList, ResultTable, HarvestTable):
         parts.append(f"\n## {kind.__name__}\n\n{as_markdown(kind)}\n")
         for name, member in vars(kind).items():
-            if not name.startswith("_") and not name.endswith("_async"):
+            alias = getattr(member, "__name__", name) != name
+            if not (name.startswith("_") or name.endswith("_async") or alias):
                 twin = f"{name}_async" in vars(kind)
                 parts += describe_call(name, member, twin=twin)
     return "\n".join(parts).rstrip() + "\n"
