@@ -116,8 +116,8 @@ the thread that works.
 ## Tables and frames
 
 Pages, changes, labels, the watch list and the harvest are tables: iterate over them, look at them,
-or call `to_pandas()` (`to_frame` is the same) or `to_polars()`. pandas, polars and matplotlib are not
-installed along; who calls for one that is missing is told what to install.
+or call `to_pandas()` (`to_frame` is the same) or `to_polars()`. pandas, polars and matplotlib are
+not installed along; who calls for one that is missing is told what to install.
 """
 
 
