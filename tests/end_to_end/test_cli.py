@@ -286,7 +286,7 @@ def test_new_asks_on_a_terminal_and_again(tmp_path: Path) -> None:
     assert asked.returncode == 0, said.decode()
     made = (tmp_path / "birds" / "topic.toml").read_text()
     assert '"bird migration"' in made
-    assert b"'no address' is no http" in said
+    assert b"'no address' is not an http" in said
     assert b"'nobody' is neither" in said
     assert b"start at  https://example.org/birds" in said
     assert "https://example.org/birds" in made
